@@ -1,0 +1,13 @@
+# pptrain_library(FOLDER [LINK ...]): one library pptrain::FOLDER from src/FOLDER/*.cpp.
+function(pptrain_library folder)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  if(sources)
+    add_library(pptrain_${folder} STATIC ${sources})
+    target_link_libraries(pptrain_${folder} PUBLIC pptrain_flags ${ARG_LINK})
+  else()
+    add_library(pptrain_${folder} INTERFACE)
+    target_link_libraries(pptrain_${folder} INTERFACE pptrain_flags ${ARG_LINK})
+  endif()
+  add_library(pptrain::${folder} ALIAS pptrain_${folder})
+endfunction()

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace pptrain {
+
+/// Half-open interval `[begin, end)` on a logical axis: layers, samples, heads, columns, elements.
+///
+/// Everything that pptrain divides is described by such intervals, so that moving data between
+/// two different divisions is always the same operation: intersect and copy the overlaps.
+struct Interval {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  constexpr std::int64_t size() const { return end - begin; }
+  constexpr bool empty() const { return end <= begin; }
+  constexpr bool contains(std::int64_t i) const { return begin <= i && i < end; }
+  constexpr auto operator<=>(const Interval&) const = default;
+};
+
+/// The common part of two intervals; empty (`begin == end`) when there is none.
+constexpr Interval intersect(Interval a, Interval b) {
+  const std::int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+/// An overlap between interval `from` of one division and interval `to` of another.
+struct Overlap {
+  int from = 0;
+  int to = 0;
+  Interval interval;
+  auto operator<=>(const Overlap&) const = default;
+};
+
+/// All non-empty overlaps of two divisions of the same axis, ordered by (from, to).
+std::vector<Overlap> intersect(const std::vector<Interval>& from, const std::vector<Interval>& to);
+
+/// Part `index` of `parts` nearly equal parts of `[0, size)`; the first ones get one more.
+Interval even_part(std::int64_t size, int parts, int index);
+
+/// `even_part` for every index.
+std::vector<Interval> even_division(std::int64_t size, int parts);
+
+/// Whether the intervals, in order, cover `[0, size)` without gap or overlap.
+bool divides(const std::vector<Interval>& parts, std::int64_t size);
+
+}  // namespace pptrain

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pptrain {
+
+enum class Verbosity { quiet, normal, verbose };
+
+/// Sets what reaches standard error. Errors and warnings always do; `quiet` hides the rest.
+void set_verbosity(Verbosity verbosity);
+Verbosity verbosity();
+
+/// Puts `rank N: ` before every line of this process; errors of one rank can then be told apart.
+void set_log_rank(int rank, int num_ranks);
+
+/// Also writes everything that is logged to this file (rank 0 does so in the run directory).
+void add_log_file(const std::string& path);
+
+namespace detail {
+enum class LogLevel { debug, info, warning, error };
+void log(LogLevel level, std::string_view text);
+}  // namespace detail
+
+/// Logging goes to standard error, results go to standard output.
+template <class... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) {
+  detail::log(detail::LogLevel::info, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_debug(fmt::format_string<Args...> format, Args&&... args) {
+  detail::log(detail::LogLevel::debug, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_warning(fmt::format_string<Args...> format, Args&&... args) {
+  detail::log(detail::LogLevel::warning, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_error(fmt::format_string<Args...> format, Args&&... args) {
+  detail::log(detail::LogLevel::error, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pptrain {
+
+/// The candidate nearest to `name` by edit distance, or "" when none is near enough to be meant.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+/// `a, b, c` for messages.
+std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
+}  // namespace pptrain

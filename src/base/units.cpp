@@ -1,0 +1,109 @@
+#include "base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+namespace pptrain {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+constexpr double ki = 1024.0;
+constexpr Unit byte_units[] = {{"B", 1},          {"kB", 1e3},          {"MB", 1e6},
+                               {"GB", 1e9},       {"TB", 1e12},         {"KiB", ki},
+                               {"MiB", ki * ki},  {"GiB", ki * ki * ki}, {"TiB", ki * ki * ki * ki}};
+constexpr Unit bandwidth_units[] = {{"B/s", 1},           {"kB/s", 1e3},         {"MB/s", 1e6},
+                                    {"GB/s", 1e9},        {"TB/s", 1e12},        {"MiB/s", ki * ki},
+                                    {"GiB/s", ki * ki * ki}, {"bit/s", 0.125},   {"kbit/s", 125.0},
+                                    {"Mbit/s", 1.25e5},   {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
+constexpr Unit second_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}};
+constexpr Unit flop_units[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
+                               {"GFLOP/s", 1e9},  {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
+
+std::span<const Unit> units_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bytes: return byte_units;
+    case Quantity::bandwidth: return bandwidth_units;
+    case Quantity::seconds: return second_units;
+    case Quantity::flop_rate: return flop_units;
+  }
+  return {};
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string scaled(double value, std::span<const Unit> units) {
+  const Unit* best = &units.front();
+  for (const Unit& unit : units) {
+    if (std::abs(value) >= unit.factor) best = &unit;
+  }
+  return fmt::format("{:.3g} {}", value / best->factor, best->name);
+}
+
+}  // namespace
+
+std::optional<double> parse_quantity(std::string_view text, Quantity quantity) {
+  text = trim(text);
+  double number = 0.0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view name = trim(text.substr(static_cast<std::size_t>(rest - text.data())));
+  if (name.empty()) return number;
+  for (const Unit& unit : units_of(quantity)) {
+    if (unit.name == name) return number * unit.factor;
+  }
+  return std::nullopt;
+}
+
+std::string_view accepted_units(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bytes: return "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
+    case Quantity::bandwidth: return "B/s, kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
+    case Quantity::seconds: return "ns, us, ms, s, min, h";
+    case Quantity::flop_rate: return "FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s";
+  }
+  return "";
+}
+
+std::string format_bytes(double bytes) {
+  static constexpr std::array<Unit, 5> units = {
+      {{"B", 1}, {"KiB", ki}, {"MiB", ki * ki}, {"GiB", ki * ki * ki}, {"TiB", ki * ki * ki * ki}}};
+  return scaled(bytes, units);
+}
+
+std::string format_seconds(double seconds) {
+  static constexpr std::array<Unit, 4> units = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
+  if (seconds == 0.0) return "0 s";
+  return scaled(seconds, units);
+}
+
+std::string format_bandwidth(double bytes_per_second) {
+  static constexpr std::array<Unit, 4> units = {{{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}}};
+  return scaled(bytes_per_second, units);
+}
+
+std::string format_count(double count) {
+  static constexpr std::array<Unit, 5> units = {{{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}}};
+  std::string text = scaled(count, units);
+  std::erase(text, ' ');
+  return text;
+}
+
+std::string format_duration(double seconds) {
+  const auto total = static_cast<long long>(std::llround(std::max(0.0, seconds)));
+  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  return fmt::format("{}:{:02}", total / 60, total % 60);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/interval.hpp"
+
+namespace pptrain {
+
+enum class Precision { fp32, bf16, fp16 };
+enum class Recompute { none, selective, full };
+
+std::string to_string(Precision precision);
+std::string to_string(Recompute recompute);
+
+/// A number the user fixed, or nothing: `"auto"`, to be chosen by the planner.
+using AutoInt = std::optional<std::int64_t>;
+
+struct JobConfig {
+  std::string name = "job";
+  std::string output = "outputs";  ///< run directories go below it
+  std::int64_t seed = 1234;
+  double timeout = 120.0;          ///< seconds; longest wait for a peer
+  double time_limit = 0.0;         ///< seconds; 0: none
+};
+
+/// One of Whale's primitives for an interval of layers.
+struct Annotation {
+  Interval layers;
+  std::string primitive = "replicate";  ///< or "split"
+  std::int64_t devices = 0;
+};
+
+struct ModelConfig {
+  std::string name = "gpt2";
+  std::int64_t layers = 4;
+  std::int64_t hidden_size = 64;
+  std::int64_t heads = 4;
+  std::int64_t vocabulary_size = 257;
+  bool tied = false;                ///< output layer shares the token embedding
+  std::string initial_parameters;   ///< an HDF5 file with /parameters; "": random
+  std::vector<Annotation> annotate;
+};
+
+struct DataConfig {
+  std::vector<std::string> train;       ///< token files or text files (bytes); one path or a list
+  std::vector<std::string> validation;
+  bool shuffle = true;
+};
+
+struct TrainingConfig {
+  std::int64_t steps = 20;
+  std::int64_t sequence_length = 32;
+  std::int64_t global_batch_size = 8;  ///< samples per step, over all replicas
+  AutoInt micro_batch_size;            ///< samples that enter the pipeline together
+  Precision precision = Precision::fp32;
+};
+
+struct OptimizerConfig {
+  std::string name = "adamw";  ///< or "sgd"
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double gradient_clip = 1.0;  ///< global norm; 0: off
+};
+
+struct LrSchedulerConfig {
+  std::string name = "constant";  ///< or "cosine", "linear"
+  std::int64_t warmup_steps = 0;
+  double minimum = 0.0;
+};
+
+struct ParallelismConfig {
+  AutoInt data;
+  AutoInt pipeline;
+  AutoInt tensor;
+  std::string schedule = "auto";
+  std::int64_t virtual_stages = 1;
+  std::int64_t unit = 0;            ///< ZeroPP scheduling unit; 0: chosen
+  std::string recompute = "none";   ///< none, selective, full, auto
+  AutoInt zero_stage = 0;
+  bool offload = false;
+  std::string plan;                 ///< a PLAN.json to run as it is
+};
+
+struct ClusterConfig {
+  std::string file = "discover";  ///< or a CLUSTER.toml
+};
+
+struct PlannerConfig {
+  std::string name = "auto";
+  double time_limit = 30.0;  ///< seconds
+  std::int64_t trials = 0;
+  std::int64_t trial_steps = 5;
+  std::string replan = "never";  ///< or "on-drift"
+};
+
+struct ProfileConfig {
+  bool cache = true;
+  bool analytic = false;
+};
+
+struct CheckpointConfig {
+  std::int64_t interval = 0;  ///< steps; 0: only at a stop
+  std::int64_t keep = 3;
+};
+
+struct MetricsConfig {
+  std::int64_t interval = 1;
+  std::int64_t evaluation_interval = 0;
+  bool trace = false;
+};
+
+/// A training job as the user described it, every default filled in.
+struct Config {
+  JobConfig job;
+  ModelConfig model;
+  DataConfig data;
+  TrainingConfig training;
+  OptimizerConfig optimizer;
+  LrSchedulerConfig lr_scheduler;
+  ParallelismConfig parallelism;
+  ClusterConfig cluster;
+  PlannerConfig planner;
+  ProfileConfig profile;
+  CheckpointConfig checkpoint;
+  MetricsConfig metrics;
+
+  std::string source;  ///< path of the file it came from, for messages; not a key
+};
+
+}  // namespace pptrain

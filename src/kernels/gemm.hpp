@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "tensor/tensor.hpp"
+
+namespace pptrain {
+
+enum class Transpose { no, yes };
+
+/// How a product is combined with what is in the output.
+struct GemmOptions {
+  bool accumulate = false;      ///< C += instead of C =
+  const float* bias = nullptr;  ///< added to every row of C, `columns` values; not with accumulate
+};
+
+/// Matrix products of one device: C = op(A) op(B).
+///
+/// C is (m, n), op(A) (m, k), op(B) (k, n). Operands are f32 or bf16, each its own; sums are fp32.
+class Gemm {
+ public:
+  virtual ~Gemm() = default;
+  virtual void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                        const GemmOptions& options = {}) = 0;
+  /// Name of the library and instruction set, for logs: "oneDNN 2.6.3 (avx2)".
+  virtual std::string name() const = 0;
+};
+
+/// The host's products: oneDNN, OpenBLAS where it is missing. One thread. Lives as long as the program.
+Gemm& host_gemm();
+
+}  // namespace pptrain

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/interval.hpp"
+#include "config/config.hpp"
+
+namespace pptrain {
+
+struct ScheduleChoice {
+  std::string name = "1f1b";
+  int virtual_stages = 1;
+  int unit = 0;
+};
+
+/// A part of a stage divided differently over the same devices; unused by uniform grids.
+struct Block {
+  Interval layers;
+  int replicas = 1;
+  int tensor_parallel = 1;
+  std::string pattern = "replicate";
+  std::vector<Interval> samples;
+  std::map<std::string, std::vector<Interval>> shards;
+};
+
+/// Layers held by a mesh of replicas x tensor_parallel devices.
+struct Stage {
+  std::vector<Interval> layers;                 ///< one interval per virtual chunk
+  int replicas = 1;
+  int tensor_parallel = 1;
+  std::vector<std::vector<DeviceId>> devices;   ///< a row per replica, a column per member
+  std::vector<Interval> samples;                ///< of the micro-batch, per replica
+  std::map<std::string, std::vector<Interval>> shards;  ///< empty: the even division
+  Recompute recompute = Recompute::none;
+  int zero_stage = 0;
+  bool offload = false;
+  std::vector<Block> blocks;
+};
+
+struct Prediction {
+  double iteration_seconds = 0.0;
+  double estimate_seconds = 0.0;
+  std::map<std::string, double> estimates;  ///< "amp", "dapple"
+  double lower_bound_seconds = 0.0;
+  double bubble_fraction = 0.0;
+  std::vector<double> peak_bytes;           ///< per device of the cluster, in device order
+};
+
+/// The best plan of another planner, for the reader.
+struct Alternative {
+  std::string planner;
+  std::optional<double> iteration_seconds;  ///< nothing when infeasible
+  bool feasible = false;
+  std::string why_not;
+};
+
+/// How a model is divided and run: PLAN.json. A uniform (pp, dp, tmp) grid is a plan like any other.
+struct Plan {
+  std::string planner;
+  std::string model;
+  std::string cluster;
+  std::int64_t global_batch_size = 0;
+  std::int64_t micro_batch_size = 0;   ///< samples that enter the pipeline together
+  std::int64_t micro_batches = 0;
+  ScheduleChoice schedule;
+  std::vector<Stage> stages;
+
+  std::optional<Prediction> predicted;
+  std::int64_t search_candidates = 0;
+  double search_seconds = 0.0;
+  std::vector<Alternative> alternatives;
+
+  int num_stages() const { return static_cast<int>(stages.size()); }
+  /// Number of devices that the plan uses.
+  int num_devices() const;
+  /// "pp 4 x dp 2 x tmp 2" for a uniform grid, else the stages' shapes.
+  std::string shape() const;
+};
+
+/// A uniform grid as a plan. Shard k of replica j of stage i is device (i * dp + j) * tmp + k
+/// (COST.md). `layers` is the interval of each stage.
+/// micro_batch_size must divide global_batch_size, and dp must not exceed it.
+Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
+                  std::int64_t micro_batch_size, const std::string& schedule);
+
+/// Checks a plan against the number of layers and devices it is meant for: layers and samples
+/// covered exactly once, no device used twice, batch sizes that multiply up, known schedule.
+/// Throws `Error` (exit code 2) with `source` as the place.
+void validate_plan(const Plan& plan, int num_layers, int num_devices, const std::string& source);
+
+/// Reads PLAN.json (`pptrain.plan/1`); checks everything that needs no model or cluster.
+Plan read_plan(const std::string& path);
+Plan parse_plan(const std::string& text, const std::string& source);
+std::string write_plan(const Plan& plan);
+
+/// Names of the schedules, for messages.
+const std::vector<std::string>& schedule_names();
+
+}  // namespace pptrain

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pptrain {
+
+/// Seconds of one layer for one micro-batch, computation only.
+struct LayerSeconds {
+  double forward = 0.0;
+  double backward_input = 0.0;
+  double backward_weight = 0.0;
+  double total() const { return forward + backward_input + backward_weight; }
+};
+
+/// One measured row of a layer.
+struct ProfileRow {
+  std::string device;       ///< device kind
+  int tensor_parallel = 1;  ///< degree
+  double samples = 1.0;     ///< samples of a micro-batch on one replica
+  LayerSeconds seconds;
+  bool split_known = true;  ///< false: only a whole backward time was given, halved into the parts
+};
+
+struct ProfileLayer {
+  std::string name;
+  double parameters = 0.0;
+  double output_bytes = 0.0;                     ///< per sample
+  double stored_bytes = 0.0;                     ///< per sample
+  double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, each of F and B
+  std::vector<ProfileRow> rows;
+  /// Seconds of the optimizer step over this layer per (device kind, degree); absent: unknown, 0.
+  std::map<std::pair<std::string, int>, double> update_seconds;
+};
+
+struct BytesPerParameter {
+  double weight = 4.0;
+  double gradient = 4.0;
+  double optimizer = 8.0;
+};
+
+/// How fast each layer of a model runs on each kind of device: PROFILE.json.
+class Profile {
+ public:
+  std::string model;
+  BytesPerParameter bytes_per_parameter;
+  std::vector<ProfileLayer> layers;
+  /// Bytes of communication buffers and workspace that every device needs beside COST.md's sum;
+  /// 0 for a plan from a profile alone.
+  double workspace_bytes = 0.0;
+
+  int num_layers() const { return static_cast<int>(layers.size()); }
+
+  /// Seconds of `layer` on `device` at degree `tensor_parallel` for `samples`, as COST.md defines:
+  /// linear between two rows, proportional through the nearest row outside.
+  /// Nothing when there is no row for (device, degree).
+  std::optional<LayerSeconds> seconds(int layer, const std::string& device, int tensor_parallel, double samples) const;
+
+  /// Whether every layer has rows for (device, degree).
+  bool has_degree(const std::string& device, int tensor_parallel) const;
+
+  /// Seconds of the optimizer step, 0 where unknown.
+  double update_seconds(int layer, const std::string& device, int tensor_parallel) const;
+};
+
+/// Reads PROFILE.json (`pptrain.profile/1`); bad input throws `Error` (exit code 2).
+Profile read_profile(const std::string& path);
+Profile parse_profile(const std::string& text, const std::string& source);
+std::string write_profile(const Profile& profile);
+
+}  // namespace pptrain

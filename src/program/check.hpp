@@ -1,0 +1,18 @@
+#pragma once
+
+#include "plan/plan.hpp"
+#include "program/program.hpp"
+
+namespace pptrain {
+
+/// Proves before a run that the programs of a plan can be executed: every send has its receive
+/// with an equal interval and every receive its send, the waits have no cycle, each task's inputs
+/// arrive before it runs, every (chunk, micro-batch) runs F and then B and W once on every device
+/// of its stage, and the collectives of a group come in the same order on its members.
+/// Aborts with the first violation: programs are made by pptrain, so it is a broken invariant.
+void check_programs(const Plan& plan, const Programs& programs);
+
+/// The same check, returning the first violation as text; empty when there is none.
+std::string find_violation(const Plan& plan, const Programs& programs);
+
+}  // namespace pptrain

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "plan/plan.hpp"
+#include "program/program.hpp"
+
+namespace pptrain {
+
+enum class TaskKind { forward, backward_input, backward_weight, backward };
+
+/// One task of a stage: F, B, W or B and W together of (chunk, micro-batch).
+struct Task {
+  TaskKind kind = TaskKind::forward;
+  ChunkId chunk;
+  MicroBatchId micro_batch;
+  bool operator==(const Task&) const = default;
+};
+
+/// The order of tasks of one stage; every replica and shard of it follows the same order.
+using TaskOrder = std::vector<Task>;
+
+/// The task order of every stage of the plan, by the schedule that the plan names.
+/// GPipe: all forwards, then all backwards. 1F1B: stage i of S warms up with min(S - i, m)
+/// forwards (DAPPLE's policy A), then alternates.
+std::vector<TaskOrder> task_orders(const Plan& plan);
+
+/// Where a chunk lives. Chunks are numbered globally in layer order.
+struct ChunkPlace {
+  StageId stage;
+  int local = 0;
+  Interval layers;
+};
+std::vector<ChunkPlace> chunk_places(const Plan& plan);
+
+struct CompileOptions {
+  bool tied = false;  ///< first and last chunk share a parameter
+};
+
+/// Compiles plan and order to one program per device: transfers resolved to the intersections of
+/// the sample intervals of the stages on both sides of each cut.
+Programs compile(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
+
+}  // namespace pptrain

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/arena.hpp"
+
+namespace pptrain {
+
+/// Element types of device buffers. Arithmetic is always fp32.
+enum class DType { f32, bf16 };
+
+constexpr std::size_t size_of(DType type) { return type == DType::f32 ? 4 : 2; }
+
+/// The upper half of an fp32; rounding is to nearest even.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+
+  BFloat16() = default;
+  explicit BFloat16(float value) {
+    const auto word = std::bit_cast<std::uint32_t>(value);
+    const bool is_nan = (word & 0x7fffffffU) > 0x7f800000U;
+    bits = is_nan ? static_cast<std::uint16_t>(word >> 16 | 0x40U)
+                  : static_cast<std::uint16_t>((word + 0x7fffU + (word >> 16 & 1U)) >> 16);
+  }
+  operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+};
+
+/// A row-major matrix that somebody else owns; `stride` elements from one row to the next.
+struct Matrix {
+  void* data = nullptr;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t stride = 0;
+  DType type = DType::f32;
+
+  Matrix() = default;
+  Matrix(void* d, std::size_t r, std::size_t c, DType t = DType::f32) : Matrix(d, r, c, c, t) {}
+  Matrix(void* d, std::size_t r, std::size_t c, std::size_t s, DType t) : data(d), rows(r), columns(c), stride(s), type(t) {}
+
+  /// Element (row, column) as T, which must be the matrix's element type.
+  template <class T>
+  T* at(std::size_t row, std::size_t column = 0) const {
+    return static_cast<T*>(data) + row * stride + column;
+  }
+  float* f32() const { return static_cast<float*>(data); }
+  std::size_t size() const { return rows * columns; }
+
+  /// `count` columns from `first`, sharing the memory.
+  Matrix columns_from(std::size_t first, std::size_t count) const {
+    return {static_cast<std::byte*>(data) + first * size_of(type), rows, count, stride, type};
+  }
+  /// `count` rows from `first`, sharing the memory.
+  Matrix rows_from(std::size_t first, std::size_t count) const {
+    return {static_cast<std::byte*>(data) + first * stride * size_of(type), count, columns, stride, type};
+  }
+};
+
+/// A contiguous matrix in an arena.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Arena& arena, std::size_t rows, std::size_t columns, DType type = DType::f32)
+      : buffer_(arena, rows * columns * size_of(type)), matrix_(buffer_.data(), rows, columns, type) {}
+
+  operator const Matrix&() const { return matrix_; }
+  const Matrix& matrix() const { return matrix_; }
+  float* f32() const { return matrix_.f32(); }
+  std::size_t rows() const { return matrix_.rows; }
+  std::size_t columns() const { return matrix_.columns; }
+  std::size_t size() const { return matrix_.size(); }
+  explicit operator bool() const { return static_cast<bool>(buffer_); }
+  void reset() {
+    buffer_.reset();
+    matrix_ = {};
+  }
+
+ private:
+  Buffer buffer_;
+  Matrix matrix_;
+};
+
+}  // namespace pptrain

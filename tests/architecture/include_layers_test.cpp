@@ -1,0 +1,74 @@
+// Holds the includes of the whole tree to the layer table of docs/architecture.md.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Rows of the table, top to bottom. A folder may include folders of the rows above and those
+/// before it in its own row.
+const std::vector<std::vector<std::string>> layers = {
+    {"base"},
+    {"config", "model", "cluster", "profile", "plan", "program"},
+    {"cost", "schedule"},
+    {"simulate"},
+    {"planners"},
+    {"tensor", "kernels", "comm"},
+    {"nn", "optim", "data", "probe", "io"},
+    {"runtime"},
+    {"report"},
+};
+
+const std::set<std::string> pure = {"base", "config",   "model",    "cluster", "profile",  "plan",
+                                    "program", "cost", "schedule", "simulate", "planners"};
+const std::regex machine_header(R"(^(mpi\.h|Kokkos_|hdf5|H5|cuda|nccl|cublas|cudnn))");
+
+std::map<std::string, int> positions() {
+  std::map<std::string, int> position;
+  for (const auto& row : layers) {
+    for (const auto& folder : row) position.emplace(folder, static_cast<int>(position.size()));
+  }
+  return position;
+}
+
+std::vector<std::string> includes_of(const fs::path& file) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*["<]([^">]+)[">])");
+  std::vector<std::string> includes;
+  std::ifstream stream(file);
+  std::string line;
+  std::smatch match;
+  while (std::getline(stream, line)) {
+    if (std::regex_search(line, match, pattern)) includes.push_back(match[1]);
+  }
+  return includes;
+}
+
+}  // namespace
+
+TEST_CASE("every folder includes only folders above it") {
+  const auto position = positions();
+  const fs::path source = fs::path(PPTRAIN_SOURCE_DIR) / "src";
+  int checked = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(source)) {
+    if (entry.path().extension() != ".hpp" && entry.path().extension() != ".cpp") continue;
+    const std::string folder = fs::relative(entry.path(), source).begin()->string();
+    INFO(entry.path().string());
+    REQUIRE(position.count(folder) == 1);
+    for (const std::string& include : includes_of(entry.path())) {
+      INFO("includes " << include);
+      const std::string included = include.substr(0, include.find('/'));
+      if (position.count(included) == 1) CHECK(position.at(included) <= position.at(folder));
+      if (pure.count(folder) == 1) CHECK_FALSE(std::regex_search(include, machine_header));
+      ++checked;
+    }
+  }
+  CHECK(checked > 100);
+}

@@ -1,0 +1,64 @@
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/random.hpp"
+#include "base/units.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+TEST_CASE("quantities are read with and without units") {
+  CHECK(parse_quantity("16 GiB", Quantity::bytes) == 16.0 * 1024 * 1024 * 1024);
+  CHECK(parse_quantity("170 Gbit/s", Quantity::bandwidth) == 170 * 1.25e8);
+  CHECK(parse_quantity("5 us", Quantity::seconds) == 5 * 1e-6);
+  CHECK(parse_quantity("125 TFLOP/s", Quantity::flop_rate) == 125e12);
+  CHECK(parse_quantity("12.5", Quantity::seconds) == 12.5);
+  CHECK_FALSE(parse_quantity("5 GiB", Quantity::seconds));
+  CHECK_FALSE(parse_quantity("fast", Quantity::bandwidth));
+  CHECK_FALSE(parse_quantity("", Quantity::bytes));
+}
+
+TEST_CASE("numbers are printed for people") {
+  CHECK(format_bytes(1536) == "1.5 KiB");
+  CHECK(format_seconds(0.00125) == "1.25 ms");
+  CHECK(format_count(124439808) == "124M");
+  CHECK(format_duration(3723) == "1:02:03");
+  CHECK(format_duration(59.6) == "1:00");
+}
+
+TEST_CASE("the nearest name is suggested only when it may be meant") {
+  const std::vector<std::string> keys = {"learning_rate", "weight_decay", "name"};
+  CHECK(nearest_name("learning_rte", keys) == "learning_rate");
+  CHECK(nearest_name("nmae", keys) == "name");
+  CHECK(nearest_name("xyzzy_plugh", keys).empty());
+}
+
+TEST_CASE("a complaint names place, problem, reason and suggestion") {
+  CHECK(format_complaint({"a.toml:3", "heads = 3", "64 is not divisible by 3", "use 4"}) ==
+        "a.toml:3: heads = 3 (64 is not divisible by 3); use 4");
+  try {
+    throw_no_feasible_plan({"", "nothing fits", "", ""});
+    FAIL("no exception");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::no_feasible_plan);
+  }
+}
+
+TEST_CASE("random numbers depend on seed, stream and index alone and are normal") {
+  const CounterRandom random(1234, "h.0.attn.c_attn.weight");
+  CHECK(random.bits(7) == CounterRandom(1234, "h.0.attn.c_attn.weight").bits(7));
+  CHECK(random.bits(7) != random.bits(8));
+  CHECK(random.bits(7) != CounterRandom(1235, "h.0.attn.c_attn.weight").bits(7));
+  CHECK(random.bits(7) != CounterRandom(1234, "h.1.attn.c_attn.weight").bits(7));
+  double mean = 0.0;
+  double square = 0.0;
+  constexpr int count = 100000;
+  for (int i = 0; i < count; ++i) {
+    const double x = random.normal(i);
+    mean += x / count;
+    square += x * x / count;
+  }
+  CHECK(std::abs(mean) < 0.01);           // three deviations of the mean of 1e5 values
+  CHECK(std::abs(square - 1.0) < 0.0135);  // three deviations of their variance
+}
