@@ -1,0 +1,278 @@
+#!/usr/bin/env bash
+# Sets pptrain up from nothing, then builds, tests, runs or measures it. See ./bootstrap.sh --help.
+set -euo pipefail
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+preset=${PPTRAIN_PRESET:-release}
+build=$root/build/$preset
+log=$root/build/bootstrap.log
+main_ranks=16  # of the main job, and the largest that the tests start
+
+# Everything CMake asks for, by its name in Debian 12.
+packages=(g++ cmake ninja-build ccache pkg-config
+  openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libtrilinos-kokkos-dev
+  libdnnl-dev libopenblas-pthread-dev
+  libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libhwloc-dev librandom123-dev libxxhash-dev libsentencepiece-dev catch2)
+benchmark_packages=(libbenchmark-dev)
+peer_packages=(python3-torch python3-h5py)
+
+usage() {
+  cat <<TEXT
+Usage: ./bootstrap.sh COMMAND
+
+  build                          install what is missing, configure, build, write env.sh
+  run CONFIG [pptrain options]   build, then mpirun -np $main_ranks ./pptrain CONFIG
+  test [ctest options]           build, then run the tests (without those labelled long)
+  test --long [ctest options]    build, then run the tests labelled long
+  bench [NAME ...]               build, then measure: kernels peer ranks prediction (default: all)
+  tidy [FILE ...]                build, then run clang-tidy over src/ and apps/
+  --help                         this text
+
+Missing packages are installed with apt (as root, or with sudo). The second time it is quick.
+
+Environment:
+  PPTRAIN_RANKS          ranks that 'run' starts (default $main_ranks)
+  PPTRAIN_PRESET         CMake preset (default release; see CMakePresets.json)
+  PPTRAIN_SKIP_PACKAGES  1: install nothing, use what is there (implied in a Spack environment)
+TEXT
+}
+
+say() { printf 'bootstrap: %s\n' "$*" >&2; }
+
+fail() {
+  say "$1"
+  exit "${2:-1}"
+}
+
+# phase TEXT COMMAND...: runs the command with its output in the log; shows the log's end if it fails.
+phase() {
+  local text=$1 start=$SECONDS
+  shift
+  say "$text"
+  printf '\n== %s: %s\n' "$text" "$*" >>"$log"
+  if ! "$@" >>"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    fail "failed after $((SECONDS - start)) s: $text; all output is in $log"
+  fi
+}
+
+# --- packages ---------------------------------------------------------------------------------
+
+missing_packages() {
+  local installed name
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
+  for name in "$@"; do
+    grep -qxF -- "$name" <<<"$installed" || printf '%s\n' "$name"
+  done
+}
+
+apt_install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# The package lists may be empty (a fresh container) or old: fetch them only when the installation fails.
+apt_install_or_update() {
+  apt_install "$@" && return
+  "${as_root[@]}" apt-get update
+  apt_install "$@"
+}
+
+spack_advice() {
+  cat >&2 <<TEXT
+With Spack, which needs no root:
+    spack env create -d build/spack && spack env activate build/spack
+    spack add cmake ninja pkgconf openmpi hdf5+mpi kokkos openblas onednn@2 tomlplusplus \\
+      cli11 fmt spdlog nlohmann-json hwloc random123 xxhash sentencepiece catch2
+    spack install && ./bootstrap.sh build
+TEXT
+}
+
+# Finds out how to become root; sets as_root, or explains what to do and ends.
+become_root() {
+  as_root=()
+  if [[ $(id -u) -eq 0 ]]; then return; fi
+  if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+    as_root=(sudo)
+    return
+  fi
+  say "these packages are missing, and installing them needs root or sudo, which are not at hand."
+  printf 'Ask an administrator for:\n    apt-get install --no-install-recommends %s\n' "$*" >&2
+  spack_advice
+  exit 1
+}
+
+# ensure_packages NAME...: installs those that are missing.
+ensure_packages() {
+  if [[ ${PPTRAIN_SKIP_PACKAGES:-0} == 1 || -n ${SPACK_ENV:-} ]]; then return; fi
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    if [[ -f $build/build.ninja ]]; then return; fi
+    say "this is not a Debian system, so nothing can be installed for you; trying with what is there."
+    spack_advice
+    return
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  if [[ ${#missing[@]} -eq 0 ]]; then return; fi
+  become_root "${missing[@]}"
+  phase "installing ${#missing[@]} packages: ${missing[*]}" apt_install_or_update "${missing[@]}"
+}
+
+# --- build ------------------------------------------------------------------------------------
+
+# A compiler process takes up to 1 GiB.
+num_jobs() {
+  local cores gibibytes
+  cores=$(nproc)
+  gibibytes=$(awk '/^MemAvailable/ {print int($2 / 1048576)}' /proc/meminfo)
+  printf '%s\n' $((gibibytes < 1 ? 1 : gibibytes < cores ? gibibytes : cores))
+}
+
+configure() {
+  if [[ -f $build/build.ninja && ! $root/CMakePresets.json -nt $build/build.ninja && $# -eq 0 ]]; then return; fi
+  phase "configuring (preset $preset)" cmake -S "$root" --preset "$preset" "$@"
+}
+
+# compile TARGET...
+compile() {
+  phase "building ($*)" cmake --build "$build" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(num_jobs)}" --target "$@"
+  ln -sfn "build/$preset/pptrain" "$root/pptrain"
+}
+
+# Open MPI's slots on this machine: its cores, not its hardware threads.
+num_cores() {
+  lscpu -p=Core,Socket 2>/dev/null | grep -v '^#' | sort -u | wc -l
+}
+
+# A seccomp filter without CAP_SYS_PTRACE (bit 19) blocks process_vm_readv, which Open MPI would use.
+reading_memory_is_forbidden() {
+  local capabilities
+  grep -q '^Seccomp:[[:space:]]*2' /proc/self/status || return 1
+  capabilities=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
+  (((16#$capabilities >> 19 & 1) == 0))
+}
+
+# What mpirun needs to start $main_ranks ranks here, a comment per line.
+environment_lines() {
+  echo "# Written by bootstrap.sh for this machine. Use it with: . ./env.sh"
+  echo "# One thread per rank: the ranks share the cores already."
+  echo "export OMP_NUM_THREADS=1"
+  if [[ $(id -u) -eq 0 ]]; then
+    echo "# Open MPI refuses to run as root otherwise."
+    echo "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+  fi
+  if [[ $(num_cores) -lt $main_ranks ]]; then
+    echo "# There are fewer cores than $main_ranks ranks; Open MPI refuses that otherwise."
+    echo "export OMPI_MCA_rmaps_base_oversubscribe=1"
+    echo "# Ranks that share a core must not be bound to it, ..."
+    echo "export OMPI_MCA_hwloc_base_binding_policy=none"
+    echo "# ... and must give it away while they wait for a message."
+    echo "export OMPI_MCA_mpi_yield_when_idle=1"
+  fi
+  if [[ -d /dev/shm && $(df -Pk /dev/shm | awk 'NR == 2 {print $2}') -lt 262144 ]]; then
+    echo "# Shared memory is small here (a container's default), so Open MPI's buffers go elsewhere."
+    echo "export OMPI_MCA_btl_vader_backing_directory=/tmp"
+  fi
+  if reading_memory_is_forbidden; then
+    echo "# This container forbids one process to read another's memory."
+    echo "export OMPI_MCA_btl_vader_single_copy_mechanism=none"
+  fi
+}
+
+write_environment() {
+  environment_lines >"$root/env.sh"
+  # shellcheck source=/dev/null
+  . "$root/env.sh"
+}
+
+# setup TARGET...: everything up to a built target.
+setup() {
+  mkdir -p "$root/build"
+  : >"$log"
+  local needed=("${packages[@]}")
+  if [[ $preset == ci ]]; then needed+=("${benchmark_packages[@]}"); fi
+  ensure_packages "${needed[@]}"
+  command -v cmake >/dev/null || fail "cmake was not found; see the advice above"
+  configure
+  compile "$@"
+  write_environment
+}
+
+# --- commands ---------------------------------------------------------------------------------
+
+command_build() {
+  setup pptrain
+  say "built ./pptrain. Next:  . ./env.sh && mpirun -np $main_ranks ./pptrain inputs/gpt2.toml"
+}
+
+command_run() {
+  [[ $# -ge 1 ]] || fail "run needs a CONFIG.toml; for instance: ./bootstrap.sh run inputs/gpt2.toml" 2
+  local config=$1
+  shift
+  # As the caller sees it, or as the README writes it.
+  if [[ ! -e $config && -e $root/$config ]]; then config=$root/$config; fi
+  [[ -e $config ]] || fail "$config: no such file (neither from here nor from $root); see inputs/" 2
+  setup pptrain
+  say "running on ${PPTRAIN_RANKS:-$main_ranks} ranks (settings for mpirun: $root/env.sh)"
+  exec mpirun -np "${PPTRAIN_RANKS:-$main_ranks}" "$root/pptrain" "$config" "$@"
+}
+
+command_test() {
+  local select=(-LE long)
+  if [[ ${1:-} == --long ]]; then
+    select=(-L long)
+    shift
+  fi
+  setup all
+  say "testing (log: $build/Testing/Temporary/LastTest.log)"
+  local status=0
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" "${select[@]}" "$@" || status=$?
+  if [[ ${select[0]} == -LE ]]; then say "the long tests (full grids, fuzzing) run by: ./bootstrap.sh test --long"; fi
+  return "$status"
+}
+
+command_bench() {
+  local names=("$@") name
+  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction); fi
+  for name in "${names[@]}"; do
+    [[ -f $root/benchmarks/$name.sh ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction" 2
+  done
+  mkdir -p "$root/build"
+  : >"$log"
+  ensure_packages "${packages[@]}" "${benchmark_packages[@]}" "${peer_packages[@]}"
+  configure -DPPTRAIN_BENCHMARKS=ON
+  compile pptrain kernels_benchmark
+  write_environment
+  for name in "${names[@]}"; do
+    say "measuring: $name"
+    "$root/benchmarks/$name.sh"
+  done
+  /usr/bin/python3 "$root/benchmarks/report.py"
+}
+
+command_tidy() {
+  setup all
+  ensure_packages clang-tidy
+  cd "$root"
+  local files=("$@")
+  if [[ ${#files[@]} -eq 0 ]]; then mapfile -t files < <(git ls-files 'src/*.cpp' 'apps/*.cpp'); fi
+  say "clang-tidy over ${#files[@]} files (minutes)"
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet
+}
+
+# mpirun and apt misbehave without a standard input.
+{ : <&0; } 2>/dev/null || exec </dev/null
+
+case ${1:-} in
+  build | run | test | bench | tidy)
+    name=$1
+    shift
+    "command_$name" "$@"
+    ;;
+  -h | --help | help) usage ;;
+  *)
+    usage >&2
+    exit 2
+    ;;
+esac
