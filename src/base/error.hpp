@@ -33,10 +33,10 @@ class Error : public std::runtime_error {
 
 /// The parts of a message to a person. `where` and `suggestion` may be empty.
 struct Complaint {
-  std::string where;       ///< file, line, key or option
-  std::string problem;     ///< what is wrong
-  std::string reason;      ///< why that is wrong
-  std::string suggestion;  ///< what to do about it
+  std::string where = {};       ///< file, line, key or option
+  std::string problem = {};     ///< what is wrong
+  std::string reason = {};      ///< why that is wrong
+  std::string suggestion = {};  ///< what to do about it
 };
 
 /// `where: problem (reason); suggestion`, leaving out what is empty.

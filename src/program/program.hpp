@@ -9,42 +9,42 @@
 
 namespace pptrain {
 
-/// What crosses the cut after a chunk: activations downwards, their gradients upwards.
-enum class Payload { activation, gradient };
+/// What a transfer carries: activations across the cut after a chunk, their gradients back across
+/// it, or the gradient of a parameter that the first and the last chunk share.
+enum class Payload { activation, gradient, tied_gradient };
 
-/// Kinds of instructions. `peer`s are devices of the plan.
+/// Kinds of instructions.
 enum class Op {
-  forward,           ///< F of (chunk, micro_batch)
+  forward,           ///< F of (chunk, micro_batch); keeps what the backward needs
+  evaluate,          ///< F that keeps nothing
   backward_input,    ///< B alone
   backward_weight,   ///< W alone
   backward,          ///< B and W in one task
-  post_receive,      ///< start receiving `rows` of (payload, chunk, micro_batch) from `peer`; never blocks
+  post_receive,      ///< start receiving; never blocks
   send,              ///< start sending; never blocks, the buffer is released when done
   wait_receive,      ///< until that receive has arrived
   reduce_gradients,  ///< start the all-reduce of the gradients of `chunk` over its replicas
-  reduce_tied,       ///< sum the gradients of a parameter held by two stages
-  wait_gradients,    ///< until every gradient reduction has ended
-  reduce_norm,       ///< squared gradient norm and loss summed over all devices
+  wait_gradients,    ///< until every gradient all-reduce has ended
+  reduce_tied,       ///< add the other stage's gradient of the shared parameter, which has arrived
+  reduce_loss,       ///< sum of the loss over all ranks
+  reduce_norm,       ///< squared norm of the gradients summed over all ranks
   step,              ///< optimizer step over everything this device holds
 };
 
 std::string to_string(Op op);
 
 /// One instruction. Fields that an op does not need keep their defaults.
-///
-/// The sample interval `samples` counts within the micro-batch, over all replicas. A transfer's
-/// tag is (payload, chunk, micro_batch): `chunk` is the chunk *before* the cut.
 struct Instruction {
   Op op = Op::forward;
-  ChunkId chunk;
-  MicroBatchId micro_batch;
+  ChunkId chunk = {};             ///< of a transfer: the chunk before the cut; of tied gradients: the receiver's
+  MicroBatchId micro_batch = {};
   Payload payload = Payload::activation;
-  DeviceId peer;
-  Interval samples;
+  DeviceId peer = {};
+  Interval interval = {};         ///< samples within the micro-batch, or rows of the shared parameter
   bool operator==(const Instruction&) const = default;
 };
 
-/// "F0.1", "B0.1", "send activation 0.1 -> 3".
+/// "F0.1", "BW0.1", "send activation 0.1 [0, 2) to device 3".
 std::string to_string(const Instruction& instruction);
 
 /// The instructions of one device, in order.

@@ -35,12 +35,18 @@ struct ChunkPlace {
 };
 std::vector<ChunkPlace> chunk_places(const Plan& plan);
 
+/// Facts of the model that compilation needs.
 struct CompileOptions {
-  bool tied = false;  ///< first and last chunk share a parameter
+  bool tied = false;                  ///< first and last chunk share the token embedding
+  std::int64_t vocabulary_size = 0;   ///< rows of that parameter
 };
 
-/// Compiles plan and order to one program per device: transfers resolved to the intersections of
-/// the sample intervals of the stages on both sides of each cut.
-Programs compile(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
+/// Compiles plan and order to one training program per device: transfers resolved to the
+/// intersections of the sample intervals of the stages on both sides of each cut, then gradient
+/// reductions, norm and optimizer step.
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
+
+/// Programs that run every micro-batch forwards only and sum the loss.
+Programs compile_evaluation(const Plan& plan);
 
 }  // namespace pptrain

@@ -1,0 +1,96 @@
+#include "model/model.hpp"
+
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+
+std::string to_string(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::embedding: return "embedding";
+    case LayerKind::transformer_block: return "transformer_block";
+    case LayerKind::output: return "output";
+  }
+  return "";
+}
+
+std::string to_string(ShardAxis axis) {
+  switch (axis) {
+    case ShardAxis::none: return "none";
+    case ShardAxis::heads: return "heads";
+    case ShardAxis::columns: return "columns";
+    case ShardAxis::vocabulary: return "vocabulary";
+  }
+  return "";
+}
+
+namespace {
+
+std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t begin, std::size_t end) {
+  return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(begin),
+                         shape.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+std::int64_t ParameterSpec::size() const { return product(shape, 0, shape.size()); }
+
+std::vector<Interval> ParameterSpec::shard_elements(Interval part, std::int64_t axis_size) const {
+  if (axis == ShardAxis::none) return {{0, size()}};
+  const auto sharded = static_cast<std::size_t>(dimension);
+  const std::int64_t outer = product(shape, 0, sharded);
+  const std::int64_t inner = product(shape, sharded + 1, shape.size());
+  PPTRAIN_ASSERT(groups * axis_size * unit == shape[sharded], "{}: axis of {} does not fill dimension {} of {}", name,
+                 axis_size, dimension, shape[sharded]);
+  std::vector<Interval> elements;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t row = o * shape[sharded] + g * axis_size * unit;
+      const Interval run = {(row + part.begin * unit) * inner, (row + part.end * unit) * inner};
+      if (!elements.empty() && elements.back().end == run.begin) {
+        elements.back().end = run.end;
+      } else if (!run.empty()) {
+        elements.push_back(run);
+      }
+    }
+  }
+  return elements;
+}
+
+std::int64_t Layer::num_parameters() const {
+  std::int64_t sum = 0;
+  for (const ParameterSpec& parameter : parameters) sum += parameter.size();
+  return sum;
+}
+
+std::int64_t Model::num_parameters() const {
+  std::set<std::string> seen;
+  std::int64_t sum = 0;
+  for (const Layer& layer : layers) {
+    for (const ParameterSpec& parameter : layer.parameters) {
+      if (seen.insert(parameter.name).second) sum += parameter.size();
+    }
+  }
+  return sum;
+}
+
+std::int64_t Model::axis_size(ShardAxis axis) const {
+  switch (axis) {
+    case ShardAxis::none: return 1;
+    case ShardAxis::heads: return heads;
+    case ShardAxis::columns: return 4 * hidden_size;
+    case ShardAxis::vocabulary: return vocabulary_size;
+  }
+  return 1;
+}
+
+double Model::flop_per_sample() const {
+  double sum = 0.0;
+  for (const Layer& layer : layers) sum += layer.flop_forward + layer.flop_backward_input + layer.flop_backward_weight;
+  return sum;
+}
+
+}  // namespace pptrain

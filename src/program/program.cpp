@@ -1,0 +1,58 @@
+#include "program/program.hpp"
+
+#include <fmt/format.h>
+
+namespace pptrain {
+namespace {
+
+std::string_view name_of(Payload payload) {
+  switch (payload) {
+    case Payload::activation: return "activation";
+    case Payload::gradient: return "gradient";
+    case Payload::tied_gradient: return "tied gradient";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_string(Op op) {
+  switch (op) {
+    case Op::forward: return "F";
+    case Op::evaluate: return "E";
+    case Op::backward_input: return "B";
+    case Op::backward_weight: return "W";
+    case Op::backward: return "BW";
+    case Op::post_receive: return "post receive";
+    case Op::send: return "send";
+    case Op::wait_receive: return "wait for";
+    case Op::reduce_gradients: return "all-reduce gradients";
+    case Op::wait_gradients: return "wait for gradients";
+    case Op::reduce_tied: return "add tied gradients";
+    case Op::reduce_loss: return "sum loss";
+    case Op::reduce_norm: return "sum gradient norm";
+    case Op::step: return "optimizer step";
+  }
+  return "";
+}
+
+std::string to_string(const Instruction& instruction) {
+  const Instruction& i = instruction;
+  switch (i.op) {
+    case Op::forward:
+    case Op::evaluate:
+    case Op::backward_input:
+    case Op::backward_weight:
+    case Op::backward: return fmt::format("{}{}.{}", to_string(i.op), i.chunk.value, i.micro_batch.value);
+    case Op::post_receive:
+    case Op::wait_receive:
+    case Op::send:
+      return fmt::format("{} {} {}.{} [{}, {}) {} device {}", to_string(i.op), name_of(i.payload), i.chunk.value,
+                         i.micro_batch.value, i.interval.begin, i.interval.end, i.op == Op::send ? "to" : "from",
+                         i.peer.value);
+    case Op::reduce_gradients: return fmt::format("{} of chunk {}", to_string(i.op), i.chunk.value);
+    default: return to_string(i.op);
+  }
+}
+
+}  // namespace pptrain
