@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "config/toml_state.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::string_view set_option = "--set ";
+
+/// The value of `value = VALUE`, or nothing where that is no TOML. Nodes remember `place` as their source.
+std::optional<toml::table> parse_value(const std::string& value, const std::string& place) {
+  try {
+    toml::table table = toml::parse("value = " + value, place);
+    if (table.size() == 1 && table.contains("value")) return table;
+  } catch (const toml::parse_error&) {
+  }
+  return std::nullopt;
+}
+
+/// The table that `name` names in `root`, made when there is none.
+toml::table& section(toml::table& root, const std::string& name, const std::string& place) {
+  if (name.empty()) return root;
+  if (toml::node* node = root.get(name)) {
+    if (toml::table* table = node->as_table()) return *table;
+    throw_bad_input({place, fmt::format("\"{}\" is not a section", name),
+                     "the file has a value or an array of tables there", "override a key of a [section]"});
+  }
+  toml::table made = *parse_value("{}", place);
+  root.insert(name, std::move(*made.get_as<toml::table>("value")));
+  return *root.get_as<toml::table>(name);
+}
+
+void apply_override(toml::table& root, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string path = assignment.substr(0, equals);
+  const std::size_t dot = path.find('.');
+  const std::string key = dot == std::string::npos ? path : path.substr(dot + 1);
+  if (equals == std::string::npos || key.empty() || dot == 0) {
+    throw_bad_input({fmt::format("{}{}", set_option, assignment), "this is no assignment", "it has no name or no =",
+                     "write --set section.key=VALUE, for instance --set training.steps=10"});
+  }
+  const std::string place = std::string(set_option) + path;
+  const std::string value = assignment.substr(equals + 1);
+  std::optional<toml::table> parsed = parse_value(value, place);
+  if (!parsed) parsed = parse_value(quote_toml(value), place);
+  PPTRAIN_ASSERT(parsed.has_value(), "a quoted string is TOML: {}", quote_toml(value));
+  toml::table& target = section(root, dot == std::string::npos ? "" : path.substr(0, dot), place);
+  // Moving keeps the source of the node; copying would lose it.
+  parsed->get("value")->visit([&](auto& node) { target.insert_or_assign(key, std::move(node)); });
+}
+
+}  // namespace
+
+std::string place_of(const toml::node& node, const std::string& source) {
+  const toml::source_region& region = node.source();
+  const std::string path = region.path ? *region.path : source;
+  if (region.begin.line == 0 || path.starts_with(set_option)) return path;
+  return fmt::format("{}:{}", path, region.begin.line);
+}
+
+TomlTable parse_toml(std::string_view text, const std::string& source, const std::vector<std::string>& overrides) {
+  auto document = std::make_shared<toml::table>();
+  try {
+    *document = toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    throw_bad_input({fmt::format("{}:{}:{}", source, at.line, at.column), "this is not valid TOML",
+                     std::string(error.description()), ""});
+  }
+  for (const std::string& assignment : overrides) apply_override(*document, assignment);
+  auto state = std::make_shared<TomlTable::State>();
+  state->table = document.get();
+  state->document = std::move(document);
+  state->source = source;
+  return TomlTable(std::move(state));
+}
+
+TomlTable read_toml(const std::string& path, const std::vector<std::string>& overrides) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    throw_bad_input({path, "the file does not exist", "", "check the path; examples are in inputs/"});
+  }
+  if (std::filesystem::is_directory(status)) throw_bad_input({path, "this is a directory", "a TOML file is needed", ""});
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad()) {
+    throw_bad_input({path, "the file cannot be read", "", "check its permissions"});
+  }
+  return parse_toml(text, path, overrides);
+}
+
+std::string quote_toml(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace pptrain

@@ -1,0 +1,146 @@
+#include "config/toml_reader.hpp"
+
+#include "base/error.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The message of the `Error` with exit code 2 that `action` throws.
+template <class Action>
+std::string complaint_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_input);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_CASE("values of every type are read", "[toml]") {
+  const TomlTable root = parse_toml(R"(
+text = "a"
+flag = true
+count = 3
+rate = 1e-3
+whole = 2
+memory = "16 GiB"
+plain = 1024
+wait = "5 us"
+degree = "auto"
+fixed = 4
+list = ["x", "y"]
+single = "z"
+numbers = [0, 12]
+kind = "b"
+link = { bandwidth = "170 Gbit/s" }
+[[node]]
+name = "n0"
+[[node]]
+name = "n1"
+)",
+                                    "c.toml");
+  CHECK(root.string("text") == "a");
+  CHECK(root.boolean("flag"));
+  CHECK(root.integer("count") == 3);
+  CHECK(root.number("rate") == 1e-3);
+  CHECK(root.number("whole") == 2.0);
+  CHECK(root.quantity("memory", Quantity::bytes) == 16.0 * 1024 * 1024 * 1024);
+  CHECK(root.quantity("plain", Quantity::bytes) == 1024.0);
+  CHECK(root.quantity("wait", Quantity::seconds) == Approx(5e-6));
+  CHECK(root.integer_or_auto("degree", 1) == std::nullopt);
+  CHECK(root.integer_or_auto("fixed", 1) == 4);
+  CHECK(root.integer_or_auto("absent", 1) == 1);
+  CHECK(root.strings("list") == std::vector<std::string>{"x", "y"});
+  CHECK(root.strings("single") == std::vector<std::string>{"z"});
+  CHECK(root.integers("numbers") == std::vector<std::int64_t>{0, 12});
+  CHECK(root.name("kind", {"a", "b"}) == "b");
+  CHECK(root.table("link")->quantity("bandwidth", Quantity::bandwidth) == Approx(170e9 / 8));
+  REQUIRE(root.tables("node").size() == 2);
+  CHECK(root.tables("node")[1].string("name") == "n1");
+  CHECK(root.tables("node")[1].where() == "c.toml:19");
+  CHECK(root.string("absent", "fallback") == "fallback");
+  CHECK_FALSE(root.table("absent").has_value());
+  root.finish();
+}
+
+TEST_CASE("a table outlives the root it came from", "[toml]") {
+  const TomlTable inner = *parse_toml("[a]\nb = 1\n", "c.toml").table("a");
+  CHECK(inner.integer("b") == 1);
+}
+
+TEST_CASE("syntax errors and duplicate keys name line and column", "[toml]") {
+  CHECK(complaint_of([] { parse_toml("a = 1\nb = = 2\n", "c.toml"); }).starts_with("c.toml:2:5: "));
+  const std::string twice = complaint_of([] { parse_toml("[s]\na = 1\na = 2\n", "c.toml"); });
+  CHECK(twice.starts_with("c.toml:3:"));
+  CHECK(twice.find("redefine") != std::string::npos);
+  CHECK(complaint_of([] { read_toml("no/such.toml"); }).starts_with("no/such.toml: the file does not exist"));
+  CHECK(complaint_of([] { read_toml(PPTRAIN_TEST_DATA); }).find("directory") != std::string::npos);
+}
+
+TEST_CASE("wrong types name place, key and what is wanted", "[toml]") {
+  const TomlTable table = *parse_toml("[s]\ntext = 5\ncount = 1.5\nflag = \"yes\"\nrate = \"fast\"\n"
+                                      "list = [1, \"a\"]\nbad = inf\n",
+                                      "c.toml")
+                               .table("s");
+  CHECK(complaint_of([&] { table.string("text"); }) ==
+        "c.toml:2: s.text is an integer (it has to be a string); put it in quotes");
+  CHECK(complaint_of([&] { table.integer("count"); }).starts_with("c.toml:3: s.count is a float"));
+  CHECK(complaint_of([&] { table.boolean("flag"); }).starts_with("c.toml:4: s.flag is a string"));
+  CHECK(complaint_of([&] { table.number("rate"); }).starts_with("c.toml:5: s.rate is a string"));
+  CHECK(complaint_of([&] { table.integer_or_auto("rate", 1); }).starts_with("c.toml:5: s.rate is \"fast\""));
+  CHECK(complaint_of([&] { table.strings("list"); }).starts_with("c.toml:6: s.list[0] is an integer"));
+  CHECK(complaint_of([&] { table.integers("list"); }).starts_with("c.toml:6: s.list[1] is a string"));
+  CHECK(complaint_of([&] { table.number("bad"); }).find("finite") != std::string::npos);
+  CHECK(complaint_of([&] { table.table("text"); }).find("write [s.text]") != std::string::npos);
+  CHECK(complaint_of([&] { table.tables("text"); }).find("write [[s.text]]") != std::string::npos);
+  CHECK(complaint_of([&] { table.string("gone"); }).starts_with("c.toml:1: s.gone is missing"));
+}
+
+TEST_CASE("a wrong unit lists the right ones", "[toml]") {
+  const TomlTable root = parse_toml("memory = \"16 GHz\"\n", "c.toml");
+  const std::string message = complaint_of([&] { root.quantity("memory", Quantity::bytes); });
+  CHECK(message.starts_with("c.toml:1: memory = \"16 GHz\" is not understood"));
+  CHECK(message.find("GiB") != std::string::npos);
+}
+
+TEST_CASE("unknown keys and names come with the nearest one", "[toml]") {
+  const TomlTable root = parse_toml("steps = 1\n\nstepz = 2\nkind = \"adamv\"\n", "c.toml");
+  root.integer("steps");
+  CHECK(complaint_of([&] { root.name("kind", {"adamw", "sgd"}); }) ==
+        "c.toml:4: kind = \"adamv\" is not known (it is one of adamw, sgd); did you mean \"adamw\"?");
+  CHECK(complaint_of([&] { root.finish(); }) == "c.toml:3: stepz is not known; did you mean steps?");
+}
+
+TEST_CASE("overrides replace and add values and are named in messages", "[toml]") {
+  const TomlTable root = parse_toml("[s]\na = 1\n", "c.toml", {"s.a=7", "s.b=plain text", "t.c=[1, 2]", "s.d=x=y"});
+  const TomlTable s = *root.table("s");
+  CHECK(s.integer("a") == 7);
+  CHECK(s.where("a") == "--set s.a");
+  CHECK(s.string("b") == "plain text");
+  CHECK(s.string("d") == "x=y");
+  CHECK(root.table("t")->integers("c") == std::vector<std::int64_t>{1, 2});
+  CHECK(complaint_of([&] { s.integer("b"); }).starts_with("--set s.b: s.b is a string"));
+}
+
+TEST_CASE("an override cannot smuggle in other keys", "[toml]") {
+  const TomlTable root = parse_toml("", "c.toml", {"s.a=1\nb = 2"});
+  CHECK(root.table("s")->string("a") == "1\nb = 2");
+}
+
+TEST_CASE("overrides that are none are refused", "[toml]") {
+  CHECK(complaint_of([] { parse_toml("", "c.toml", {"steps"}); }).find("no assignment") != std::string::npos);
+  CHECK(complaint_of([] { parse_toml("", "c.toml", {".a=1"}); }).find("no assignment") != std::string::npos);
+  CHECK(complaint_of([] { parse_toml("s = 1", "c.toml", {"s.a=1"}); }).find("not a section") != std::string::npos);
+  const TomlTable root = parse_toml("", "c.toml", {"nosuch.key=1"});
+  CHECK(complaint_of([&] { root.finish(); }).starts_with("--set nosuch.key: nosuch is not known"));
+}
+
+TEST_CASE("quoted text reads back", "[toml]") {
+  const std::string text = "a \"b\" \\ \n\t\x01\x7f é";
+  CHECK(parse_toml("v = " + quote_toml(text), "c.toml").string("v") == text);
+}
+
+}  // namespace
+}  // namespace pptrain
