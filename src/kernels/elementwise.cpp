@@ -1,15 +1,77 @@
-#include <Kokkos_Core.hpp>
+#include "kernels/bodies/elementwise.hpp"
+
 #include <cstring>
 
+#include "base/error.hpp"
+#include "kernels/bodies/layer_norm.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/launch.hpp"
 
 namespace pptrain::kernels {
 
-void add(const float* x, float* y, std::size_t n) {
-  Kokkos::parallel_for("add", Kokkos::RangePolicy<Kokkos::IndexType<std::size_t>>(0, n),
-                       [=](std::size_t i) { y[i] += x[i]; });
+void add(const float* x, float* y, std::size_t n) { launch_elements("add", n, bodies::Add{x, y}); }
+
+void scale(float* x, float factor, std::size_t n) { launch_elements("scale", n, bodies::Scale{x, factor}); }
+
+void fill_zero(float* x, std::size_t n) {
+  if (n != 0) std::memset(x, 0, n * sizeof(float));
 }
 
-void fill_zero(float* x, std::size_t n) { std::memset(x, 0, n * sizeof(float)); }
+double sum_of_squares(const float* x, std::size_t n) {
+  const std::size_t quarter = n / 4;
+  double a = 0, b = 0, c = 0, d = 0;
+  const auto square = [=](std::size_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); };
+#pragma omp simd reduction(+ : a, b, c, d)
+  for (std::size_t i = 0; i < quarter; ++i) {
+    a += square(i);
+    b += square(i + quarter);
+    c += square(i + 2 * quarter);
+    d += square(i + 3 * quarter);
+  }
+  double rest = 0;
+  for (std::size_t i = 4 * quarter; i < n; ++i) rest += square(i);
+  return ((a + b) + (c + d)) + rest;
+}
+
+void convert(const Matrix& from, const Matrix& to) {
+  PPTRAIN_ASSERT(from.rows == to.rows && from.columns == to.columns, "{}x{} to {}x{}", from.rows, from.columns, to.rows,
+                 to.columns);
+  with_type(from.type, [&](auto source) {
+    with_type(to.type, [&](auto target) {
+      using From = decltype(source);
+      using To = decltype(target);
+      launch_rows("convert", 0, from.rows,
+                  bodies::Convert<From, To>{read_rows<From>(from), write_rows<To>(to), from.columns});
+    });
+  });
+}
+
+void residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) {
+  launch_rows("residual_add", 0, x.rows,
+              bodies::ResidualAdd{read_rows<float>(x), read_rows<float>(y), bias, write_rows<float>(out), x.columns});
+}
+
+void gelu_forward(const Matrix& u, const Matrix& out) {
+  with_type(u.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("gelu_forward", 0, u.rows, bodies::GeluForward<T>{read_rows<T>(u), write_rows<T>(out), u.columns});
+  });
+}
+
+void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) {
+  with_type(u.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows(
+        "gelu_backward", 0, u.rows,
+        bodies::GeluBackward<T>{read_rows<T>(u), read_rows<T>(dout), write_rows<T>(du), write_rows<T>(out), u.columns});
+  });
+}
+
+void add_column_sums(const Matrix& d, float* gradient) {
+  with_type(d.type, [&](auto element) {
+    using T = decltype(element);
+    launch_columns("add_column_sums", d.columns, 0, d.rows, bodies::ColumnSum<T>{read_rows<T>(d), gradient});
+  });
+}
 
 }  // namespace pptrain::kernels

@@ -97,10 +97,10 @@ struct AdamWStep {
   float beta1;
   float beta2;
   float epsilon;
-  float weight_decay;       ///< 0 for LayerNorm and biases
-  float gradient_scale;     ///< clipping factor, applied to the gradient as it is read
-  float bias_correction1;   ///< 1 - beta1^t
-  float bias_correction2;   ///< 1 - beta2^t
+  float weight_decay;      ///< 0 for LayerNorm and biases
+  float gradient_scale;    ///< clipping factor, applied to the gradient as it is read
+  float bias_correction1;  ///< 1 - beta1^t
+  float bias_correction2;  ///< 1 - beta2^t
 };
 
 /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps). `copy` (bf16) may be null.

@@ -29,18 +29,20 @@ Arena::~Arena() {
 void* Arena::allocate(std::size_t bytes) {
   const std::size_t size = rounded(bytes == 0 ? 1 : bytes);
   if (capacity_ != 0 && in_use_ + size > capacity_) {
-    throw_runtime_failure({"", fmt::format("out of device memory: {} asked for with {} in use",
-                                           format_bytes(static_cast<double>(size)), format_bytes(static_cast<double>(in_use_))),
-                           fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),
-                           "use a smaller micro-batch or more pipeline stages"});
+    throw_runtime_failure(
+        {"",
+         fmt::format("out of device memory: {} asked for with {} in use", format_bytes(static_cast<double>(size)),
+                     format_bytes(static_cast<double>(in_use_))),
+         fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),
+         "use a smaller micro-batch or more pipeline stages"});
   }
   std::vector<void*>& blocks = cache_[size];
   void* block = nullptr;
   if (blocks.empty()) {
     block = std::aligned_alloc(alignment, size);
     if (block == nullptr) {
-      throw_runtime_failure({"", fmt::format("the host gave no {} of memory", format_bytes(static_cast<double>(size))), "",
-                             "use a smaller micro-batch or fewer ranks per host"});
+      throw_runtime_failure({"", fmt::format("the host gave no {} of memory", format_bytes(static_cast<double>(size))),
+                             "", "use a smaller micro-batch or fewer ranks per host"});
     }
   } else {
     block = blocks.back();

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "tensor/arena.hpp"
+#include "tensor/bfloat16.hpp"
 
 namespace pptrain {
 
@@ -12,20 +12,6 @@ namespace pptrain {
 enum class DType { f32, bf16 };
 
 constexpr std::size_t size_of(DType type) { return type == DType::f32 ? 4 : 2; }
-
-/// The upper half of an fp32; rounding is to nearest even.
-struct BFloat16 {
-  std::uint16_t bits = 0;
-
-  BFloat16() = default;
-  explicit BFloat16(float value) {
-    const auto word = std::bit_cast<std::uint32_t>(value);
-    const bool is_nan = (word & 0x7fffffffU) > 0x7f800000U;
-    bits = is_nan ? static_cast<std::uint16_t>(word >> 16 | 0x40U)
-                  : static_cast<std::uint16_t>((word + 0x7fffU + (word >> 16 & 1U)) >> 16);
-  }
-  operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-};
 
 /// A row-major matrix that somebody else owns; `stride` elements from one row to the next.
 struct Matrix {
@@ -37,7 +23,8 @@ struct Matrix {
 
   Matrix() = default;
   Matrix(void* d, std::size_t r, std::size_t c, DType t = DType::f32) : Matrix(d, r, c, c, t) {}
-  Matrix(void* d, std::size_t r, std::size_t c, std::size_t s, DType t) : data(d), rows(r), columns(c), stride(s), type(t) {}
+  Matrix(void* d, std::size_t r, std::size_t c, std::size_t s, DType t)
+      : data(d), rows(r), columns(c), stride(s), type(t) {}
 
   /// Element (row, column) as T, which must be the matrix's element type.
   template <class T>

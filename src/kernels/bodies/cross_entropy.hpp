@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/bodies/math.hpp"
+#include "kernels/bodies/row_team.hpp"
+
+/// The parts of the vocabulary-parallel cross-entropy (Megatron-LM, arXiv:1909.08053, section 3).
+namespace pptrain::kernels::bodies {
+
+/// Where the targets of the rows lie in the columns of this vocabulary shard.
+struct Targets {
+  const std::uint16_t* tokens;
+  std::int64_t first_token;
+  std::size_t columns;
+
+  /// The column of the row's target, or -1 where another shard has it.
+  PPTRAIN_FUNCTION std::int64_t column(std::size_t row) const {
+    const std::int64_t c = static_cast<std::int64_t>(tokens[row]) - first_token;
+    return c >= 0 && c < static_cast<std::int64_t>(columns) ? c : -1;
+  }
+};
+
+struct CrossEntropyMax {
+  Rows<const float> logits;
+  float* row_max;
+  std::size_t columns;
+
+  template <class Team>
+  PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
+    const float* l = logits.row(row);
+    const float most = team.max(columns, [=](std::size_t c) { return l[c]; });
+    team.once([&] { row_max[row] = most; });
+  }
+};
+
+struct CrossEntropySum {
+  Rows<const float> logits;
+  Targets targets;
+  const float* row_max;
+  float *row_sum, *target_logit;
+
+  template <class Team>
+  PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
+    const float* l = logits.row(row);
+    const float most = row_max[row];
+    const float total = team.sum(targets.columns, [=](std::size_t c) { return fast_exp(l[c] - most); });
+    team.once([&] {
+      const std::int64_t target = targets.column(row);
+      row_sum[row] = total;
+      target_logit[row] = target >= 0 ? l[target] : 0.0f;
+    });
+  }
+};
+
+struct CrossEntropyGradient {
+  Rows<float> logits;
+  Targets targets;
+  const float *row_max, *row_sum;
+  float scale;
+
+  template <class Team>
+  PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
+    float* l = logits.row(row);
+    const float most = row_max[row], factor = scale / row_sum[row];
+    team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor; });
+    team.once([&] {
+      const std::int64_t target = targets.column(row);
+      if (target >= 0) l[target] -= scale;
+    });
+  }
+};
+
+}  // namespace pptrain::kernels::bodies

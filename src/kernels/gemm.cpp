@@ -1,0 +1,68 @@
+#include "kernels/gemm.hpp"
+
+#include "base/error.hpp"
+#include "kernels/blocked_gemm.hpp"
+#include "kernels/onednn_matmul.hpp"
+#ifdef PPTRAIN_HAVE_OPENBLAS
+#include <cblas.h>
+#endif
+
+namespace pptrain {
+namespace {
+
+class HostGemm : public Gemm {
+ public:
+  HostGemm() {
+#ifdef PPTRAIN_HAVE_OPENBLAS
+    openblas_set_num_threads(1);
+#endif
+  }
+
+  void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                const GemmOptions& options) override {
+    check(ta, a, tb, b, c, options);
+#ifdef PPTRAIN_HAVE_ONEDNN
+    if (has_bf16_ && a.type == DType::bf16 && b.type == DType::bf16 && c.size() != 0 && a.size() != 0) {
+      matmul_.multiply(ta, a, tb, b, c, options);
+      return;
+    }
+#endif
+    blocked_.multiply(ta, a, tb, b, c, options);
+  }
+
+  std::string name() const override {
+    std::string text;
+#ifdef PPTRAIN_HAVE_ONEDNN
+    text = kernels::OneDnnMatmul::name();
+#endif
+#ifdef PPTRAIN_HAVE_OPENBLAS
+    text += fmt::format("{}OpenBLAS ({})", text.empty() ? "" : ", ", openblas_get_corename());
+#endif
+    return text;
+  }
+
+ private:
+  static void check(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                    const GemmOptions& options) {
+    const std::size_t m = ta == Transpose::yes ? a.columns : a.rows, k = ta == Transpose::yes ? a.rows : a.columns;
+    const std::size_t depth = tb == Transpose::yes ? b.columns : b.rows, n = tb == Transpose::yes ? b.rows : b.columns;
+    PPTRAIN_ASSERT(m == c.rows && n == c.columns && k == depth, "({}, {}) times ({}, {}) into ({}, {})", m, k, depth, n,
+                   c.rows, c.columns);
+    PPTRAIN_ASSERT(options.bias == nullptr || !options.accumulate, "a bias together with accumulation");
+  }
+
+  kernels::BlockedGemm blocked_;
+#ifdef PPTRAIN_HAVE_ONEDNN
+  kernels::OneDnnMatmul matmul_;
+  bool has_bf16_ = kernels::OneDnnMatmul::has_bf16();
+#endif
+};
+
+}  // namespace
+
+Gemm& host_gemm() {
+  static HostGemm gemm;
+  return gemm;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+
+#include "kernels/bodies/row_team.hpp"
+#include "tensor/tensor.hpp"
+
+/// How the bodies run on the host: Kokkos hands out pieces, the compiler vectorises within one.
+namespace pptrain::kernels {
+
+/// Kokkos' range over whole pieces of work.
+inline auto pieces(std::size_t count) {
+  return Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::IndexType<std::size_t>>(0, count);
+}
+
+/// body(i) for i in [0, n).
+template <class Body>
+void launch_elements(const char* name, std::size_t n, const Body& body) {
+  constexpr std::size_t piece = 4096;
+  Kokkos::parallel_for(name, pieces((n + piece - 1) / piece), [=](std::size_t p) {
+    const std::size_t last = n < (p + 1) * piece ? n : (p + 1) * piece;
+    const Body local = body;
+#pragma omp simd
+    for (std::size_t i = p * piece; i < last; ++i) local(i);
+  });
+}
+
+/// body(team, row) for row in [first, last).
+template <class Body>
+void launch_rows(const char* name, std::size_t first, std::size_t last, const Body& body) {
+  Kokkos::parallel_for(name, pieces(last - first), [=](std::size_t r) { body(SerialTeam(), first + r); });
+}
+
+/// body(column, first, last) for every column: reductions over the rows [first, last), whose order
+/// is that of the rows whatever the number of threads.
+template <class Body>
+void launch_columns(const char* name, std::size_t columns, std::size_t first, std::size_t last, const Body& body) {
+  constexpr std::size_t piece = 512, rows_at_once = 8;
+  Kokkos::parallel_for(name, pieces((columns + piece - 1) / piece), [=](std::size_t p) {
+    const std::size_t end = columns < (p + 1) * piece ? columns : (p + 1) * piece;
+    const Body local = body;
+    std::size_t row = first;
+    for (; row + rows_at_once <= last; row += rows_at_once) {
+#pragma omp simd
+      for (std::size_t c = p * piece; c < end; ++c) local(c, row, row + rows_at_once);
+    }
+    for (; row < last; ++row) {
+#pragma omp simd
+      for (std::size_t c = p * piece; c < end; ++c) local(c, row, row + 1);
+    }
+  });
+}
+
+/// The rows of a matrix for a body that reads T, or null rows where it has no data.
+template <class T>
+Rows<const T> read_rows(const Matrix& matrix) {
+  return {static_cast<const T*>(matrix.data), matrix.stride};
+}
+
+template <class T>
+Rows<T> write_rows(const Matrix& matrix) {
+  return {static_cast<T*>(matrix.data), matrix.stride};
+}
+
+/// f(T()) with the C++ type T of the element type.
+template <class F>
+void with_type(DType type, const F& f) {
+  if (type == DType::f32) {
+    f(float());
+  } else {
+    f(BFloat16());
+  }
+}
+
+}  // namespace pptrain::kernels
