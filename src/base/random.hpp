@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -18,8 +19,8 @@ class CounterRandom {
   std::uint64_t bits(std::uint64_t index) const;
   /// Uniform in [0, 1).
   double uniform(std::uint64_t index) const;
-  /// Normal with mean 0 and deviation 1 (Box-Muller).
-  double normal(std::uint64_t index) const;
+  /// Normal numbers (mean 0, deviation 1, Box-Muller) of indices [begin, begin + count).
+  void fill_normal(std::uint64_t begin, std::size_t count, float* out) const;
 
  private:
   std::uint64_t seed_;

@@ -1,0 +1,16 @@
+#include "comm/communicator.hpp"
+
+namespace pptrain {
+namespace {
+
+class Ended final : public Pending {
+ public:
+  bool test() override { return true; }
+  std::string missing() const override { return "nothing"; }
+};
+
+}  // namespace
+
+PendingPtr SilentCommunicator::start_all_reduce_sum(float*, std::size_t) { return std::make_unique<Ended>(); }
+
+}  // namespace pptrain

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+
+#include "base/ids.hpp"
+#include "comm/pending.hpp"
+
+namespace pptrain {
+
+/// Collectives of one group of ranks. Members are numbered in the order the plan lists them, and
+/// every sum is formed in that order, never in order of arrival: two runs give equal bits.
+///
+/// Every function is Collective over the group.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;  ///< of this process in the group
+  virtual int size() const = 0;
+
+  /// data[i] becomes the sum over the members, n elements.
+  virtual void all_reduce_sum(float* data, std::size_t n) = 0;
+  virtual void all_reduce_sum(double* data, std::size_t n) = 0;
+  virtual void all_reduce_max(float* data, std::size_t n) = 0;
+
+  /// The same, only started; `data` must stay until the result has ended.
+  virtual PendingPtr start_all_reduce_sum(float* data, std::size_t n) = 0;
+};
+
+/// Point-to-point messages between the ranks of the job. Neither call blocks; the memory must
+/// stay until the result has ended. Messages of one pair with one tag keep their order.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) = 0;
+  virtual PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) = 0;
+};
+
+/// One member of a group that exists only on paper: sums leave the data as it is. With it a
+/// tensor-parallel shard can be timed, or the plain layer run, without any peer.
+class SilentCommunicator final : public Communicator {
+ public:
+  explicit SilentCommunicator(int size = 1) : size_(size) {}
+  int rank() const override { return 0; }
+  int size() const override { return size_; }
+  void all_reduce_sum(float*, std::size_t) override {}
+  void all_reduce_sum(double*, std::size_t) override {}
+  void all_reduce_max(float*, std::size_t) override {}
+  PendingPtr start_all_reduce_sum(float*, std::size_t) override;
+
+ private:
+  int size_;
+};
+
+}  // namespace pptrain

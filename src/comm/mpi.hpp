@@ -1,0 +1,55 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+namespace pptrain {
+
+/// Starts and ends MPI.
+class MpiEnvironment {
+ public:
+  MpiEnvironment(int* argc, char*** argv);
+  ~MpiEnvironment();
+  MpiEnvironment(const MpiEnvironment&) = delete;
+  MpiEnvironment& operator=(const MpiEnvironment&) = delete;
+};
+
+/// An MPI communicator that frees itself. Creating and destroying one is Collective over it.
+class MpiComm {
+ public:
+  MpiComm() = default;
+  ~MpiComm() { reset(); }
+  MpiComm(MpiComm&& other) noexcept : comm_(other.comm_) { other.comm_ = MPI_COMM_NULL; }
+  MpiComm& operator=(MpiComm&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    return *this;
+  }
+
+  static MpiComm duplicate(MPI_Comm parent);
+  /// The ranks `members` of `parent`, in this order. Collective over the members only.
+  static MpiComm group(MPI_Comm parent, const std::vector<int>& members, int tag);
+  /// The ranks of `parent` that share memory: one host, or one container of it. Collective over `parent`.
+  static MpiComm shared_memory(MPI_Comm parent);
+
+  MPI_Comm get() const { return comm_; }
+  int rank() const;
+  int size() const;
+
+ private:
+  explicit MpiComm(MPI_Comm comm) : comm_(comm) {}
+  void reset();
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// Text from `root` to all ranks. Collective.
+std::string broadcast(MPI_Comm comm, const std::string& text, int root = 0);
+
+/// The text of every rank, on `root` (elsewhere empty). Collective.
+std::vector<std::string> gather(MPI_Comm comm, const std::string& text, int root = 0);
+
+/// Equal counts of doubles of every rank, in rank order, on `root` (elsewhere empty). Collective.
+std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, int root = 0);
+
+}  // namespace pptrain

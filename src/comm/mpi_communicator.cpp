@@ -1,0 +1,75 @@
+#include "comm/mpi_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Tags wrap around: MPI keeps the order of equal tags, and no two collectives of a group that
+/// are this far apart are ever under way at once.
+constexpr int tag_period = 8192;
+
+class MpiPending final : public Pending {
+ public:
+  explicit MpiPending(RankId peer) : peer_(peer) {}
+  bool test() override {
+    int ended = 0;
+    MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
+    return ended != 0;
+  }
+  std::string missing() const override { return fmt::format("rank {}", peer_.value); }
+
+  MPI_Request request = MPI_REQUEST_NULL;
+
+ private:
+  RankId peer_;
+};
+
+int checked_count(std::size_t bytes) {
+  PPTRAIN_ASSERT(bytes <= 0x7fffffff, "a message of {} bytes is too long for one MPI call", bytes);
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name,
+                                 Arena& arena, Waiter& waiter)
+    : comm_(MpiComm::group(parent, members, tag)), name_(std::move(name)), arena_(arena), waiter_(waiter) {
+  rank_ = comm_.rank();
+  size_ = comm_.size();
+}
+
+int MpiCommunicator::next_tag() {
+  sequence_ = (sequence_ + 1) % tag_period;
+  return 2 * sequence_;
+}
+
+template <class T>
+void MpiCommunicator::run(Reduction reduction, T* data, std::size_t n) {
+  if (size_ == 1) return;
+  OrderedAllReduce<T> operation(comm_.get(), arena_, reduction, data, n, next_tag());
+  waiter_.wait(operation, [this] { return name_; });
+}
+
+template void MpiCommunicator::run(Reduction, float*, std::size_t);
+template void MpiCommunicator::run(Reduction, double*, std::size_t);
+
+PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
+  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag());
+}
+
+PendingPtr MpiTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {
+  auto pending = std::make_unique<MpiPending>(to);
+  MPI_Isend(data, checked_count(bytes), MPI_BYTE, to.value, tag, comm_.get(), &pending->request);
+  return pending;
+}
+
+PendingPtr MpiTransport::receive(RankId from, int tag, void* data, std::size_t bytes) {
+  auto pending = std::make_unique<MpiPending>(from);
+  MPI_Irecv(data, checked_count(bytes), MPI_BYTE, from.value, tag, comm_.get(), &pending->request);
+  return pending;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/mpi.hpp"
+#include "comm/ordered_all_reduce.hpp"
+#include "comm/waiter.hpp"
+
+namespace pptrain {
+
+/// A group of ranks over MPI, on host buffers.
+class MpiCommunicator final : public Communicator {
+ public:
+  /// `members` are ranks of `parent` in the order of the group. Collective over the members.
+  /// `name` and the waiter serve messages of a timeout; `tag` tells groups made at once apart.
+  MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name, Arena& arena,
+                  Waiter& waiter);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void all_reduce_sum(float* data, std::size_t n) override { run(Reduction::sum, data, n); }
+  void all_reduce_sum(double* data, std::size_t n) override { run(Reduction::sum, data, n); }
+  void all_reduce_max(float* data, std::size_t n) override { run(Reduction::max, data, n); }
+  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
+
+ private:
+  template <class T>
+  void run(Reduction reduction, T* data, std::size_t n);
+  int next_tag();
+
+  MpiComm comm_;
+  std::string name_;
+  Arena& arena_;
+  Waiter& waiter_;
+  int rank_ = 0;
+  int size_ = 1;
+  int sequence_ = 0;
+};
+
+/// Messages between all ranks of a communicator, which it duplicates: construction is Collective.
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) {}
+  PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) override;
+  PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) override;
+
+ private:
+  MpiComm comm_;
+};
+
+}  // namespace pptrain

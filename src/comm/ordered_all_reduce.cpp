@@ -1,0 +1,142 @@
+#include "comm/ordered_all_reduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace pptrain {
+namespace {
+
+/// Below this a second round trip costs more than sending everything to everybody.
+constexpr std::size_t whole_bytes = 8 * 1024;
+
+template <class T>
+MPI_Datatype mpi_type() {
+  return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+}  // namespace
+
+template <class T>
+OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag)
+    : comm_(comm), reduction_(reduction), data_(data), tag_(tag) {
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &size_);
+  if (size_ == 1 || n == 0) {
+    phase_ = Phase::ended;
+    return;
+  }
+  const auto count = static_cast<std::int64_t>(n);
+  whole_ = n * sizeof(T) <= whole_bytes;
+  slices_ = whole_ ? std::vector<Interval>(size_, Interval{0, count}) : even_division(count, size_);
+  slot_ = static_cast<std::size_t>(slices_[rank_].size());
+  buffer_ = Buffer(arena, std::max<std::size_t>(1, slot_) * size_ * sizeof(T));
+  start_gather();
+}
+
+template <class T>
+OrderedAllReduce<T>::~OrderedAllReduce() {
+  // Only an error leaves requests behind; the job ends then, but not with a write into freed memory.
+  for (MPI_Request& request : requests_) {
+    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+  }
+}
+
+template <class T>
+T* OrderedAllReduce<T>::contribution(int member) const {
+  if (member == rank_) return data_ + slices_[rank_].begin;
+  return static_cast<T*>(buffer_.data()) + slot_ * member;
+}
+
+template <class T>
+void OrderedAllReduce<T>::start_gather() {
+  requests_.assign(2 * size_, MPI_REQUEST_NULL);
+  // Each member starts with another peer, so that not all send to member 0 first.
+  for (int step = 1; step < size_; ++step) {
+    const int from = (rank_ + size_ - step) % size_;
+    MPI_Irecv(contribution(from), static_cast<int>(slot_), mpi_type<T>(), from, tag_, comm_, &requests_[from]);
+  }
+  for (int step = 1; step < size_; ++step) {
+    const int to = (rank_ + step) % size_;
+    const Interval slice = slices_[to];
+    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_, comm_, &requests_[size_ + to]);
+  }
+}
+
+template <class T>
+void OrderedAllReduce<T>::reduce() {
+  // The total is formed in the buffer's own slot: the data itself is one of the contributions.
+  T* total = static_cast<T*>(buffer_.data()) + slot_ * rank_;
+  std::memcpy(total, contribution(0), slot_ * sizeof(T));
+  for (int member = 1; member < size_; ++member) {
+    const T* values = contribution(member);
+    if (reduction_ == Reduction::sum) {
+      for (std::size_t i = 0; i < slot_; ++i) total[i] += values[i];
+    } else {
+      // Written so that a NaN on either side stays.
+      for (std::size_t i = 0; i < slot_; ++i) total[i] = total[i] >= values[i] || total[i] != total[i] ? total[i] : values[i];
+    }
+  }
+  std::memcpy(data_ + slices_[rank_].begin, total, slot_ * sizeof(T));
+}
+
+template <class T>
+void OrderedAllReduce<T>::start_share() {
+  for (int step = 1; step < size_; ++step) {
+    const int from = (rank_ + size_ - step) % size_;
+    const Interval slice = slices_[from];
+    MPI_Irecv(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), from, tag_ + 1, comm_, &requests_[from]);
+  }
+  for (int step = 1; step < size_; ++step) {
+    const int to = (rank_ + step) % size_;
+    const Interval slice = slices_[rank_];
+    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_ + 1, comm_, &requests_[size_ + to]);
+  }
+}
+
+template <class T>
+bool OrderedAllReduce<T>::requests_ended() {
+  int ended = 0;
+  MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &ended, MPI_STATUSES_IGNORE);
+  return ended != 0;
+}
+
+template <class T>
+bool OrderedAllReduce<T>::test() {
+  if (phase_ == Phase::gather && requests_ended()) {
+    reduce();
+    if (whole_) {
+      phase_ = Phase::ended;
+    } else {
+      start_share();
+      phase_ = Phase::share;
+    }
+  }
+  if (phase_ == Phase::share && requests_ended()) phase_ = Phase::ended;
+  return phase_ == Phase::ended;
+}
+
+template <class T>
+std::string OrderedAllReduce<T>::missing() const {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Comm_group(comm_, &group);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  std::string ranks;
+  for (int member = 0; member < size_; ++member) {
+    const bool open = requests_[member] != MPI_REQUEST_NULL || requests_[size_ + member] != MPI_REQUEST_NULL;
+    int world_rank = 0;
+    MPI_Group_translate_ranks(group, 1, &member, world, &world_rank);
+    if (open) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", world_rank);
+  }
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  return fmt::format("an all-reduce with rank {}", ranks);
+}
+
+template class OrderedAllReduce<float>;
+template class OrderedAllReduce<double>;
+
+}  // namespace pptrain

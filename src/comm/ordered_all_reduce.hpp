@@ -1,0 +1,54 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "base/interval.hpp"
+#include "comm/pending.hpp"
+#include "tensor/arena.hpp"
+
+namespace pptrain {
+
+enum class Reduction { sum, max };
+
+/// All-reduce whose result does not depend on the order of arrival: member k owns slice k, adds
+/// what all members hold of it in member order, and sends the result to all. Each member sends
+/// 2 (n-1)/n of the data, the least possible (AMP Eq. 3). Short vectors are exchanged whole, in one
+/// step, and every member adds them up.
+///
+/// T is float or double. Made by `MpiCommunicator`, which gives each one tags of its own.
+template <class T>
+class OrderedAllReduce final : public Pending {
+ public:
+  OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag);
+  ~OrderedAllReduce() override;
+
+  bool test() override;
+  std::string missing() const override;
+
+ private:
+  enum class Phase { gather, share, ended };
+
+  T* contribution(int member) const;
+  void start_gather();
+  void reduce();
+  void start_share();
+  bool requests_ended();
+
+  MPI_Comm comm_;
+  Reduction reduction_;
+  T* data_;
+  int tag_;
+  int rank_ = 0;
+  int size_ = 1;
+  bool whole_ = false;              ///< every member reduces everything
+  std::vector<Interval> slices_;    ///< what each member reduces
+  std::size_t slot_ = 0;            ///< elements of one contribution in the buffer
+  Buffer buffer_;                   ///< contributions of all members to this member's slice
+  Phase phase_ = Phase::gather;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace pptrain

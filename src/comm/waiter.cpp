@@ -1,0 +1,57 @@
+#include "comm/waiter.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+namespace pptrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+Waiter::Waiter(double timeout_seconds, CoreUse core_use) : timeout_seconds_(timeout_seconds), core_use_(core_use) {
+  // The default slack would stretch the shortest sleeps by 50 us.
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+}
+
+void Waiter::pause(long round) const {
+  const long spins = core_use_ == CoreUse::own ? 2000 : 4;
+  const long yields = core_use_ == CoreUse::own ? 2000 : 4;
+  if (round < spins) return;
+  if (round < spins + yields) {
+    sched_yield();
+    return;
+  }
+  const long sleeps = round - spins - yields;
+  const long longest = core_use_ == CoreUse::own ? 50'000 : 500'000;
+  const timespec nap = {0, std::min(longest, 10'000 + sleeps * 10'000)};
+  nanosleep(&nap, nullptr);
+}
+
+void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
+  if (pending.test()) return;
+  const Clock::time_point start = Clock::now();
+  for (long round = 0; !pending.test(); ++round) {
+    pause(round);
+    // Looking at the clock costs more than a poll, so only now and then.
+    if (round % 256 == 255 && seconds_since(start) > timeout_seconds_) {
+      throw_runtime_failure({doing(), fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), pending.missing()),
+                             "it did not come", "look at that rank's messages, or raise [job] timeout"});
+    }
+  }
+  seconds_ += seconds_since(start);
+}
+
+double Waiter::take_seconds() { return std::exchange(seconds_, 0.0); }
+
+}  // namespace pptrain

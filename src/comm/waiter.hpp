@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "comm/pending.hpp"
+
+namespace pptrain {
+
+/// Whether this rank has a core of its own or must leave it to others while it waits.
+enum class CoreUse { own, shared };
+
+/// Waits for pending operations without wasting the core.
+///
+/// Open MPI has no progress thread and spins in its own waits: with several ranks to a core that
+/// time is taken from ranks that compute. Here a rank polls, then yields, then sleeps.
+class Waiter {
+ public:
+  /// `timeout_seconds`: the longest wait for a peer; beyond it `wait` throws `Error`, exit code 4.
+  Waiter(double timeout_seconds, CoreUse core_use);
+
+  /// Returns once `pending` has ended. `doing` tells what for, for the message of a timeout.
+  void wait(Pending& pending, const std::function<std::string()>& doing);
+
+  /// Seconds spent in `wait` since the last call of this.
+  double take_seconds();
+
+ private:
+  void pause(long round) const;
+
+  double timeout_seconds_;
+  CoreUse core_use_;
+  double seconds_ = 0.0;
+};
+
+}  // namespace pptrain

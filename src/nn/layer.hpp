@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "comm/communicator.hpp"
+#include "kernels/gemm.hpp"
+#include "model/model.hpp"
+#include "nn/parameter_store.hpp"
+#include "tensor/tensor.hpp"
+
+namespace pptrain {
+
+/// What a micro-batch brings to a device: `samples` sequences. Tokens are used by the embedding,
+/// targets by the output layer; both hold samples * sequence_length values.
+struct Batch {
+  std::size_t samples = 0;
+  const std::uint16_t* tokens = nullptr;
+  const std::uint16_t* targets = nullptr;
+  float loss_scale = 0.0F;  ///< 1 / tokens of the global batch
+  double loss = 0.0;        ///< sum over this batch's tokens, set by the output layer's forward
+};
+
+/// The part of the model a device holds, and what its layers run on.
+struct LayerContext {
+  Gemm& gemm;
+  Arena& arena;
+  Communicator& tensor_group;  ///< the stage replica's tensor-parallel members
+  ParameterStore& parameters;
+  const Model& model;
+  DType type = DType::f32;     ///< of activations between products
+  Interval heads;              ///< of this shard
+  Interval columns;
+  Interval vocabulary;
+
+  /// Local interval and length of a parameter's axis.
+  Interval part(ShardAxis axis) const;
+  std::size_t rows(const Batch& batch) const { return batch.samples * static_cast<std::size_t>(model.sequence_length); }
+  std::size_t hidden() const { return static_cast<std::size_t>(model.hidden_size); }
+};
+
+/// What a layer keeps from its forward to its backward passes.
+class Saved {
+ public:
+  virtual ~Saved() = default;
+};
+using SavedPtr = std::unique_ptr<Saved>;
+
+/// A layer of the chain, or a tensor-parallel shard of it. R = samples * sequence length.
+///
+/// The gradient of the loss is taken apart: `backward_input` gives the gradient of the input and
+/// leaves in `saved` what `backward_weight` needs; the latter adds the gradients of weights and
+/// biases. LayerNorm's own gradients come with `backward_input`, whose data they share.
+/// All three are Collective over the tensor-parallel group.
+class LayerModule {
+ public:
+  virtual ~LayerModule() = default;
+  /// input (R, H) fp32, empty for the embedding; returns (R, H), empty for the output layer.
+  /// With `saved` null nothing is kept.
+  virtual Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) = 0;
+  /// gradient (R, H) of the output, empty for the output layer; returns that of the input.
+  virtual Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) = 0;
+  virtual void backward_weight(const Batch& batch, Saved& saved) = 0;
+};
+
+/// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.
+std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context);
+
+}  // namespace pptrain

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "kernels/kernels.hpp"
+#include "nn/layer.hpp"
+
+namespace pptrain {
+
+/// y = x W^T with W (out, in): the three products of a linear layer over a context's parameters.
+/// x (R, in), y and dy (R, out).
+class Linear {
+ public:
+  Linear(LayerContext& context, std::size_t weight) : context_(context), weight_(weight) {}
+
+  void forward(const Matrix& x, const Matrix& y, const float* bias = nullptr) const {
+    context_.gemm.multiply(Transpose::no, x, Transpose::yes, context_.parameters.compute_matrix(weight_), y,
+                           {false, bias});
+  }
+  void backward_input(const Matrix& dy, const Matrix& dx) const {
+    context_.gemm.multiply(Transpose::no, dy, Transpose::no, context_.parameters.compute_matrix(weight_), dx);
+  }
+  void backward_weight(const Matrix& dy, const Matrix& x) const {
+    context_.gemm.multiply(Transpose::yes, dy, Transpose::no, x, context_.parameters.gradient_matrix(weight_),
+                           {context_.parameters.accumulates(weight_), nullptr});
+  }
+
+ private:
+  LayerContext& context_;
+  std::size_t weight_;
+};
+
+/// A matrix in the context's activation type: itself, or a converted copy held by `copy`.
+inline Matrix as_activation(const LayerContext& context, const Tensor& x, Tensor& copy) {
+  if (context.type == DType::f32) return x;
+  copy = Tensor(context.arena, x.rows(), x.columns(), context.type);
+  kernels::convert(x, copy);
+  return copy;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,157 @@
+#include "nn/transformer_block.hpp"
+
+#include "kernels/kernels.hpp"
+
+namespace pptrain {
+
+/// R rows, H hidden, A = local heads * head size, C = local columns.
+struct TransformerBlock::State final : Saved {
+  // From F to B.
+  Tensor input;              // (R, H) fp32
+  Tensor ln1_mean, ln1_rstd; // (1, R)
+  Tensor qkv_out;            // (R, 3A)
+  Tensor attended;           // (R, A), kept until W
+  Tensor log_sum;            // (1, R * heads)
+  Tensor middle;             // (R, H) fp32: after attention
+  Tensor ln2_mean, ln2_rstd; // (1, R)
+  Tensor up_out;             // (R, C): before GELU
+  // From B to W.
+  Tensor out_gradient;        // (R, H) of the block's output
+  Tensor activated;           // (R, C): GELU(up_out)
+  Tensor up_gradient;         // (R, C)
+  Tensor ln2_out;             // (R, H)
+  Tensor middle_gradient;     // (R, H)
+  Tensor qkv_gradient;        // (R, 3A)
+  Tensor ln1_out;             // (R, H)
+};
+
+TransformerBlock::TransformerBlock(LayerContext& context, const std::vector<std::size_t>& parameters)
+    : context_(context), parameters_(parameters) {}
+
+std::size_t TransformerBlock::attention_width() const {
+  return num_heads() * static_cast<std::size_t>(context_.model.hidden_size / context_.model.heads);
+}
+
+Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
+  Arena& arena = context_.arena;
+  const std::size_t rows = s.input.rows();
+  Tensor normalised(arena, rows, context_.hidden(), context_.type);
+  s.ln1_mean = Tensor(arena, 1, rows);
+  s.ln1_rstd = Tensor(arena, 1, rows);
+  kernels::residual_layer_norm_forward(s.input, {}, nullptr, s.input, weight(ln1_gain), weight(ln1_offset), normalised,
+                                       s.ln1_mean.f32(), s.ln1_rstd.f32());
+  s.qkv_out = Tensor(arena, rows, 3 * attention_width(), context_.type);
+  linear(qkv).forward(normalised, s.qkv_out, weight(qkv_bias));
+  normalised.reset();
+  s.attended = Tensor(arena, rows, attention_width(), context_.type);
+  s.log_sum = Tensor(arena, 1, rows * num_heads());
+  kernels::attention_forward(s.qkv_out, batch.samples, static_cast<std::size_t>(context_.model.sequence_length),
+                             num_heads(), s.attended, s.log_sum.f32(), arena);
+  Tensor projected(arena, rows, context_.hidden());
+  linear(attention_out).forward(s.attended, projected);
+  context_.tensor_group.all_reduce_sum(projected.f32(), projected.size());
+  return projected;
+}
+
+Tensor TransformerBlock::feed_forward(const Tensor& attention, State& s) const {
+  Arena& arena = context_.arena;
+  const std::size_t rows = s.input.rows();
+  Tensor normalised(arena, rows, context_.hidden(), context_.type);
+  s.middle = Tensor(arena, rows, context_.hidden());
+  s.ln2_mean = Tensor(arena, 1, rows);
+  s.ln2_rstd = Tensor(arena, 1, rows);
+  kernels::residual_layer_norm_forward(s.input, attention, weight(attention_out_bias), s.middle, weight(ln2_gain),
+                                       weight(ln2_offset), normalised, s.ln2_mean.f32(), s.ln2_rstd.f32());
+  s.up_out = Tensor(arena, rows, num_columns(), context_.type);
+  linear(up).forward(normalised, s.up_out, weight(up_bias));
+  normalised.reset();
+  Tensor activated(arena, rows, num_columns(), context_.type);
+  kernels::gelu_forward(s.up_out, activated);
+  Tensor projected(arena, rows, context_.hidden());
+  linear(down).forward(activated, projected);
+  context_.tensor_group.all_reduce_sum(projected.f32(), projected.size());
+  return projected;
+}
+
+Tensor TransformerBlock::forward(Batch& batch, Tensor input, SavedPtr* saved) {
+  auto state = std::make_unique<State>();
+  state->input = std::move(input);
+  const Tensor attention = attention_forward(batch, *state);
+  Tensor output = feed_forward(attention, *state);
+  kernels::residual_add(state->middle, output, weight(down_bias), output);
+  if (saved != nullptr) *saved = std::move(state);
+  return output;
+}
+
+Tensor TransformerBlock::feed_forward_backward(const Batch& /*batch*/, Tensor gradient, State& s) const {
+  Arena& arena = context_.arena;
+  const std::size_t rows = gradient.rows();
+  s.out_gradient = std::move(gradient);
+  Tensor copy;
+  s.up_gradient = Tensor(arena, rows, num_columns(), context_.type);
+  linear(down).backward_input(as_activation(context_, s.out_gradient, copy), s.up_gradient);
+  s.activated = Tensor(arena, rows, num_columns(), context_.type);
+  kernels::gelu_backward(s.up_out, s.up_gradient, s.up_gradient, s.activated);
+  s.up_out.reset();
+  Tensor normalised_gradient(arena, rows, context_.hidden());
+  linear(up).backward_input(s.up_gradient, normalised_gradient);
+  context_.tensor_group.all_reduce_sum(normalised_gradient.f32(), normalised_gradient.size());
+  s.ln2_out = Tensor(arena, rows, context_.hidden(), context_.type);
+  Tensor middle_gradient(arena, rows, context_.hidden());
+  ParameterStore& store = context_.parameters;
+  kernels::layer_norm_backward(normalised_gradient, s.middle, s.ln2_mean.f32(), s.ln2_rstd.f32(), weight(ln2_gain),
+                               weight(ln2_offset), s.out_gradient, middle_gradient, store.adding(parameters_[ln2_gain]),
+                               store.adding(parameters_[ln2_offset]), s.ln2_out);
+  s.middle.reset();
+  return middle_gradient;
+}
+
+Tensor TransformerBlock::attention_backward(const Batch& batch, State& s) const {
+  Arena& arena = context_.arena;
+  const std::size_t rows = s.input.rows();
+  Tensor copy;
+  Tensor attended_gradient(arena, rows, attention_width(), context_.type);
+  linear(attention_out).backward_input(as_activation(context_, s.middle_gradient, copy), attended_gradient);
+  s.qkv_gradient = Tensor(arena, rows, 3 * attention_width(), context_.type);
+  kernels::attention_backward(s.qkv_out, s.attended, s.log_sum.f32(), attended_gradient, batch.samples,
+                              static_cast<std::size_t>(context_.model.sequence_length), num_heads(), s.qkv_gradient,
+                              arena);
+  s.qkv_out.reset();
+  attended_gradient.reset();
+  Tensor normalised_gradient(arena, rows, context_.hidden());
+  linear(qkv).backward_input(s.qkv_gradient, normalised_gradient);
+  context_.tensor_group.all_reduce_sum(normalised_gradient.f32(), normalised_gradient.size());
+  s.ln1_out = Tensor(arena, rows, context_.hidden(), context_.type);
+  Tensor input_gradient(arena, rows, context_.hidden());
+  ParameterStore& store = context_.parameters;
+  kernels::layer_norm_backward(normalised_gradient, s.input, s.ln1_mean.f32(), s.ln1_rstd.f32(), weight(ln1_gain),
+                               weight(ln1_offset), s.middle_gradient, input_gradient,
+                               store.adding(parameters_[ln1_gain]), store.adding(parameters_[ln1_offset]), s.ln1_out);
+  s.input.reset();
+  return input_gradient;
+}
+
+Tensor TransformerBlock::backward_input(const Batch& batch, Tensor gradient, Saved& saved) {
+  auto& state = static_cast<State&>(saved);
+  state.middle_gradient = feed_forward_backward(batch, std::move(gradient), state);
+  return attention_backward(batch, state);
+}
+
+void TransformerBlock::add_bias_gradient(Index index, const Matrix& gradient) const {
+  kernels::add_column_sums(gradient, context_.parameters.adding(parameters_[index]));
+}
+
+void TransformerBlock::backward_weight(const Batch& /*batch*/, Saved& saved) {
+  auto& s = static_cast<State&>(saved);
+  Tensor copy;
+  linear(down).backward_weight(as_activation(context_, s.out_gradient, copy), s.activated);
+  add_bias_gradient(down_bias, s.out_gradient);
+  linear(up).backward_weight(s.up_gradient, s.ln2_out);
+  add_bias_gradient(up_bias, s.up_gradient);
+  linear(attention_out).backward_weight(as_activation(context_, s.middle_gradient, copy), s.attended);
+  add_bias_gradient(attention_out_bias, s.middle_gradient);
+  linear(qkv).backward_weight(s.qkv_gradient, s.ln1_out);
+  add_bias_gradient(qkv_bias, s.qkv_gradient);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,22 @@
+#include "optim/learning_rate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace pptrain {
+
+double learning_rate(const OptimizerConfig& optimizer, const LrSchedulerConfig& scheduler, std::int64_t step,
+                     std::int64_t steps) {
+  const double full = optimizer.learning_rate;
+  const auto warm_up = static_cast<double>(scheduler.warmup_steps);
+  const double number = static_cast<double>(step) + 1.0;
+  if (number <= warm_up) return full * number / warm_up;
+  if (scheduler.name == "constant") return full;
+  const double span = std::max(1.0, static_cast<double>(steps) - warm_up);
+  const double progress = std::min(1.0, (number - warm_up) / span);
+  const double share = scheduler.name == "cosine" ? 0.5 * (1.0 + std::cos(std::numbers::pi * progress)) : 1.0 - progress;
+  return scheduler.minimum + (full - scheduler.minimum) * share;
+}
+
+}  // namespace pptrain

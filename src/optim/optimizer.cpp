@@ -1,0 +1,77 @@
+#include "optim/optimizer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/kernels.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
+class AdamW final : public Optimizer {
+ public:
+  AdamW(const OptimizerConfig& config, std::vector<ParameterRun> runs, std::size_t size, Arena& arena)
+      : config_(config), runs_(std::move(runs)), first_(arena, 1, size), second_(arena, 1, size) {
+    kernels::fill_zero(first_.f32(), size);
+    kernels::fill_zero(second_.f32(), size);
+  }
+
+  void step(const ParameterArrays& arrays, const StepValues& values) override {
+    const double number = static_cast<double>(values.step) + 1.0;
+    kernels::AdamWStep step = {};
+    step.learning_rate = static_cast<float>(values.learning_rate);
+    step.beta1 = static_cast<float>(config_.beta1);
+    step.beta2 = static_cast<float>(config_.beta2);
+    step.epsilon = static_cast<float>(config_.epsilon);
+    step.gradient_scale = static_cast<float>(values.gradient_scale);
+    step.bias_correction1 = static_cast<float>(1.0 - std::pow(config_.beta1, number));
+    step.bias_correction2 = static_cast<float>(1.0 - std::pow(config_.beta2, number));
+    for (const ParameterRun& run : runs_) {
+      step.weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
+      kernels::adamw(arrays.weights + run.begin, arrays.gradients + run.begin, first_.f32() + run.begin,
+                     second_.f32() + run.begin, arrays.copies == nullptr ? nullptr : arrays.copies + run.begin,
+                     run.end - run.begin, step);
+    }
+  }
+
+ private:
+  OptimizerConfig config_;
+  std::vector<ParameterRun> runs_;
+  Tensor first_;   // m
+  Tensor second_;  // v
+};
+
+/// Plain stochastic gradient descent: no momentum, no weight decay.
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(std::vector<ParameterRun> runs) : runs_(std::move(runs)) {}
+
+  void step(const ParameterArrays& arrays, const StepValues& values) override {
+    for (const ParameterRun& run : runs_) {
+      kernels::sgd(arrays.weights + run.begin, arrays.gradients + run.begin,
+                   arrays.copies == nullptr ? nullptr : arrays.copies + run.begin, run.end - run.begin,
+                   static_cast<float>(values.learning_rate), static_cast<float>(values.gradient_scale));
+    }
+  }
+
+ private:
+  std::vector<ParameterRun> runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs,
+                                          std::size_t size, Arena& arena) {
+  if (config.name == "sgd") return std::make_unique<Sgd>(std::move(runs));
+  return std::make_unique<AdamW>(config, std::move(runs), size, arena);
+}
+
+double optimizer_bytes_per_parameter(const OptimizerConfig& config) { return config.name == "sgd" ? 0.0 : 8.0; }
+
+double clip_factor(double norm, double clip) {
+  if (clip <= 0.0) return 1.0;
+  return std::min(1.0, clip / (norm + 1e-6));
+}
+
+}  // namespace pptrain
