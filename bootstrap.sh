@@ -26,6 +26,7 @@ Usage: ./bootstrap.sh COMMAND
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
   bench [NAME ...]               build, then measure: kernels peer ranks prediction (default: all)
+  style                          check format and style of all tracked files
   tidy [FILE ...]                build, then run clang-tidy over src/ and apps/
   --help                         this text
 
@@ -55,6 +56,11 @@ phase() {
     tail -n 40 "$log" >&2
     fail "failed after $((SECONDS - start)) s: $text; all output is in $log"
   fi
+}
+
+start_log() {
+  mkdir -p "$root/build"
+  : >"$log"
 }
 
 # --- packages ---------------------------------------------------------------------------------
@@ -188,8 +194,7 @@ write_environment() {
 
 # setup TARGET...: everything up to a built target.
 setup() {
-  mkdir -p "$root/build"
-  : >"$log"
+  start_log
   local needed=("${packages[@]}")
   if [[ $preset == ci ]]; then needed+=("${benchmark_packages[@]}"); fi
   ensure_packages "${needed[@]}"
@@ -236,19 +241,25 @@ command_bench() {
   local names=("$@") name
   if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction); fi
   for name in "${names[@]}"; do
-    [[ -f $root/benchmarks/$name.sh ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction" 2
+    [[ -f $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction" 2
   done
-  mkdir -p "$root/build"
-  : >"$log"
+  start_log
   ensure_packages "${packages[@]}" "${benchmark_packages[@]}" "${peer_packages[@]}"
   configure -DPPTRAIN_BENCHMARKS=ON
   compile pptrain kernels_benchmark
   write_environment
   for name in "${names[@]}"; do
     say "measuring: $name"
-    "$root/benchmarks/$name.sh"
+    "$root/benchmarks/$name.py"
   done
   /usr/bin/python3 "$root/benchmarks/report.py"
+}
+
+command_style() {
+  start_log
+  ensure_packages clang-format shellcheck git
+  say "checking the style"
+  "$root/.ci/style"
 }
 
 command_tidy() {
@@ -265,7 +276,7 @@ command_tidy() {
 { : <&0; } 2>/dev/null || exec </dev/null
 
 case ${1:-} in
-  build | run | test | bench | tidy)
+  build | run | test | bench | style | tidy)
     name=$1
     shift
     "command_$name" "$@"

@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+"""Writes docs/performance.md from what the measuring scripts left in build/benchmarks/."""
+
+import json
+import sys
+
+import measure
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def provenance(result):
+    machine = result["machine"]
+    return "{}, commit {}, {}, {} cores, flags: {}.".format(
+        result["date"], result["revision"], machine["cpu"], machine["cores"], " ".join(machine["flags"]) or "none")
+
+
+def peer(result):
+    rows = [[row["shape"], row["precision"], f"{row['ours']:.3f}", f"{row['peer']:.3f}", f"{row['ratio']:.2f}",
+             f"{row['resident'] / 1e9:.2f}", f"{row['peer_resident'] / 1e9:.2f}"] for row in result["rows"]]
+    version = result["rows"][0]["torch_version"]
+    header = ("shape", "precision", "pptrain, s", f"PyTorch {version}, s", "PyTorch / pptrain",
+              "pptrain, GB", "PyTorch, GB")
+    return "One rank, one thread, CPU seconds a step (forward, backward, AdamW) and peak resident memory, " \
+        "run in turns on the same core. bf16: fp32 master weights against PyTorch's autocast.\n\n" + table(header, rows)
+
+
+def ranks(result):
+    rows = [[str(row["ranks"]), row["grid"], row["plan"], f"{row['cpu_seconds']:.3f}", f"{row['ratio']:.2f}"]
+            for row in result["rows"]]
+    header = ("ranks", "grid asked for (dp x pp x tmp)", "plan run", "CPU seconds a step", "of one rank")
+    return "User and system seconds of all ranks together for one step of " \
+        f"{measure.shape_text(measure.SMALL)}, fp32.\n\n" + table(header, rows)
+
+
+def prediction(result):
+    rows = [[str(row["ranks"]), row["grid"], str(row["micro_batch"]), row["schedule"], f"{row['predicted']:.3f}",
+             f"{row['measured']:.3f}", f"{row['error']:+.1%}"] for row in result["rows"]]
+    within = sum(abs(row["error"]) <= 0.15 for row in result["rows"])
+    header = ("ranks", "dp x pp x tmp", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
+    return f"Seconds of an iteration of {measure.shape_text(measure.SMALL)}, fp32; measured: the median step. " \
+        f"{within} of {len(rows)} within 15 %.\n\n" + table(header, rows)
+
+
+def kernels(result):
+    rows = [[row["name"], f"{row['seconds'] * 1e6:.1f}", row["rate"]] for row in result["rows"]]
+    return "Kernels alone, one thread.\n\n" + table(("kernel", "CPU time, us", "rate"), rows)
+
+
+SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
+            ("ranks", "What 16 ranks cost", ranks),
+            ("prediction", "Predicted and measured", prediction),
+            ("kernels", "Kernels", kernels))
+
+
+def main():
+    parts = ["# Performance\n\nWritten by `benchmarks/report.py` from the last measurements of `./bootstrap.sh bench`; "
+             "do not edit."]
+    for name, title, render in SECTIONS:
+        path = measure.RESULTS / (name + ".json")
+        if path.exists():
+            result = json.loads(path.read_text())
+            parts.append(f"## {title}\n\n{render(result)}\n\n`./bootstrap.sh bench {name}`: {provenance(result)}")
+    if len(parts) == 1:
+        sys.exit("nothing was measured yet: ./bootstrap.sh bench")
+    target = measure.ROOT / "docs" / "performance.md"
+    target.write_text("\n\n".join(parts) + "\n")
+    print(f"wrote {target.relative_to(measure.ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# Bad input ends all ranks with one message: where, the problem, a suggestion. Exit code 2 or 3, no hang,
+# nothing below the output directory.
+# Usage: bad_input.sh PPTRAIN MPIEXEC
+set -euo pipefail
+
+pptrain=$(realpath -- "$1")
+mpiexec=$2
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+longest_seconds=60
+
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd "$folder"
+failures=0
+cases=0
+
+# bytes WIDTH NUMBER...: the numbers as little-endian integers of WIDTH bytes, as escapes for printf.
+bytes() {
+  local width=$1 number i
+  shift
+  for number in "$@"; do
+    for ((i = 0; i < width; ++i)); do printf '\\x%02x' $(((number >> (8 * i)) & 255)); done
+  done
+}
+
+# tokens FILE COUNT TOKEN: a token file (256 int32 of header, then uint16) of COUNT tokens, the last one TOKEN.
+tokens() {
+  local body i
+  for ((i = 0; i < $2 - 1; ++i)); do body+="$((i * 7 % 250)) "; done
+  # shellcheck disable=SC2059,SC2086
+  printf "$(bytes 4 20240520 1 "$2")$(printf '\\0%.0s' {1..1012})$(bytes 2 $body "$3")" >"$1"
+}
+
+tokens good.bin 2000 1
+tokens too_large.bin 257 300
+tokens short.bin 100 1
+: >empty.bin
+echo "a file, so nothing can be below it" >occupied
+
+good_config() {
+  cat <<'TOML'
+[job]
+name = "bad-input"
+output = "outputs"
+[model]
+layers = 2
+hidden_size = 32
+heads = 4
+vocabulary_size = 257
+[data]
+train = "good.bin"
+[training]
+steps = 1
+sequence_length = 32
+global_batch_size = 8
+micro_batch_size = "auto"
+[optimizer]
+learning_rate = 1e-3
+[lr_scheduler]
+warmup_steps = 0
+[parallelism]
+data = "auto"
+pipeline = "auto"
+tensor = "auto"
+TOML
+}
+
+complain() {
+  failures=$((failures + 1))
+  printf 'FAILED %s: %s\n' "$1" "$2"
+  sed 's/^/    /' output.txt
+}
+
+# run RANKS ARGUMENT...: exit code in `code`, everything printed in output.txt.
+run() {
+  local ranks=$1
+  shift
+  code=0
+  timeout -k 5 "$longest_seconds" "$mpiexec" -np "$ranks" "$pptrain" "$@" >output.txt 2>&1 </dev/null || code=$?
+}
+
+written() { find outputs -type f 2>/dev/null | head -n 1; }
+
+# check TITLE CODE WHERE PROBLEM: judges what `run` left; WHERE and PROBLEM are extended regular expressions.
+check() {
+  local title=$1 wanted_code=$2 where=$3 problem=$4 messages
+  cases=$((cases + 1))
+  messages=$(grep -c 'pptrain: error:' output.txt || true)
+  if [[ $code -eq 124 || $code -eq 137 ]]; then complain "$title" "it hangs"; return; fi
+  if [[ ! $code =~ ^($wanted_code)$ ]]; then complain "$title" "exit code $code, not $wanted_code"; return; fi
+  if [[ $messages -ne 1 ]]; then complain "$title" "$messages messages, not 1"; return; fi
+  if ! grep -Eq "pptrain: error: ($where): " output.txt; then complain "$title" "no place like '$where'"; return; fi
+  if ! grep 'pptrain: error:' output.txt | grep -Eiq -- "$problem"; then
+    complain "$title" "no problem like '$problem'"
+    return
+  fi
+  if ! grep 'pptrain: error:' output.txt | grep -Eq '; [^;]{8,}$'; then complain "$title" "no suggestion"; return; fi
+  if [[ -n $(written) ]]; then complain "$title" "wrote $(written)"; return; fi
+  printf 'ok %s\n' "$title"
+}
+
+# bad TITLE RANKS CODE PROBLEM KEY LINE [SED ...]: the good configuration with the line of KEY replaced by
+# LINE (and other edits) is refused, naming that line, or the file when no single line is to blame.
+bad() {
+  local title=$1 ranks=$2 wanted_code=$3 problem=$4 key=$5 line=$6 number
+  shift 6
+  good_config >bad.toml
+  number=$(grep -n "^$key\b" bad.toml | head -n 1 | cut -d: -f1)
+  sed -i "${number}c\\$line" bad.toml
+  local edit
+  for edit in "$@"; do sed -i "$edit" bad.toml; done
+  run "$ranks" bad.toml
+  check "$title" "$wanted_code" "${where:-([^ ]*/)?bad.toml:$number}" "$problem"
+}
+
+# The configuration itself is good: whatever is refused below is refused for its own fault.
+good_config >good.toml
+run 2 good.toml
+if [[ $code -ne 0 || -z $(written) ]]; then complain "the good configuration" "exit code $code"; fi
+rm -rf outputs
+
+anywhere='[^ ]*bad.toml(:[0-9]+)?'
+
+# --- data
+bad "missing data file" 2 2 'missing\.bin' train 'train = "missing.bin"'
+where='[^ ]*(bad.toml:[0-9]+|empty.bin)' bad "empty data file" 2 2 'empty|holds (0|no) tokens' train \
+  'train = "empty.bin"'
+where='[^ ]*(bad.toml:[0-9]+|too_large.bin)' bad "token outside the vocabulary" 2 2 '300' train \
+  'train = "too_large.bin"'
+where='[^ ]*(bad.toml:[0-9]+|short.bin)' bad "less data than one global batch" 2 2 '257' train 'train = "short.bin"'
+
+# --- model and batch
+bad "heads do not divide the hidden size" 2 2 'heads|hidden_size' heads 'heads = 5'
+where=$anywhere bad "micro-batches do not make up the global batch" 2 2 'micro_batch_size|global_batch_size' \
+  micro_batch_size 'micro_batch_size = 3'
+where=$anywhere bad "micro-batch larger than the global batch" 2 2 'micro_batch_size|global_batch_size' \
+  micro_batch_size 'micro_batch_size = 16'
+
+# --- grid
+where=$anywhere bad "the grid does not multiply up to the ranks" 2 '2|3' 'rank|device' data 'data = 3' \
+  's/^pipeline = .*/pipeline = 1/; s/^tensor = .*/tensor = 1/'
+where=$anywhere bad "more stages than layers" 4 '2|3' 'stage|layer' pipeline 'pipeline = 4' 's/^layers = .*/layers = 1/'
+where=$anywhere bad "no plan fits the rank count" 2 3 'plan|rank|device|grid' pipeline 'pipeline = 1' \
+  's/^heads = .*/heads = 1/; s/^global_batch_size = .*/global_batch_size = 1/'
+where=$anywhere bad "heads cannot be divided by the tensor-parallel degree" 2 '2|3' 'head|tensor' tensor 'tensor = 2' \
+  's/^heads = .*/heads = 1/'
+
+# --- what is written in the file
+bad "text where a number belongs" 2 2 'layers' layers 'layers = "two"'
+bad "a fraction where a whole number belongs" 2 2 'layers' layers 'layers = 2.5'
+bad "a negative number" 2 2 'layers' layers 'layers = -2'
+bad "zero steps of a sequence" 2 2 'sequence_length' sequence_length 'sequence_length = 0'
+bad "an unknown key" 2 2 'hiden_size.*hidden_size' hidden_size 'hiden_size = 32'
+bad "an unknown section" 2 2 'modle.*model' '\[model\]' '[modle]'
+where='([^ ]*/)?bad.toml:6' bad "a key twice" 2 2 'layers|redefin|duplicate|twice' hidden_size 'layers = 3'
+bad "a wrong unit" 2 2 'GiB|unit' output 'timeout = "3 GiB"'
+bad "an unknown name" 2 2 'adamm.*adamw' learning_rate 'name = "adamm"'
+bad "an unknown schedule" 2 2 '1f1c.*1f1b' data 'schedule = "1f1c"'
+bad "not TOML" 2 2 '.' heads 'heads = = 4'
+
+# --- places
+where='[^ ]*(bad.toml:[0-9]+|occupied[^ ]*)'
+bad "an output directory that cannot be made" 2 2 'occupied' output 'output = "occupied/outputs"'
+bad "an output directory that is a file" 2 2 'occupied' output 'output = "occupied"'
+unset where
+run 2 missing.toml
+check "a missing configuration" 2 '[^ ]*missing.toml' 'missing.toml'
+run 2 good.toml --set model.heads=5
+check "a bad --set" 2 '(--set model.heads|[^ ]*good.toml:[0-9]+)' 'heads|hidden_size'
+run 2 good.toml --set model.headz=4
+check "an unknown key in --set" 2 '--set model.headz' 'headz.*heads'
+
+printf '%d cases, %d failures\n' "$cases" "$failures"
+[[ $failures -eq 0 ]]
