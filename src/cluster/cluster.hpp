@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,13 +12,13 @@ namespace pptrain {
 /// A kind of device and what it can do at best.
 struct DeviceKind {
   std::string name;
-  double memory = 0.0;                    ///< bytes, all of it usable
-  std::map<std::string, double> flops;    ///< FLOP per second by precision
-  double memory_bandwidth = 0.0;          ///< bytes per second; 0: unknown
+  double memory = 0.0;                  ///< bytes, all of it usable
+  std::map<std::string, double> flops;  ///< FLOP per second by precision
+  double memory_bandwidth = 0.0;        ///< bytes per second; 0: unknown
 };
 
 struct Link {
-  double bandwidth = 0.0;  ///< bytes per second, each direction
+  double bandwidth = 0.0;  ///< bytes per second, each direction; 0: not given
   double latency = 0.0;    ///< seconds
 };
 
@@ -27,17 +28,17 @@ struct NodeGroup {
   int count = 1;
   std::string device_kind;
   int num_devices = 1;
-  Link link;                ///< between two devices of one node
-  Link uplink;              ///< node to its switch
-  std::string switch_name;  ///< "": the root, which limits nothing
-  int cores = 0;            ///< cores that the node's devices share; 0: each device has its own
+  Link link;                       ///< between two devices of one node
+  Link uplink;                     ///< node to its switch
+  std::string switch_name;         ///< "": the root, which limits nothing
+  int cores = 0;                   ///< cores that the node's devices share; 0: each device has its own
   std::vector<std::string> hosts;  ///< host name of each node where known
 };
 
 struct Switch {
   std::string name;
-  Link uplink;
-  std::string parent;  ///< "": the root
+  Link uplink;         ///< to its parent; not given: it limits nothing
+  std::string parent;  ///< "": the root; so is a name without an entry of its own
 };
 
 enum class Emulate { no, numbers, timing };
@@ -55,12 +56,16 @@ class Cluster {
   /// Checks names and values and builds the index; call after filling the fields.
   /// Throws `Error` (exit code 2) with `source` as the place.
   void finish(const std::string& source);
+  /// The same with the place of each value: `locate("node[1].link")` is for instance "c.toml:12".
+  void finish(const std::function<std::string(const std::string& path)>& locate);
 
   int num_devices() const { return num_devices_; }
   int num_nodes() const { return num_nodes_; }
   int node_of(DeviceId device) const;
   int group_of(DeviceId device) const;
-  const DeviceKind& kind_of(DeviceId device) const;
+  const DeviceKind& kind_of(DeviceId device) const { return device_kinds[kind_index_of(device)]; }
+  /// Index into `device_kinds`.
+  int kind_index_of(DeviceId device) const { return kind_index_[group_of(device)]; }
   /// Devices of node `node` (0-based over the whole cluster).
   std::vector<DeviceId> devices_of_node(int node) const;
   const NodeGroup& group_of_node(int node) const;
@@ -70,19 +75,24 @@ class Cluster {
   double bandwidth(DeviceId a, DeviceId b) const;
   /// Largest latency on that path.
   double latency(DeviceId a, DeviceId b) const;
+  /// Both at once.
+  Link path(DeviceId a, DeviceId b) const;
+  /// Smallest bandwidth and largest latency over all pairs of a group of distinct devices, in
+  /// O(group + switches) times the depth of the tree. A group of one is infinitely fast.
+  Link slowest_link(const std::vector<DeviceId>& group) const;
 
  private:
-  struct Path {
-    double bandwidth;
-    double latency;
-  };
-  Path path(DeviceId a, DeviceId b) const;
+  void check(const std::function<std::string(const std::string& path)>& locate) const;
+  void build_index();
+  void build_switch_index();
+  int group_of_node_index(int node) const;
 
-  std::vector<int> first_device_;    // of each group
-  std::vector<int> first_node_;      // of each group
-  std::vector<int> kind_index_;      // of each group
-  std::vector<int> switch_index_;    // of each group; -1: root
-  std::vector<int> switch_parent_;   // of each switch; -1: root
+  std::vector<int> first_device_;   // of each group
+  std::vector<int> first_node_;     // of each group
+  std::vector<int> kind_index_;     // of each group
+  std::vector<int> switch_index_;   // of each group; -1: root
+  std::vector<int> switch_parent_;  // of each switch; -1: root
+  std::vector<int> switch_depth_;   // of each switch; children of the root have 1
   int num_devices_ = 0;
   int num_nodes_ = 0;
 };

@@ -30,11 +30,11 @@ struct Block {
 
 /// Layers held by a mesh of replicas x tensor_parallel devices.
 struct Stage {
-  std::vector<Interval> layers;                 ///< one interval per virtual chunk
+  std::vector<Interval> layers;  ///< one interval per virtual chunk
   int replicas = 1;
   int tensor_parallel = 1;
-  std::vector<std::vector<DeviceId>> devices;   ///< a row per replica, a column per member
-  std::vector<Interval> samples;                ///< of the micro-batch, per replica
+  std::vector<std::vector<DeviceId>> devices;           ///< a row per replica, a column per member
+  std::vector<Interval> samples;                        ///< of the micro-batch, per replica
   std::map<std::string, std::vector<Interval>> shards;  ///< empty: the even division
   Recompute recompute = Recompute::none;
   int zero_stage = 0;
@@ -48,7 +48,7 @@ struct Prediction {
   std::map<std::string, double> estimates;  ///< "amp", "dapple"
   double lower_bound_seconds = 0.0;
   double bubble_fraction = 0.0;
-  std::vector<double> peak_bytes;           ///< per device of the cluster, in device order
+  std::vector<double> peak_bytes;  ///< per device of the cluster, in device order
 };
 
 /// The best plan of another planner, for the reader.
@@ -65,7 +65,7 @@ struct Plan {
   std::string model;
   std::string cluster;
   std::int64_t global_batch_size = 0;
-  std::int64_t micro_batch_size = 0;   ///< samples that enter the pipeline together
+  std::int64_t micro_batch_size = 0;  ///< samples that enter the pipeline together
   std::int64_t micro_batches = 0;
   ScheduleChoice schedule;
   std::vector<Stage> stages;
@@ -78,6 +78,8 @@ struct Plan {
   int num_stages() const { return static_cast<int>(stages.size()); }
   /// Number of devices that the plan uses.
   int num_devices() const;
+  /// Whether all stages have the same number of replicas and the same tensor-parallel degree.
+  bool uniform() const;
   /// "pp 4 x dp 2 x tmp 2" for a uniform grid, else the stages' shapes.
   std::string shape() const;
 };
@@ -98,7 +100,7 @@ Plan read_plan(const std::string& path);
 Plan parse_plan(const std::string& text, const std::string& source);
 std::string write_plan(const Plan& plan);
 
-/// Names of the schedules, for messages.
+/// Names of the schedules that a configuration may name, "auto" last; a plan names any of them but "auto".
 const std::vector<std::string>& schedule_names();
 
 }  // namespace pptrain

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "cluster/cluster.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr double most_devices = 1e7;  ///< ids are ints and plans list every device
+
+using Locate = std::function<std::string(const std::string& path)>;
+
+bool negative_or_not_finite(double value) { return !(value >= 0.0) || std::isinf(value); }
+
+void check_link(const Locate& locate, const std::string& path, const Link& link) {
+  if (negative_or_not_finite(link.bandwidth)) {
+    throw_bad_input({locate(path + ".bandwidth"), "the bandwidth must be positive", "", ""});
+  }
+  if (negative_or_not_finite(link.latency)) {
+    throw_bad_input({locate(path + ".latency"), "the latency must not be negative", "", ""});
+  }
+}
+
+std::set<std::string> check_kinds(const Locate& locate, const std::vector<DeviceKind>& kinds) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::string path = fmt::format("device[{}]", i);
+    if (kinds[i].name.empty()) throw_bad_input({locate(path + ".kind"), "a device kind needs a name", "", ""});
+    if (!names.insert(kinds[i].name).second) {
+      throw_bad_input({locate(path + ".kind"), fmt::format("the device kind \"{}\" is described twice", kinds[i].name),
+                       "", "remove one of the two"});
+    }
+    if (!(kinds[i].memory > 0.0) || std::isinf(kinds[i].memory)) {
+      throw_bad_input({locate(path + ".memory"), fmt::format("the memory of \"{}\" must be positive", kinds[i].name),
+                       "", "for instance \"16 GiB\""});
+    }
+  }
+  return names;
+}
+
+void check_group(const Locate& locate, const std::string& path, const NodeGroup& group,
+                 const std::set<std::string>& kinds, bool alone) {
+  if (group.count < 1) throw_bad_input({locate(path + ".count"), "count must be at least 1", "", ""});
+  if (group.num_devices < 1) throw_bad_input({locate(path + ".devices.count"), "count must be at least 1", "", ""});
+  if (group.cores < 0) throw_bad_input({locate(path + ".cores"), "cores must not be negative", "", ""});
+  if (!kinds.contains(group.device_kind)) {
+    const std::vector<std::string> known(kinds.begin(), kinds.end());
+    const std::string nearest = nearest_name(group.device_kind, known);
+    throw_bad_input({locate(path + ".devices.kind"), fmt::format("unknown device kind \"{}\"", group.device_kind),
+                     known.empty() ? "no [[device]] is described" : "described are " + join(known),
+                     nearest.empty() ? "add a [[device]] for it" : fmt::format("did you mean \"{}\"?", nearest)});
+  }
+  check_link(locate, path + ".link", group.link);
+  check_link(locate, path + ".uplink", group.uplink);
+  if (group.num_devices > 1 && group.link.bandwidth == 0.0) {
+    throw_bad_input({locate(path), "the node has no link", fmt::format("its {} devices need one", group.num_devices),
+                     "add link = { bandwidth = \"...\" }"});
+  }
+  if (!alone && group.uplink.bandwidth == 0.0) {
+    throw_bad_input({locate(path), "the node has no uplink", "it is not the only node of the cluster",
+                     "add uplink = { bandwidth = \"...\" }"});
+  }
+  if (!group.hosts.empty() && static_cast<int>(group.hosts.size()) != group.count) {
+    throw_bad_input({locate(path + ".hosts"),
+                     fmt::format("{} host names for {} nodes", group.hosts.size(), group.count), "",
+                     "name each node or none"});
+  }
+}
+
+void check_switches(const Locate& locate, const std::vector<Switch>& switches) {
+  std::map<std::string, std::string> parents;
+  for (std::size_t i = 0; i < switches.size(); ++i) {
+    const std::string path = fmt::format("switch[{}]", i);
+    if (switches[i].name.empty()) throw_bad_input({locate(path + ".name"), "a switch needs a name", "", ""});
+    if (!parents.insert({switches[i].name, switches[i].parent}).second) {
+      throw_bad_input({locate(path + ".name"), fmt::format("the switch \"{}\" is described twice", switches[i].name),
+                       "", "remove one of the two"});
+    }
+    check_link(locate, path + ".uplink", switches[i].uplink);
+  }
+  for (std::size_t i = 0; i < switches.size(); ++i) {
+    std::size_t steps = 0;
+    for (auto s = parents.find(switches[i].name); s != parents.end(); s = parents.find(s->second)) {
+      if (++steps <= switches.size()) continue;
+      throw_bad_input({locate(fmt::format("switch[{}].switch", i)),
+                       fmt::format("the switch \"{}\" hangs below itself", switches[i].name), "switches form a tree",
+                       ""});
+    }
+  }
+}
+
+}  // namespace
+
+void Cluster::check(const Locate& locate) const {
+  if (groups.empty()) throw_bad_input({locate(""), "the cluster has no nodes", "", "add a [[node]]"});
+  const std::set<std::string> kinds = check_kinds(locate, device_kinds);
+  const bool alone = groups.size() == 1 && groups.front().count == 1;
+  double devices = 0.0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::string path = fmt::format("node[{}]", i);
+    check_group(locate, path, groups[i], kinds, alone);
+    devices += static_cast<double>(groups[i].count) * groups[i].num_devices;
+    if (devices > most_devices) {
+      throw_bad_input({locate(path), fmt::format("the cluster has more than {:.0f} devices", most_devices), "", ""});
+    }
+  }
+  check_switches(locate, switches);
+}
+
+}  // namespace pptrain

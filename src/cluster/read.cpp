@@ -1,0 +1,134 @@
+#include "cluster/read.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "config/toml_reader.hpp"
+
+namespace pptrain {
+namespace {
+
+/// A quantity that has to be positive where it is given.
+double positive(const TomlTable& table, const std::string& key, Quantity quantity,
+                std::optional<double> fallback = {}) {
+  const double value = table.quantity(key, quantity, fallback);
+  if (table.has(key) && !(value > 0.0)) {
+    table.refuse(key, fmt::format("{} must be positive", table.full_name(key)), fmt::format("it is {}", value), "");
+  }
+  return value;
+}
+
+int count_at_least(const TomlTable& table, const std::string& key, int minimum, int fallback) {
+  const std::int64_t value = table.integer(key, fallback);
+  if (value < minimum || value > std::numeric_limits<int>::max()) {
+    table.refuse(key, fmt::format("{} must be at least {}", table.full_name(key), minimum),
+                 fmt::format("it is {}", value), "");
+  }
+  return static_cast<int>(value);
+}
+
+Link read_link(const TomlTable& parent, const std::string& key) {
+  const std::optional<TomlTable> table = parent.table(key);
+  Link link;
+  if (!table) return link;
+  link.bandwidth = positive(*table, "bandwidth", Quantity::bandwidth);
+  link.latency = table->quantity("latency", Quantity::seconds, 0.0);
+  if (link.latency < 0.0) {
+    table->refuse("latency", fmt::format("{} must not be negative", table->full_name("latency")),
+                  fmt::format("it is {} s", link.latency), "");
+  }
+  table->finish();
+  return link;
+}
+
+DeviceKind read_device(const TomlTable& table) {
+  DeviceKind kind;
+  kind.name = table.string("kind");
+  kind.memory = positive(table, "memory", Quantity::bytes);
+  kind.memory_bandwidth = positive(table, "memory_bandwidth", Quantity::bandwidth, 0.0);
+  if (const std::optional<TomlTable> flops = table.table("flops")) {
+    for (const char* precision : {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8"}) {
+      if (!flops->has(precision)) {
+        flops->quantity(precision, Quantity::flop_rate, 0.0);  // known, though absent
+        continue;
+      }
+      kind.flops[precision] = positive(*flops, precision, Quantity::flop_rate);
+    }
+    flops->finish();
+  }
+  table.finish();
+  return kind;
+}
+
+NodeGroup read_node(const TomlTable& table) {
+  NodeGroup group;
+  group.kind = table.string("kind", "node");
+  group.count = count_at_least(table, "count", 1, 1);
+  const std::optional<TomlTable> devices = table.table("devices");
+  if (!devices) {
+    table.refuse("devices", fmt::format("{} is missing", table.full_name("devices")), "it has no default",
+                 "add devices = { kind = \"...\", count = ... }");
+  }
+  group.device_kind = devices->string("kind");
+  group.num_devices = count_at_least(*devices, "count", 1, 1);
+  devices->finish();
+  group.link = read_link(table, "link");
+  group.uplink = read_link(table, "uplink");
+  group.switch_name = table.string("switch", "");
+  group.cores = count_at_least(table, "cores", 0, 0);
+  group.hosts = table.strings("hosts");
+  table.finish();
+  return group;
+}
+
+Switch read_switch(const TomlTable& table) {
+  Switch result;
+  result.name = table.string("name");
+  result.uplink = read_link(table, "uplink");
+  result.parent = table.string("switch", "");
+  table.finish();
+  return result;
+}
+
+/// The place of `node[1].devices.kind`: the line of the table that holds it, or of the key where
+/// it stands in that table itself.
+std::string locate(const TomlTable& root, const std::string& path) {
+  const std::size_t open = path.find('[');
+  if (open == std::string::npos) return root.where();
+  const std::vector<TomlTable> tables = root.tables(path.substr(0, open));
+  const TomlTable table = tables.at(std::stoul(path.substr(open + 1)));
+  const std::size_t dot = path.find('.');
+  if (dot == std::string::npos) return table.where();
+  const std::string key = path.substr(dot + 1, path.find('.', dot + 1) - dot - 1);
+  const std::size_t last = path.rfind('.');
+  const std::optional<TomlTable> inner = last == dot ? std::nullopt : table.table(key);
+  return inner ? inner->where(path.substr(last + 1)) : table.where(key);
+}
+
+Emulate emulate_of(const std::string& name) {
+  if (name == "numbers") return Emulate::numbers;
+  return name == "timing" ? Emulate::timing : Emulate::no;
+}
+
+Cluster cluster_of(const TomlTable& root, const std::string& source) {
+  Cluster cluster;
+  cluster.name = root.string("name", "cluster");
+  cluster.emulate = emulate_of(root.name("emulate", {"no", "numbers", "timing"}, "no"));
+  for (const TomlTable& table : root.tables("device")) cluster.device_kinds.push_back(read_device(table));
+  for (const TomlTable& table : root.tables("node")) cluster.groups.push_back(read_node(table));
+  for (const TomlTable& table : root.tables("switch")) cluster.switches.push_back(read_switch(table));
+  root.finish();
+  cluster.finish([&](const std::string& path) { return path.empty() ? source : locate(root, path); });
+  return cluster;
+}
+
+}  // namespace
+
+Cluster read_cluster(const std::string& path) { return cluster_of(read_toml(path), path); }
+
+Cluster parse_cluster(std::string_view text, const std::string& source) {
+  return cluster_of(parse_toml(text, source), source);
+}
+
+}  // namespace pptrain

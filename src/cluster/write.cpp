@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/units.hpp"
+#include "cluster/read.hpp"
+#include "config/toml_reader.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The value in the first unit in which six digits give it exactly, else the bare number.
+std::string quantity_toml(double value, Quantity quantity, std::initializer_list<std::string_view> units) {
+  for (const std::string_view unit : units) {
+    const double scale = parse_quantity(fmt::format("1 {}", unit), quantity).value_or(1.0);
+    const std::string text = fmt::format("{:.6g} {}", value / scale, unit);
+    if (value >= scale && parse_quantity(text, quantity) == value) return quote_toml(text);
+  }
+  return fmt::format("{}", value);
+}
+
+std::string link_toml(const Link& link) {
+  const std::string bandwidth = quantity_toml(link.bandwidth, Quantity::bandwidth, {"Gbit/s", "GB/s", "MB/s"});
+  const std::string latency = quantity_toml(link.latency, Quantity::seconds, {"s", "ms", "us", "ns"});
+  return fmt::format("{{ bandwidth = {}, latency = {} }}", bandwidth, latency);
+}
+
+std::string device_toml(const DeviceKind& kind) {
+  std::string text = fmt::format("\n[[device]]\nkind = {}\n", quote_toml(kind.name));
+  text += fmt::format("memory = {}\n", quantity_toml(kind.memory, Quantity::bytes, {"GiB", "GB", "MiB", "MB", "KiB"}));
+  std::string rates;
+  for (const auto& [precision, rate] : kind.flops) {
+    const std::string value = quantity_toml(rate, Quantity::flop_rate, {"TFLOP/s", "GFLOP/s"});
+    rates += fmt::format("{}{} = {}", rates.empty() ? "" : ", ", precision, value);
+  }
+  if (!rates.empty()) text += fmt::format("flops = {{ {} }}\n", rates);
+  if (kind.memory_bandwidth > 0.0) {
+    text += fmt::format("memory_bandwidth = {}\n",
+                        quantity_toml(kind.memory_bandwidth, Quantity::bandwidth, {"GB/s", "MB/s"}));
+  }
+  return text;
+}
+
+std::string node_toml(const NodeGroup& group) {
+  std::string text = fmt::format("\n[[node]]\nkind = {}\ncount = {}\n", quote_toml(group.kind), group.count);
+  text += fmt::format("devices = {{ kind = {}, count = {} }}\n", quote_toml(group.device_kind), group.num_devices);
+  if (group.link.bandwidth > 0.0) text += fmt::format("link = {}\n", link_toml(group.link));
+  if (group.uplink.bandwidth > 0.0) text += fmt::format("uplink = {}\n", link_toml(group.uplink));
+  if (!group.switch_name.empty()) text += fmt::format("switch = {}\n", quote_toml(group.switch_name));
+  if (group.cores > 0) text += fmt::format("cores = {}  # shared by the devices of a node\n", group.cores);
+  if (!group.hosts.empty()) {
+    std::string names;
+    for (const std::string& host : group.hosts) names += (names.empty() ? "" : ", ") + quote_toml(host);
+    text += fmt::format("hosts = [{}]\n", names);
+  }
+  return text;
+}
+
+std::string switch_toml(const Switch& s) {
+  std::string text = fmt::format("\n[[switch]]\nname = {}\n", quote_toml(s.name));
+  if (s.uplink.bandwidth > 0.0) text += fmt::format("uplink = {}\n", link_toml(s.uplink));
+  if (!s.parent.empty()) text += fmt::format("switch = {}\n", quote_toml(s.parent));
+  return text;
+}
+
+/// Rows of cells as aligned columns.
+std::string align(const std::vector<std::vector<std::string>>& rows) {
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      std::size_t width = 0;
+      for (const auto& other : rows) width = std::max(width, other[c].size());
+      line += fmt::format(" {:<{}} ", row[c], width);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string link_text(const Link& link) {
+  if (link.bandwidth == 0.0) return "-";
+  return fmt::format("{}, {}", format_bandwidth(link.bandwidth), format_seconds(link.latency));
+}
+
+}  // namespace
+
+std::string write_cluster(const Cluster& cluster) {
+  constexpr std::string_view emulate_names[] = {"no", "numbers", "timing"};
+  std::string text = fmt::format("name = {}\nemulate = \"{}\"\n", quote_toml(cluster.name),
+                                 emulate_names[static_cast<int>(cluster.emulate)]);
+  for (const DeviceKind& kind : cluster.device_kinds) text += device_toml(kind);
+  for (const NodeGroup& group : cluster.groups) text += node_toml(group);
+  for (const Switch& s : cluster.switches) text += switch_toml(s);
+  return text;
+}
+
+std::string describe_cluster(const Cluster& cluster) {
+  std::vector<std::vector<std::string>> rows = {
+      {"nodes", "kind", "devices", "memory", "cores", "link", "uplink", "switch"}};
+  for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
+    const NodeGroup& group = cluster.groups[i];
+    const auto kind = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
+                                   [&group](const DeviceKind& k) { return k.name == group.device_kind; });
+    rows.push_back({fmt::format("{} x", group.count), group.kind,
+                    fmt::format("{} x {}", group.num_devices, group.device_kind), format_bytes(kind->memory),
+                    group.cores > 0 ? fmt::format("{} shared", group.cores) : "own", link_text(group.link),
+                    link_text(group.uplink), group.switch_name.empty() ? "-" : group.switch_name});
+  }
+  return fmt::format("cluster {}: {} devices on {} nodes\n", cluster.name, cluster.num_devices(), cluster.num_nodes()) +
+         align(rows);
+}
+
+}  // namespace pptrain

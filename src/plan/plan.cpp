@@ -1,0 +1,74 @@
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Shards of one stage: a row of devices per replica, ids counted on from `first`.
+std::vector<std::vector<DeviceId>> device_mesh(int first, int replicas, int tensor) {
+  std::vector<std::vector<DeviceId>> mesh(replicas);
+  for (std::vector<DeviceId>& row : mesh) {
+    for (int k = 0; k < tensor; ++k) row.emplace_back(first++);
+  }
+  return mesh;
+}
+
+}  // namespace
+
+int Plan::num_devices() const {
+  int devices = 0;
+  for (const Stage& stage : stages) devices += stage.replicas * stage.tensor_parallel;
+  return devices;
+}
+
+bool Plan::uniform() const {
+  return std::all_of(stages.begin(), stages.end(), [this](const Stage& stage) {
+    return stage.replicas == stages.front().replicas && stage.tensor_parallel == stages.front().tensor_parallel;
+  });
+}
+
+std::string Plan::shape() const {
+  if (stages.empty()) return "no stages";
+  if (uniform()) {
+    return fmt::format("pp {} x dp {} x tmp {}", num_stages(), stages.front().replicas, stages.front().tensor_parallel);
+  }
+  std::vector<std::string> shapes;
+  for (const Stage& stage : stages) shapes.push_back(fmt::format("{}x{}", stage.replicas, stage.tensor_parallel));
+  return fmt::format("{} stages of dp x tmp {}", num_stages(), join(shapes, " | "));
+}
+
+Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
+                  std::int64_t micro_batch_size, const std::string& schedule) {
+  PPTRAIN_ASSERT(!layers.empty() && data >= 1 && tensor >= 1, "{} stages, dp {}, tmp {}", layers.size(), data, tensor);
+  PPTRAIN_ASSERT(micro_batch_size >= data && global_batch_size % micro_batch_size == 0,
+                 "global batch {}, micro-batch {}, dp {}", global_batch_size, micro_batch_size, data);
+  Plan plan;
+  plan.global_batch_size = global_batch_size;
+  plan.micro_batch_size = micro_batch_size;
+  plan.micro_batches = global_batch_size / micro_batch_size;
+  plan.schedule.name = schedule;
+  for (int i = 0; i < static_cast<int>(layers.size()); ++i) {
+    Stage stage;
+    stage.layers = {layers[i]};
+    stage.replicas = data;
+    stage.tensor_parallel = tensor;
+    stage.devices = device_mesh(i * data * tensor, data, tensor);
+    stage.samples = even_division(micro_batch_size, data);
+    plan.stages.push_back(std::move(stage));
+  }
+  return plan;
+}
+
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = {"gpipe", "1f1b",  "dapple-b", "interleaved-1f1b", "breadth-first",
+                                                 "zb-h1", "zb-h2", "zb-v",     "zeropp",           "auto"};
+  return names;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include "base/names.hpp"
+#include "plan/plan.hpp"
+#include "plan/validate.hpp"
+#include "profile/json.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::string_view schema = "pptrain.plan/1";
+
+Interval read_interval(const JsonNode& node) {
+  const std::vector<JsonNode> ends = node.elements();
+  if (ends.size() != 2) node.refuse("is not an interval", "an interval is [begin, end]");
+  return {ends[0].integer(), ends[1].integer()};
+}
+
+std::vector<Interval> read_intervals(const JsonNode& node) {
+  std::vector<Interval> intervals;
+  for (const JsonNode& element : node.elements()) intervals.push_back(read_interval(element));
+  return intervals;
+}
+
+std::map<std::string, std::vector<Interval>> read_shards(const JsonNode& node) {
+  std::map<std::string, std::vector<Interval>> shards;
+  for (const std::string& axis : node.keys()) shards[axis] = read_intervals(node.at(axis));
+  return shards;
+}
+
+std::vector<std::vector<DeviceId>> read_devices(const JsonNode& node) {
+  std::vector<std::vector<DeviceId>> devices;
+  for (const JsonNode& row : node.elements()) {
+    devices.emplace_back();
+    for (const JsonNode& device : row.elements()) devices.back().emplace_back(device.small_integer_at_least(0));
+  }
+  return devices;
+}
+
+/// The one of `names` that the node holds, as its index.
+std::size_t read_name(const JsonNode& node, const std::vector<std::string>& names) {
+  const std::string found = node.string();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == found) return i;
+  }
+  const std::string nearest = nearest_name(found, names);
+  node.refuse(fmt::format("unknown value \"{}\"", found), "known: " + join(names),
+              nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
+}
+
+Recompute read_recompute(const JsonNode& node) {
+  constexpr Recompute values[] = {Recompute::none, Recompute::selective, Recompute::full};
+  return values[read_name(node, {"none", "selective", "full"})];
+}
+
+Block read_block(const JsonNode& node) {
+  node.allow_keys({"layers", "replicas", "tensor_parallel", "pattern", "samples", "shards"});
+  static const std::vector<std::string> patterns = {"replicate", "megatron", "sp1", "sp2"};
+  Block block;
+  block.layers = read_interval(node.at("layers"));
+  block.replicas = node.at("replicas").small_integer_at_least(1);
+  block.tensor_parallel = node.at("tensor_parallel").small_integer_at_least(1);
+  block.pattern = patterns[read_name(node.at("pattern"), patterns)];
+  block.samples = read_intervals(node.at("samples"));
+  if (node.has("shards")) block.shards = read_shards(node.at("shards"));
+  return block;
+}
+
+Stage read_stage(const JsonNode& node) {
+  node.allow_keys({"layers", "replicas", "tensor_parallel", "devices", "samples", "shards", "recompute", "zero_stage",
+                   "offload", "blocks"});
+  Stage stage;
+  stage.layers = read_intervals(node.at("layers"));
+  stage.replicas = node.at("replicas").small_integer_at_least(1);
+  stage.tensor_parallel = node.at("tensor_parallel").small_integer_at_least(1);
+  stage.devices = read_devices(node.at("devices"));
+  stage.samples = read_intervals(node.at("samples"));
+  if (node.has("shards")) stage.shards = read_shards(node.at("shards"));
+  if (node.has("recompute")) stage.recompute = read_recompute(node.at("recompute"));
+  if (node.has("zero_stage")) stage.zero_stage = node.at("zero_stage").small_integer_at_least(0);
+  if (node.has("offload")) stage.offload = node.at("offload").boolean();
+  if (node.has("blocks")) {
+    for (const JsonNode& element : node.at("blocks").elements()) stage.blocks.push_back(read_block(element));
+  }
+  return stage;
+}
+
+ScheduleChoice read_schedule(const JsonNode& node) {
+  node.allow_keys({"name", "virtual_stages", "unit"});
+  ScheduleChoice schedule;
+  schedule.name = node.at("name").string();
+  if (node.has("virtual_stages")) schedule.virtual_stages = node.at("virtual_stages").small_integer_at_least(1);
+  if (node.has("unit")) schedule.unit = node.at("unit").small_integer_at_least(0);
+  return schedule;
+}
+
+Prediction read_prediction(const JsonNode& node) {
+  node.allow_keys(
+      {"iteration_seconds", "estimate_seconds", "estimates", "lower_bound_seconds", "bubble_fraction", "peak_bytes"});
+  Prediction prediction;
+  prediction.iteration_seconds = node.at("iteration_seconds").number();
+  prediction.estimate_seconds = node.at("estimate_seconds").number();
+  prediction.lower_bound_seconds = node.at("lower_bound_seconds").number();
+  prediction.bubble_fraction = node.at("bubble_fraction").number();
+  const JsonNode estimates = node.at("estimates");
+  for (const std::string& name : estimates.keys()) prediction.estimates[name] = estimates.at(name).number();
+  for (const JsonNode& bytes : node.at("peak_bytes").elements()) prediction.peak_bytes.push_back(bytes.number());
+  return prediction;
+}
+
+Alternative read_alternative(const JsonNode& node) {
+  node.allow_keys({"planner", "iteration_seconds", "feasible", "why_not"});
+  Alternative alternative;
+  alternative.planner = node.at("planner").string();
+  const JsonNode seconds = node.at("iteration_seconds");
+  if (!seconds.is_null()) alternative.iteration_seconds = seconds.number();
+  alternative.feasible = node.at("feasible").boolean();
+  alternative.why_not = node.at("why_not").string();
+  return alternative;
+}
+
+/// What a planner added for the reader; nothing is decided by it.
+void read_commentary(const JsonNode& root, Plan& plan) {
+  if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
+  if (root.has("search")) {
+    const JsonNode search = root.at("search");
+    search.allow_keys({"candidates", "seconds"});
+    plan.search_candidates = search.at("candidates").integer_at_least(0);
+    plan.search_seconds = search.at("seconds").number_at_least(0.0);
+  }
+  if (root.has("alternatives")) {
+    for (const JsonNode& node : root.at("alternatives").elements()) plan.alternatives.push_back(read_alternative(node));
+  }
+}
+
+}  // namespace
+
+Plan parse_plan(const std::string& text, const std::string& source) {
+  const Json document = parse_json(text, source);
+  const JsonNode root(document, source);
+  if (const std::string found = root.at("schema").string(); found != schema) {
+    root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
+                             fmt::format("this pptrain reads \"{}\"", schema));
+  }
+  root.allow_keys({"schema", "planner", "model", "cluster", "global_batch_size", "micro_batch_size", "micro_batches",
+                   "schedule", "stages", "predicted", "search", "alternatives"});
+  Plan plan;
+  if (root.has("planner")) plan.planner = root.at("planner").string();
+  if (root.has("model")) plan.model = root.at("model").string();
+  if (root.has("cluster")) plan.cluster = root.at("cluster").string();
+  plan.global_batch_size = root.at("global_batch_size").integer_at_least(1);
+  plan.micro_batch_size = root.at("micro_batch_size").integer_at_least(1);
+  plan.micro_batches = root.at("micro_batches").integer_at_least(1);
+  plan.schedule = read_schedule(root.at("schedule"));
+  for (const JsonNode& node : root.at("stages").elements()) plan.stages.push_back(read_stage(node));
+  read_commentary(root, plan);
+  validate_plan_alone(plan, source);
+  return plan;
+}
+
+Plan read_plan(const std::string& path) { return parse_plan(read_text_file(path), path); }
+
+}  // namespace pptrain

@@ -1,0 +1,91 @@
+#include "plan/plan.hpp"
+#include "profile/json.hpp"
+
+namespace pptrain {
+namespace {
+
+Json interval_json(Interval interval) { return Json::array({interval.begin, interval.end}); }
+
+Json intervals_json(const std::vector<Interval>& intervals) {
+  Json json = Json::array();
+  for (const Interval& interval : intervals) json.push_back(interval_json(interval));
+  return json;
+}
+
+Json shards_json(const std::map<std::string, std::vector<Interval>>& shards) {
+  Json json = Json::object();
+  for (const auto& [axis, parts] : shards) json[axis] = intervals_json(parts);
+  return json;
+}
+
+Json block_json(const Block& block) {
+  return {{"layers", interval_json(block.layers)},    {"replicas", block.replicas},
+          {"tensor_parallel", block.tensor_parallel}, {"pattern", block.pattern},
+          {"samples", intervals_json(block.samples)}, {"shards", shards_json(block.shards)}};
+}
+
+Json stage_json(const Stage& stage) {
+  Json devices = Json::array();
+  for (const auto& row : stage.devices) {
+    devices.push_back(Json::array());
+    for (const DeviceId device : row) devices.back().push_back(device.value);
+  }
+  Json blocks = Json::array();
+  for (const Block& block : stage.blocks) blocks.push_back(block_json(block));
+  return {{"layers", intervals_json(stage.layers)},
+          {"replicas", stage.replicas},
+          {"tensor_parallel", stage.tensor_parallel},
+          {"devices", devices},
+          {"samples", intervals_json(stage.samples)},
+          {"shards", shards_json(stage.shards)},
+          {"recompute", to_string(stage.recompute)},
+          {"zero_stage", stage.zero_stage},
+          {"offload", stage.offload},
+          {"blocks", blocks}};
+}
+
+Json prediction_json(const Prediction& prediction) {
+  Json estimates = Json::object();
+  for (const auto& [name, seconds] : prediction.estimates) estimates[name] = json_number(seconds);
+  Json peaks = Json::array();
+  for (const double bytes : prediction.peak_bytes) peaks.push_back(json_number(bytes));
+  return {{"iteration_seconds", json_number(prediction.iteration_seconds)},
+          {"estimate_seconds", json_number(prediction.estimate_seconds)},
+          {"estimates", estimates},
+          {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
+          {"bubble_fraction", json_number(prediction.bubble_fraction)},
+          {"peak_bytes", peaks}};
+}
+
+Json alternative_json(const Alternative& alternative) {
+  const auto& seconds = alternative.iteration_seconds;
+  return {{"planner", alternative.planner},
+          {"iteration_seconds", seconds ? json_number(*seconds) : Json(nullptr)},
+          {"feasible", alternative.feasible},
+          {"why_not", alternative.why_not}};
+}
+
+}  // namespace
+
+std::string write_plan(const Plan& plan) {
+  Json json = {{"schema", "pptrain.plan/1"},
+               {"planner", plan.planner},
+               {"model", plan.model},
+               {"cluster", plan.cluster},
+               {"global_batch_size", plan.global_batch_size},
+               {"micro_batch_size", plan.micro_batch_size},
+               {"micro_batches", plan.micro_batches}};
+  json["schedule"] = {
+      {"name", plan.schedule.name}, {"virtual_stages", plan.schedule.virtual_stages}, {"unit", plan.schedule.unit}};
+  json["stages"] = Json::array();
+  for (const Stage& stage : plan.stages) json["stages"].push_back(stage_json(stage));
+  if (plan.predicted) json["predicted"] = prediction_json(*plan.predicted);
+  json["search"] = {{"candidates", plan.search_candidates}, {"seconds", json_number(plan.search_seconds)}};
+  json["alternatives"] = Json::array();
+  for (const Alternative& alternative : plan.alternatives) {
+    json["alternatives"].push_back(alternative_json(alternative));
+  }
+  return format_json(json);
+}
+
+}  // namespace pptrain

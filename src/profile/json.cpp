@@ -1,0 +1,196 @@
+#include "profile/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace pptrain {
+namespace {
+
+std::string place(const std::string& source, const std::string& text, std::size_t byte) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size()));
+  return fmt::format("{}:{}", source, 1 + std::count(text.begin(), end, '\n'));
+}
+
+/// The library's message without its code: "[json.exception.parse_error.101] parse error at line
+/// 1, column 2: syntax error ..." becomes "syntax error ...".
+std::string short_message(const std::string& message) {
+  const std::size_t column = message.find("column ");
+  const std::size_t begin =
+      message.find(column == std::string::npos ? "] " : ": ", column == std::string::npos ? 0 : column);
+  return begin == std::string::npos ? message : message.substr(begin + 2);
+}
+
+/// Remembers the keys of every open object, since the library keeps only the last of equal keys.
+class DuplicateKeys {
+ public:
+  explicit DuplicateKeys(const std::string& source) : source_(source) {}
+
+  bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
+    if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second) {
+      throw_bad_input({source_, fmt::format("the key \"{}\" appears twice in one object", parsed.get<std::string>()),
+                       "", "keep one of them"});
+    }
+    return true;
+  }
+
+ private:
+  std::string source_;
+  std::vector<std::set<std::string>> open_;
+};
+
+constexpr std::size_t line_width = 110;
+
+void format_value(const Json& value, std::size_t indent, std::string& out) {
+  const std::string compact = value.dump();
+  if (!value.is_structured() || value.empty() || indent + compact.size() <= line_width) {
+    out += compact;
+    return;
+  }
+  const std::string margin(indent + 1, ' ');
+  out += value.is_object() ? '{' : '[';
+  bool first = true;
+  for (const auto& [key, member] : value.items()) {
+    out += first ? "\n" : ",\n";
+    out += margin;
+    if (value.is_object()) out += Json(key).dump() + ": ";
+    format_value(member, indent + 1, out);
+    first = false;
+  }
+  out += value.is_object() ? "}" : "]";
+}
+
+}  // namespace
+
+std::string read_text_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || !text) throw_bad_input({path, "cannot read the file", "", "check the path and its permissions"});
+  return text.str();
+}
+
+Json parse_json(const std::string& text, const std::string& source) {
+  try {
+    return Json::parse(text, DuplicateKeys(source));
+  } catch (const Json::parse_error& error) {
+    throw_bad_input({place(source, text, error.byte), "this is not JSON", short_message(error.what()), ""});
+  } catch (const Json::exception& error) {
+    throw_bad_input({source, "a number is out of range", short_message(error.what()), "give a finite number"});
+  }
+}
+
+std::string format_json(const Json& document) {
+  std::string out;
+  format_value(document, 0, out);
+  return out + "\n";
+}
+
+Json json_number(double value) {
+  constexpr double exact = 9007199254740992.0;  // 2^53: whole doubles up to here are exact as integers
+  if (std::trunc(value) == value && std::abs(value) <= exact && !(value == 0.0 && std::signbit(value))) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+void JsonNode::allow_keys(std::initializer_list<std::string_view> names) const {
+  const std::vector<std::string> known(names.begin(), names.end());
+  for (const std::string& key : keys()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::string nearest = nearest_name(key, known);
+    refuse(fmt::format("unknown key \"{}\"", key), "",
+           nearest.empty() ? "known keys: " + join(known) : fmt::format("did you mean \"{}\"?", nearest));
+  }
+}
+
+bool JsonNode::has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
+
+JsonNode JsonNode::at(const std::string& key) const {
+  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "");
+  const std::string path = path_.empty() ? key : path_ + "." + key;
+  const auto member = value_->find(key);
+  if (member == value_->end()) throw_bad_input({source_ + ": " + path, "is missing", "", "add this key"});
+  return JsonNode(*member, source_, path);
+}
+
+std::vector<JsonNode> JsonNode::elements() const {
+  if (!value_->is_array()) refuse("must be an array", "it is " + text(), "");
+  std::vector<JsonNode> nodes;
+  nodes.reserve(value_->size());
+  for (const Json& element : *value_)
+    nodes.push_back(JsonNode(element, source_, fmt::format("{}[{}]", path_, nodes.size())));
+  return nodes;
+}
+
+std::vector<std::string> JsonNode::keys() const {
+  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "");
+  std::vector<std::string> names;
+  for (const auto& [key, member] : value_->items()) names.push_back(key);
+  return names;
+}
+
+std::string JsonNode::string() const {
+  if (!value_->is_string()) refuse("must be a string", "it is " + text());
+  return value_->get<std::string>();
+}
+
+bool JsonNode::boolean() const {
+  if (!value_->is_boolean()) refuse("must be true or false", "it is " + text());
+  return value_->get<bool>();
+}
+
+double JsonNode::number() const {
+  if (!value_->is_number()) refuse("must be a number", "it is " + text());
+  const double value = value_->get<double>();
+  if (!std::isfinite(value)) refuse("must be a finite number", "it is " + text());
+  return value;
+}
+
+double JsonNode::number_at_least(double minimum) const {
+  const double value = number();
+  if (value < minimum) refuse(fmt::format("must be at least {}", minimum), "it is " + text());
+  return value;
+}
+
+std::int64_t JsonNode::integer() const {
+  constexpr double limit = 9007199254740992.0;  // 2^53
+  const double value = number();
+  if (std::trunc(value) != value || std::abs(value) > limit) refuse("must be a whole number", "it is " + text());
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t JsonNode::integer_at_least(std::int64_t minimum) const {
+  const std::int64_t value = integer();
+  if (value < minimum) refuse(fmt::format("must be at least {}", minimum), fmt::format("it is {}", value));
+  return value;
+}
+
+int JsonNode::small_integer_at_least(int minimum) const {
+  const std::int64_t value = integer_at_least(minimum);
+  if (value > std::numeric_limits<int>::max()) refuse("is too large", fmt::format("it is {}", value));
+  return static_cast<int>(value);
+}
+
+void JsonNode::refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
+  throw_bad_input({path_.empty() ? source_ : source_ + ": " + path_, problem, reason, suggestion});
+}
+
+std::string JsonNode::text() const {
+  std::string dump = value_->dump();
+  if (dump.size() > 40) dump = dump.substr(0, 37) + "...";
+  return dump;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pptrain {
+
+using Json = nlohmann::ordered_json;
+
+/// The text of a file; throws `Error` (exit code 2) when it cannot be read.
+std::string read_text_file(const std::string& path);
+
+/// Parses a document. What is no JSON, a number too large for a double, or a key given twice
+/// throws `Error` (exit code 2) with the line where it is known.
+Json parse_json(const std::string& text, const std::string& source);
+
+/// The document with short objects and arrays on one line, ending in a newline.
+std::string format_json(const Json& document);
+
+/// A double as the shortest JSON number that reads back to it; whole numbers without a point.
+Json json_number(double value);
+
+/// A value of a document with its path (`layers[3].seconds[0].forward`): the getters refuse what is
+/// missing, of the wrong type or out of range with `Error` (exit code 2), naming source and path.
+class JsonNode {
+ public:
+  JsonNode(const Json& document, std::string source) : value_(&document), source_(std::move(source)) {}
+
+  /// Refuses anything but an object with no other keys than these, naming the nearest one.
+  void allow_keys(std::initializer_list<std::string_view> names) const;
+  bool has(const std::string& key) const;
+  bool is_null() const { return value_->is_null(); }
+  /// The member `key`, which must be there.
+  JsonNode at(const std::string& key) const;
+  /// The elements of an array.
+  std::vector<JsonNode> elements() const;
+  /// The keys of an object.
+  std::vector<std::string> keys() const;
+
+  std::string string() const;
+  bool boolean() const;
+  double number() const;
+  double number_at_least(double minimum) const;
+  std::int64_t integer() const;
+  std::int64_t integer_at_least(std::int64_t minimum) const;
+  int small_integer_at_least(int minimum) const;
+
+  /// Bad input at this place.
+  [[noreturn]] void refuse(const std::string& problem, const std::string& reason = "",
+                           const std::string& suggestion = "") const;
+  const std::string& path() const { return path_; }
+
+ private:
+  JsonNode(const Json& value, std::string source, std::string path)
+      : value_(&value), source_(std::move(source)), path_(std::move(path)) {}
+  std::string text() const;
+
+  const Json* value_;
+  std::string source_;
+  std::string path_;
+};
+
+}  // namespace pptrain

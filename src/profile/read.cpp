@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <set>
+#include <tuple>
+
+#include "profile/json.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::string_view schema = "pptrain.profile/1";
+
+LayerSeconds read_seconds(const JsonNode& node) {
+  LayerSeconds seconds;
+  seconds.forward = node.at("forward").number_at_least(0.0);
+  if (!node.has("backward")) {
+    seconds.backward_input = node.at("backward_input").number_at_least(0.0);
+    seconds.backward_weight = node.at("backward_weight").number_at_least(0.0);
+    return seconds;
+  }
+  if (node.has("backward_input") || node.has("backward_weight")) {
+    node.refuse("both \"backward\" and a part of it are given", "the whole stands for rows whose parts are unknown",
+                "give either \"backward\" or \"backward_input\" and \"backward_weight\"");
+  }
+  const double whole = node.at("backward").number_at_least(0.0);
+  seconds.backward_input = seconds.backward_weight = 0.5 * whole;
+  return seconds;
+}
+
+ProfileRow read_row(const JsonNode& node) {
+  node.allow_keys({"device", "tensor_parallel", "samples", "forward", "backward_input", "backward_weight", "backward"});
+  ProfileRow row;
+  row.device = node.at("device").string();
+  row.tensor_parallel = node.at("tensor_parallel").small_integer_at_least(1);
+  row.samples = node.at("samples").number_at_least(1.0);
+  row.seconds = read_seconds(node);
+  row.split_known = !node.has("backward");
+  return row;
+}
+
+void read_rows(const JsonNode& node, ProfileLayer& layer) {
+  std::set<std::tuple<std::string, int, double>> seen;
+  for (const JsonNode& element : node.elements()) {
+    ProfileRow row = read_row(element);
+    if (!seen.insert({row.device, row.tensor_parallel, row.samples}).second) {
+      element.refuse(fmt::format("a second row for device \"{}\", tensor_parallel {}, samples {}", row.device,
+                                 row.tensor_parallel, row.samples),
+                     "a layer has one time for each of them", "remove one of the rows");
+    }
+    layer.rows.push_back(std::move(row));
+  }
+}
+
+void read_updates(const JsonNode& node, ProfileLayer& layer) {
+  for (const JsonNode& element : node.elements()) {
+    element.allow_keys({"device", "tensor_parallel", "seconds"});
+    const std::string device = element.at("device").string();
+    const int degree = element.at("tensor_parallel").small_integer_at_least(1);
+    const double seconds = element.at("seconds").number_at_least(0.0);
+    if (!layer.update_seconds.insert({{device, degree}, seconds}).second) {
+      element.refuse(fmt::format("a second update time for device \"{}\", tensor_parallel {}", device, degree), "",
+                     "remove one of them");
+    }
+  }
+}
+
+ProfileLayer read_layer(const JsonNode& node) {
+  node.allow_keys(
+      {"name", "parameters", "output_bytes", "stored_bytes", "tensor_parallel_allreduce_bytes", "seconds", "update"});
+  ProfileLayer layer;
+  layer.name = node.at("name").string();
+  if (layer.name.empty()) node.at("name").refuse("is empty", "layers are told apart by their names");
+  layer.parameters = node.at("parameters").number_at_least(0.0);
+  layer.output_bytes = node.at("output_bytes").number_at_least(0.0);
+  layer.stored_bytes = node.at("stored_bytes").number_at_least(0.0);
+  layer.tensor_parallel_allreduce_bytes = node.at("tensor_parallel_allreduce_bytes").number_at_least(0.0);
+  read_rows(node.at("seconds"), layer);
+  if (node.has("update")) read_updates(node.at("update"), layer);
+  return layer;
+}
+
+void read_layers(const JsonNode& node, Profile& profile) {
+  std::set<std::string> names;
+  for (const JsonNode& element : node.elements()) {
+    profile.layers.push_back(read_layer(element));
+    const std::string& name = profile.layers.back().name;
+    if (!names.insert(name).second) {
+      element.at("name").refuse(fmt::format("the layer name \"{}\" is repeated", name),
+                                "layers are told apart by their names",
+                                "number equal layers: \"block.0\", \"block.1\"");
+    }
+  }
+  if (profile.layers.empty()) node.refuse("has no layers", "there is nothing to plan");
+}
+
+}  // namespace
+
+Profile parse_profile(const std::string& text, const std::string& source) {
+  const Json document = parse_json(text, source);
+  const JsonNode root(document, source);
+  if (const std::string found = root.at("schema").string(); found != schema) {
+    root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
+                             fmt::format("this pptrain reads \"{}\"", schema));
+  }
+  root.allow_keys({"schema", "model", "bytes_per_parameter", "layers", "workspace_bytes"});
+  Profile profile;
+  profile.model = root.at("model").string();
+  const JsonNode bytes = root.at("bytes_per_parameter");
+  bytes.allow_keys({"weight", "gradient", "optimizer"});
+  profile.bytes_per_parameter.weight = bytes.at("weight").number_at_least(0.0);
+  profile.bytes_per_parameter.gradient = bytes.at("gradient").number_at_least(0.0);
+  profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);
+  if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
+  read_layers(root.at("layers"), profile);
+  return profile;
+}
+
+Profile read_profile(const std::string& path) { return parse_profile(read_text_file(path), path); }
+
+}  // namespace pptrain

@@ -1,0 +1,50 @@
+#include "profile/json.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain {
+namespace {
+
+Json row_json(const ProfileRow& row) {
+  Json json = {{"device", row.device},
+               {"tensor_parallel", row.tensor_parallel},
+               {"samples", json_number(row.samples)},
+               {"forward", json_number(row.seconds.forward)}};
+  if (row.split_known) {
+    json["backward_input"] = json_number(row.seconds.backward_input);
+    json["backward_weight"] = json_number(row.seconds.backward_weight);
+  } else {
+    json["backward"] = json_number(row.seconds.backward_input + row.seconds.backward_weight);
+  }
+  return json;
+}
+
+Json layer_json(const ProfileLayer& layer) {
+  Json json = {{"name", layer.name},
+               {"parameters", json_number(layer.parameters)},
+               {"output_bytes", json_number(layer.output_bytes)},
+               {"stored_bytes", json_number(layer.stored_bytes)},
+               {"tensor_parallel_allreduce_bytes", json_number(layer.tensor_parallel_allreduce_bytes)}};
+  json["seconds"] = Json::array();
+  for (const ProfileRow& row : layer.rows) json["seconds"].push_back(row_json(row));
+  for (const auto& [key, seconds] : layer.update_seconds) {
+    json["update"].push_back(
+        {{"device", key.first}, {"tensor_parallel", key.second}, {"seconds", json_number(seconds)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string write_profile(const Profile& profile) {
+  const BytesPerParameter& bytes = profile.bytes_per_parameter;
+  Json json = {{"schema", "pptrain.profile/1"}, {"model", profile.model}};
+  json["bytes_per_parameter"] = {{"weight", json_number(bytes.weight)},
+                                 {"gradient", json_number(bytes.gradient)},
+                                 {"optimizer", json_number(bytes.optimizer)}};
+  if (profile.workspace_bytes > 0.0) json["workspace_bytes"] = json_number(profile.workspace_bytes);
+  json["layers"] = Json::array();
+  for (const ProfileLayer& layer : profile.layers) json["layers"].push_back(layer_json(layer));
+  return format_json(json);
+}
+
+}  // namespace pptrain
