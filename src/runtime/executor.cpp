@@ -1,0 +1,167 @@
+#include "runtime/executor.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "kernels/kernels.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+
+Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role,
+                   DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena)
+    : model_(model),
+      plan_(plan),
+      map_(map),
+      role_(role),
+      device_(device),
+      optimizer_(optimizer),
+      groups_(groups),
+      waiter_(waiter),
+      arena_(arena),
+      last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
+      gradients_(groups.data()) {
+  if (role_) samples_ = plan.stages[role_->stage.index()].samples[role_->replica];
+}
+
+IterationResult Executor::run(const Program& program, const Iteration& iteration) {
+  const auto start = std::chrono::steady_clock::now();
+  result_ = {};
+  loss_sum_ = 0.0;
+  waiter_.take_seconds();
+  for (const Instruction& instruction : program.instructions) {
+    execute(instruction, iteration);
+    const double waited = waiter_.take_seconds();
+    (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
+    release_sent();
+  }
+  for (Outgoing& outgoing : outgoing_) {
+    waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
+  }
+  outgoing_.clear();
+  output_.reset();
+  result_.communication_seconds += waiter_.take_seconds();
+  result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result_;
+}
+
+void Executor::execute(const Instruction& instruction, const Iteration& iteration) {
+  switch (instruction.op) {
+    case Op::forward: forward(instruction, iteration, true); break;
+    case Op::evaluate: forward(instruction, iteration, false); break;
+    case Op::backward_input: backward_input(instruction, false); break;
+    case Op::backward_weight: backward_weight(instruction); break;
+    case Op::backward: backward_input(instruction, true); break;
+    case Op::post_receive: post_receive(instruction); break;
+    case Op::wait_receive: wait_receive(instruction); break;
+    case Op::send: send(instruction); break;
+    case Op::reduce_gradients: {
+      ParameterStore& store = device_->parameters();
+      const std::size_t begin = store.begin_of(instruction.chunk);
+      gradients_.add(store.gradients() + begin, store.end_of(instruction.chunk) - begin);
+      break;
+    }
+    case Op::wait_gradients: waiter_.wait(gradients_, [&] { return describe(instruction); }); break;
+    case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
+    case Op::reduce_loss: reduce_loss(); break;
+    case Op::reduce_norm: reduce_norm(); break;
+    case Op::step: update(iteration); break;
+  }
+}
+
+void Executor::load_samples(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  activation.batch.samples = static_cast<std::size_t>(samples_.size());
+  activation.batch.loss_scale =
+      static_cast<float>(1.0 / static_cast<double>(plan_.global_batch_size * model_.sequence_length));
+  const int chunk = instruction.chunk.value;
+  if (chunk != 0 && chunk != last_chunk_) return;
+  const auto length = static_cast<std::size_t>(model_.sequence_length);
+  activation.tokens.resize(activation.batch.samples * length);
+  activation.targets.resize(activation.batch.samples * length);
+  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + samples_.begin;
+  for (std::size_t s = 0; s < activation.batch.samples; ++s) {
+    iteration.samples(first + static_cast<std::int64_t>(s), activation.tokens.data() + s * length,
+                      activation.targets.data() + s * length);
+  }
+  activation.batch.tokens = activation.tokens.data();
+  activation.batch.targets = activation.targets.data();
+}
+
+void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
+  const int chunk = i.chunk.value;
+  Activation& activation = activations_[{chunk, i.micro_batch.value}];
+  load_samples(activation, i, iteration);
+  Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
+  for (const auto& layer : device_->layers(i.chunk)) {
+    SavedPtr saved;
+    x = layer->forward(activation.batch, std::move(x), keep ? &saved : nullptr);
+    activation.saved.push_back(std::move(saved));
+  }
+  loss_sum_ += activation.batch.loss;
+  if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
+  if (!keep) activations_.erase({chunk, i.micro_batch.value});
+}
+
+void Executor::backward_input(const Instruction& i, bool with_weight) {
+  const int chunk = i.chunk.value;
+  Activation& activation = activations_.at({chunk, i.micro_batch.value});
+  Tensor gradient = chunk == last_chunk_ ? Tensor() : take_input({Payload::gradient, chunk, i.micro_batch.value});
+  auto& layers = device_->layers(i.chunk);
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    gradient = layers[l]->backward_input(activation.batch, std::move(gradient), *activation.saved[l]);
+    if (!with_weight) continue;
+    layers[l]->backward_weight(activation.batch, *activation.saved[l]);
+    activation.saved[l].reset();
+  }
+  if (chunk != 0) put_output({Payload::gradient, chunk - 1, i.micro_batch.value}, std::move(gradient));
+  if (with_weight) activations_.erase({chunk, i.micro_batch.value});
+}
+
+void Executor::backward_weight(const Instruction& i) {
+  Activation& activation = activations_.at({i.chunk.value, i.micro_batch.value});
+  auto& layers = device_->layers(i.chunk);
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    layers[l]->backward_weight(activation.batch, *activation.saved[l]);
+    activation.saved[l].reset();
+  }
+  activations_.erase({i.chunk.value, i.micro_batch.value});
+}
+
+void Executor::reduce_loss() {
+  // Shards of a replica all know its loss, so the first one alone reports it.
+  const bool reports = role_ && role_->shard == 0;
+  double sum = reports ? loss_sum_ : 0.0;
+  groups_.all().all_reduce_sum(&sum, 1);
+  result_.loss = sum / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
+}
+
+void Executor::reduce_norm() {
+  double squares = 0.0;
+  if (device_ != nullptr) {
+    const ParameterStore& store = device_->parameters();
+    for (const LocalParameter& parameter : store.parameters()) {
+      if (device_->counts(parameter)) {
+        squares += kernels::sum_of_squares(store.gradients() + parameter.offset, parameter.size());
+      }
+    }
+  }
+  groups_.all().all_reduce_sum(&squares, 1);
+  result_.grad_norm = std::sqrt(squares);
+}
+
+void Executor::update(const Iteration& iteration) {
+  if (device_ == nullptr) return;
+  ParameterStore& store = device_->parameters();
+  optimizer_->step({store.weights(), store.gradients(), store.copies(), store.size()},
+                   {iteration.step, iteration.learning_rate, clip_factor(result_.grad_norm, iteration.gradient_clip)});
+  store.start_step();
+}
+
+std::string Executor::describe(const Instruction& instruction) const {
+  return role_ ? fmt::format("stage {}, replica {}, shard {}, at \"{}\"", role_->stage.value, role_->replica,
+                             role_->shard, to_string(instruction))
+               : to_string(instruction);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "optim/optimizer.hpp"
+#include "program/program.hpp"
+#include "runtime/bucketed_all_reduce.hpp"
+#include "runtime/device_model.hpp"
+#include "runtime/groups.hpp"
+
+namespace pptrain {
+
+/// Tokens and targets (sequence_length values each) of one sample of the current step's global batch.
+using SampleSource = std::function<void(std::int64_t sample, std::uint16_t* tokens, std::uint16_t* targets)>;
+
+/// What an iteration works on.
+struct Iteration {
+  SampleSource samples;
+  std::int64_t step = 0;
+  double learning_rate = 0.0;
+  double gradient_clip = 0.0;
+};
+
+/// What came out of it. Loss and norm are known on every rank.
+struct IterationResult {
+  double loss = 0.0;       ///< mean over all tokens of the global batch, before the update
+  double grad_norm = 0.0;  ///< before clipping
+  double seconds = 0.0;
+  double communication_seconds = 0.0;  ///< waiting in collectives
+  double idle_seconds = 0.0;           ///< waiting for another stage
+  double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
+};
+
+/// Runs a program against memory, kernels and communicators.
+class Executor {
+ public:
+  /// `model`, `optimizer` may be null on a rank that the plan leaves out; such a rank takes part in
+  /// sums over all ranks only.
+  Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role, DeviceModel* device,
+           Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena);
+
+  /// One iteration of a training or evaluation program. Collective over all ranks.
+  IterationResult run(const Program& program, const Iteration& iteration);
+
+ private:
+  using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch
+  struct Incoming {
+    Tensor data;
+    std::map<std::int64_t, PendingPtr> parts;  // by first sample or row
+  };
+  struct Outgoing {
+    std::shared_ptr<Tensor> data;
+    PendingPtr pending;
+  };
+  /// What a task of (chunk, micro-batch) keeps between its passes.
+  struct Activation {
+    Batch batch;
+    std::vector<std::uint16_t> tokens;
+    std::vector<std::uint16_t> targets;
+    std::vector<SavedPtr> saved;
+  };
+
+  void execute(const Instruction& instruction, const Iteration& iteration);
+  void forward(const Instruction& instruction, const Iteration& iteration, bool keep);
+  void backward_input(const Instruction& instruction, bool with_weight);
+  void backward_weight(const Instruction& instruction);
+  void post_receive(const Instruction& instruction);
+  void wait_receive(const Instruction& instruction);
+  void send(const Instruction& instruction);
+  void add_tied_gradients(ChunkId chunk);
+  void reduce_loss();
+  void reduce_norm();
+  void update(const Iteration& iteration);
+
+  void load_samples(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  Tensor take_input(const BoundaryKey& key);
+  void put_output(const BoundaryKey& key, Tensor output);
+  void release_sent();
+  std::size_t tied_parameter() const;
+  Interval held(const Instruction& instruction) const;
+  int tag_of(const Instruction& instruction) const;
+  std::string describe(const Instruction& instruction) const;
+
+  const Model& model_;
+  const Plan& plan_;
+  const RankMap& map_;
+  std::optional<Role> role_;
+  DeviceModel* device_;
+  Optimizer* optimizer_;
+  RankGroups& groups_;
+  Waiter& waiter_;
+  Arena& arena_;
+  Interval samples_;  ///< of the micro-batch, this replica's
+  int last_chunk_ = 0;
+
+  std::map<BoundaryKey, Incoming> incoming_;
+  BoundaryKey output_key_;           ///< of the last task; its sends follow it in the program
+  std::shared_ptr<Tensor> output_;   ///< shared with the sends under way
+  std::list<Outgoing> outgoing_;
+  std::map<std::pair<int, int>, Activation> activations_;
+  BucketedAllReduce gradients_;
+  double loss_sum_ = 0.0;
+  IterationResult result_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,91 @@
+// The executor's messages: receives into whole micro-batches, sends of parts of them.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "kernels/kernels.hpp"
+#include "runtime/executor.hpp"
+
+namespace pptrain {
+
+int Executor::tag_of(const Instruction& i) const {
+  const std::int64_t kind = static_cast<std::int64_t>(i.payload) * (last_chunk_ + 1) + i.chunk.value;
+  // Equal tags of later messages are told apart by their order.
+  return static_cast<int>((kind * plan_.micro_batches + i.micro_batch.value) % 32768);
+}
+
+std::size_t Executor::tied_parameter() const {
+  const auto& parameters = device_->parameters().parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].spec.name == "wte.weight") return i;
+  }
+  PPTRAIN_ASSERT(false, "no shared parameter on this device");
+  return 0;
+}
+
+Interval Executor::held(const Instruction& i) const {
+  return i.payload == Payload::tied_gradient ? device_->context().vocabulary : samples_;
+}
+
+void Executor::post_receive(const Instruction& i) {
+  Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
+  const std::size_t hidden = device_->context().hidden();
+  const Interval whole = held(i);
+  const std::size_t rows = i.payload == Payload::tied_gradient ? 1 : static_cast<std::size_t>(model_.sequence_length);
+  if (!incoming.data) incoming.data = Tensor(arena_, static_cast<std::size_t>(whole.size()) * rows, hidden);
+  const Matrix part = incoming.data.matrix().rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin) * rows,
+                                                       static_cast<std::size_t>(i.interval.size()) * rows);
+  incoming.parts[i.interval.begin] =
+      groups_.transport().receive(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float));
+}
+
+void Executor::wait_receive(const Instruction& i) {
+  Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
+  waiter_.wait(*incoming.parts.at(i.interval.begin), [&] { return describe(i); });
+}
+
+Tensor Executor::take_input(const BoundaryKey& key) {
+  const auto entry = incoming_.find(key);
+  Tensor data = std::move(entry->second.data);
+  incoming_.erase(entry);
+  return data;
+}
+
+void Executor::put_output(const BoundaryKey& key, Tensor output) {
+  output_key_ = key;
+  output_ = std::make_shared<Tensor>(std::move(output));
+}
+
+void Executor::send(const Instruction& i) {
+  const Interval whole = held(i);
+  std::shared_ptr<Tensor> data;
+  Matrix part;
+  if (i.payload == Payload::tied_gradient) {
+    // A copy: the gradient itself changes as soon as the other stage's part has come.
+    const Matrix rows = device_->parameters().gradient_matrix(tied_parameter()).rows_from(
+        static_cast<std::size_t>(i.interval.begin - whole.begin), static_cast<std::size_t>(i.interval.size()));
+    data = std::make_shared<Tensor>(arena_, rows.rows, rows.columns);
+    std::copy_n(rows.f32(), rows.size(), data->f32());
+    part = *data;
+  } else {
+    PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
+                   "\"{}\" does not follow its task", to_string(i));
+    data = output_;
+    const auto length = static_cast<std::size_t>(model_.sequence_length);
+    part = data->matrix().rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin) * length,
+                                    static_cast<std::size_t>(i.interval.size()) * length);
+  }
+  outgoing_.push_back({data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float))});
+}
+
+void Executor::release_sent() {
+  outgoing_.remove_if([](Outgoing& outgoing) { return outgoing.pending->test(); });
+}
+
+void Executor::add_tied_gradients(ChunkId chunk) {
+  Incoming& incoming = incoming_.at({Payload::tied_gradient, chunk.value, 0});
+  const Matrix gradient = device_->parameters().gradient_matrix(tied_parameter());
+  kernels::add(incoming.data.f32(), gradient.f32(), gradient.size());
+  incoming_.erase({Payload::tied_gradient, chunk.value, 0});
+}
+
+}  // namespace pptrain

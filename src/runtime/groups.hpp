@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/mpi_communicator.hpp"
+#include "runtime/role.hpp"
+
+namespace pptrain {
+
+/// The communicators of one rank, derived from the plan's stages: its tensor-parallel group (the
+/// members of its replica), its data-parallel group (the replicas that hold the same shard), all
+/// ranks, and messages between pipeline stages.
+///
+/// Construction is Collective over `world`.
+class RankGroups {
+ public:
+  RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter);
+
+  Communicator& tensor() { return *tensor_; }
+  Communicator& data() { return *data_; }
+  Communicator& all() { return *all_; }
+  Transport& transport() { return transport_; }
+
+ private:
+  std::unique_ptr<Communicator> tensor_;
+  std::unique_ptr<Communicator> data_;
+  std::unique_ptr<Communicator> all_;
+  MpiTransport transport_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,88 @@
+#include "runtime/session.hpp"
+
+#include "optim/learning_rate.hpp"
+#include "program/check.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+namespace {
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+Programs checked(const Plan& plan, Programs programs) {
+  check_programs(plan, programs);
+  return programs;
+}
+
+/// What is left of a program for a rank without a device of the plan.
+Program sums_only(const Program& program) {
+  Program sums;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.op == Op::reduce_loss || instruction.op == Op::reduce_norm) sums.instructions.push_back(instruction);
+  }
+  return sums;
+}
+
+}  // namespace
+
+DType activation_type(Precision precision) { return precision == Precision::fp32 ? DType::f32 : DType::bf16; }
+
+std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
+  std::vector<ParameterRun> runs;
+  const auto& parameters = store.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    // The padding between parameters belongs to the run before: it is zero and stays zero.
+    const std::size_t end = i + 1 < parameters.size() ? parameters[i + 1].offset : store.size();
+    const bool decays = parameters[i].spec.decays();
+    if (!runs.empty() && runs.back().decays == decays) {
+      runs.back().end = end;
+    } else {
+      runs.push_back({parameters[i].offset, end, decays});
+    }
+  }
+  return runs;
+}
+
+Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
+                 CoreUse core_use)
+    : config_(config),
+      model_(model),
+      plan_(plan),
+      map_(map),
+      device_id_(map_.device_of(RankId(rank_in(world)))),
+      role_(role_of(plan_, device_id_)),
+      waiter_(config.job.timeout, core_use),
+      training_(checked(plan_, compile_training(plan_, task_orders(plan_), {model.tied, model.vocabulary_size}))),
+      evaluation_(checked(plan_, compile_evaluation(plan_))),
+      idle_training_(sums_only(training_.front())),
+      idle_evaluation_(sums_only(evaluation_.front())),
+      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_)) {
+  if (role_) {
+    device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
+                                            host_gemm(), groups_->tensor());
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(device_->parameters()), device_->parameters().size(),
+                                arena_);
+  }
+  executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
+                                         arena_);
+}
+
+const Program& Session::own(const Programs& programs) const {
+  for (const Program& program : programs) {
+    if (program.device == device_id_) return program;
+  }
+  return &programs == &training_ ? idle_training_ : idle_evaluation_;
+}
+
+IterationResult Session::train(std::int64_t step, const SampleSource& source) {
+  const double rate = learning_rate(config_.optimizer, config_.lr_scheduler, step, config_.training.steps);
+  return executor_->run(own(training_), {source, step, rate, config_.optimizer.gradient_clip});
+}
+
+double Session::evaluate(const SampleSource& source) { return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0}).loss; }
+
+}  // namespace pptrain

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "config/config.hpp"
+#include "runtime/executor.hpp"
+
+namespace pptrain {
+
+/// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.
+///
+/// Construction and every function but the accessors are Collective over `world`.
+class Session {
+ public:
+  /// The programs are compiled and checked first: a wrong one never starts.
+  Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
+          CoreUse core_use);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// One iteration on the samples of `source`; `step` counts from 0.
+  IterationResult train(std::int64_t step, const SampleSource& source);
+  /// Mean loss over one global batch of `source`, which changes nothing.
+  double evaluate(const SampleSource& source);
+
+  /// Null on a rank that the plan leaves out.
+  DeviceModel* device() { return device_.get(); }
+  Arena& arena() { return arena_; }
+  RankGroups& groups() { return *groups_; }
+  const std::optional<Role>& role() const { return role_; }
+
+ private:
+  const Program& own(const Programs& programs) const;
+
+  Config config_;
+  Model model_;
+  Plan plan_;
+  RankMap map_;
+  DeviceId device_id_;
+  std::optional<Role> role_;
+  Arena arena_;
+  Waiter waiter_;
+  Programs training_;
+  Programs evaluation_;
+  Program idle_training_;    ///< of a rank that the plan leaves out: the sums over all ranks
+  Program idle_evaluation_;
+  std::unique_ptr<RankGroups> groups_;
+  std::unique_ptr<DeviceModel> device_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Executor> executor_;
+};
+
+/// Element type of activations for a precision. fp16 needs GPUs and is refused before.
+DType activation_type(Precision precision);
+
+/// Runs of equal treatment over everything a store holds, neighbours merged.
+std::vector<ParameterRun> parameter_runs(const ParameterStore& store);
+
+}  // namespace pptrain

@@ -1,0 +1,130 @@
+#include "reference.hpp"
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "kernels/kernels.hpp"
+#include "runtime/session.hpp"
+
+namespace pptrain::test {
+namespace {
+
+std::vector<float> read_dataset(hid_t file, const std::string& name) {
+  const hid_t dataset = H5Dopen2(file, ("/parameters/" + name).c_str(), H5P_DEFAULT);
+  if (dataset < 0) throw std::runtime_error("no dataset " + name);
+  const hid_t space = H5Dget_space(dataset);
+  std::vector<float> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+  H5Sclose(space);
+  H5Dclose(dataset);
+  return values;
+}
+
+std::vector<std::uint16_t> read_tokens(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr std::size_t header = 256 * 4;
+  std::vector<std::uint16_t> tokens((bytes.size() - header) / 2);
+  std::memcpy(tokens.data(), bytes.data() + header, tokens.size() * 2);
+  return tokens;
+}
+
+Config config_of(const nlohmann::json& run) {
+  Config config;
+  config.model.layers = run.at("L");
+  config.model.hidden_size = run.at("H");
+  config.model.heads = run.at("heads");
+  config.model.vocabulary_size = run.at("V");
+  config.model.tied = run.at("tied").get<int>() != 0;
+  config.training.sequence_length = run.at("T");
+  config.training.global_batch_size = run.at("B");
+  config.training.steps = run.at("steps");
+  config.optimizer.name = run.at("opt");
+  config.optimizer.learning_rate = run.at("lr");
+  config.optimizer.weight_decay = run.at("wd");
+  config.optimizer.gradient_clip = run.at("clip");
+  config.lr_scheduler.warmup_steps = run.at("warmup");
+  if (run.at("minlr") >= 0.0) {
+    config.lr_scheduler.name = "cosine";
+    config.lr_scheduler.minimum = run.at("minlr");
+  }
+  config.job.timeout = 60.0;
+  return config;
+}
+
+}  // namespace
+
+Reference::Reference(const std::string& name) {
+  const std::string folder = std::string(PPTRAIN_TEST_DATA) + "/gpt2-reference/" + name;
+  const nlohmann::json run = nlohmann::json::parse(std::ifstream(folder + "/expected.json"));
+  config = config_of(run);
+  losses = run.at("losses").get<std::vector<double>>();
+  grad_norms = run.at("grad_norms").get<std::vector<double>>();
+  if (run.contains("step0_grad_norm_per_tensor")) {
+    tensor_norms = run.at("step0_grad_norm_per_tensor").get<std::map<std::string, double>>();
+  }
+  tokens = read_tokens(folder + "/tokens.bin");
+  const hid_t file = H5Fopen((folder + "/initial.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const Model model = build_model(config.model, config.training, name);
+  for (const Layer& layer : model.layers) {
+    for (const ParameterSpec& spec : layer.parameters) weights[spec.name] = read_dataset(file, spec.name);
+  }
+  H5Fclose(file);
+}
+
+SampleSource Reference::samples(std::int64_t step) const {
+  return [this, step](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
+    const std::int64_t length = config.training.sequence_length;
+    const std::int64_t first = (step * config.training.global_batch_size + sample) * length;
+    std::copy_n(tokens.begin() + first, length, x);
+    std::copy_n(tokens.begin() + first + 1, length, y);
+  };
+}
+
+Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule) const {
+  return uniform_plan(even_division(config.model.layers + 2, pipeline), data, tensor, config.training.global_batch_size,
+                      micro_batch_size, schedule);
+}
+
+Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps) {
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  Session session(comm, reference.config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared);
+  session.arena().poison(true);
+  ParameterStore& store = session.device()->parameters();
+  store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
+    std::copy_n(reference.weights.at(spec.name).begin() + run.begin, run.size(), out);
+  });
+  Curve curve;
+  for (int step = 0; step < steps; ++step) {
+    const IterationResult result = session.train(step, reference.samples(step));
+    curve.losses.push_back(result.loss);
+    curve.grad_norms.push_back(result.grad_norm);
+    if (step > 0 || reference.tensor_norms.empty()) continue;
+    for (const auto& [name, norm] : reference.tensor_norms) {
+      double squares = 0.0;
+      for (const LocalParameter& p : store.parameters()) {
+        if (p.spec.name == name && session.device()->counts(p)) {
+          squares += kernels::sum_of_squares(store.gradients() + p.offset, p.size());
+        }
+      }
+      session.groups().all().all_reduce_sum(&squares, 1);
+      curve.tensor_norms[name] = std::sqrt(squares);
+    }
+  }
+  return curve;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = a.size() == b.size() ? 0.0 : HUGE_VAL;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const double difference = std::abs(a[i] - b[i]);
+    largest = difference <= largest ? largest : difference;  // a NaN stays
+  }
+  return largest;
+}
+
+}  // namespace pptrain::test

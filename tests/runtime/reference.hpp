@@ -1,0 +1,46 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "plan/plan.hpp"
+#include "runtime/executor.hpp"
+
+namespace pptrain::test {
+
+/// One of the recorded PyTorch runs of tests/data/gpt2-reference.
+struct Reference {
+  explicit Reference(const std::string& name);
+
+  Config config;
+  std::vector<std::uint16_t> tokens;
+  std::map<std::string, std::vector<float>> weights;
+  std::vector<double> losses;
+  std::vector<double> grad_norms;
+  std::map<std::string, double> tensor_norms;  ///< of step 0's gradients; recorded for `untied` only
+
+  /// The samples of a step, read on in order.
+  SampleSource samples(std::int64_t step) const;
+  /// Division of the chain's layers and batch over a grid.
+  Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule) const;
+};
+
+/// What a training run gave.
+struct Curve {
+  std::vector<double> losses;
+  std::vector<double> grad_norms;
+  std::map<std::string, double> tensor_norms;  ///< of step 0's gradients over all ranks
+};
+
+/// Trains `steps` steps of the reference job under a plan. Collective over `comm`, whose size is
+/// the number of the plan's devices.
+Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps);
+
+/// Largest difference of two curves' losses.
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace pptrain::test

@@ -1,0 +1,114 @@
+// Losses, gradient norms and per-tensor gradient norms of the recorded PyTorch runs, on every grid.
+#include "reference.hpp"
+
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+constexpr double loss_tolerance = 5e-6;
+constexpr double norm_tolerance = 1e-5;  // relative
+
+const std::vector<std::string> runs = {"untied", "tied", "untied_sgd", "untied_sched"};
+
+/// A grid with its micro-batch size and schedule.
+struct Case {
+  int pipeline;
+  int data;
+  int tensor;
+  std::int64_t micro_batch_size;
+  std::string schedule;
+};
+
+void check_case(MPI_Comm comm, const Reference& reference, const Case& c) {
+  INFO("pp " << c.pipeline << " dp " << c.data << " tmp " << c.tensor << " micro-batch " << c.micro_batch_size << " "
+             << c.schedule);
+  const Plan plan = reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule);
+  const Curve curve = train_reference(comm, reference, plan, static_cast<int>(reference.config.training.steps));
+  CHECK(largest_difference(curve.losses, reference.losses) <= loss_tolerance);
+  CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(norm_tolerance));
+  for (const auto& [name, norm] : reference.tensor_norms) {
+    INFO(name);
+    CHECK(curve.tensor_norms.at(name) == Approx(norm).epsilon(norm_tolerance));
+  }
+}
+
+/// The first `size` ranks; MPI_COMM_NULL on the others.
+MPI_Comm first_ranks(int size) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, rank, &comm);
+  return comm;
+}
+
+void check_cases(const std::string& run, const std::vector<Case>& cases) {
+  const Reference reference(run);
+  INFO(run);
+  for (const Case& c : cases) {
+    MPI_Comm comm = first_ranks(c.pipeline * c.data * c.tensor);
+    if (comm == MPI_COMM_NULL) continue;
+    check_case(comm, reference, c);
+    MPI_Comm_free(&comm);
+  }
+}
+
+/// Every grid of at most 16 ranks that the model admits, both schedules, all micro-batch sizes.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (int pipeline = 1; pipeline <= 6; ++pipeline) {
+    for (const int data : {1, 2, 4, 8}) {
+      for (const int tensor : {1, 2, 4}) {
+        if (pipeline * data * tensor > 16) continue;
+        for (std::int64_t micro_batch_size = data; micro_batch_size <= 8; micro_batch_size *= 2) {
+          for (const char* schedule : {"gpipe", "1f1b"}) {
+            cases.push_back({pipeline, data, tensor, micro_batch_size, schedule});
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("one rank meets the reference runs", "[np1]") {
+  for (const std::string& run : runs) check_cases(run, {{1, 1, 1, 8, "1f1b"}, {1, 1, 1, 2, "gpipe"}, {1, 1, 1, 1, "1f1b"}});
+}
+
+TEST_CASE("two ranks meet the reference runs", "[np2]") {
+  for (const std::string& run : runs) {
+    check_cases(run, {{1, 2, 1, 4, "1f1b"}, {2, 1, 1, 2, "1f1b"}, {2, 1, 1, 4, "gpipe"}, {1, 1, 2, 8, "1f1b"}});
+  }
+}
+
+TEST_CASE("four ranks meet the reference runs", "[np4]") {
+  for (const std::string& run : runs) {
+    check_cases(run, {{4, 1, 1, 1, "1f1b"}, {2, 2, 1, 2, "gpipe"}, {2, 1, 2, 4, "1f1b"}, {1, 1, 4, 8, "1f1b"}, {3, 1, 1, 2, "1f1b"}});
+  }
+}
+
+TEST_CASE("eight ranks meet the reference runs", "[np8]") {
+  for (const std::string& run : runs) check_cases(run, {{2, 2, 2, 4, "1f1b"}, {4, 2, 1, 2, "gpipe"}, {1, 8, 1, 8, "1f1b"}});
+}
+
+TEST_CASE("sixteen ranks meet the reference runs", "[np16]") {
+  check_cases("untied", {{4, 2, 2, 2, "1f1b"}, {2, 8, 1, 8, "gpipe"}});
+  check_cases("tied", {{4, 2, 2, 4, "1f1b"}, {4, 1, 4, 1, "1f1b"}});
+}
+
+TEST_CASE("every grid meets the reference runs", "[np16][long]") {
+  for (const std::string& run : runs) check_cases(run, all_cases());
+}
+
+TEST_CASE("two runs of one plan are bitwise equal", "[np8]") {
+  const Reference reference("tied");
+  const Plan plan = reference.plan(2, 2, 2, 4, "1f1b");
+  const Curve first = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+  const Curve second = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+  CHECK(first.losses == second.losses);
+  CHECK(first.grad_norms == second.grad_norms);
+}
