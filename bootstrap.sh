@@ -27,7 +27,7 @@ Usage: ./bootstrap.sh COMMAND
   test --long [ctest options]    build, then run the tests labelled long
   bench [NAME ...]               build, then measure: kernels peer ranks prediction (default: all)
   style                          check format and style of all tracked files
-  tidy [FILE ...]                build, then run clang-tidy over src/ and apps/
+  tidy [FILE ...]                run clang-tidy over src/ and apps/
   --help                         this text
 
 Missing packages are installed with apt (as root, or with sudo). The second time it is quick.
@@ -136,6 +136,7 @@ num_jobs() {
 }
 
 configure() {
+  command -v cmake >/dev/null || fail "cmake was not found; see the advice above"
   if [[ -f $build/build.ninja && ! $root/CMakePresets.json -nt $build/build.ninja && $# -eq 0 ]]; then return; fi
   phase "configuring (preset $preset)" cmake -S "$root" --preset "$preset" "$@"
 }
@@ -198,7 +199,6 @@ setup() {
   local needed=("${packages[@]}")
   if [[ $preset == ci ]]; then needed+=("${benchmark_packages[@]}"); fi
   ensure_packages "${needed[@]}"
-  command -v cmake >/dev/null || fail "cmake was not found; see the advice above"
   configure
   compile "$@"
   write_environment
@@ -263,13 +263,14 @@ command_style() {
 }
 
 command_tidy() {
-  setup all
-  ensure_packages clang-tidy
+  start_log
+  ensure_packages "${packages[@]}" clang-tidy-16
+  configure
   cd "$root"
   local files=("$@")
   if [[ ${#files[@]} -eq 0 ]]; then mapfile -t files < <(git ls-files 'src/*.cpp' 'apps/*.cpp'); fi
-  say "clang-tidy over ${#files[@]} files (minutes)"
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet
+  say "clang-tidy over ${#files[@]} files (about 10 s of a core for each)"
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-16 -p "$build" --quiet
 }
 
 # mpirun and apt misbehave without a standard input.
