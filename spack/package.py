@@ -16,11 +16,12 @@ class Pptrain(CMakePackage):
 
     version("main", branch="main")
 
+    generator("ninja")
+
     depends_on("c", type="build")
     depends_on("cxx", type="build")
 
     depends_on("cmake@3.25:", type="build")
-    depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
 
     depends_on("mpi")
@@ -40,8 +41,6 @@ class Pptrain(CMakePackage):
     depends_on("xxhash")
 
     depends_on("catch2@2.13:3", type="test")
-
-    generator("ninja")
 
     def cmake_args(self):
         # Spack's compiler wrapper sets -march from the target.
