@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -13,6 +14,7 @@ constexpr std::size_t alignment = 64;
 
 /// Sizes are rounded up so that nearly equal requests share blocks; at most an eighth is wasted.
 std::size_t rounded(std::size_t bytes) {
+  if (bytes == 0) bytes = 1;
   std::size_t step = alignment;
   while (bytes > step * 16) step *= 2;
   return (bytes + step - 1) / step * step;
@@ -20,14 +22,39 @@ std::size_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-Arena::~Arena() {
-  for (auto& [size, blocks] : cache_) {
-    for (void* block : blocks) std::free(block);
+Arena::~Arena() { trim(held_); }
+
+void Arena::trim(std::size_t bytes) {
+  std::size_t freed = 0;
+  while (freed < bytes && !cache_.empty()) {
+    const auto largest = std::prev(cache_.end());
+    for (std::vector<void*>& blocks = largest->second; freed < bytes && !blocks.empty(); blocks.pop_back()) {
+      std::free(blocks.back());
+      freed += largest->first;
+    }
+    if (largest->second.empty()) cache_.erase(largest);
   }
+  held_ -= freed;
+}
+
+void* Arena::fresh_block(std::size_t size) {
+  if (capacity_ != 0 && held_ + size > capacity_) trim(held_ + size - capacity_);
+  void* block = std::aligned_alloc(alignment, size);
+  if (block == nullptr) {
+    trim(held_);
+    block = std::aligned_alloc(alignment, size);
+  }
+  if (block == nullptr) {
+    throw_runtime_failure({"", fmt::format("the host gave no {} of memory", format_bytes(static_cast<double>(size))),
+                           fmt::format("{} are in use", format_bytes(static_cast<double>(in_use_))),
+                           "use a smaller micro-batch or fewer ranks per host"});
+  }
+  held_ += size;
+  return block;
 }
 
 void* Arena::allocate(std::size_t bytes) {
-  const std::size_t size = rounded(bytes == 0 ? 1 : bytes);
+  const std::size_t size = rounded(bytes);
   if (capacity_ != 0 && in_use_ + size > capacity_) {
     throw_runtime_failure(
         {"",
@@ -36,17 +63,13 @@ void* Arena::allocate(std::size_t bytes) {
          fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),
          "use a smaller micro-batch or more pipeline stages"});
   }
-  std::vector<void*>& blocks = cache_[size];
   void* block = nullptr;
-  if (blocks.empty()) {
-    block = std::aligned_alloc(alignment, size);
-    if (block == nullptr) {
-      throw_runtime_failure({"", fmt::format("the host gave no {} of memory", format_bytes(static_cast<double>(size))),
-                             "", "use a smaller micro-batch or fewer ranks per host"});
-    }
+  const auto cached = cache_.find(size);
+  if (cached == cache_.end() || cached->second.empty()) {
+    block = fresh_block(size);
   } else {
-    block = blocks.back();
-    blocks.pop_back();
+    block = cached->second.back();
+    cached->second.pop_back();
   }
   in_use_ += size;
   if (in_use_ > peak_) peak_ = in_use_;
@@ -55,7 +78,7 @@ void* Arena::allocate(std::size_t bytes) {
 }
 
 void Arena::release(void* block, std::size_t bytes) {
-  const std::size_t size = rounded(bytes == 0 ? 1 : bytes);
+  const std::size_t size = rounded(bytes);
   in_use_ -= size;
   cache_[size].push_back(block);
 }

@@ -9,7 +9,8 @@ namespace pptrain {
 
 /// Memory of one device: a caching allocator that counts what is in use and its peak.
 ///
-/// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing.
+/// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they
+/// are returned to the host when others need the room.
 /// Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena per rank.
 class Arena {
  public:
@@ -24,16 +25,23 @@ class Arena {
 
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
+  /// What the host gave and has not got back: in use or kept for later.
+  std::size_t bytes_held() const { return held_; }
   void reset_peak() { peak_ = in_use_; }
 
   /// When on, blocks are filled with NaNs on allocation (tests find reads of what was never written).
   void poison(bool on) { poison_ = on; }
 
  private:
+  void* fresh_block(std::size_t size);
+  /// Returns kept blocks of at least `bytes` to the host, the largest first, or all there are.
+  void trim(std::size_t bytes);
+
   std::map<std::size_t, std::vector<void*>> cache_;  // free blocks by rounded size
   std::size_t capacity_ = 0;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
+  std::size_t held_ = 0;
   bool poison_ = false;
 };
 

@@ -73,9 +73,9 @@ struct GeluBackward {
     const T *from = u.row(row), *gradient = dout.row(row);
     T *to_gradient = du.row(row), *to = out.row(row);
     team.for_each(columns, [=](std::size_t c) {
-      const float value = from[c], gate = gelu_gate(value);
-      to_gradient[c] = T(static_cast<float>(gradient[c]) * gelu_derivative(value, gate));
-      to[c] = T(value * gate);
+      const GeluWithDerivative g = gelu_with_derivative(from[c]);
+      to_gradient[c] = T(static_cast<float>(gradient[c]) * g.derivative);
+      to[c] = T(g.value);
     });
   }
 };

@@ -1,0 +1,111 @@
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "kernels/test_matrix.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+/// Loss and gradient over the whole vocabulary in double.
+struct Reference {
+  double loss = 0;
+  Values gradient;
+
+  Reference(const TestMatrix& logits, const std::vector<std::uint16_t>& targets, double scale) {
+    const std::size_t columns = logits.matrix().columns;
+    for (std::size_t r = 0; r < targets.size(); ++r) {
+      double largest = -INFINITY, sum = 0;
+      for (std::size_t c = 0; c < columns; ++c) largest = std::max(largest, logits.get(r, c));
+      for (std::size_t c = 0; c < columns; ++c) sum += std::exp(logits.get(r, c) - largest);
+      loss += std::log(sum) + largest - logits.get(r, targets[r]);
+      for (std::size_t c = 0; c < columns; ++c) {
+        const double p = std::exp(logits.get(r, c) - largest) / sum;
+        gradient.push_back((p - (c == targets[r] ? 1.0 : 0.0)) * scale);
+      }
+    }
+  }
+};
+
+/// The three parts over vocabulary shards [bounds[i], bounds[i + 1]), reduced as ranks would.
+double run_shards(const TestMatrix& logits, const std::vector<std::uint16_t>& targets,
+                  const std::vector<std::size_t>& bounds, float scale) {
+  const std::size_t rows = targets.size();
+  std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
+  const auto shard = [&](std::size_t i) { return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]); };
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    kernels::cross_entropy_max(shard(i), of_shard.data());
+    for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], of_shard[r]);
+  }
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    kernels::cross_entropy_sum(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]), largest.data(),
+                               of_shard.data(), logit.data());
+    kernels::add(of_shard.data(), sum.data(), rows);
+    kernels::add(logit.data(), target.data(), rows);
+  }
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    kernels::cross_entropy_gradient(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]), largest.data(),
+                                    sum.data(), scale);
+  }
+  return kernels::cross_entropy_loss(largest.data(), sum.data(), target.data(), rows);
+}
+
+std::vector<std::uint16_t> some_targets(std::size_t rows, std::size_t columns) {
+  std::vector<std::uint16_t> targets;
+  for (std::size_t r = 0; r < rows; ++r) targets.push_back(static_cast<std::uint16_t>(r * 7919 % columns));
+  targets.back() = static_cast<std::uint16_t>(columns - 1);
+  return targets;
+}
+
+void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::size_t>& bounds) {
+  CAPTURE(rows, columns, bounds.size());
+  TestMatrix logits(rows, columns, DType::f32, 3), again(rows, columns, DType::f32, 3);
+  logits.randomise(1, 10.0, 200.0);  // without subtraction of the maximum exp would overflow
+  again.randomise(1, 10.0, 200.0);
+  const std::vector<std::uint16_t> targets = some_targets(rows, columns);
+  const Reference reference(logits, targets, 0.125);
+  const double loss = run_shards(logits, targets, bounds, 0.125f);
+  REQUIRE(loss == Approx(reference.loss).epsilon(1e-6).margin(1e-5));
+  REQUIRE(largest_error(logits.values(), reference.gradient, 0.125) < 1e-6);
+  REQUIRE(logits.padding_is_untouched());
+  REQUIRE(run_shards(again, targets, bounds, 0.125f) == loss);
+  REQUIRE(again.bytes() == logits.bytes());
+}
+
+}  // namespace
+
+TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary", "[kernels]") {
+  check_shards(1, 1, {0, 1});
+  check_shards(5, 257, {0, 257});
+  check_shards(5, 257, {0, 100, 101, 257});
+  check_shards(3, 50257, {0, 50257});
+  check_shards(3, 50257, {0, 16753, 33506, 50257});
+}
+
+TEST_CASE("cross-entropy with logits far apart", "[kernels]") {
+  TestMatrix logits(1, 4);
+  logits.set(0, 0, -1e30);
+  logits.set(0, 1, 3e4);
+  logits.set(0, 2, -INFINITY);
+  logits.set(0, 3, 0.0);
+  const double loss = run_shards(logits, {3}, {0, 4}, 1.0f);
+  REQUIRE(loss == Approx(3e4));
+  REQUIRE(logits.values() == Values{0.0, 1.0, 0.0, -1.0});
+}
+
+TEST_CASE("a NaN among the logits makes the loss NaN wherever it stands", "[kernels]") {
+  for (const std::size_t columns : {1, 3, 32, 100}) {
+    for (std::size_t place = 0; place < columns; ++place) {
+      CAPTURE(columns, place);
+      TestMatrix logits(2, columns);
+      logits.randomise(1);
+      logits.set(1, place, NAN);
+      REQUIRE(std::isnan(run_shards(logits, {0, 0}, {0, columns}, 1.0f)));
+      REQUIRE(std::isnan(logits.get(1, place)));
+      REQUIRE(std::isfinite(logits.get(0, place)));
+    }
+  }
+}

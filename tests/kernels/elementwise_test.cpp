@@ -1,0 +1,186 @@
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/bodies/math.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/test_matrix.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+const std::vector<std::size_t> odd_sizes{1, 2, 3, 7, 8, 9, 31, 64, 100, 257, 4095, 4096, 4097, 10007};
+
+double gelu_reference(double u) {
+  return 0.5 * u * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (u + 0.044715 * u * u * u)));
+}
+
+double gelu_derivative_reference(double u) {
+  const double c = std::sqrt(2.0 / M_PI), t = std::tanh(c * (u + 0.044715 * u * u * u));
+  return 0.5 * (1.0 + t) + 0.5 * u * (1.0 - t * t) * c * (1.0 + 3.0 * 0.044715 * u * u);
+}
+
+}  // namespace
+
+TEST_CASE("fast_exp is within 2e-7 of exp over its range", "[kernels]") {
+  double largest = 0;
+  for (double x = -87.3; x < 88.7; x += 0.00037) {
+    const auto argument = static_cast<float>(x);
+    const double exact = std::exp(static_cast<double>(argument));
+    largest = std::max(largest, std::abs(kernels::fast_exp(argument) - exact) / exact);
+  }
+  REQUIRE(largest < 2e-7);
+}
+
+TEST_CASE("fast_exp at the ends of its range and beyond", "[kernels]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  REQUIRE(kernels::fast_exp(0.0f) == 1.0f);
+  REQUIRE(kernels::fast_exp(-infinity) == 0.0f);
+  REQUIRE(kernels::fast_exp(-1000.0f) == 0.0f);
+  REQUIRE(kernels::fast_exp(infinity) == infinity);
+  REQUIRE(kernels::fast_exp(89.0f) == infinity);
+  REQUIRE(std::isfinite(kernels::fast_exp(88.72f)));
+  REQUIRE(kernels::fast_exp(-87.33f) > 0.0f);
+  REQUIRE(std::isnan(kernels::fast_exp(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST_CASE("gelu and its derivative stay finite for every finite input", "[kernels]") {
+  for (const float u : {12.0f, 13.0f, 1e3f, 1e10f, 1e20f, std::numeric_limits<float>::max()}) {
+    REQUIRE(kernels::gelu(u) == u);
+    REQUIRE(std::abs(kernels::gelu(-u)) == 0.0f);
+    REQUIRE(kernels::gelu_with_derivative(u).derivative == 1.0f);
+    REQUIRE(kernels::gelu_with_derivative(-u).derivative == 0.0f);
+  }
+  REQUIRE(kernels::gelu(0.0f) == 0.0f);
+  REQUIRE(kernels::gelu_with_derivative(0.0f).derivative == 0.5f);
+}
+
+TEST_CASE("gelu against double", "[kernels]") {
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const std::size_t columns : {1, 5, 64, 131}) {
+      CAPTURE(type_name(type), columns);
+      TestMatrix u(3, columns, type, 2), dout(3, columns, type, 3), out(3, columns, type, 1), du(3, columns, type),
+          again(3, columns, type);
+      u.randomise(1, 6.0);
+      dout.randomise(2);
+      kernels::gelu_forward(u, out);
+      kernels::gelu_backward(u, dout, du, again);
+      Values expected, expected_gradient;
+      for (std::size_t r = 0; r < 3; ++r) {
+        for (std::size_t c = 0; c < columns; ++c) {
+          expected.push_back(gelu_reference(u.get(r, c)));
+          expected_gradient.push_back(dout.get(r, c) * gelu_derivative_reference(u.get(r, c)));
+        }
+      }
+      REQUIRE(largest_error(out.values(), expected) < 1e-6 + rounding(type));
+      REQUIRE(largest_error(du.values(), expected_gradient) < 1e-6 + rounding(type));
+      REQUIRE(again.values() == out.values());
+      REQUIRE(out.padding_is_untouched());
+      kernels::gelu_backward(u, dout, dout, again);
+      REQUIRE(dout.values() == du.values());
+      u.set(1, columns / 2, NAN);
+      kernels::gelu_forward(u, out);
+      kernels::gelu_backward(u, du, du, again);
+      REQUIRE(std::isnan(out.get(1, columns / 2)));
+      REQUIRE(std::isnan(du.get(1, columns / 2)));
+      REQUIRE(std::isnan(again.get(1, columns / 2)));
+    }
+  }
+}
+
+TEST_CASE("add, scale and fill_zero touch exactly their elements", "[kernels]") {
+  for (const std::size_t n : odd_sizes) {
+    CAPTURE(n);
+    TestMatrix x(1, n, DType::f32, 9), y(1, n, DType::f32, 9);
+    x.randomise(1);
+    y.randomise(2);
+    Values sum, scaled;
+    for (std::size_t i = 0; i < n; ++i) {
+      sum.push_back(*x.matrix().at<float>(0, i) + *y.matrix().at<float>(0, i));
+      scaled.push_back(*x.matrix().at<float>(0, i) * 0.3f);
+    }
+    kernels::add(x.f32(), y.f32(), n);
+    REQUIRE(y.values() == sum);
+    kernels::scale(x.f32(), 0.3f, n);
+    REQUIRE(x.values() == scaled);
+    kernels::fill_zero(y.f32(), n);
+    REQUIRE(y.values() == Values(n, 0.0));
+    REQUIRE(x.padding_is_untouched());
+    REQUIRE(y.padding_is_untouched());
+  }
+}
+
+TEST_CASE("sum of squares in double", "[kernels]") {
+  for (const std::size_t n : odd_sizes) {
+    CAPTURE(n);
+    TestMatrix x(1, n);
+    x.randomise(3, 1e3);
+    double expected = 0;
+    for (const double v : x.values()) expected += v * v;
+    REQUIRE(kernels::sum_of_squares(x.f32(), n) == Approx(expected).epsilon(1e-13));
+    REQUIRE(kernels::sum_of_squares(x.f32(), n) == kernels::sum_of_squares(x.f32(), n));
+    x.set(0, n / 2, NAN);
+    REQUIRE(std::isnan(kernels::sum_of_squares(x.f32(), n)));
+  }
+  REQUIRE(kernels::sum_of_squares(nullptr, 0) == 0.0);
+}
+
+TEST_CASE("conversion between f32 and bf16", "[kernels]") {
+  TestMatrix f32(5, 67, DType::f32, 3), bf16(5, 67, DType::bf16, 1), back(5, 67);
+  f32.randomise(4, 100.0);
+  f32.set(2, 3, NAN);
+  f32.set(4, 66, INFINITY);
+  kernels::convert(f32, bf16);
+  kernels::convert(bf16, back);
+  for (std::size_t r = 0; r < 5; ++r) {
+    for (std::size_t c = 0; c < 67; ++c) {
+      const auto expected = static_cast<float>(BFloat16(*f32.matrix().at<float>(r, c)));
+      const auto actual = static_cast<float>(back.get(r, c));
+      REQUIRE((actual == expected || (std::isnan(actual) && std::isnan(expected))));
+    }
+  }
+  REQUIRE(std::isnan(back.get(2, 3)));
+  REQUIRE(bf16.padding_is_untouched());
+}
+
+TEST_CASE("residual addition", "[kernels]") {
+  TestMatrix x(4, 33, DType::f32, 1), y(4, 33), bias(1, 33), out(4, 33, DType::f32, 5);
+  x.randomise(1);
+  y.randomise(2);
+  bias.randomise(3);
+  kernels::residual_add(x, y, bias.f32(), out);
+  Values expected;
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (std::size_t c = 0; c < 33; ++c) expected.push_back(x.get(r, c) + y.get(r, c) + bias.get(0, c));
+  }
+  REQUIRE(largest_error(out.values(), expected) < 2e-7);
+  REQUIRE(out.padding_is_untouched());
+}
+
+TEST_CASE("column sums add to what is there", "[kernels]") {
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const std::size_t rows : {1, 7, 8, 65}) {
+      for (const std::size_t columns : {1, 30, 512, 1030}) {
+        CAPTURE(type_name(type), rows, columns);
+        TestMatrix d(rows, columns, type, 4), gradient(1, columns, DType::f32, 8), again(1, columns, DType::f32, 8);
+        d.randomise(1);
+        gradient.randomise(2);
+        again.randomise(2);
+        Values expected = gradient.values();
+        for (std::size_t r = 0; r < rows; ++r) {
+          for (std::size_t c = 0; c < columns; ++c) expected[c] += d.get(r, c);
+        }
+        kernels::add_column_sums(d, gradient.f32());
+        kernels::add_column_sums(d, again.f32());
+        REQUIRE(largest_error(gradient.values(), expected) < 2e-6);
+        REQUIRE(gradient.bytes() == again.bytes());
+        REQUIRE(gradient.padding_is_untouched());
+        d.set(rows / 2, columns / 2, NAN);
+        kernels::add_column_sums(d, gradient.f32());
+        REQUIRE(std::isnan(gradient.get(0, columns / 2)));
+      }
+    }
+  }
+}
