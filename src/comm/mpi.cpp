@@ -1,7 +1,5 @@
 #include "comm/mpi.hpp"
 
-#include <numeric>
-
 namespace pptrain {
 
 MpiEnvironment::MpiEnvironment(int* argc, char*** argv) {
@@ -52,47 +50,6 @@ void MpiComm::reset() {
   MPI_Finalized(&finalized);
   if (comm_ != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&comm_);
   comm_ = MPI_COMM_NULL;
-}
-
-std::string broadcast(MPI_Comm comm, const std::string& text, int root) {
-  unsigned long long length = text.size();
-  MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, root, comm);
-  std::string result = text;
-  result.resize(length);
-  MPI_Bcast(result.data(), static_cast<int>(length), MPI_CHAR, root, comm);
-  return result;
-}
-
-std::vector<std::string> gather(MPI_Comm comm, const std::string& text, int root) {
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  const int length = static_cast<int>(text.size());
-  std::vector<int> lengths(size);
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, comm);
-  if (rank != root) {
-    MPI_Gatherv(text.data(), length, MPI_CHAR, nullptr, nullptr, nullptr, MPI_CHAR, root, comm);
-    return {};
-  }
-  std::vector<int> offsets(size, 0);
-  std::partial_sum(lengths.begin(), lengths.end() - 1, offsets.begin() + 1);
-  std::string all(static_cast<std::size_t>(offsets.back() + lengths.back()), '\0');
-  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, root, comm);
-  std::vector<std::string> result;
-  for (int r = 0; r < size; ++r) result.push_back(all.substr(offsets[r], lengths[r]));
-  return result;
-}
-
-std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, int root) {
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  const int count = static_cast<int>(values.size());
-  std::vector<double> all(rank == root ? values.size() * size : 0);
-  MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, root, comm);
-  return all;
 }
 
 }  // namespace pptrain

@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace pptrain {
@@ -42,14 +42,5 @@ class MpiComm {
   void reset();
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
-
-/// Text from `root` to all ranks. Collective.
-std::string broadcast(MPI_Comm comm, const std::string& text, int root = 0);
-
-/// The text of every rank, on `root` (elsewhere empty). Collective.
-std::vector<std::string> gather(MPI_Comm comm, const std::string& text, int root = 0);
-
-/// Equal counts of doubles of every rank, in rank order, on `root` (elsewhere empty). Collective.
-std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, int root = 0);
 
 }  // namespace pptrain

@@ -1,0 +1,142 @@
+#include "runtime/layer_timer.hpp"
+
+#include <ctime>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/kernels.hpp"
+#include "nn/layer.hpp"
+#include "optim/optimizer.hpp"
+#include "runtime/session.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr int copies_of_blocks = 3;
+constexpr int fewest_passes = 3;
+constexpr int most_passes = 15;
+constexpr double enough_seconds = 0.15;
+
+double thread_seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+/// A chain of copies of one layer with random inputs.
+class Chain {
+ public:
+  Chain(const Config& config, const Model& model, const Layer& layer, int tensor_parallel, std::int64_t samples)
+      : group_(tensor_parallel),
+        context_{host_gemm(), arena_, group_, store_, model, activation_type(config.training.precision),
+                 even_part(model.axis_size(ShardAxis::heads), tensor_parallel, 0),
+                 even_part(model.axis_size(ShardAxis::columns), tensor_parallel, 0),
+                 even_part(model.axis_size(ShardAxis::vocabulary), tensor_parallel, 0)},
+        samples_(static_cast<std::size_t>(samples)),
+        kind_(layer.kind) {
+    const int copies = kind_ == LayerKind::transformer_block ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, config.model.layers)) : 1;
+    for (int i = 0; i < copies; ++i) {
+      Layer copy = layer;
+      for (ParameterSpec& spec : copy.parameters) spec.name += "." + std::to_string(i);
+      layers_.push_back(make_layer(copy, ChunkId(0), context_));
+    }
+    store_.allocate(arena_, context_.type);
+    fill_random(store_, 1, config.model.layers);
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), store_.size(), arena_);
+    tokens_.resize(samples_ * static_cast<std::size_t>(model.sequence_length));
+    const CounterRandom random(2, "profile");
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      tokens_[i] = static_cast<std::uint16_t>(random.bits(i) % static_cast<std::uint64_t>(model.vocabulary_size));
+    }
+    resident_bytes_ = arena_.bytes_in_use();
+  }
+
+  LayerSeconds pass() {
+    Batch batch;
+    batch.samples = samples_;
+    batch.tokens = tokens_.data();
+    batch.targets = tokens_.data();
+    batch.loss_scale = 1e-3F;
+    std::vector<SavedPtr> saved(layers_.size());
+    Tensor x = kind_ == LayerKind::embedding ? Tensor() : random_rows(batch);
+    LayerSeconds seconds;
+    double start = thread_seconds();
+    for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
+    seconds.forward = thread_seconds() - start;
+    stored_bytes_ = arena_.bytes_in_use() - resident_bytes_;
+    if (kind_ == LayerKind::embedding) x = random_rows(batch);  // as the gradient
+    for (std::size_t l = layers_.size(); l-- > 0;) {
+      start = thread_seconds();
+      x = layers_[l]->backward_input(batch, std::move(x), *saved[l]);
+      const double middle = thread_seconds();
+      layers_[l]->backward_weight(batch, *saved[l]);
+      saved[l].reset();
+      seconds.backward_input += middle - start;
+      seconds.backward_weight += thread_seconds() - middle;
+    }
+    const double share = 1.0 / static_cast<double>(layers_.size());
+    return {seconds.forward * share, seconds.backward_input * share, seconds.backward_weight * share};
+  }
+
+  double update() {
+    const double start = thread_seconds();
+    const double squares = kernels::sum_of_squares(store_.gradients(), store_.size());
+    optimizer_->step({store_.weights(), store_.gradients(), store_.copies(), store_.size()},
+                     {0, 1e-9, clip_factor(squares, 1.0)});
+    return (thread_seconds() - start) / static_cast<double>(layers_.size());
+  }
+
+  double workspace_bytes() const {
+    return std::max(0.0, static_cast<double>(arena_.peak_bytes()) - static_cast<double>(resident_bytes_ + stored_bytes_));
+  }
+
+ private:
+  Tensor random_rows(const Batch& batch) {
+    Tensor x(arena_, context_.rows(batch), context_.hidden());
+    CounterRandom(3, "profile").fill_normal(0, x.size(), x.f32());
+    return x;
+  }
+
+  Arena arena_;
+  SilentCommunicator group_;
+  ParameterStore store_;
+  LayerContext context_;
+  std::size_t samples_;
+  LayerKind kind_;
+  std::vector<std::unique_ptr<LayerModule>> layers_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<std::uint16_t> tokens_;
+  std::size_t resident_bytes_ = 0;
+  std::size_t stored_bytes_ = 0;
+};
+
+}  // namespace
+
+LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
+                       std::int64_t samples) {
+  Chain chain(config, model, layer, tensor_parallel, samples);
+  chain.pass();  // allocates and warms up
+  std::vector<double> forward;
+  std::vector<double> backward_input;
+  std::vector<double> backward_weight;
+  std::vector<double> update;
+  const double start = thread_seconds();
+  for (int i = 0; i < fewest_passes || (i < most_passes && thread_seconds() - start < enough_seconds); ++i) {
+    const LayerSeconds seconds = chain.pass();
+    forward.push_back(seconds.forward);
+    backward_input.push_back(seconds.backward_input);
+    backward_weight.push_back(seconds.backward_weight);
+    if (i < fewest_passes) update.push_back(chain.update());
+  }
+  return {{median(forward), median(backward_input), median(backward_weight)}, median(update), chain.workspace_bytes()};
+}
+
+}  // namespace pptrain

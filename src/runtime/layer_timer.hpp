@@ -1,0 +1,24 @@
+#pragma once
+
+#include "config/config.hpp"
+#include "model/model.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain {
+
+/// What timing a layer gave.
+struct LayerTiming {
+  LayerSeconds seconds;         ///< of one micro-batch
+  double update_seconds = 0.0;  ///< gradient norm and optimizer step over the layer's parameters
+  double workspace_bytes = 0.0; ///< peak beyond weights, gradients, optimizer states and stored activations
+};
+
+/// Times one tensor-parallel shard of a layer for micro-batches of `samples`, without any peer.
+///
+/// Several copies of the layer run one after another, forwards and then backwards, as they do in
+/// training: a single layer run again and again would find its weights in the cache. Medians of
+/// several passes by this thread's CPU time, so that ranks sharing a core do not disturb each other.
+LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
+                       std::int64_t samples);
+
+}  // namespace pptrain

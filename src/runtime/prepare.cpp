@@ -1,0 +1,183 @@
+#include "runtime/prepare.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "cluster/read.hpp"
+#include "comm/collective.hpp"
+#include "comm/mpi.hpp"
+#include "config/read.hpp"
+#include "config/supported.hpp"
+#include "probe/discover.hpp"
+#include "runtime/profiler.hpp"
+
+namespace pptrain {
+namespace {
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Writes beside and renames, so that nobody reads half a file. A cache that cannot be written is
+/// no reason to stop.
+void write_cache(const std::string& path, const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::string beside = path + ".new";
+  std::ofstream(beside) << text;
+  std::filesystem::rename(beside, path, error);
+  if (error) log_debug("the profile was not cached in {}: {}", path, error.message());
+}
+
+void print(const std::string& text) { std::cout << text << std::flush; }
+
+Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
+  if (cluster.emulate != Emulate::no) {
+    throw_bad_input({path, "emulate = \"numbers\" or \"timing\"", "this version does not emulate devices",
+                     "set emulate = \"no\", or plan with `pptrain plan --cluster`"});
+  }
+  if (cluster.num_devices() != size_of(world)) {
+    throw_bad_input({path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
+                     "every rank drives one device", fmt::format("start {} ranks", cluster.num_devices())});
+  }
+  Machine machine;
+  machine.cluster = std::move(cluster);
+  machine.map = RankMap::identity(machine.cluster.num_devices());
+  return machine;
+}
+
+}  // namespace
+
+Waiter make_waiter(MPI_Comm world, double timeout_seconds) {
+  const MpiComm local = MpiComm::shared_memory(world);
+  const bool shared = local.size() > report_host().cores;
+  return {timeout_seconds, shared ? CoreUse::shared : CoreUse::own};
+}
+
+Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) != 0) return;
+    const Config config = read_config(options.config_path, options.overrides);
+    refuse_unsupported(config);
+    text = write_config(config);
+  });
+  Config config = parse_config(broadcast(world, text, waiter), options.config_path, "");
+  config.source = options.config_path;
+  return config;
+}
+
+Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
+  const std::string path = options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
+  Machine machine;
+  if (path == "discover") {
+    Discovery discovery = discover_cluster(world, waiter);
+    machine.cluster = std::move(discovery.cluster);
+    machine.map = RankMap(discovery.rank_of_device);
+  } else {
+    std::string text;
+    collectively(world, waiter, [&] {
+      if (rank_in(world) == 0) text = write_cluster(emulated_or_given(world, path, read_cluster(path)).cluster);
+    });
+    machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
+  }
+  const MpiComm local = MpiComm::shared_memory(world);
+  machine.core_use = local.size() > report_host().cores ? CoreUse::shared : CoreUse::own;
+  if (rank_in(world) == 0) print("Cluster\n" + describe_cluster(machine.cluster) + "\n");
+  return machine;
+}
+
+Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                       const Model& model, const Machine& machine) {
+  const std::string cache = config.profile.cache ? profile_cache_path(config, model, machine.cluster) : "";
+  const std::string path = options.profile_path.empty() ? cache : options.profile_path;
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) != 0 || path.empty()) return;
+    if (options.profile_path.empty() && !std::filesystem::exists(path)) return;
+    text = write_profile(read_profile(path));
+  });
+  text = broadcast(world, text, waiter);
+  if (!text.empty()) {
+    if (rank_in(world) == 0) log_info("Profile: {}", path);
+    return parse_profile(text, path);
+  }
+  const auto progress = [](int done, int total) {
+    log_info("Profiling layers on this machine: {} of {} tasks of rank 0", done, total);
+  };
+  Profile profile = measure_profile(world, waiter, config, model, machine.cluster, machine.map, progress);
+  if (rank_in(world) == 0 && !cache.empty()) write_cache(cache, write_profile(profile));
+  return profile;
+}
+
+namespace {
+
+Plan given_plan(const Config& config, const Instance& instance) {
+  Plan plan = read_plan(config.parallelism.plan);
+  validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), config.parallelism.plan);
+  if (plan.global_batch_size != config.training.global_batch_size) {
+    throw_bad_input({config.parallelism.plan,
+                     fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size, config.source,
+                                 config.training.global_batch_size),
+                     "plan and configuration must agree", "make them equal"});
+  }
+  plan.predicted = predict(instance, plan);
+  print(describe_plan(plan, instance.cluster));
+  return plan;
+}
+
+Plan searched_plan(const Config& config, const Instance& instance) {
+  const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
+  print(describe_candidates(result, instance.cluster) + "\n");
+  if (!result.plan) {
+    throw_no_feasible_plan({config.source, "no plan fits", result.why_not,
+                            "use more or larger devices, a smaller model or a smaller micro-batch"});
+  }
+  print(describe_plan(*result.plan, instance.cluster) + "\n");
+  return *result.plan;
+}
+
+}  // namespace
+
+Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& /*model*/, const Machine& machine,
+                 const Profile& profile) {
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) != 0) return;
+    const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
+    text = write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance) : given_plan(config, instance));
+  });
+  return parse_plan(broadcast(world, text, waiter), "the plan");
+}
+
+double peak_flop_rate(const Cluster& cluster, Precision precision) {
+  double sum = 0.0;
+  for (const NodeGroup& group : cluster.groups) {
+    for (const DeviceKind& kind : cluster.device_kinds) {
+      if (kind.name != group.device_kind) continue;
+      auto rate = kind.flops.find(to_string(precision));
+      if (rate == kind.flops.end()) rate = kind.flops.find("fp32");
+      const int units = group.cores > 0 ? std::min(group.cores, group.num_devices) : group.num_devices;
+      if (rate != kind.flops.end()) sum += rate->second * units * group.count;
+    }
+  }
+  return sum;
+}
+
+}  // namespace pptrain

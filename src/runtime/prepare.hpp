@@ -1,0 +1,56 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "comm/waiter.hpp"
+#include "config/config.hpp"
+#include "model/model.hpp"
+#include "planners/planner.hpp"
+#include "profile/profile.hpp"
+#include "runtime/role.hpp"
+
+namespace pptrain {
+
+/// A job of several ranks before training: what the command line gave.
+struct JobOptions {
+  std::string config_path;
+  std::vector<std::string> overrides;  ///< `section.key=VALUE`
+  std::string cluster_path;            ///< "": as the configuration says
+  std::string profile_path;            ///< "": measured, or from the cache
+  bool dry_run = false;                ///< stop after planning
+};
+
+/// The machine of a job and what the planner needs to know of it. The same on every rank.
+struct Machine {
+  Cluster cluster;
+  RankMap map = RankMap::identity(0);
+  CoreUse core_use = CoreUse::own;
+};
+
+/// Reads the configuration on rank 0 and hands it to all. Collective.
+Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options);
+
+/// The cluster of the job: found, or the file the options or the configuration name, whose devices
+/// must then be as many as there are ranks. Prints what it is on rank 0. Collective.
+Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config);
+
+/// The profile: from a file, the cache, or measured with progress on rank 0. Collective.
+Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                       const Model& model, const Machine& machine);
+
+/// The plan: the one the configuration names, or the best found. Rank 0 searches, prints the
+/// candidates and the plan, and hands it to all. Throws exit code 3 when nothing fits. Collective.
+Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
+                 const Profile& profile);
+
+/// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
+double peak_flop_rate(const Cluster& cluster, Precision precision);
+
+/// A waiter for the time before the plan is known. Collective over `world`.
+Waiter make_waiter(MPI_Comm world, double timeout_seconds);
+
+}  // namespace pptrain

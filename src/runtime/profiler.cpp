@@ -1,0 +1,146 @@
+#include "runtime/profiler.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "comm/collective.hpp"
+#include "optim/optimizer.hpp"
+#include "runtime/layer_timer.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Rising sample counts stop once a pass takes this long: beyond, time is proportional.
+constexpr double long_pass_seconds = 0.4;
+
+/// A layer that stands for all of its kind, at one degree, on one device kind.
+struct TimingTask {
+  std::string device_kind;
+  LayerKind layer_kind;
+  int layer = 0;
+  int tensor_parallel = 1;
+};
+
+/// Degrees that an even grid of these ranks can have and the model admits.
+std::vector<int> degrees(const Config& config, const Model& model, int num_devices) {
+  if (config.parallelism.tensor) return {1, static_cast<int>(*config.parallelism.tensor)};
+  std::vector<int> result;
+  for (int n = 1; n <= num_devices; ++n) {
+    if (num_devices % n == 0 && model.heads % n == 0) result.push_back(n);
+  }
+  return result;
+}
+
+std::vector<TimingTask> timing_tasks(const Config& config, const Model& model, const Cluster& cluster) {
+  std::vector<TimingTask> tasks;
+  std::set<std::string> used;
+  for (const NodeGroup& group : cluster.groups) used.insert(group.device_kind);
+  const std::vector<int> all_degrees = degrees(config, model, cluster.num_devices());
+  for (const std::string& device : used) {
+    std::set<LayerKind> seen;
+    for (int l = 0; l < model.num_layers(); ++l) {
+      if (!seen.insert(model.layers[l].kind).second) continue;
+      std::set<int> distinct(all_degrees.begin(), all_degrees.end());
+      for (const int n : distinct) tasks.push_back({device, model.layers[l].kind, l, n});
+    }
+  }
+  // The blocks take longest; dealt out first they keep the ranks evenly busy.
+  std::stable_sort(tasks.begin(), tasks.end(), [](const TimingTask& a, const TimingTask& b) {
+    return (a.layer_kind == LayerKind::transformer_block) > (b.layer_kind == LayerKind::transformer_block);
+  });
+  return tasks;
+}
+
+/// Ranks that time: of each node as many as it has cores.
+std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster, const RankMap& map) {
+  std::map<std::string, std::vector<RankId>> ranks;
+  for (int node = 0; node < cluster.num_nodes(); ++node) {
+    const NodeGroup& group = cluster.group_of_node(node);
+    std::vector<DeviceId> devices = cluster.devices_of_node(node);
+    if (group.cores > 0 && group.cores < static_cast<int>(devices.size())) devices.resize(group.cores);
+    for (const DeviceId device : devices) ranks[group.device_kind].push_back(map.rank_of(device));
+  }
+  return ranks;
+}
+
+nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task) {
+  nlohmann::json rows = nlohmann::json::array();
+  double update = 0.0;
+  double workspace = 0.0;
+  const std::int64_t most = config.training.global_batch_size;
+  for (std::int64_t samples = 1; samples <= most; samples = samples < most ? std::min(2 * samples, most) : most + 1) {
+    const LayerTiming timing = time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples);
+    rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight});
+    update = timing.update_seconds;
+    workspace = std::max(workspace, timing.workspace_bytes);
+    if (timing.seconds.total() > long_pass_seconds) break;
+  }
+  return {{"device", task.device_kind},       {"kind", static_cast<int>(task.layer_kind)},
+          {"degree", task.tensor_parallel},   {"rows", rows},
+          {"update", update},                 {"workspace", workspace}};
+}
+
+void add_results(Profile& profile, const Model& model, const nlohmann::json& results) {
+  for (const auto& result : results) {
+    const auto kind = static_cast<LayerKind>(result.at("kind").get<int>());
+    const std::string device = result.at("device");
+    const int degree = result.at("degree");
+    profile.workspace_bytes = std::max(profile.workspace_bytes, result.at("workspace").get<double>());
+    for (int l = 0; l < model.num_layers(); ++l) {
+      if (model.layers[l].kind != kind) continue;
+      for (const auto& row : result.at("rows")) {
+        profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true});
+      }
+      profile.layers[l].update_seconds[{device, degree}] = result.at("update");
+    }
+  }
+}
+
+}  // namespace
+
+Profile layer_sizes(const Config& config, const Model& model) {
+  Profile profile;
+  profile.model = model.name;
+  profile.bytes_per_parameter.optimizer = optimizer_bytes_per_parameter(config.optimizer);
+  // With bf16 the fp32 weights stay and a copy for the products comes on top.
+  profile.bytes_per_parameter.weight = config.training.precision == Precision::fp32 ? 4.0 : 6.0;
+  for (const Layer& layer : model.layers) {
+    ProfileLayer sizes;
+    sizes.name = layer.name;
+    sizes.parameters = static_cast<double>(layer.num_parameters());
+    sizes.output_bytes = layer.output_bytes;
+    sizes.stored_bytes = layer.stored_bytes;
+    sizes.tensor_parallel_allreduce_bytes = layer.tensor_parallel_allreduce_bytes;
+    profile.layers.push_back(sizes);
+  }
+  return profile;
+}
+
+Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
+                        const Cluster& cluster, const RankMap& map, const ProfileProgress& progress) {
+  int rank = 0;
+  MPI_Comm_rank(world, &rank);
+  const std::vector<TimingTask> tasks = timing_tasks(config, model, cluster);
+  const auto ranks = timing_ranks(cluster, map);
+  std::map<std::string, std::size_t> dealt;
+  nlohmann::json mine = nlohmann::json::array();
+  std::vector<const TimingTask*> own;
+  for (const TimingTask& task : tasks) {
+    const std::vector<RankId>& of_kind = ranks.at(task.device_kind);
+    if (of_kind[dealt[task.device_kind]++ % of_kind.size()].value == rank) own.push_back(&task);
+  }
+  collectively(world, waiter, [&] {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (rank == 0) progress(static_cast<int>(i), static_cast<int>(own.size()));
+      mine.push_back(run_task(config, model, *own[i]));
+    }
+    if (rank == 0) progress(static_cast<int>(own.size()), static_cast<int>(own.size()));
+  });
+  Profile profile = layer_sizes(config, model);
+  for (const std::string& results : gather(world, mine.dump())) add_results(profile, model, nlohmann::json::parse(results));
+  return parse_profile(broadcast(world, rank == 0 ? write_profile(profile) : "", waiter), "the measured profile");
+}
+
+}  // namespace pptrain
