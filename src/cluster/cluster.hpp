@@ -33,6 +33,8 @@ struct NodeGroup {
   std::string switch_name;         ///< "": the root, which limits nothing
   int cores = 0;                   ///< cores that the node's devices share; 0: each device has its own
   std::vector<std::string> hosts;  ///< host name of each node where known
+
+  bool shares_cores() const { return cores > 0 && cores < num_devices; }
 };
 
 struct Switch {

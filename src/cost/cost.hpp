@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cluster/cluster.hpp"
@@ -15,38 +17,64 @@ struct Instance {
   std::int64_t global_batch_size = 0;
 };
 
-/// All-reduce of `bytes` in a group, AMP Eq. 3 with latency (COST.md "All-reduce"): a flat ring.
-double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
+/// Refuses (`Error`, exit code 2) an instance that no plan can be costed for: a device kind of the
+/// cluster for which some layer has no row at degree 1.
+void check_instance(const Instance& instance, const std::string& source);
 
-/// The terms of AMP Eq. 3-5 for one plan.
+/// All-reduce of `bytes` in a group of n as a flat ring, AMP Eq. 3 with latency:
+/// 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest link of any pair; 0 for n = 1.
+double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
+/// The same for a group of `n` whose slowest link is known.
+double all_reduce_seconds(const Link& slowest, int n, double bytes);
+
+/// The terms of AMP Eq. 3-5 for one plan. The optimizer step costs nothing here.
 struct AmpTerms {
   std::vector<double> stage_seconds;     ///< t_i: F + B + W of one micro-batch, slowest replica
-  std::vector<double> cut_seconds;       ///< e_i, size stages - 1
+  std::vector<double> cut_seconds;       ///< e_i, one per cut between chunks in layer order
   std::vector<double> gradient_seconds;  ///< all-reduce of stage i, slowest shard group
-  double iteration_seconds = 0.0;        ///< Eq. 4
+  /// Eq. 4: (m-1) max t_i + sum e_i + sum t_i + the largest gradient all-reduce.
+  double iteration_seconds = 0.0;
 };
 AmpTerms amp_terms(const Instance& instance, const Plan& plan);
 
-/// Largest number of micro-batches whose activations a stage holds at once (COST.md "Memory"):
-/// min(S - i, m) for 1F1B, m for GPipe.
+/// DAPPLE Eq. 1-3 over stages and communication stages in line. Of a single stage only that part
+/// of the gradient all-reduces counts that is left after the last backward, when layers are
+/// reduced one after another as they become ready, last layer first.
+double dapple_seconds(const Instance& instance, const Plan& plan);
+
+/// Largest number of micro-batches whose activations a stage holds at once: min(S - i, m) for 1F1B
+/// and ZB-H1, min(2(S - i) - 1, m) for DAPPLE's policy B and ZB-H2, else m.
 std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage);
 
-/// Bytes needed on each device of the cluster (0 where the plan uses none), COST.md "Memory".
+/// Bytes needed on each device of the cluster, 0 where the plan uses none: weights, gradients and
+/// optimizer state of its layers / n (divided by the replicas as ZeRO says), in-flight micro-batches
+/// of samples x stored bytes (with full recomputation the layers' inputs only), and the workspace.
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan);
-
-/// Core-seconds of computation of one iteration on each node.
-std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
-
-/// Bound on the iteration time of every plan of the instance: the whole batch spread over all
-/// devices in proportion to speed, each layer at its best row.
-double lower_bound_seconds(const Instance& instance);
-
-/// Everything that PLAN.json's `predicted` holds. The iteration is AMP's estimate plus the
-/// optimizer step where the profile knows it; where devices share cores (`NodeGroup::cores`) it is
-/// not shorter than the node's work divided by its cores.
-Prediction predict(const Instance& instance, const Plan& plan);
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
 std::string why_not_fit(const Instance& instance, const Plan& plan);
+
+/// Seconds that each device of the cluster computes in one iteration at its own speed: F, B and W
+/// of all micro-batches and the optimizer step.
+std::vector<double> device_work_seconds(const Instance& instance, const Plan& plan);
+
+/// Core-seconds of one iteration on each node: the work of its devices and, on nodes whose devices
+/// share cores, one copy at the link's bandwidth of every byte they send or reduce (in shared
+/// memory a transfer is CPU work).
+std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
+
+/// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, also one that
+/// leaves devices out: the larger of
+/// - the whole batch spread over all devices in proportion to their speed, each layer at the fewest
+///   device-seconds per sample of any of its rows;
+/// - forward and backward of one sample through all layers, one after another, each at its best row.
+double lower_bound_seconds(const Instance& instance);
+
+/// Everything that PLAN.json's `predicted` holds.
+///
+/// iteration = max(`amp` estimate + the longest optimizer step of any device (where the profile knows
+/// it), work / cores of each node whose devices share cores). For a profile without update times
+/// and a cluster without shared cores it is the `amp` estimate.
+Prediction predict(const Instance& instance, const Plan& plan);
 
 }  // namespace pptrain

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+double longest_update(const Instance& instance, const Plan& plan) {
+  double longest = 0.0;
+  for (const Stage& stage : plan.stages) {
+    for (const ReplicaGroup& group : replica_groups(instance.cluster, stage)) {
+      for (const int kind : group.kinds) longest = std::max(longest, update_seconds(instance, stage, kind));
+    }
+  }
+  return longest;
+}
+
+/// No node computes faster than its cores.
+double core_limit(const Instance& instance, const Plan& plan) {
+  const auto shared = [](const NodeGroup& group) { return group.shares_cores(); };
+  const std::vector<NodeGroup>& groups = instance.cluster.groups;
+  if (std::none_of(groups.begin(), groups.end(), shared)) return 0.0;
+  const std::vector<double> work = node_work_seconds(instance, plan);
+  double limit = 0.0;
+  for (int node = 0; node < instance.cluster.num_nodes(); ++node) {
+    const NodeGroup& group = instance.cluster.group_of_node(node);
+    if (shared(group)) limit = std::max(limit, work[node] / group.cores);
+  }
+  return limit;
+}
+
+}  // namespace
+
+void check_instance(const Instance& instance, const std::string& source) {
+  for (const NodeGroup& group : instance.cluster.groups) {
+    for (const ProfileLayer& layer : instance.profile.layers) {
+      const bool known = std::any_of(layer.rows.begin(), layer.rows.end(), [&group](const ProfileRow& row) {
+        return row.device == group.device_kind && row.tensor_parallel == 1;
+      });
+      if (known) continue;
+      throw_bad_input({source,
+                       fmt::format("the profile has no time of layer \"{}\" on device kind \"{}\" at tensor_parallel 1",
+                                   layer.name, group.device_kind),
+                       fmt::format("cluster \"{}\" has such devices", instance.cluster.name),
+                       "profile on that kind of device, or use --analytic"});
+    }
+  }
+}
+
+Prediction predict(const Instance& instance, const Plan& plan) {
+  Prediction prediction;
+  const double amp = amp_terms(instance, plan).iteration_seconds;
+  prediction.estimates = {{"amp", amp}, {"dapple", dapple_seconds(instance, plan)}};
+  prediction.estimate_seconds = amp;
+  prediction.iteration_seconds = std::max(amp + longest_update(instance, plan), core_limit(instance, plan));
+  prediction.lower_bound_seconds = lower_bound_seconds(instance);
+  prediction.peak_bytes = memory_bytes(instance, plan);
+  const std::vector<double> work = device_work_seconds(instance, plan);
+  const double available = plan.num_devices() * prediction.iteration_seconds;
+  if (available > 0.0) {
+    prediction.bubble_fraction = std::max(0.0, 1.0 - std::accumulate(work.begin(), work.end(), 0.0) / available);
+  }
+  return prediction;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,118 @@
+#include "cost/stage_time.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+
+bool ReplicaGroup::operator==(const ReplicaGroup& other) const {
+  return kinds == other.kinds && link.bandwidth == other.link.bandwidth && link.latency == other.link.latency &&
+         samples == other.samples;
+}
+
+std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& stage) {
+  std::vector<ReplicaGroup> groups;
+  for (int j = 0; j < stage.replicas; ++j) {
+    ReplicaGroup group;
+    for (const DeviceId device : stage.devices[j]) group.kinds.push_back(cluster.kind_index_of(device));
+    std::sort(group.kinds.begin(), group.kinds.end());
+    group.kinds.erase(std::unique(group.kinds.begin(), group.kinds.end()), group.kinds.end());
+    group.link = cluster.slowest_link(stage.devices[j]);
+    group.samples = static_cast<double>(stage.samples[j].size());
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
+                          Recompute recompute) {
+  PassSeconds pass;
+  for (const int kind : group.kinds) {
+    const std::string& name = instance.cluster.device_kinds[kind].name;
+    const auto seconds = instance.profile.seconds(layer, name, tensor_parallel, group.samples);
+    PPTRAIN_ASSERT(seconds.has_value(), "layer {} has no rows for {} at degree {}", layer, name, tensor_parallel);
+    const double again = recompute == Recompute::full ? seconds->forward : 0.0;
+    pass.forward = std::max(pass.forward, seconds->forward);
+    pass.backward = std::max(pass.backward, seconds->backward_input + seconds->backward_weight + again);
+    pass.total = std::max(pass.total, seconds->total() + again);
+  }
+  const double bytes = instance.profile.layers[layer].tensor_parallel_allreduce_bytes * group.samples;
+  if (bytes > 0.0) {
+    const double all_reduce = all_reduce_seconds(group.link, tensor_parallel, bytes);
+    pass.forward += all_reduce;
+    pass.backward += all_reduce;
+    pass.total += 2.0 * all_reduce;
+  }
+  return pass;
+}
+
+PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, Interval layers, int tensor_parallel,
+                           Recompute recompute) {
+  PassSeconds sum;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    const PassSeconds pass = layer_seconds(instance, group, static_cast<int>(layer), tensor_parallel, recompute);
+    sum.forward += pass.forward;
+    sum.backward += pass.backward;
+    sum.total += pass.total;
+  }
+  return sum;
+}
+
+std::vector<Chunk> chunks_in_order(const Plan& plan) {
+  std::vector<Chunk> chunks;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    for (const Interval& layers : plan.stages[i].layers) chunks.push_back({i, layers});
+  }
+  std::sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) { return a.layers < b.layers; });
+  return chunks;
+}
+
+void for_each_pair(const Stage& sender, const Stage& receiver,
+                   const std::function<void(DeviceId, DeviceId, double)>& visit) {
+  // Both divisions are in order, so the overlaps are found in one pass over both.
+  for (int i = 0, j = 0; i < sender.replicas && j < receiver.replicas;) {
+    const auto samples = static_cast<double>(intersect(sender.samples[i], receiver.samples[j]).size());
+    for (int a = 0; a < sender.tensor_parallel && samples > 0.0; ++a) {
+      for (int b = 0; b < receiver.tensor_parallel; ++b) {
+        if (sender.tensor_parallel == receiver.tensor_parallel && a != b) continue;
+        visit(sender.devices[i][a], receiver.devices[j][b], samples);
+      }
+    }
+    if (sender.samples[i].end <= receiver.samples[j].end) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+}
+
+double parameters_of(const Profile& profile, Interval layers) {
+  double parameters = 0.0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) parameters += profile.layers[layer].parameters;
+  return parameters;
+}
+
+double gradient_bytes(const Profile& profile, const Stage& stage, Interval layers) {
+  return profile.bytes_per_parameter.gradient * parameters_of(profile, layers) / stage.tensor_parallel;
+}
+
+double update_seconds(const Instance& instance, const Stage& stage, int kind) {
+  const std::string& name = instance.cluster.device_kinds[kind].name;
+  double seconds = 0.0;
+  for (const Interval& layers : stage.layers) {
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+      seconds += instance.profile.update_seconds(static_cast<int>(l), name, stage.tensor_parallel);
+    }
+  }
+  return seconds / (stage.zero_stage >= 1 ? stage.replicas : 1);
+}
+
+std::vector<DeviceId> shard_group(const Stage& stage, int shard) {
+  std::vector<DeviceId> group;
+  group.reserve(stage.devices.size());
+  for (const auto& row : stage.devices) group.push_back(row[shard]);
+  return group;
+}
+
+}  // namespace pptrain
