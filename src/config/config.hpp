@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +23,8 @@ struct JobConfig {
   std::string name = "job";
   std::string output = "outputs";  ///< run directories go below it
   std::int64_t seed = 1234;
-  double timeout = 120.0;          ///< seconds; longest wait for a peer
-  double time_limit = 0.0;         ///< seconds; 0: none
+  double timeout = 120.0;   ///< seconds; longest wait for a peer
+  double time_limit = 0.0;  ///< seconds; 0: none
 };
 
 /// One of Whale's primitives for an interval of layers.
@@ -39,13 +40,13 @@ struct ModelConfig {
   std::int64_t hidden_size = 64;
   std::int64_t heads = 4;
   std::int64_t vocabulary_size = 257;
-  bool tied = false;                ///< output layer shares the token embedding
-  std::string initial_parameters;   ///< an HDF5 file with /parameters; "": random
+  bool tied = false;               ///< output layer shares the token embedding
+  std::string initial_parameters;  ///< an HDF5 file with /parameters; "": random
   std::vector<Annotation> annotate;
 };
 
 struct DataConfig {
-  std::vector<std::string> train;       ///< token files or text files (bytes); one path or a list
+  std::vector<std::string> train;  ///< token files or text files (bytes); one path or a list
   std::vector<std::string> validation;
   bool shuffle = true;
 };
@@ -80,11 +81,11 @@ struct ParallelismConfig {
   AutoInt tensor;
   std::string schedule = "auto";
   std::int64_t virtual_stages = 1;
-  std::int64_t unit = 0;            ///< ZeroPP scheduling unit; 0: chosen
-  std::string recompute = "none";   ///< none, selective, full, auto
+  std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
+  std::string recompute = "none";  ///< none, selective, full, auto
   AutoInt zero_stage = 0;
   bool offload = false;
-  std::string plan;                 ///< a PLAN.json to run as it is
+  std::string plan;  ///< a PLAN.json to run as it is
 };
 
 struct ClusterConfig {
@@ -130,7 +131,12 @@ struct Config {
   CheckpointConfig checkpoint;
   MetricsConfig metrics;
 
-  std::string source;  ///< path of the file it came from, for messages; not a key
+  // Not keys: where it came from, for messages.
+  std::string source;                         ///< path of the file
+  std::map<std::string, std::string> places;  ///< `section.key` to `file:line` or `--set section.key`
+
+  /// The place of a key for messages; the file alone when the key was not written.
+  std::string where(const std::string& key) const;
 };
 
 }  // namespace pptrain

@@ -41,8 +41,8 @@ void apply_override(toml::table& root, const std::string& assignment) {
   const std::size_t dot = path.find('.');
   const std::string key = dot == std::string::npos ? path : path.substr(dot + 1);
   if (equals == std::string::npos || key.empty() || dot == 0) {
-    throw_bad_input({fmt::format("{}{}", set_option, assignment), "this is no assignment", "it has no name or no =",
-                     "write --set section.key=VALUE, for instance --set training.steps=10"});
+    throw_bad_input({fmt::format("{}{}", set_option, assignment), "this is no assignment",
+                     "it has no name or no =", "write --set section.key=VALUE, for instance --set training.steps=10"});
   }
   const std::string place = std::string(set_option) + path;
   const std::string value = assignment.substr(equals + 1);
@@ -86,7 +86,8 @@ TomlTable read_toml(const std::string& path, const std::vector<std::string>& ove
   if (!std::filesystem::exists(status)) {
     throw_bad_input({path, "the file does not exist", "", "check the path; examples are in inputs/"});
   }
-  if (std::filesystem::is_directory(status)) throw_bad_input({path, "this is a directory", "a TOML file is needed", ""});
+  if (std::filesystem::is_directory(status))
+    throw_bad_input({path, "this is a directory", "a TOML file is needed", ""});
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file.is_open() || file.bad()) {

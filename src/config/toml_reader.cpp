@@ -61,6 +61,8 @@ TomlTable child(const TomlTable::State& state, std::string_view key, const toml:
 
 bool TomlTable::has(std::string_view key) const { return state_->table->contains(key); }
 
+void TomlTable::know(std::string_view key) const { state_->known.insert(std::string(key)); }
+
 std::vector<std::string> TomlTable::keys() const {
   std::vector<std::string> names;
   for (const auto& [key, node] : *state_->table) names.emplace_back(key.str());

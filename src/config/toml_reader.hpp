@@ -22,6 +22,8 @@ class TomlTable {
  public:
   /// Whether the key is there. Does not mark it as known.
   bool has(std::string_view key) const;
+  /// Marks a key as known without reading it.
+  void know(std::string_view key) const;
   /// The keys in alphabetical order, for tables whose keys are names the user chose.
   std::vector<std::string> keys() const;
 

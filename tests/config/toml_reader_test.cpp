@@ -1,22 +1,10 @@
 #include "config/toml_reader.hpp"
 
-#include "base/error.hpp"
+#include "config/complaint.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
 namespace {
-
-/// The message of the `Error` with exit code 2 that `action` throws.
-template <class Action>
-std::string complaint_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_input);
-    return error.what();
-  }
-  return "nothing was refused";
-}
 
 TEST_CASE("values of every type are read", "[toml]") {
   const TomlTable root = parse_toml(R"(
@@ -80,9 +68,10 @@ TEST_CASE("syntax errors and duplicate keys name line and column", "[toml]") {
 }
 
 TEST_CASE("wrong types name place, key and what is wanted", "[toml]") {
-  const TomlTable table = *parse_toml("[s]\ntext = 5\ncount = 1.5\nflag = \"yes\"\nrate = \"fast\"\n"
-                                      "list = [1, \"a\"]\nbad = inf\n",
-                                      "c.toml")
+  const TomlTable table = *parse_toml(
+                               "[s]\ntext = 5\ncount = 1.5\nflag = \"yes\"\nrate = \"fast\"\n"
+                               "list = [1, \"a\"]\nbad = inf\n",
+                               "c.toml")
                                .table("s");
   CHECK(complaint_of([&] { table.string("text"); }) ==
         "c.toml:2: s.text is an integer (it has to be a string); put it in quotes");
@@ -108,8 +97,9 @@ TEST_CASE("a wrong unit lists the right ones", "[toml]") {
 TEST_CASE("unknown keys and names come with the nearest one", "[toml]") {
   const TomlTable root = parse_toml("steps = 1\n\nstepz = 2\nkind = \"adamv\"\n", "c.toml");
   root.integer("steps");
-  CHECK(complaint_of([&] { root.name("kind", {"adamw", "sgd"}); }) ==
-        "c.toml:4: kind = \"adamv\" is not known (it is one of adamw, sgd); did you mean \"adamw\"?");
+  CHECK(complaint_of([&] {
+          root.name("kind", {"adamw", "sgd"});
+        }) == "c.toml:4: kind = \"adamv\" is not known (it is one of adamw, sgd); did you mean \"adamw\"?");
   CHECK(complaint_of([&] { root.finish(); }) == "c.toml:3: stepz is not known; did you mean steps?");
 }
 

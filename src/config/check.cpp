@@ -1,0 +1,114 @@
+#include "config/check.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The divisors of `number` next to `wanted`, as a suggestion: `use 4 or 8`.
+std::string nearest_divisors(std::int64_t number, std::int64_t wanted) {
+  std::int64_t below = 1;
+  std::int64_t above = number;
+  for (std::int64_t d = 1; d <= number / d; ++d) {
+    if (number % d != 0) continue;
+    for (const std::int64_t divisor : {d, number / d}) {
+      if (divisor <= wanted) below = std::max(below, divisor);
+      if (divisor >= wanted) above = std::min(above, divisor);
+    }
+  }
+  return below == above || wanted > number ? fmt::format("use {}", below) : fmt::format("use {} or {}", below, above);
+}
+
+void check_job(const Config& config) {
+  const std::string& name = config.job.name;
+  if (name.empty() || name == "." || name == ".." || name.find_first_of("/\n") != std::string::npos) {
+    throw_bad_input({config.where("job.name"), fmt::format("job.name = \"{}\" cannot name a folder", name),
+                     "run directories are OUTPUT/NAME/START-TIME", "use letters, digits and hyphens"});
+  }
+  if (config.job.output.empty()) {
+    throw_bad_input({config.where("job.output"), "job.output is empty", "run directories go below it",
+                     "write output = \"outputs\""});
+  }
+}
+
+void check_model(const Config& config) {
+  const ModelConfig& model = config.model;
+  if (model.hidden_size % model.heads != 0) {
+    throw_bad_input({config.where("model.heads"),
+                     fmt::format("heads = {} does not divide hidden_size = {}", model.heads, model.hidden_size),
+                     "every head gets hidden_size / heads columns",
+                     nearest_divisors(model.hidden_size, model.heads) + " heads"});
+  }
+  for (const Annotation& annotation : model.annotate) {
+    const Interval layers = annotation.layers;
+    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.layers + 2) continue;
+    throw_bad_input({config.where("model.annotate"),
+                     fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
+                     fmt::format("it has {} (embedding, {} blocks, output)", model.layers + 2, model.layers),
+                     "give the first layer and the one behind the last"});
+  }
+}
+
+void check_batches(const Config& config) {
+  const std::int64_t global = config.training.global_batch_size;
+  const AutoInt micro = config.training.micro_batch_size;
+  if (micro && global % *micro != 0) {
+    throw_bad_input({config.where("training.micro_batch_size"),
+                     fmt::format("micro_batch_size = {} does not divide global_batch_size = {}", *micro, global),
+                     "a step is a whole number of micro-batches", nearest_divisors(global, *micro) + ", or \"auto\""});
+  }
+  const std::int64_t samples = micro.value_or(global);
+  const AutoInt replicas = config.parallelism.data;
+  if (replicas && *replicas > samples) {
+    throw_bad_input({config.where("parallelism.data"),
+                     fmt::format("data = {} replicas share {} = {} samples", *replicas,
+                                 micro ? "micro_batch_size" : "global_batch_size", samples),
+                     "every replica computes at least one sample of each micro-batch",
+                     fmt::format("use at most {} replicas or a larger batch", samples)});
+  }
+}
+
+void check_grid(const Config& config) {
+  const ModelConfig& model = config.model;
+  const AutoInt stages = config.parallelism.pipeline;
+  if (stages && *stages > model.layers + 2) {
+    throw_bad_input({config.where("parallelism.pipeline"),
+                     fmt::format("pipeline = {} is more stages than the model has layers", *stages),
+                     fmt::format("it has {} (embedding, {} blocks, output)", model.layers + 2, model.layers),
+                     fmt::format("use at most {} or \"auto\"", model.layers + 2)});
+  }
+  const AutoInt shards = config.parallelism.tensor;
+  if (shards && *shards > model.heads) {
+    throw_bad_input({config.where("parallelism.tensor"),
+                     fmt::format("tensor = {} is more shards than the model has heads", *shards),
+                     fmt::format("heads = {} are divided over a tensor-parallel group", model.heads),
+                     fmt::format("use at most {} or \"auto\"", model.heads)});
+  }
+}
+
+void check_training(const Config& config) {
+  const double rate = config.optimizer.learning_rate;
+  if (config.lr_scheduler.name != "constant" && config.lr_scheduler.minimum > rate) {
+    throw_bad_input({config.where("lr_scheduler.minimum"),
+                     fmt::format("minimum = {} is above learning_rate = {}", config.lr_scheduler.minimum, rate),
+                     "the schedule falls from learning_rate to minimum", "lower minimum"});
+  }
+  if (config.metrics.evaluation_interval > 0 && config.data.validation.empty()) {
+    throw_bad_input({config.where("metrics.evaluation_interval"), "evaluation is asked for without held-back data",
+                     "data.validation is empty", "name a file there, or set evaluation_interval = 0"});
+  }
+}
+
+}  // namespace
+
+void check_config(const Config& config) {
+  check_job(config);
+  check_model(config);
+  check_batches(config);
+  check_grid(config);
+  check_training(config);
+}
+
+}  // namespace pptrain

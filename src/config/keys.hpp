@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace pptrain {
+
+/// What a number may be: [least, most], or (least, most) where `open`.
+struct Range {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool least_open = false;
+  bool most_open = false;
+  std::string reason = "";  ///< why the limits are there, for messages; may be empty
+
+  bool contains(double value) const;
+  /// `at least 1`, `more than 0`, `between 0 and 3`.
+  std::string describe() const;
+};
+
+/// What is done with every key of a configuration: reading it, writing it.
+///
+/// `visit_keys` calls one method per key, in the order of the file, so that a key is named and
+/// limited in exactly one place.
+class KeyVisitor {
+ public:
+  virtual ~KeyVisitor() = default;
+
+  virtual void begin_section(const std::string& name) = 0;
+  virtual void end_section() = 0;
+  virtual void text(const std::string& key, std::string& value) = 0;
+  /// A file that is read; relative ones are looked for beside the configuration first.
+  /// `keyword` is a value that is no path.
+  virtual void input_path(const std::string& key, std::string& value, const std::string& keyword) = 0;
+  virtual void input_paths(const std::string& key, std::vector<std::string>& values) = 0;
+  virtual void flag(const std::string& key, bool& value) = 0;
+  virtual void integer(const std::string& key, std::int64_t& value, const Range& range) = 0;
+  virtual void integer_or_auto(const std::string& key, AutoInt& value, const Range& range) = 0;
+  virtual void number(const std::string& key, double& value, const Range& range) = 0;
+  virtual void seconds(const std::string& key, double& value, const Range& range) = 0;
+  virtual void name(const std::string& key, std::string& value, const std::vector<std::string>& names) = 0;
+  virtual void interval(const std::string& key, Interval& value) = 0;
+  /// An array of tables with `size` elements so far; returns how many it has then. Every element
+  /// is visited between `begin_element` and `end_element`.
+  virtual std::size_t elements(const std::string& key, std::size_t size) = 0;
+  virtual void begin_element(const std::string& key, std::size_t index) = 0;
+  virtual void end_element() = 0;
+};
+
+/// Visits all sections and keys.
+void visit_keys(KeyVisitor& visitor, Config& config);
+
+}  // namespace pptrain

@@ -1,0 +1,140 @@
+#include "config/read.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "config/check.hpp"
+#include "config/keys.hpp"
+#include "config/toml_reader.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The path beside the configuration where there is such a file, else as it stands.
+std::string resolve(const std::string& path, const std::filesystem::path& folder) {
+  if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
+  const std::filesystem::path beside = (folder / path).lexically_normal();
+  std::error_code error;
+  return std::filesystem::exists(beside, error) ? beside.string() : path;
+}
+
+class Reader : public KeyVisitor {
+ public:
+  Reader(TomlTable root, std::string folder, std::map<std::string, std::string>& places)
+      : root_(std::move(root)), folder_(std::move(folder)), places_(places) {}
+
+  void begin_section(const std::string& name) override { table_ = root_.table(name); }
+  void end_section() override {
+    if (table_) table_->finish();
+    table_.reset();
+  }
+  void text(const std::string& key, std::string& value) override {
+    if (find(key)) value = table_->string(key);
+  }
+  void input_path(const std::string& key, std::string& value, const std::string& keyword) override {
+    text(key, value);
+    if (value != keyword) value = resolve(value, folder_);
+  }
+  void input_paths(const std::string& key, std::vector<std::string>& values) override {
+    if (!find(key)) return;
+    values = table_->strings(key);
+    std::erase(values, "");  // "" says none
+    for (std::string& value : values) value = resolve(value, folder_);
+  }
+  void flag(const std::string& key, bool& value) override {
+    if (find(key)) value = table_->boolean(key);
+  }
+  void integer(const std::string& key, std::int64_t& value, const Range& range) override {
+    if (!find(key)) return;
+    value = table_->integer(key);
+    check(key, static_cast<double>(value), range);
+  }
+  void integer_or_auto(const std::string& key, AutoInt& value, const Range& range) override {
+    if (!find(key)) return;
+    value = table_->integer_or_auto(key, value);
+    if (value) check(key, static_cast<double>(*value), range);
+  }
+  void number(const std::string& key, double& value, const Range& range) override {
+    if (!find(key)) return;
+    value = table_->number(key);
+    check(key, value, range);
+  }
+  void seconds(const std::string& key, double& value, const Range& range) override {
+    if (!find(key)) return;
+    value = table_->quantity(key, Quantity::seconds);
+    check(key, value, range);
+  }
+  void name(const std::string& key, std::string& value, const std::vector<std::string>& names) override {
+    if (find(key)) value = table_->name(key, names);
+  }
+  void interval(const std::string& key, Interval& value) override {
+    if (!find(key)) table_->integer(key);  // refuses the missing key
+    const std::vector<std::int64_t> ends = table_->integers(key);
+    if (ends.size() != 2) {
+      table_->refuse(key, fmt::format("{} has {} numbers", table_->full_name(key), ends.size()), "an interval has two",
+                     "give the first and the one behind the last");
+    }
+    value = {ends[0], ends[1]};
+  }
+  std::size_t elements(const std::string& key, std::size_t size) override {
+    return find(key) ? table_->tables(key).size() : size;
+  }
+  void begin_element(const std::string& key, std::size_t index) override {
+    section_ = table_;
+    table_ = section_->tables(key)[index];
+  }
+  void end_element() override {
+    table_->finish();
+    table_ = section_;
+  }
+
+ private:
+  /// Whether the key is written; a key that is not keeps its default. Notes its place.
+  bool find(const std::string& key) {
+    if (!table_) return false;
+    // Tells the table that the key is known, written or not.
+    table_->know(key);
+    if (!table_->has(key)) return false;
+    places_[table_->full_name(key)] = table_->where(key);
+    return true;
+  }
+
+  void check(const std::string& key, double value, const Range& range) const {
+    if (range.contains(value)) return;
+    const std::string limits = "it has to be " + range.describe();
+    table_->refuse(key, fmt::format("{} = {:.16g} is out of range", table_->full_name(key), value),
+                   range.reason.empty() ? limits : limits + ": " + range.reason, "");
+  }
+
+  TomlTable root_;
+  std::string folder_;
+  std::map<std::string, std::string>& places_;
+  std::optional<TomlTable> table_;    // section or element being visited; none when it is not written
+  std::optional<TomlTable> section_;  // section of the element being visited
+};
+
+Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
+  Config config;
+  config.source = source;
+  Reader reader(root, folder, config.places);
+  visit_keys(reader, config);
+  root.finish();
+  check_config(config);
+  return config;
+}
+
+}  // namespace
+
+Config read_config(const std::string& path, const std::vector<std::string>& overrides) {
+  return config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
+}
+
+Config parse_config(std::string_view text, const std::string& source, const std::string& folder,
+                    const std::vector<std::string>& overrides) {
+  return config_of(parse_toml(text, source, overrides), source, folder);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,72 @@
+#include "config/supported.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Throws where `asked`, with the setting as written, what is missing and what works.
+void refuse(const Config& config, bool asked, const std::string& key, const std::string& setting,
+            const std::string& missing, const std::string& instead) {
+  if (!asked) return;
+  throw_bad_input({config.where(key), setting + " is not supported by this version", missing, instead});
+}
+
+bool among(const std::string& name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void refuse_training(const Config& c) {
+  refuse(c, c.training.precision == Precision::fp16, "training.precision", "precision = \"fp16\"",
+         "fp16 needs GPUs and loss scaling", "use precision = \"bf16\"");
+  refuse(c, !c.model.annotate.empty(), "model.annotate", "[[model.annotate]]", "the whale planner is missing",
+         "remove the annotations");
+  refuse(c, c.job.time_limit > 0.0, "job.time_limit", "time_limit", "checkpoints are missing",
+         "use time_limit = \"0 s\" and fewer steps");
+  refuse(c, c.checkpoint.interval > 0, "checkpoint.interval", "interval > 0", "checkpoints are missing",
+         "use interval = 0");
+  refuse(c, c.metrics.trace, "metrics.trace", "trace = true", "traces of a run are missing", "use trace = false");
+}
+
+void refuse_parallelism(const Config& c) {
+  const ParallelismConfig& p = c.parallelism;
+  refuse(c, !among(p.schedule, {"auto", "gpipe", "1f1b"}), "parallelism.schedule",
+         fmt::format("schedule = \"{}\"", p.schedule), "only auto, gpipe and 1f1b can be run",
+         "use schedule = \"1f1b\"");
+  refuse(c, p.virtual_stages > 1, "parallelism.virtual_stages", "virtual_stages > 1",
+         "schedules with several chunks per stage are missing", "use virtual_stages = 1");
+  refuse(c, p.unit > 0, "parallelism.unit", "unit > 0", "the zeropp schedule is missing", "use unit = 0");
+  refuse(c, p.recompute != "none", "parallelism.recompute", fmt::format("recompute = \"{}\"", p.recompute),
+         "activations cannot be recomputed yet", "use recompute = \"none\"");
+  refuse(c, p.zero_stage != 0, "parallelism.zero_stage",
+         p.zero_stage ? fmt::format("zero_stage = {}", *p.zero_stage) : "zero_stage = \"auto\"",
+         "optimizer state is not divided over replicas yet", "use zero_stage = 0");
+  refuse(c, p.offload, "parallelism.offload", "offload = true", "there is no host memory to offload to",
+         "use offload = false");
+}
+
+void refuse_planner(const Config& c) {
+  const PlannerConfig& p = c.planner;
+  refuse(c, !among(p.name, {"auto", "amp", "megatron", "data-parallel"}), "planner.name",
+         fmt::format("planner \"{}\"", p.name), "there are auto, amp, megatron and data-parallel",
+         "use name = \"auto\"");
+  refuse(c, p.trials > 0, "planner.trials", "trials > 0", "plans are chosen by prediction only", "use trials = 0");
+  refuse(c, p.replan != "never", "planner.replan", fmt::format("replan = \"{}\"", p.replan),
+         "a plan stays for the whole run", "use replan = \"never\"");
+}
+
+}  // namespace
+
+void refuse_unsupported(const Config& config) {
+  refuse_training(config);
+  refuse_parallelism(config);
+  refuse_planner(config);
+}
+
+}  // namespace pptrain

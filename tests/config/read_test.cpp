@@ -1,0 +1,285 @@
+#include "config/read.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/complaint.hpp"
+#include "config/supported.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+Config parse(std::string_view text, const std::vector<std::string>& overrides = {}) {
+  return parse_config(text, "c.toml", "", overrides);
+}
+
+std::string refused(std::string_view text, const std::vector<std::string>& overrides = {}) {
+  return complaint_of([&] { parse(text, overrides); });
+}
+
+/// Every key of INTERFACES' CONFIG.toml at a value that is not its default.
+constexpr std::string_view everything = R"([job]
+name = "a \"quoted\" name"
+output = "elsewhere"
+seed = 9007199254740991
+timeout = "2 min"
+time_limit = "1.5 h"
+[model]
+name = "gpt2"
+layers = 12
+hidden_size = 768
+heads = 12
+vocabulary_size = 50257
+tied = true
+initial_parameters = "start.h5"
+[[model.annotate]]
+layers = [0, 12]
+primitive = "split"
+devices = 4
+[[model.annotate]]
+layers = [12, 14]
+devices = 2
+[data]
+train = ["a.bin", "b.txt"]
+validation = "c.txt"
+shuffle = false
+[training]
+steps = 7
+sequence_length = 64
+global_batch_size = 24
+micro_batch_size = 6
+precision = "bf16"
+[optimizer]
+name = "sgd"
+learning_rate = 0.1
+beta1 = 0.0
+beta2 = 0.999
+epsilon = 1e-6
+weight_decay = 0
+gradient_clip = 0.3333333333333333
+[lr_scheduler]
+name = "cosine"
+warmup_steps = 5
+minimum = 1e-4
+[parallelism]
+data = 2
+pipeline = 3
+tensor = 4
+schedule = "zb-h1"
+virtual_stages = 2
+unit = 3
+recompute = "selective"
+zero_stage = "auto"
+offload = true
+plan = "p.json"
+[cluster]
+file = "c.toml"
+[planner]
+name = "amp"
+time_limit = "250 ms"
+trials = 2
+trial_steps = 3
+replan = "on-drift"
+[profile]
+cache = false
+analytic = true
+[checkpoint]
+interval = 10
+keep = 1
+[metrics]
+interval = 2
+evaluation_interval = 4
+trace = true
+)";
+
+TEST_CASE("an empty configuration has the documented defaults", "[config]") {
+  const Config config = parse("");
+  CHECK(config.training.steps == 20);
+  CHECK_FALSE(config.training.micro_batch_size.has_value());
+  CHECK_FALSE(config.parallelism.data.has_value());
+  CHECK(config.parallelism.zero_stage == 0);
+  CHECK(config.job.timeout == 120.0);
+  CHECK(config.cluster.file == "discover");
+  CHECK(config.source == "c.toml");
+}
+
+TEST_CASE("every key is read", "[config]") {
+  const Config config = parse(everything);
+  CHECK(config.job.name == "a \"quoted\" name");
+  CHECK(config.job.seed == 9007199254740991);
+  CHECK(config.job.timeout == 120.0);
+  CHECK(config.job.time_limit == 5400.0);
+  CHECK(config.model.tied);
+  REQUIRE(config.model.annotate.size() == 2);
+  CHECK(config.model.annotate[0].primitive == "split");
+  CHECK(config.model.annotate[1].layers == Interval{12, 14});
+  CHECK(config.data.train == std::vector<std::string>{"a.bin", "b.txt"});
+  CHECK(config.data.validation == std::vector<std::string>{"c.txt"});
+  CHECK(config.training.micro_batch_size == 6);
+  CHECK(config.training.precision == Precision::bf16);
+  CHECK(config.optimizer.epsilon == 1e-6);
+  CHECK(config.optimizer.weight_decay == 0.0);
+  CHECK(config.parallelism.tensor == 4);
+  CHECK_FALSE(config.parallelism.zero_stage.has_value());
+  CHECK(config.planner.time_limit == 0.25);
+  CHECK(config.metrics.evaluation_interval == 4);
+  CHECK(config.where("training.steps") == "c.toml:27");
+  CHECK(config.where("training.nothing") == "c.toml");
+}
+
+TEST_CASE("what is written reads back the same", "[config]") {
+  for (const std::string_view text : {std::string_view(""), everything}) {
+    const std::string written = write_config(parse(text));
+    const Config again = parse(written);
+    CHECK(write_config(again) == written);
+    CHECK(again.optimizer.gradient_clip == parse(text).optimizer.gradient_clip);
+    CHECK(again.model.annotate.size() == parse(text).model.annotate.size());
+    CHECK(again.data.train == parse(text).data.train);
+  }
+}
+
+TEST_CASE("every default is written out", "[config]") {
+  const std::string written = write_config(parse(""));
+  for (const char* line :
+       {"[lr_scheduler]\n", "micro_batch_size = \"auto\"\n", "timeout = \"120 s\"\n", "beta1 = 0.9\n",
+        "trace = false\n", "train = []\n", "zero_stage = 0\n", "gradient_clip = 1.0\n"}) {
+    CAPTURE(line);
+    CHECK(written.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("every key stands in the round trip of the documented file", "[config]") {
+  // Were a key missing from the writer, the documented keys would not all come back.
+  const std::string written = write_config(parse(everything));
+  std::size_t begin = 0;
+  while (begin < everything.size()) {
+    const std::size_t end = everything.find('\n', begin);
+    const std::string_view line = everything.substr(begin, end - begin);
+    const std::string key(line.substr(0, line.find(" = ")));
+    CAPTURE(key);
+    CHECK(written.find(key) != std::string::npos);
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("unknown sections and keys name line and nearest name", "[config]") {
+  CHECK(refused("[training]\nstep = 3\n") == "c.toml:2: training.step is not known; did you mean training.steps?");
+  CHECK(refused("[trainin]\nsteps = 3\n") == "c.toml:1: trainin is not known; did you mean training?");
+  CHECK(refused("[[model.annotate]]\nlayers = [0, 1]\ndevices = 1\nprimitiv = \"split\"\n") ==
+        "c.toml:4: model.annotate.primitiv is not known; did you mean model.annotate.primitive?");
+  CHECK(refused("", {"training.stepz=3"}) ==
+        "--set training.stepz: training.stepz is not known; did you mean training.steps?");
+  CHECK(
+      refused("", {"trainingg.steps=3"}).starts_with("--set trainingg.steps: trainingg is not known; did you mean tr"));
+}
+
+TEST_CASE("duplicate keys name line and column", "[config]") {
+  CHECK(refused("[training]\nsteps = 3\nsteps = 4\n").starts_with("c.toml:3:"));
+}
+
+TEST_CASE("wrong types and units name line and key", "[config]") {
+  CHECK(refused("[training]\nsteps = \"ten\"\n").starts_with("c.toml:2: training.steps is a string"));
+  CHECK(refused("[training]\nsteps = 1.5\n").starts_with("c.toml:2: training.steps is a float"));
+  CHECK(refused("[job]\ntimeout = \"5 GiB\"\n").starts_with("c.toml:2: job.timeout = \"5 GiB\" is not understood"));
+  CHECK(refused("[data]\ntrain = 5\n").starts_with("c.toml:2: data.train is an integer"));
+  CHECK(refused("[parallelism]\ndata = \"all\"\n").starts_with("c.toml:2: parallelism.data is \"all\""));
+  CHECK(refused("training = 3\n").starts_with("c.toml:1: training is an integer (it has to be a table)"));
+  CHECK(
+      refused("[[model.annotate]]\nlayers = [1]\ndevices = 1\n").starts_with("c.toml:2: model.annotate.layers has 1"));
+  CHECK(refused("[[model.annotate]]\ndevices = 1\n").starts_with("c.toml:1: model.annotate.layers is missing"));
+}
+
+TEST_CASE("values out of range name the limits", "[config]") {
+  CHECK(refused("[training]\nsteps = 0\n") == "c.toml:2: training.steps = 0 is out of range (it has to be at least 1)");
+  CHECK(refused("[model]\nvocabulary_size = 65537\n").find("16 bits") != std::string::npos);
+  CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
+  CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);
+  CHECK(refused("[optimizer]\nlearning_rate = 0\n").find("more than 0") != std::string::npos);
+  for (const char* bad : {"model.layers=0", "model.heads=0", "model.hidden_size=-64", "training.sequence_length=0",
+                          "training.global_batch_size=0", "training.micro_batch_size=0", "optimizer.learning_rate=-1",
+                          "optimizer.learning_rate=inf", "optimizer.beta2=-0.1", "optimizer.epsilon=0",
+                          "optimizer.gradient_clip=-1", "job.seed=-1", "job.timeout=0", "checkpoint.keep=0",
+                          "metrics.interval=0", "training.steps=3000000000", "parallelism.tensor=0"}) {
+    CAPTURE(bad);
+    CHECK(refused("", {bad}).starts_with("--set "));
+  }
+}
+
+TEST_CASE("names that are not known come with the nearest one", "[config]") {
+  CHECK(refused("[parallelism]\nschedule = \"1f1\"\n").find("did you mean \"1f1b\"?") != std::string::npos);
+  CHECK(refused("[planner]\nname = \"megatrom\"\n").find("did you mean \"megatron\"?") != std::string::npos);
+  CHECK(refused("[training]\nprecision = \"fp23\"\n").find("fp32, bf16, fp16") != std::string::npos);
+  CHECK(refused("[optimizer]\nname = \"adam\"\n").find("did you mean \"adamw\"?") != std::string::npos);
+  CHECK(refused("[lr_scheduler]\nname = \"cosin\"\n").find("did you mean \"cosine\"?") != std::string::npos);
+  CHECK(refused("[model]\nname = \"gpt3\"\n").find("did you mean \"gpt2\"?") != std::string::npos);
+}
+
+TEST_CASE("batch sizes that contradict each other name both and the nearest divisors", "[config]") {
+  CHECK(refused("[training]\nglobal_batch_size = 12\nmicro_batch_size = 5\n") ==
+        "c.toml:3: micro_batch_size = 5 does not divide global_batch_size = 12 (a step is a whole number of "
+        "micro-batches); use 4 or 6, or \"auto\"");
+  CHECK(refused("[training]\nglobal_batch_size = 8\nmicro_batch_size = 16\n").find("use 8,") != std::string::npos);
+  CHECK(refused("[training]\nmicro_batch_size = 2\n[parallelism]\ndata = 4\n").starts_with("c.toml:4: data = 4"));
+  CHECK(parse("[training]\nglobal_batch_size = 12\nmicro_batch_size = 4\n").training.micro_batch_size == 4);
+}
+
+TEST_CASE("other contradictions are refused where they stand", "[config]") {
+  CHECK(refused("[model]\nhidden_size = 64\nheads = 5\n") ==
+        "c.toml:3: heads = 5 does not divide hidden_size = 64 (every head gets hidden_size / heads columns); "
+        "use 4 or 8 heads");
+  CHECK(refused("[model]\nlayers = 4\n[parallelism]\npipeline = 7\n").starts_with("c.toml:4: pipeline = 7 is more"));
+  CHECK(refused("[parallelism]\ntensor = 5\n").starts_with("c.toml:2: tensor = 5 is more shards"));
+  CHECK(refused("[metrics]\nevaluation_interval = 5\n").starts_with("c.toml:2: evaluation is asked for"));
+  CHECK(refused("[lr_scheduler]\nname = \"cosine\"\nminimum = 1.0\n").starts_with("c.toml:3: minimum = 1"));
+  CHECK(refused("[job]\nname = \"a/b\"\n").starts_with("c.toml:2: job.name = \"a/b\""));
+  CHECK(refused("[job]\noutput = \"\"\n").starts_with("c.toml:2: job.output is empty"));
+  CHECK(refused("[[model.annotate]]\nlayers = [0, 9]\ndevices = 1\n").find("not layers") != std::string::npos);
+}
+
+TEST_CASE("overrides count as if written in the file", "[config]") {
+  const Config config =
+      parse("[training]\nsteps = 5\n", {"training.steps=9", "data.train=some/file.txt", "parallelism.data=auto",
+                                        "job.timeout=3 s", "data.validation=[\"a\", \"b\"]"});
+  CHECK(config.training.steps == 9);
+  CHECK(config.data.train == std::vector<std::string>{"some/file.txt"});
+  CHECK_FALSE(config.parallelism.data.has_value());
+  CHECK(config.job.timeout == 3.0);
+  CHECK(config.data.validation.size() == 2);
+  CHECK(config.where("training.steps") == "--set training.steps");
+}
+
+TEST_CASE("input paths are found beside the configuration first", "[config]") {
+  const auto folder = std::filesystem::temp_directory_path() / "pptrain_config_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "here.txt") << "text";
+  std::ofstream(folder / "c.toml")
+      << "[data]\ntrain = [\"here.txt\", \"there.txt\", \"/abs.txt\"]\nvalidation = \"\"\n";
+  const Config config = read_config((folder / "c.toml").string());
+  CHECK(config.data.train == std::vector<std::string>{(folder / "here.txt").string(), "there.txt", "/abs.txt"});
+  CHECK(config.data.validation.empty());
+  CHECK(config.cluster.file == "discover");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("what this version cannot do is refused by place and key", "[config]") {
+  refuse_unsupported(parse(""));
+  refuse_unsupported(parse("[parallelism]\nschedule = \"gpipe\"\n[training]\nprecision = \"bf16\"\n"));
+  for (const char* set : {"training.precision=fp16", "parallelism.zero_stage=1", "parallelism.zero_stage=auto",
+                          "parallelism.offload=true", "parallelism.recompute=full", "parallelism.recompute=auto",
+                          "parallelism.virtual_stages=2", "parallelism.unit=2", "parallelism.schedule=zb-h1",
+                          "planner.trials=1", "planner.replan=on-drift", "planner.name=dapple", "checkpoint.interval=5",
+                          "job.time_limit=5 s", "metrics.trace=true"}) {
+    CAPTURE(set);
+    const Config config = parse("", {set});
+    const std::string message = complaint_of([&] { refuse_unsupported(config); });
+    CHECK(message.starts_with("--set "));
+    CHECK(message.find("is not supported by this version (") != std::string::npos);
+    CHECK(message.find("; use ") != std::string::npos);
+  }
+  const Config annotated = parse("[[model.annotate]]\nlayers = [0, 2]\ndevices = 1\n");
+  CHECK(complaint_of([&] { refuse_unsupported(annotated); }).starts_with("c.toml:1: [[model.annotate]]"));
+}
+
+}  // namespace
+}  // namespace pptrain
