@@ -1,6 +1,7 @@
 #pragma once
 
-#include <functional>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct Restrictions {
   AutoInt tensor;
   AutoInt micro_batch_size;
   std::string schedule = "auto";
+  /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
+  std::map<std::string, std::string> places;
 };
 
 Restrictions restrictions_of(const Config& config);
@@ -33,14 +36,24 @@ struct GridCandidate {
 
 /// Outcome of a search.
 struct SearchResult {
-  std::optional<Plan> plan;             ///< with `predicted`, `alternatives` and search figures; none when nothing fits
-  std::string why_not;                  ///< when nothing fits: what does not fit and by how much
-  std::vector<GridCandidate> grids;     ///< best plan of each grid, fastest first, infeasible ones last
+  std::optional<Plan> plan;          ///< with `predicted`, `alternatives` and search figures; none when nothing fits
+  std::string why_not;               ///< when nothing fits: what does not fit and by how much
+  std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first, infeasible ones last
 };
 
-/// Searches with the planner called `name`: `auto`, `amp`, `megatron` or `data-parallel`.
-/// An unknown name, or restrictions that contradict each other or the cluster, throw `Error`
-/// (exit code 2) with `source` as the place.
+/// The planners that `search_plan` knows, for messages.
+const std::vector<std::string>& planner_names();
+
+/// Searches with the planner called `name`: `auto`, `amp`, `megatron`, `data-parallel`, or `all`,
+/// which is `auto`. The plan's alternatives always hold `data-parallel` and `megatron`, and `amp` too
+/// where `auto` chose.
+///
+/// `amp` minimises its estimate (Eq. 4) exactly over all uniform grids, micro-batch sizes and
+/// contiguous divisions of the layers; `auto` ranks the same space by `predict().iteration_seconds`.
+/// Schedule: 1f1b, or gpipe where the restrictions say so.
+///
+/// An unknown name, an instance that cannot be costed, or restrictions that contradict each other
+/// or the instance throw `Error` (exit code 2) with `source` as the place.
 SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
                          const std::string& source);
 

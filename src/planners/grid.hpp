@@ -1,0 +1,40 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planners/planner.hpp"
+
+namespace pptrain {
+
+/// Degrees of a uniform grid; compares in the order of COST.md's ties.
+struct Grid {
+  int pipeline = 1;
+  int data = 1;
+  int tensor = 1;
+  auto operator<=>(const Grid&) const = default;
+};
+
+/// "pp 4 x dp 2 x tmp 2"
+std::string to_string(const Grid& grid);
+
+/// All divisors of a positive number, ascending.
+std::vector<std::int64_t> divisors(std::int64_t number);
+
+/// All grids of `num_devices` devices that the restrictions allow, ascending.
+std::vector<Grid> grids_of(int num_devices, const Restrictions& restrictions);
+
+/// Samples per replica that the grid can run with, ascending: divisors of N / dp, or the one that
+/// the restricted micro-batch size gives.
+std::vector<std::int64_t> samples_per_replica(const Grid& grid, std::int64_t global_batch_size,
+                                              const Restrictions& restrictions);
+
+/// Why no plan of this grid exists, whatever the memory; empty when there are some.
+std::string why_not_in_space(const Grid& grid, const Instance& instance, const Restrictions& restrictions);
+
+/// Refuses (`Error`, exit code 2) restrictions that leave no grid.
+void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source);
+
+}  // namespace pptrain

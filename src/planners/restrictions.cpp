@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "planners/grid.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Refuses restrictions with the place of the key that is to be changed.
+class RestrictionChecker {
+ public:
+  RestrictionChecker(const Instance& instance, const Restrictions& restrictions, const std::string& source)
+      : instance_(instance), fixed_(restrictions), source_(source) {}
+
+  void check() const {
+    check_schedule();
+    check_positive();
+    check_grid();
+    check_pipeline();
+    check_batches();
+    check_tensor();
+    check_any_left();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
+                           const std::string& suggestion) const {
+    const auto place = fixed_.places.find(key);
+    throw_bad_input({place == fixed_.places.end() ? source_ : place->second, problem, reason, suggestion});
+  }
+
+  void check_schedule() const {
+    const std::string& name = fixed_.schedule;
+    if (name == "auto" || name == "1f1b" || name == "gpipe") return;
+    const std::vector<std::string>& known = schedule_names();
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+      refuse("schedule", fmt::format("schedule = \"{}\" cannot be planned yet", name),
+             "the planners make plans for 1f1b and gpipe", "use \"1f1b\", \"gpipe\" or \"auto\"");
+    }
+    const std::string nearest = nearest_name(name, known);
+    refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
+           nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
+  }
+
+  void check_positive() const {
+    if (instance_.global_batch_size < 1) {
+      refuse("global_batch_size", fmt::format("a global batch of {} samples", instance_.global_batch_size),
+             "an iteration needs at least one", "");
+    }
+    for (const auto& [key, value] : {std::pair<const char*, AutoInt>{"data", fixed_.data},
+                                     {"pipeline", fixed_.pipeline},
+                                     {"tensor", fixed_.tensor},
+                                     {"micro_batch_size", fixed_.micro_batch_size}}) {
+      if (value && *value < 1)
+        refuse(key, fmt::format("{} = {}", key, *value), "it must be at least 1", "use \"auto\"");
+    }
+  }
+
+  /// `data = 4, pipeline = 2` of the degrees that are fixed.
+  std::string fixed_degrees() const {
+    std::vector<std::string> parts;
+    if (fixed_.data) parts.push_back(fmt::format("data = {}", *fixed_.data));
+    if (fixed_.pipeline) parts.push_back(fmt::format("pipeline = {}", *fixed_.pipeline));
+    if (fixed_.tensor) parts.push_back(fmt::format("tensor = {}", *fixed_.tensor));
+    return join(parts);
+  }
+
+  std::string first_fixed_degree() const { return fixed_.data ? "data" : fixed_.pipeline ? "pipeline" : "tensor"; }
+
+  void check_grid() const {
+    if (!fixed_.data && !fixed_.pipeline && !fixed_.tensor) return;
+    const int devices = instance_.cluster.num_devices();
+    if (!grids_of(devices, fixed_).empty()) return;
+    const bool all = fixed_.data && fixed_.pipeline && fixed_.tensor;
+    const std::int64_t product = fixed_.data.value_or(1) * fixed_.pipeline.value_or(1) * fixed_.tensor.value_or(1);
+    refuse(first_fixed_degree(), fmt::format("{} does not multiply up to {} devices", fixed_degrees(), devices),
+           all ? fmt::format("data x pipeline x tensor = {}", product)
+               : fmt::format("{} is no divisor of {}", product, devices),
+           all ? fmt::format("start {} ranks, or set one of them to \"auto\"", product)
+               : fmt::format("use divisors of {}, or set them to \"auto\"", devices));
+  }
+
+  void check_pipeline() const {
+    const int layers = instance_.profile.num_layers();
+    if (!fixed_.pipeline || *fixed_.pipeline <= layers) return;
+    refuse("pipeline", fmt::format("pipeline = {} is more stages than layers", *fixed_.pipeline),
+           fmt::format("the model has {} layers, each stage needs one", layers), fmt::format("use at most {}", layers));
+  }
+
+  void check_batches() const {
+    const std::int64_t batch = instance_.global_batch_size;
+    if (fixed_.micro_batch_size && batch % *fixed_.micro_batch_size != 0) {
+      refuse(
+          "micro_batch_size",
+          fmt::format("micro_batch_size = {} does not divide global_batch_size = {}", *fixed_.micro_batch_size, batch),
+          "an iteration is a whole number of micro-batches", "use " + near_divisors(batch, *fixed_.micro_batch_size));
+    }
+    if (!fixed_.data) return;
+    if (batch % *fixed_.data != 0) {
+      refuse("data", fmt::format("data = {} does not divide global_batch_size = {}", *fixed_.data, batch),
+             "every replica computes as many samples", "use " + near_divisors(batch, *fixed_.data));
+    }
+    if (fixed_.micro_batch_size && *fixed_.micro_batch_size % *fixed_.data != 0) {
+      refuse("micro_batch_size",
+             fmt::format("micro_batch_size = {} is not divisible by data = {}", *fixed_.micro_batch_size, *fixed_.data),
+             "micro_batch_size counts the samples of all replicas together",
+             fmt::format("use a multiple of {}", *fixed_.data));
+    }
+  }
+
+  /// "2 or 4": the divisors of `number` next to `wanted`.
+  static std::string near_divisors(std::int64_t number, std::int64_t wanted) {
+    std::int64_t below = 1;
+    for (const std::int64_t d : divisors(number)) {
+      if (d > wanted) return fmt::format("{} or {}", below, d);
+      below = d;
+    }
+    return fmt::format("{}", below);
+  }
+
+  /// Degrees for which every kind of the cluster has rows of every layer.
+  std::vector<std::string> known_degrees() const {
+    std::vector<std::string> degrees;
+    for (const std::int64_t n : divisors(instance_.cluster.num_devices())) {
+      const auto& groups = instance_.cluster.groups;
+      const bool known = std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
+        return instance_.profile.has_degree(group.device_kind, static_cast<int>(n));
+      });
+      if (known) degrees.push_back(fmt::format("{}", n));
+    }
+    return degrees;
+  }
+
+  void check_tensor() const {
+    if (!fixed_.tensor) return;
+    const std::vector<std::string> degrees = known_degrees();
+    if (std::find(degrees.begin(), degrees.end(), fmt::format("{}", *fixed_.tensor)) != degrees.end()) return;
+    refuse("tensor", fmt::format("tensor = {} cannot be used", *fixed_.tensor),
+           "the profile does not have every layer at that degree on every kind of device",
+           "degrees that it has: " + join(degrees));
+  }
+
+  /// Each key alone is possible; together they may leave nothing.
+  void check_any_left() const {
+    std::string reason;
+    for (const Grid& grid : grids_of(instance_.cluster.num_devices(), fixed_)) {
+      const std::string why_not = why_not_in_space(grid, instance_, fixed_);
+      if (why_not.empty()) return;
+      if (!reason.empty()) reason += "; ";
+      reason += fmt::format("{}: {}", to_string(grid), why_not);
+    }
+    const bool any_fixed = fixed_.data || fixed_.pipeline || fixed_.tensor || fixed_.micro_batch_size;
+    if (!any_fixed) return;  // then the cluster fits no plan, which is not the configuration's fault
+    const std::string key = fixed_.data || fixed_.pipeline || fixed_.tensor ? first_fixed_degree() : "micro_batch_size";
+    refuse(key, fmt::format("these settings leave no grid of {} devices", instance_.cluster.num_devices()), reason,
+           "set some of them to \"auto\", or use another number of devices or batch size");
+  }
+
+  const Instance& instance_;
+  const Restrictions& fixed_;
+  const std::string& source_;
+};
+
+}  // namespace
+
+Restrictions restrictions_of(const Config& config) {
+  Restrictions restrictions;
+  restrictions.data = config.parallelism.data;
+  restrictions.pipeline = config.parallelism.pipeline;
+  restrictions.tensor = config.parallelism.tensor;
+  restrictions.schedule = config.parallelism.schedule;
+  restrictions.micro_batch_size = config.training.micro_batch_size;
+  for (const char* key : {"data", "pipeline", "tensor", "schedule"}) {
+    restrictions.places[key] = config.where(std::string("parallelism.") + key);
+  }
+  for (const char* key : {"micro_batch_size", "global_batch_size"}) {
+    restrictions.places[key] = config.where(std::string("training.") + key);
+  }
+  return restrictions;
+}
+
+void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source) {
+  RestrictionChecker(instance, restrictions, source).check();
+}
+
+}  // namespace pptrain
