@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/token_file.hpp"
+
+namespace pptrain {
+
+struct DatasetOptions {
+  std::int64_t vocabulary_size = 256;
+  std::int64_t sequence_length = 1;    ///< T
+  std::int64_t global_batch_size = 1;  ///< B, samples per step
+  bool shuffle = true;
+  std::uint64_t seed = 0;
+  std::string source;  ///< place for messages: the configuration's file and line
+};
+
+/// The tokens of several files one behind the other, and which of them a sample is.
+///
+/// A sample is T tokens and the T tokens one further. Which ones depends on (seed, step, sample
+/// index) alone, never on the grid:
+/// - in order: sample i of step t starts at token ((t mod n) * B + i) * T, where n is the number of
+///   whole batches in the files;
+/// - shuffled: samples t * B + i are windows of T tokens that do not overlap, in a random order that
+///   takes each once per epoch; the windows of each epoch start at another random offset below T.
+class TokenDataset {
+ public:
+  /// Opens and checks the files: one that is missing, empty or unreadable, a token outside the
+  /// vocabulary, or fewer than B * T + 1 tokens throw `Error` (exit code 2).
+  TokenDataset(const std::vector<std::string>& paths, const DatasetOptions& options);
+
+  std::int64_t num_tokens() const { return first_token_.back(); }
+
+  /// Sample `index` (0 to B - 1) of step `step` (from 0). `tokens` and `targets` take T values each.
+  void sample(std::int64_t step, std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const;
+
+  /// Windows of T tokens from the start of the files, for evaluation.
+  std::int64_t num_windows() const { return (num_tokens() - 1) / options_.sequence_length; }
+  /// Window `index` (0 to num_windows - 1), the same in every evaluation.
+  void window(std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const;
+
+ private:
+  std::int64_t ordered_position(std::int64_t step, std::int64_t index) const;
+  std::int64_t shuffled_position(std::int64_t step, std::int64_t index) const;
+  void copy_sample(std::int64_t position, std::uint16_t* tokens, std::uint16_t* targets) const;
+  /// Copies tokens [begin, begin + count) of all files.
+  void copy(std::int64_t begin, std::int64_t count, std::uint16_t* out) const;
+
+  DatasetOptions options_;
+  std::vector<TokenFile> files_;
+  std::vector<std::int64_t> first_token_;  // of each file, then the number of tokens
+};
+
+}  // namespace pptrain

@@ -1,0 +1,99 @@
+#include "data/tokenize.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "data/mapped_file.hpp"
+#include "data/token_writer.hpp"
+#include "data/vocabulary.hpp"
+
+namespace pptrain {
+namespace {
+
+// Text is encoded in pieces of about this size that end with a line, so that memory stays bounded.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a, b, ignored);
+}
+
+void check_options(const TokenizeOptions& options, const std::string& model_path) {
+  if (options.texts.empty()) throw_bad_input({"tokenize", "there is no text to read", "", "name text files"});
+  if (!options.model.empty() && options.train_vocabulary != 0) {
+    throw_bad_input({"--model", "it contradicts --train-vocabulary", "a model is either read or trained", "give one"});
+  }
+  for (const std::string& text : options.texts) {
+    if (!same_file(text, options.output) && !same_file(text, model_path)) continue;
+    throw_bad_input({"-o " + options.output, "it would overwrite the text " + text, "", "name another file"});
+  }
+}
+
+std::vector<MappedFile> open_texts(const std::vector<std::string>& paths) {
+  std::vector<MappedFile> texts;
+  for (const std::string& path : paths) texts.emplace_back(path, "tokenize");
+  return texts;
+}
+
+/// The end of the piece that starts at `begin`: behind the last line end in it, where there is one.
+std::size_t piece_end(std::string_view text, std::size_t begin) {
+  if (text.size() - begin <= piece_bytes) return text.size();
+  const std::size_t line_end = text.rfind('\n', begin + piece_bytes - 1);
+  if (line_end != std::string_view::npos && line_end >= begin) return line_end + 1;
+  const std::size_t next = text.find('\n', begin);
+  return next == std::string_view::npos ? text.size() : next + 1;
+}
+
+void append_text(TokenWriter& writer, const MappedFile& file, const std::optional<Vocabulary>& vocabulary) {
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = piece_end(text, begin);
+    const std::string_view piece = text.substr(begin, end - begin);
+    if (vocabulary) {
+      writer.append(vocabulary->encode(piece));
+    } else {
+      std::vector<std::uint16_t> tokens(piece.size());
+      std::transform(piece.begin(), piece.end(), tokens.begin(),
+                     [](char c) { return static_cast<std::uint16_t>(static_cast<unsigned char>(c)); });
+      writer.append(tokens);
+    }
+    begin = end;
+  }
+}
+
+}  // namespace
+
+TokenizeResult tokenize_files(const TokenizeOptions& options) {
+  const std::string model_path = std::filesystem::path(options.output).replace_extension(".model").string();
+  check_options(options, model_path);
+  const std::vector<MappedFile> texts = open_texts(options.texts);
+  TokenWriter writer(options.output);  // before a long training, so that a bad path is found at once
+  std::optional<Vocabulary> vocabulary;
+  if (!options.model.empty()) vocabulary.emplace(Vocabulary::read(options.model));
+  if (options.train_vocabulary != 0) vocabulary.emplace(Vocabulary::train(texts, options.train_vocabulary));
+
+  TokenizeResult result;
+  result.vocabulary_size = vocabulary ? vocabulary->size() : 256;
+  for (const MappedFile& text : texts) {
+    append_text(writer, text, vocabulary);
+    result.num_bytes += static_cast<std::int64_t>(text.bytes().size());
+  }
+  result.num_tokens = writer.num_tokens();
+  if (vocabulary) {
+    result.model_path = model_path;
+    if (!same_file(options.model, model_path)) {
+      AtomicFile model(model_path);
+      model.write(std::as_bytes(std::span(vocabulary->serialized())));
+      model.commit();
+    }
+  }
+  writer.commit();
+  return result;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,112 @@
+#include "data/tokenize.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include "config/complaint.hpp"
+#include "data/files.hpp"
+#include "data/token_file.hpp"
+#include "data/vocabulary.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+std::vector<std::uint16_t> tokens_of(const std::string& path) {
+  const TokenFile file(path, "");
+  std::vector<std::uint16_t> tokens(static_cast<std::size_t>(file.size()));
+  file.copy(0, file.size(), tokens.data());
+  return tokens;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Text with words to learn, indentation, empty lines and characters beyond ASCII.
+std::string sample_text() {
+  std::string text;
+  for (int i = 0; i < 400; ++i) {
+    text += "  the pipeline of stage " + std::to_string(i % 7) + " waits\n\n\tfor the na\u00efve micro-batch; ";
+    text += i % 50 == 0 ? "\u20ac\r\n" : "and computes\n";
+  }
+  return text;
+}
+
+std::string refused(const TokenizeOptions& options) {
+  return complaint_of([&] { tokenize_files(options); });
+}
+
+TEST_CASE("without a model every byte is a token", "[tokenize]") {
+  const TestFolder folder("bytes");
+  const TokenizeResult result = tokenize_files({.texts = {folder.write("a", "ab\n"), folder.write("b",
+                                                                                                  "\xff"
+                                                                                                  "c")},
+                                                .output = folder.path("t.bin")});
+  CHECK(result.num_tokens == 5);
+  CHECK(result.num_bytes == 5);
+  CHECK(result.vocabulary_size == 256);
+  CHECK(result.model_path.empty());
+  CHECK(tokens_of(folder.path("t.bin")) == std::vector<std::uint16_t>{'a', 'b', '\n', 255, 'c'});
+  CHECK(content_of(folder.path("t.bin")).size() == 1024 + 10);
+}
+
+TEST_CASE("a trained model is smaller than bytes, loses nothing and is written", "[tokenize]") {
+  const TestFolder folder("trained");
+  const std::string text = sample_text();
+  const std::string path = folder.write("text", text);
+  const TokenizeResult result =
+      tokenize_files({.texts = {path}, .output = folder.path("t.bin"), .train_vocabulary = 400});
+  CHECK(result.vocabulary_size == 400);
+  CHECK(result.model_path == folder.path("t.model"));
+  const std::vector<std::uint16_t> tokens = tokens_of(folder.path("t.bin"));
+  CHECK(result.num_tokens == static_cast<std::int64_t>(tokens.size()));
+  CHECK(tokens.size() * 3 < text.size());
+  const Vocabulary vocabulary = Vocabulary::read(result.model_path);
+  CHECK(vocabulary.decode(tokens) == text);
+
+  // Reading the model again gives the same tokens, here for text that is longer than one piece.
+  std::string long_text;
+  while (long_text.size() < (std::size_t{5} << 19)) long_text += text;
+  const TokenizeResult again = tokenize_files(
+      {.texts = {folder.write("long", long_text)}, .output = folder.path("again.bin"), .model = result.model_path});
+  CHECK(again.num_tokens == result.num_tokens * static_cast<std::int64_t>(long_text.size() / text.size()));
+  CHECK(vocabulary.decode(tokens_of(folder.path("again.bin"))) == long_text);
+  CHECK(content_of(again.model_path) == content_of(result.model_path));
+}
+
+TEST_CASE("training the same text twice gives the same files", "[tokenize]") {
+  const TestFolder folder("twice");
+  const std::string path = folder.write("text", sample_text());
+  for (const char* name : {"a.bin", "b.bin"}) {
+    tokenize_files({.texts = {path}, .output = folder.path(name), .train_vocabulary = 350});
+  }
+  CHECK(content_of(folder.path("a.bin")) == content_of(folder.path("b.bin")));
+  CHECK(content_of(folder.path("a.model")) == content_of(folder.path("b.model")));
+}
+
+TEST_CASE("what cannot be tokenized is refused and leaves nothing", "[tokenize]") {
+  const TestFolder folder("refused");
+  const std::string text = folder.write("text", sample_text());
+  const std::string out = folder.path("t.bin");
+  CHECK(refused({.texts = {}, .output = out}).find("no text") != std::string::npos);
+  CHECK(refused({.texts = {folder.path("none")}, .output = out}).find("does not exist") != std::string::npos);
+  CHECK(refused({.texts = {folder.write("empty", "")}, .output = out}).find("is empty") != std::string::npos);
+  CHECK(refused({.texts = {text}, .output = folder.path("no/t.bin")}).find("cannot be written") != std::string::npos);
+  CHECK(refused({.texts = {text}, .output = text}).find("overwrite") != std::string::npos);
+  CHECK(refused({.texts = {text}, .output = out, .model = text}).find("no SentencePiece model") != std::string::npos);
+  CHECK(refused({.texts = {text}, .output = out, .model = text, .train_vocabulary = 300}).find("contradicts") !=
+        std::string::npos);
+  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 260}).find("use 261 to 65536") !=
+        std::string::npos);
+  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 70000}).find("out of range") != std::string::npos);
+  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 60000}).find("no model with 60000 pieces") !=
+        std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK_FALSE(std::filesystem::exists(out + ".partial"));
+  CHECK(content_of(text) == sample_text());
+}
+
+}  // namespace
+}  // namespace pptrain
