@@ -31,9 +31,15 @@ class Walker {
     }
     if (!violation_.empty()) return violation_;
     for (std::size_t p = 0; p < programs_.size(); ++p) {
+      if (next_[p] < programs_[p].instructions.size() && !is_sent_somewhere(p)) {
+        return fmt::format("device {} waits for ever at \"{}\": nobody sends that", programs_[p].device.value,
+                           to_string(programs_[p].instructions[next_[p]]));
+      }
+    }
+    for (std::size_t p = 0; p < programs_.size(); ++p) {
       if (next_[p] < programs_[p].instructions.size()) {
-        return fmt::format("device {} waits for ever at \"{}\": no matching send comes before it",
-                           programs_[p].device.value, to_string(programs_[p].instructions[next_[p]]));
+        return fmt::format("device {} waits for ever at \"{}\": a cycle of waits", programs_[p].device.value,
+                           to_string(programs_[p].instructions[next_[p]]));
       }
     }
     if (!posted_.empty()) return "a receive is posted but never waited for";
@@ -50,6 +56,18 @@ class Walker {
       progress = true;
     }
     return progress;
+  }
+
+  /// Whether any program holds the send that program p is stuck for.
+  bool is_sent_somewhere(std::size_t p) const {
+    const Instruction& wait = programs_[p].instructions[next_[p]];
+    const TransferKey key = key_of(wait.peer, programs_[p].device, wait);
+    for (const Program& program : programs_) {
+      for (const Instruction& i : program.instructions) {
+        if (i.op == Op::send && key_of(program.device, i.peer, i) == key) return true;
+      }
+    }
+    return false;
   }
 
   bool execute(const Program& program, const Instruction& i) {

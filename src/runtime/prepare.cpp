@@ -29,11 +29,6 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 /// Writes beside and renames, so that nobody reads half a file. A cache that cannot be written is
 /// no reason to stop.
 void write_cache(const std::string& path, const std::string& text) {
@@ -83,8 +78,11 @@ Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
   return config;
 }
 
-Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
-  const std::string path = options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
+std::string cluster_file(const JobOptions& options, const Config& config) {
+  return options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
+}
+
+Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
   Machine machine;
   if (path == "discover") {
     Discovery discovery = discover_cluster(world, waiter);
@@ -99,7 +97,6 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, 
   }
   const MpiComm local = MpiComm::shared_memory(world);
   machine.core_use = local.size() > report_host().cores ? CoreUse::shared : CoreUse::own;
-  if (rank_in(world) == 0) print("Cluster\n" + describe_cluster(machine.cluster) + "\n");
   return machine;
 }
 
@@ -145,18 +142,22 @@ Plan given_plan(const Config& config, const Instance& instance) {
 Plan searched_plan(const Config& config, const Instance& instance) {
   const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
   print(describe_candidates(result, instance.cluster) + "\n");
-  if (!result.plan) {
-    throw_no_feasible_plan({config.source, "no plan fits", result.why_not,
-                            "use more or larger devices, a smaller model or a smaller micro-batch"});
-  }
-  print(describe_plan(*result.plan, instance.cluster) + "\n");
-  return *result.plan;
+  const Plan& plan = feasible_plan(result, config.source);
+  print(describe_plan(plan, instance.cluster) + "\n");
+  return plan;
 }
 
 }  // namespace
 
-Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& /*model*/, const Machine& machine,
-                 const Profile& profile) {
+const Plan& feasible_plan(const SearchResult& result, const std::string& source) {
+  if (!result.plan) {
+    throw_no_feasible_plan({source, "no plan fits", result.why_not,
+                            "use more or larger devices, a smaller model or a smaller micro-batch"});
+  }
+  return *result.plan;
+}
+
+Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine, const Profile& profile) {
   std::string text;
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;

@@ -34,9 +34,12 @@ struct Machine {
 /// Reads the configuration on rank 0 and hands it to all. Collective.
 Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options);
 
-/// The cluster of the job: found, or the file the options or the configuration name, whose devices
-/// must then be as many as there are ranks. Prints what it is on rank 0. Collective.
-Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config);
+/// The cluster file that the options or else the configuration name; "discover": the machine itself.
+std::string cluster_file(const JobOptions& options, const Config& config);
+
+/// The cluster of the job: found, or read from `file`, whose devices must then be as many as there
+/// are ranks. Collective.
+Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file);
 
 /// The profile: from a file, the cache, or measured with progress on rank 0. Collective.
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
@@ -44,11 +47,13 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
 
 /// The plan: the one the configuration names, or the best found. Rank 0 searches, prints the
 /// candidates and the plan, and hands it to all. Throws exit code 3 when nothing fits. Collective.
-Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
-                 const Profile& profile);
+Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine, const Profile& profile);
 
 /// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
 double peak_flop_rate(const Cluster& cluster, Precision precision);
+
+/// The plan of a search, or exit code 3 with what does not fit.
+const Plan& feasible_plan(const SearchResult& result, const std::string& source);
 
 /// A waiter for the time before the plan is known. Collective over `world`.
 Waiter make_waiter(MPI_Comm world, double timeout_seconds);

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace pptrain {
+
+/// The line a person watches while training runs: on a terminal one that is rewritten, otherwise a
+/// new one now and then. Goes to standard error; nothing when quiet.
+class Progress {
+ public:
+  Progress(std::int64_t first_step, std::int64_t steps, std::int64_t tokens_per_step);
+
+  void step(std::int64_t step, double loss, double learning_rate);
+  void evaluation(std::int64_t step, double loss);
+  /// Ends the rewritten line.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool due(std::int64_t step) const;
+  void clear_line() const;
+
+  std::int64_t first_step_;
+  std::int64_t steps_;
+  std::int64_t tokens_per_step_;
+  bool terminal_;
+  bool line_open_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,125 @@
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "comm/collective.hpp"
+#include "comm/mpi_communicator.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  Arena arena;
+  Waiter waiter{30.0, CoreUse::shared};
+  std::unique_ptr<MpiCommunicator> group;
+
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::vector<int> all(size);
+    std::iota(all.begin(), all.end(), 0);
+    group = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, all, 7, "test", arena, waiter);
+  }
+};
+
+/// What member `rank` contributes: values whose sum depends on the order of addition.
+std::vector<float> contribution(int rank, std::size_t n) {
+  std::vector<float> values(n);
+  CounterRandom(rank, "all-reduce").fill_normal(0, n, values.data());
+  for (std::size_t i = 0; i < n; ++i) values[i] *= std::pow(10.0F, static_cast<float>(i % 7) - 3.0F);
+  return values;
+}
+
+void check_sum(std::size_t n) {
+  World world;
+  INFO(n << " elements on " << world.size << " ranks");
+  std::vector<float> expected = contribution(0, n);
+  for (int r = 1; r < world.size; ++r) {
+    const std::vector<float> values = contribution(r, n);
+    for (std::size_t i = 0; i < n; ++i) expected[i] += values[i];
+  }
+  std::vector<float> data = contribution(world.rank, n);
+  world.group->all_reduce_sum(data.data(), n);
+  CHECK(data == expected);  // bit for bit: the order is that of the members
+}
+
+void check_all() {
+  for (const std::size_t n : {1U, 3U, 2048U, 2049U, 100003U}) check_sum(n);
+}
+
+}  // namespace
+
+TEST_CASE("sums are formed in the order of the members on two ranks", "[np2]") { check_all(); }
+TEST_CASE("sums are formed in the order of the members on four ranks", "[np4]") { check_all(); }
+TEST_CASE("sums are formed in the order of the members on eight ranks", "[np8]") { check_all(); }
+
+TEST_CASE("several all-reduces may be under way at once", "[np4]") {
+  World world;
+  std::vector<std::vector<float>> data;
+  std::vector<PendingPtr> pending;
+  for (int k = 0; k < 5; ++k) data.emplace_back(10000 + k, static_cast<float>(world.rank + k));
+  for (auto& values : data) pending.push_back(world.group->start_all_reduce_sum(values.data(), values.size()));
+  for (auto& operation : pending) world.waiter.wait(*operation, [] { return std::string("test"); });
+  for (int k = 0; k < 5; ++k) CHECK(data[k] == std::vector<float>(10000 + k, 6.0F + 4.0F * static_cast<float>(k)));
+}
+
+TEST_CASE("a NaN of one rank reaches all", "[np4]") {
+  World world;
+  std::vector<float> sum(5000, world.rank == 2 ? std::nanf("") : 1.0F);
+  std::vector<float> max = sum;
+  world.group->all_reduce_sum(sum.data(), sum.size());
+  world.group->all_reduce_max(max.data(), max.size());
+  CHECK(std::isnan(sum[4999]));
+  CHECK(std::isnan(max[4999]));
+}
+
+TEST_CASE("members come in the order the group lists them", "[np4]") {
+  Arena arena;
+  Waiter waiter(30.0, CoreUse::shared);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const MpiCommunicator group(MPI_COMM_WORLD, {3, 1, 2, 0}, 9, "reversed", arena, waiter);
+  const int expected[] = {3, 1, 2, 0};
+  CHECK(group.rank() == expected[rank]);
+}
+
+TEST_CASE("an error of one rank is thrown on all with its message", "[np4]") {
+  World world;
+  try {
+    collectively(MPI_COMM_WORLD, world.waiter, [&] {
+      if (world.rank == 2) throw_bad_input({"file", "is missing", "", "make one"});
+    });
+    FAIL("no exception");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_input);
+    CHECK(std::string(error.what()) == "file: is missing; make one");
+  }
+}
+
+TEST_CASE("a peer that does not come is named and does not hang the job", "[np2]") {
+  World world;
+  Waiter impatient(0.3, CoreUse::shared);
+  MpiTransport transport(MPI_COMM_WORLD);
+  if (world.rank == 0) {
+    float value = 0.0F;
+    const PendingPtr pending = transport.receive(RankId(1), 5, &value, sizeof(value));
+    CHECK_THROWS_WITH(impatient.wait(*pending, [] { return std::string("stage 0 at F0.0"); }),
+                      Catch::Contains("stage 0 at F0.0") && Catch::Contains("rank 1"));
+    // The message is sent in the end, so that the request does not outlive the test.
+    MPI_Barrier(MPI_COMM_WORLD);
+    world.waiter.wait(*pending, [] { return std::string("test"); });
+    CHECK(value == 4.0F);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const float value = 4.0F;
+    const PendingPtr pending = transport.send(RankId(0), 5, &value, sizeof(value));
+    world.waiter.wait(*pending, [] { return std::string("test"); });
+  }
+}

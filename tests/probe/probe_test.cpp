@@ -1,0 +1,35 @@
+#include "probe/discover.hpp"
+
+#include <numeric>
+
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+TEST_CASE("a device kind is named after its CPU") {
+  CHECK(device_kind_name("AMD EPYC 7763 64-Core Processor") == "amd-epyc-7763-64core-processor");
+  CHECK(device_kind_name("Intel(R) Xeon(R) Gold  6248") == "intelr-xeonr-gold-6248");
+  CHECK(device_kind_name("") == "cpu");
+}
+
+TEST_CASE("a host report survives its JSON form") {
+  const HostReport report = report_host();
+  CHECK(report.cores >= 1);
+  CHECK(report.memory_bytes > 1e8);
+  const HostReport copy = host_report_from_json(to_json(report));
+  CHECK(copy.name == report.name);
+  CHECK(copy.cpu_model == report.cpu_model);
+  CHECK(copy.memory_bytes == report.memory_bytes);
+}
+
+TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]") {
+  Waiter waiter(30.0, CoreUse::shared);
+  const Discovery found = discover_cluster(MPI_COMM_WORLD, waiter);
+  CHECK(found.cluster.num_devices() == 4);
+  CHECK(found.cluster.num_nodes() == 1);
+  CHECK(found.rank_of_device == std::vector<RankId>{RankId(0), RankId(1), RankId(2), RankId(3)});
+  CHECK(found.cluster.bandwidth(DeviceId(0), DeviceId(3)) > 1e8);  // any shared memory does 100 MB/s
+  CHECK(found.cluster.kind_of(DeviceId(0)).flops.at("fp32") > 1e9);
+  const int cores = found.hosts.front().cores;
+  CHECK(found.cluster.groups.front().cores == (cores < 4 ? cores : 0));
+}

@@ -1,0 +1,83 @@
+#include "program/check.hpp"
+
+#include <algorithm>
+
+#include "schedule/schedule.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+/// Programs of a small pipeline, to be damaged.
+struct Example {
+  Plan plan;
+  Programs programs;
+
+  Example() {
+    plan = uniform_plan(even_division(6, 3), 2, 1, 8, 2, "1f1b");
+    programs = compile_training(plan, task_orders(plan), {true, 50});
+  }
+
+  std::vector<Instruction>& first() { return programs.front().instructions; }
+  std::vector<Instruction>::iterator find(Op op) {
+    return std::find_if(first().begin(), first().end(), [op](const Instruction& i) { return i.op == op; });
+  }
+  std::string violation() const { return find_violation(plan, programs); }
+};
+
+}  // namespace
+
+TEST_CASE("compiled programs pass the checker") { CHECK(Example().violation().empty()); }
+
+TEST_CASE("a missing send is found at the receiver") {
+  Example example;
+  example.first().erase(example.find(Op::send));
+  CHECK(example.violation().find("waits for ever at \"wait for activation 0.0") != std::string::npos);
+}
+
+TEST_CASE("a message nobody receives is found") {
+  Example example;
+  Instruction extra = *example.find(Op::send);
+  extra.micro_batch = MicroBatchId(99);
+  example.first().push_back(extra);
+  CHECK(example.violation() == "a message is sent but never received");
+}
+
+TEST_CASE("a cycle of waits is found") {
+  Example example;
+  // The first stage waits for a gradient before it has sent the activations it comes from.
+  auto& program = example.first();
+  const auto wait = example.find(Op::wait_receive);
+  const Instruction instruction = *wait;
+  program.erase(wait);
+  const auto post = example.find(Op::post_receive);
+  const Instruction posted = *post;
+  program.erase(post);
+  program.insert(program.begin(), {posted, instruction});
+  CHECK(example.violation().find("a cycle of waits") != std::string::npos);
+}
+
+TEST_CASE("a task that runs twice, or before its forward, is found") {
+  Example twice;
+  twice.first().push_back(*twice.find(Op::forward));
+  CHECK(twice.violation().find("out of order or runs twice") != std::string::npos);
+  Example early;
+  const auto backward = early.find(Op::backward);
+  std::iter_swap(early.first().begin(), backward);
+  CHECK(early.violation().find("BW0.0 is out of order") != std::string::npos);
+}
+
+TEST_CASE("a task without its input is found") {
+  Example example;
+  auto& program = example.programs.back().instructions;
+  const auto wait = std::find_if(program.begin(), program.end(), [](const Instruction& i) { return i.op == Op::wait_receive; });
+  program.erase(wait);
+  CHECK(example.violation().find("has 0 of its 1 samples") != std::string::npos);
+}
+
+TEST_CASE("a member that leaves out a collective is found") {
+  Example example;
+  example.first().erase(example.find(Op::reduce_gradients));
+  CHECK(example.violation().find("comes to its collectives in another order") != std::string::npos);
+}

@@ -1,0 +1,114 @@
+#include "schedule/schedule.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "cost/cost.hpp"
+#include "program/check.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+std::string text(const TaskOrder& order) {
+  std::string result;
+  for (const Task& task : order) {
+    result += (task.kind == TaskKind::forward ? "F" : "B") + std::to_string(task.micro_batch.value) + " ";
+  }
+  return result;
+}
+
+/// Largest number of micro-batches between their F and their B.
+std::int64_t peak_stored(const TaskOrder& order) {
+  std::int64_t stored = 0;
+  std::int64_t peak = 0;
+  for (const Task& task : order) {
+    stored += task.kind == TaskKind::forward ? 1 : -1;
+    peak = std::max(peak, stored);
+  }
+  return peak;
+}
+
+std::map<std::int64_t, Interval> received_samples(const Program& program, Payload payload) {
+  std::map<std::int64_t, Interval> result;
+  for (const Instruction& i : program.instructions) {
+    if (i.op == Op::wait_receive && i.payload == payload && i.micro_batch.value == 0) result[i.peer.value] = i.interval;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("GPipe runs all forwards, then all backwards") {
+  const Plan plan = uniform_plan(even_division(4, 2), 1, 1, 3, 1, "gpipe");
+  CHECK(text(task_orders(plan)[0]) == "F0 F1 F2 B0 B1 B2 ");
+  CHECK(text(task_orders(plan)[1]) == "F0 F1 F2 B0 B1 B2 ");
+}
+
+TEST_CASE("1F1B warms up with S - i forwards and alternates") {
+  const Plan plan = uniform_plan(even_division(6, 3), 1, 1, 4, 1, "1f1b");
+  const auto orders = task_orders(plan);
+  CHECK(text(orders[0]) == "F0 F1 F2 B0 F3 B1 B2 B3 ");
+  CHECK(text(orders[1]) == "F0 F1 B0 F2 B1 F3 B2 B3 ");
+  CHECK(text(orders[2]) == "F0 B0 F1 B1 F2 B2 F3 B3 ");
+}
+
+TEST_CASE("an order holds as many micro-batches as the memory model counts") {
+  for (const char* name : {"gpipe", "1f1b"}) {
+    for (const std::int64_t micro_batches : {1, 2, 3, 8}) {
+      const Plan plan = uniform_plan(even_division(8, 4), 1, 1, micro_batches, 1, name);
+      const auto orders = task_orders(plan);
+      for (int s = 0; s < 4; ++s) CHECK(peak_stored(orders[s]) == micro_batches_in_flight(plan, StageId(s)));
+    }
+  }
+}
+
+TEST_CASE("a schedule that cannot be run is refused by name") {
+  Plan plan = uniform_plan(even_division(4, 2), 1, 1, 4, 1, "1f1b");
+  plan.schedule.name = "zb-h1";
+  CHECK_THROWS_WITH(task_orders(plan), Catch::Contains("\"zb-h1\" cannot be run"));
+}
+
+TEST_CASE("between stages of different replica counts the sample intervals are intersected") {
+  // Stage 0: devices 0, 1, 2 with 3, 2 and 1 of six samples; stage 1: devices 3 and 4 with 2 and 4.
+  Plan plan = uniform_plan({{0, 2}, {2, 4}}, 1, 1, 6, 6, "1f1b");
+  plan.stages[0].replicas = 3;
+  plan.stages[0].devices = {{DeviceId(0)}, {DeviceId(1)}, {DeviceId(2)}};
+  plan.stages[0].samples = {{0, 3}, {3, 5}, {5, 6}};
+  plan.stages[1].replicas = 2;
+  plan.stages[1].devices = {{DeviceId(3)}, {DeviceId(4)}};
+  plan.stages[1].samples = {{0, 2}, {2, 6}};
+  const Programs programs = compile_training(plan, task_orders(plan), {});
+  CHECK(find_violation(plan, programs).empty());
+  CHECK(received_samples(programs[3], Payload::activation) == std::map<std::int64_t, Interval>{{0, {0, 2}}});
+  CHECK(received_samples(programs[4], Payload::activation) ==
+        std::map<std::int64_t, Interval>{{0, {2, 3}}, {1, {3, 5}}, {2, {5, 6}}});
+  CHECK(received_samples(programs[0], Payload::gradient) == std::map<std::int64_t, Interval>{{3, {0, 2}}, {4, {2, 3}}});
+}
+
+TEST_CASE("every uniform grid compiles to programs that pass the checker") {
+  int checked = 0;
+  for (int pipeline = 1; pipeline <= 6; ++pipeline) {
+    for (const int data : {1, 2, 4}) {
+      for (const int tensor : {1, 2, 3}) {
+        for (const char* schedule : {"gpipe", "1f1b"}) {
+          for (const bool tied : {false, true}) {
+            const Plan plan = uniform_plan(even_division(6, pipeline), data, tensor, 8, 4, schedule);
+            CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {tied, 257})).empty());
+            CHECK(find_violation(plan, compile_evaluation(plan)).empty());
+            ++checked;
+          }
+        }
+      }
+    }
+  }
+  CHECK(checked == 216);
+}
+
+TEST_CASE("tied gradients are exchanged shard by shard") {
+  const Plan plan = uniform_plan(even_division(4, 2), 2, 2, 8, 4, "1f1b");
+  const Programs programs = compile_training(plan, task_orders(plan), {true, 10});
+  const auto tied = received_samples(programs[3], Payload::tied_gradient);  // stage 0, replica 1, shard 1
+  CHECK(tied == std::map<std::int64_t, Interval>{{7, {5, 10}}});
+}
