@@ -32,22 +32,22 @@ void launch_rows(const char* name, std::size_t first, std::size_t last, const Bo
   Kokkos::parallel_for(name, pieces(last - first), [=](std::size_t r) { body(SerialTeam(), first + r); });
 }
 
-/// body(column, first, last) for every column: reductions over the rows [first, last), whose order
-/// is that of the rows whatever the number of threads.
+/// body.add_rows<N>(column, row) for every column, so that the rows [first, last) are covered in
+/// order: reductions over rows, the same whatever the number of threads.
 template <class Body>
 void launch_columns(const char* name, std::size_t columns, std::size_t first, std::size_t last, const Body& body) {
-  constexpr std::size_t piece = 512, rows_at_once = 8;
+  constexpr std::size_t piece = 512, at_once = 8;
   Kokkos::parallel_for(name, pieces((columns + piece - 1) / piece), [=](std::size_t p) {
-    const std::size_t end = columns < (p + 1) * piece ? columns : (p + 1) * piece;
+    const std::size_t begin = p * piece, end = columns < begin + piece ? columns : begin + piece;
     const Body local = body;
     std::size_t row = first;
-    for (; row + rows_at_once <= last; row += rows_at_once) {
+    for (; row + at_once <= last; row += at_once) {
 #pragma omp simd
-      for (std::size_t c = p * piece; c < end; ++c) local(c, row, row + rows_at_once);
+      for (std::size_t c = begin; c < end; ++c) local.template add_rows<at_once>(c, row);
     }
     for (; row < last; ++row) {
 #pragma omp simd
-      for (std::size_t c = p * piece; c < end; ++c) local(c, row, row + 1);
+      for (std::size_t c = begin; c < end; ++c) local.template add_rows<1>(c, row);
     }
   });
 }

@@ -8,11 +8,12 @@
 namespace pptrain::kernels {
 namespace {
 
-/// Both halves of the backward pass over a block of rows that stays in the first or second cache.
+/// Both halves of the backward pass over a block of rows (128 KiB of x and the gradient) that stays in
+/// the second cache.
 template <class D, class T>
 void backward(const bodies::LayerNormBackward<D, T>& rows, const bodies::LayerNormParameterGradient<D>& columns,
               std::size_t num_rows) {
-  constexpr std::size_t block = 16;
+  const std::size_t block = std::clamp<std::size_t>(16384 / std::max<std::size_t>(rows.columns, 1) / 8 * 8, 8, 64);
   for (std::size_t first = 0; first < num_rows; first += block) {
     const std::size_t last = std::min(num_rows, first + block);
     launch_columns("layer_norm_parameter_gradient", rows.columns, first, last, columns);

@@ -36,10 +36,12 @@ void openblas_sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOper
 }
 #endif
 
-/// Weight gradients (A transposed) of large products go to OpenBLAS: oneDNN 2.6 copies such an A
-/// slowly where its row is long (37-56 against 70-77 GFLOP/s on Zen 3); elsewhere oneDNN is level or ahead.
+/// Measured on Zen 3 (peak 103 GFLOP/s), oneDNN 2.6 and OpenBLAS 0.3.21: with few terms oneDNN
+/// reaches 92-97 where OpenBLAS does 87-91; beyond 384 terms 76-88 against 85-92. Weight gradients
+/// (A transposed) fall to 38-72 in oneDNN where the stride is large, and do 85-93 in OpenBLAS.
+/// Small products, as attention's, cost OpenBLAS relatively more to prepare.
 [[maybe_unused]] bool openblas_is_faster(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a) {
-  return a.transpose == Transpose::yes && m * n * k >= std::size_t{1} << 22;
+  return (a.transpose == Transpose::yes || k > 384) && m * n * k > std::size_t{1} << 21;
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ struct LayerNormBackward {
 };
 
 /// dgain += sum over rows of dnormalised * xhat and doffset += sum over rows of dnormalised, for one
-/// column and rows [first, last) in order.
+/// column and the next `Count` rows in order.
 template <class D>
 struct LayerNormParameterGradient {
   Rows<const D> dnormalised;
@@ -101,9 +101,12 @@ struct LayerNormParameterGradient {
   const float *mean, *rstd;
   float *dgain, *doffset;
 
-  PPTRAIN_FUNCTION void operator()(std::size_t column, std::size_t first, std::size_t last) const {
+  template <std::size_t Count>
+  PPTRAIN_FUNCTION void add_rows(std::size_t column, std::size_t first) const {
     float gain_sum = dgain[column], offset_sum = doffset[column];
-    for (std::size_t row = first; row < last; ++row) {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < Count; ++i) {
+      const std::size_t row = first + i;
       const float d = dnormalised.row(row)[column];
       gain_sum += d * ((x.row(row)[column] - mean[row]) * rstd[row]);
       offset_sum += d;
@@ -113,15 +116,17 @@ struct LayerNormParameterGradient {
   }
 };
 
-/// sum[column] += sum over rows [first, last) in order.
+/// sums[column] += the next `Count` rows in order.
 template <class D>
 struct ColumnSum {
   Rows<const D> values;
   float* sums;
 
-  PPTRAIN_FUNCTION void operator()(std::size_t column, std::size_t first, std::size_t last) const {
+  template <std::size_t Count>
+  PPTRAIN_FUNCTION void add_rows(std::size_t column, std::size_t first) const {
     float sum = sums[column];
-    for (std::size_t row = first; row < last; ++row) sum += static_cast<float>(values.row(row)[column]);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < Count; ++i) sum += static_cast<float>(values.row(first + i)[column]);
     sums[column] = sum;
   }
 };
