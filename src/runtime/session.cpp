@@ -78,9 +78,12 @@ const Program& Session::own(const Programs& programs) const {
   return &programs == &training_ ? idle_training_ : idle_evaluation_;
 }
 
+double Session::learning_rate_of(std::int64_t step) const {
+  return learning_rate(config_.optimizer, config_.lr_scheduler, step, config_.training.steps);
+}
+
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
-  const double rate = learning_rate(config_.optimizer, config_.lr_scheduler, step, config_.training.steps);
-  return executor_->run(own(training_), {source, step, rate, config_.optimizer.gradient_clip});
+  return executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip});
 }
 
 double Session::evaluate(const SampleSource& source) { return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0}).loss; }

@@ -24,6 +24,7 @@ class Session {
   /// Mean loss over one global batch of `source`, which changes nothing.
   double evaluate(const SampleSource& source);
 
+  double learning_rate_of(std::int64_t step) const;
   /// Null on a rank that the plan leaves out.
   DeviceModel* device() { return device_.get(); }
   Arena& arena() { return arena_; }

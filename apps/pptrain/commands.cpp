@@ -1,0 +1,201 @@
+#include "commands.hpp"
+
+#include <mpi.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "cluster/read.hpp"
+#include "comm/collective.hpp"
+#include "config/read.hpp"
+#include "config/supported.hpp"
+#include "data/tokenize.hpp"
+#include "model/model.hpp"
+#include "output.hpp"
+#include "plan/plan.hpp"
+#include "planners/planner.hpp"
+#include "profile/profile.hpp"
+#include "runtime/job.hpp"
+#include "runtime/prepare.hpp"
+
+namespace pptrain {
+namespace {
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+JobOptions job_options(const Options& options) {
+  JobOptions job;
+  job.config_path = options.input;
+  job.overrides = options.overrides;
+  if (!options.planner.empty()) job.overrides.push_back("planner.name=" + options.planner);
+  job.cluster_path = options.cluster;
+  job.profile_path = options.profile;
+  job.dry_run = options.dry_run;
+  return job;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+bool is_cluster_file(const std::string& path) {
+  const std::string text = "\n" + read_file(path);
+  return text.find("\n[[node]]") != std::string::npos || text.find("\n[[device]]") != std::string::npos;
+}
+
+std::string cluster_text(const Cluster& cluster, const std::string& format) {
+  if (format == "json") return cluster_json(cluster);
+  if (format == "toml") return write_cluster(cluster);
+  return describe_cluster(cluster);
+}
+
+/// The cluster file that the command line or a configuration names; "" for the machine itself.
+std::string named_cluster(const Options& options) {
+  if (options.input.empty()) return "";
+  if (is_cluster_file(options.input)) return options.input;
+  const std::string file = read_config(options.input).cluster.file;
+  return file == "discover" ? "" : file;
+}
+
+void run_cluster(const Options& options) {
+  const std::string path = named_cluster(options);
+  if (!path.empty()) {
+    deliver(cluster_text(read_cluster(path), options.format), options.output);
+    return;
+  }
+  Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover");
+  if (world_rank() == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
+}
+
+void run_profile(const Options& options) {
+  Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
+  JobOptions job = job_options(options);
+  job.overrides.emplace_back("profile.cache=false");
+  const Config config = load_config(MPI_COMM_WORLD, waiter, job);
+  const Model model = build_model(config.model, config.training, config.source);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
+  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
+  if (world_rank() == 0) deliver(write_profile(profile), options.output);
+}
+
+void deliver_plan(const Options& options, const SearchResult& result, const Cluster& cluster, const std::string& source) {
+  const Plan& plan = feasible_plan(result, source);
+  if (!options.output.empty()) deliver(write_plan(plan), options.output);
+  if (options.format == "json") {
+    if (options.output.empty()) deliver(write_plan(plan), "");
+  } else {
+    std::cout << describe_candidates(result, cluster) << "\n" << describe_plan(plan, cluster) << std::flush;
+  }
+}
+
+/// From a profile and a cluster alone: no machine, any model.
+void plan_from_files(const Options& options) {
+  const Profile profile = read_profile(options.profile);
+  const Cluster cluster = read_cluster(options.cluster);
+  Config config;
+  if (!options.input.empty()) config = read_config(options.input, options.overrides);
+  Restrictions restrictions = restrictions_of(config);
+  if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
+  if (options.input.empty() && !options.global_batch_size) {
+    throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
+  }
+  const Instance instance = {profile, cluster, options.global_batch_size.value_or(config.training.global_batch_size)};
+  const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
+  const std::string source = options.input.empty() ? "command line" : options.input;
+  deliver_plan(options, search_plan(planner, instance, restrictions, source), cluster, source);
+}
+
+void run_plan(const Options& options) {
+  if (!options.cluster.empty() && !options.profile.empty()) {
+    plan_from_files(options);
+    return;
+  }
+  if (options.input.empty()) {
+    throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
+                     "add CONFIG.toml, or both options"});
+  }
+  Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
+  const JobOptions job = job_options(options);
+  const Config config = load_config(MPI_COMM_WORLD, waiter, job);
+  const Model model = build_model(config.model, config.training, config.source);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
+  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
+  collectively(MPI_COMM_WORLD, waiter, [&] {
+    if (world_rank() != 0) return;
+    const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
+    deliver_plan(options, result, machine.cluster, config.source);
+  });
+}
+
+void run_validate(const Options& options) {
+  const std::string& path = options.input;
+  const std::string extension = std::filesystem::path(path).extension();
+  std::string kind;
+  if (extension == ".toml" && is_cluster_file(path)) {
+    const Cluster cluster = read_cluster(path);
+    kind = fmt::format("a cluster of {} devices", cluster.num_devices());
+  } else if (extension == ".toml") {
+    const Config config = read_config(path);
+    refuse_unsupported(config);
+    kind = fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
+  } else if (read_file(path).find("pptrain.profile/") != std::string::npos) {
+    kind = fmt::format("a profile of {} layers", read_profile(path).num_layers());
+  } else if (extension == ".json") {
+    kind = fmt::format("a plan: {}", read_plan(path).shape());
+  } else {
+    throw_bad_input({path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
+                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json or PLAN.json"});
+  }
+  std::cout << path << ": valid, " << kind << "\n";
+}
+
+void run_tokenize(const Options& options) {
+  TokenizeOptions tokenize;
+  tokenize.texts = options.texts;
+  tokenize.output = options.output;
+  tokenize.model = options.sentencepiece_model;
+  tokenize.train_vocabulary = options.train_vocabulary;
+  const TokenizeResult result = tokenize_files(tokenize);
+  std::cout << fmt::format("{}: {} tokens, vocabulary_size = {}\n", options.output, result.num_tokens, result.vocabulary_size);
+}
+
+}  // namespace
+
+bool needs_machine(const Options& options) {
+  switch (options.command) {
+    case Command::train:
+    case Command::profile: return true;
+    case Command::plan: return options.cluster.empty() || options.profile.empty();
+    case Command::cluster: return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
+    case Command::validate:
+    case Command::tokenize: return false;
+  }
+  return false;
+}
+
+void run_command(const Options& options) {
+  switch (options.command) {
+    case Command::train: train(MPI_COMM_WORLD, job_options(options)); break;
+    case Command::cluster: run_cluster(options); break;
+    case Command::profile: run_profile(options); break;
+    case Command::plan: run_plan(options); break;
+    case Command::validate: run_validate(options); break;
+    case Command::tokenize: run_tokenize(options); break;
+  }
+}
+
+}  // namespace pptrain

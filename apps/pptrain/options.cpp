@@ -1,0 +1,147 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "base/log.hpp"
+#include "base/names.hpp"
+#include "pptrain_version.hpp"
+
+namespace pptrain {
+namespace {
+
+const std::vector<std::string> commands = {"train", "cluster", "profile", "plan", "validate", "tokenize"};
+
+/// The command line of pptrain, filling `Options`.
+class Parser {
+ public:
+  explicit Parser(Options& options) : options_(options) {
+    app_.set_version_flag("--version", "pptrain " PPTRAIN_VERSION);
+    app_.require_subcommand(1);
+    app_.footer("`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...\n"
+                "Exit codes: 0 success, 2 bad input, 3 no feasible plan, 4 failure at run time, 1 anything else.");
+    train();
+    cluster();
+    profile();
+    plan();
+    validate();
+    tokenize();
+  }
+
+  CLI::App& app() { return app_; }
+  bool quiet = false;
+  bool verbose = false;
+
+ private:
+  CLI::App* command(Command value, const std::string& name, const std::string& description) {
+    CLI::App* sub = app_.add_subcommand(name, description);
+    sub->callback([this, value] { options_.command = value; });
+    sub->add_flag("-q,--quiet", quiet, "only warnings and errors");
+    sub->add_flag("-v,--verbose", verbose, "more about what is done");
+    return sub;
+  }
+  void overrides(CLI::App* sub) {
+    sub->add_option("--set", options_.overrides, "SECTION.KEY=VALUE instead of the configuration's")
+        ->type_name("SECTION.KEY=VALUE")
+        ->allow_extra_args(false);
+  }
+  void format(CLI::App* sub, std::vector<std::string> names) {
+    sub->add_option("--format", options_.format, "how to print: " + join(names))->check(CLI::IsMember(std::move(names)));
+  }
+  void output(CLI::App* sub) { sub->add_option("-o,--output", options_.output, "write to this file")->type_name("FILE"); }
+
+  void train() {
+    CLI::App* sub = command(Command::train, "train", "Profile, plan and train");
+    sub->add_option("CONFIG.toml", options_.input, "the job")->required();
+    overrides(sub);
+    sub->add_option_function<std::int64_t>(
+           "--steps", [this](std::int64_t n) { options_.overrides.push_back("training.steps=" + std::to_string(n)); },
+           "number of steps")
+        ->check(CLI::PositiveNumber);
+    sub->add_flag("--dry-run", options_.dry_run, "stop after planning; nothing is written");
+  }
+  void cluster() {
+    CLI::App* sub = command(Command::cluster, "cluster", "Show the machine that is found, or a cluster file");
+    sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml; none: find the machine");
+    format(sub, {"text", "json", "toml"});
+    output(sub);
+  }
+  void profile() {
+    CLI::App* sub = command(Command::profile, "profile", "Time the model's layers on every kind of device");
+    sub->add_option("CONFIG.toml", options_.input, "the job")->required();
+    overrides(sub);
+    sub->add_option("--cluster", options_.cluster, "a CLUSTER.toml instead of the configuration's");
+    output(sub);
+  }
+  void plan() {
+    CLI::App* sub = command(Command::plan, "plan", "Search the best plan and show it with its alternatives");
+    sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile");
+    overrides(sub);
+    sub->add_option("--cluster", options_.cluster, "a CLUSTER.toml instead of the configuration's");
+    sub->add_option("--profile", options_.profile, "a PROFILE.json instead of measuring");
+    sub->add_option("--planner", options_.planner, "auto, amp, megatron or data-parallel; all: every one");
+    sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration");
+    sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together");
+    format(sub, {"text", "json"});
+    output(sub);
+  }
+  void validate() {
+    CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
+    sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json or PLAN.json")->required();
+  }
+  void tokenize() {
+    CLI::App* sub = command(Command::tokenize, "tokenize", "Turn text into a token file");
+    sub->add_option("TEXT", options_.texts, "text files, one after another")->required();
+    sub->add_option("-o,--output", options_.output, "the token file")->type_name("TOKENS.bin")->required();
+    CLI::Option* model = sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model; none: bytes");
+    sub->add_option("--train-vocabulary", options_.train_vocabulary, "train a SentencePiece model of this many pieces")
+        ->check(CLI::PositiveNumber)
+        ->excludes(model);
+  }
+
+  Options& options_;
+  CLI::App app_{"Trains large neural networks on mixed clusters: profiles, plans, trains.", "pptrain"};
+};
+
+/// `pptrain x.toml` means `pptrain train x.toml`.
+std::vector<std::string> with_command(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto first = std::find_if(arguments.begin(), arguments.end(), [](const std::string& a) { return a[0] != '-'; });
+  const bool is_file = first != arguments.end() && first->find('.') != std::string::npos;
+  if (is_file) arguments.insert(arguments.begin(), "train");
+  return arguments;
+}
+
+std::string suggestion(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return "";
+  const std::string nearest = nearest_name(arguments.front(), commands);
+  const bool is_command = std::find(commands.begin(), commands.end(), arguments.front()) != commands.end();
+  return is_command || nearest.empty() ? "" : "; did you mean `pptrain " + nearest + "`?";
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, char** argv, bool prints, int& exit_code) {
+  Options options;
+  Parser parser(options);
+  std::vector<std::string> arguments = with_command(argc, argv);
+  const std::string hint = suggestion(arguments);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
+  try {
+    parser.app().parse(arguments);
+  } catch (const CLI::Success& success) {
+    exit_code = 0;
+    if (prints) parser.app().exit(success, std::cout, std::cerr);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    exit_code = 2;
+    if (prints) log_error("command line: {}{}; see pptrain --help", error.what(), hint);
+    return std::nullopt;
+  }
+  if (parser.quiet) set_verbosity(Verbosity::quiet);
+  if (parser.verbose) set_verbosity(Verbosity::verbose);
+  return options;
+}
+
+}  // namespace pptrain

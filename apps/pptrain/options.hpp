@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pptrain {
+
+enum class Command { train, cluster, profile, plan, validate, tokenize };
+
+/// What the command line says.
+struct Options {
+  Command command = Command::train;
+  std::string input;                    ///< the positional file
+  std::vector<std::string> texts;       ///< of `tokenize`
+  std::vector<std::string> overrides;   ///< --set section.key=VALUE
+  std::string cluster;
+  std::string profile;
+  std::string planner;
+  std::string format = "text";
+  std::string output;
+  std::string sentencepiece_model;
+  std::int64_t train_vocabulary = 0;
+  std::optional<std::int64_t> global_batch_size;
+  std::optional<std::int64_t> micro_batch_size;
+  bool analytic = false;
+  bool dry_run = false;
+};
+
+/// Reads the command line. Prints help, version or the usage error and returns nothing when the
+/// program is to end with `exit_code`. Only one process of a job prints.
+std::optional<Options> parse_options(int argc, char** argv, bool prints, int& exit_code);
+
+}  // namespace pptrain

@@ -1,0 +1,65 @@
+#include "output.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace pptrain {
+namespace {
+
+nlohmann::json json_of(const Link& link) {
+  return {{"bandwidth_bytes_per_second", link.bandwidth}, {"latency_seconds", link.latency}};
+}
+
+}  // namespace
+
+void deliver(const std::string& text, const std::string& path) {
+  if (path.empty()) {
+    std::cout << text << std::flush;
+    return;
+  }
+  const std::string beside = path + ".new";
+  std::ofstream file(beside, std::ios::binary);
+  file << text << std::flush;
+  std::error_code error;
+  if (file) std::filesystem::rename(beside, path, error);
+  if (!file || error) {
+    std::remove(beside.c_str());
+    throw_bad_input({path, "cannot be written", error ? error.message() : std::strerror(errno), "name another file with -o"});
+  }
+  log_info("Wrote {}", path);
+}
+
+std::string cluster_json(const Cluster& cluster) {
+  nlohmann::json json = {{"name", cluster.name}, {"devices", cluster.num_devices()}, {"nodes", cluster.num_nodes()}};
+  for (const DeviceKind& kind : cluster.device_kinds) {
+    json["device_kinds"].push_back({{"kind", kind.name},
+                                    {"memory_bytes", kind.memory},
+                                    {"flop_per_second", kind.flops},
+                                    {"memory_bandwidth_bytes_per_second", kind.memory_bandwidth}});
+  }
+  for (const NodeGroup& group : cluster.groups) {
+    json["node_groups"].push_back({{"kind", group.kind},
+                                   {"count", group.count},
+                                   {"device_kind", group.device_kind},
+                                   {"devices_per_node", group.num_devices},
+                                   {"cores", group.cores},
+                                   {"hosts", group.hosts},
+                                   {"link", json_of(group.link)},
+                                   {"uplink", json_of(group.uplink)},
+                                   {"switch", group.switch_name}});
+  }
+  for (const Switch& s : cluster.switches) {
+    json["switches"].push_back({{"name", s.name}, {"parent", s.parent}, {"uplink", json_of(s.uplink)}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace pptrain

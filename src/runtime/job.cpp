@@ -1,0 +1,150 @@
+#include "runtime/job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "cluster/read.hpp"
+#include "comm/collective.hpp"
+#include "config/read.hpp"
+#include "data/token_dataset.hpp"
+#include "io/parameters.hpp"
+#include "io/run_directory.hpp"
+#include "runtime/recorder.hpp"
+#include "runtime/session.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The training and the held-back tokens of a job.
+struct Datasets {
+  std::unique_ptr<TokenDataset> train;
+  std::unique_ptr<TokenDataset> validation;  ///< null without one
+};
+
+Datasets open_datasets(const Config& config) {
+  const auto open = [&](const std::vector<std::string>& paths) {
+    DatasetOptions options;
+    options.vocabulary_size = config.model.vocabulary_size;
+    options.sequence_length = config.training.sequence_length;
+    options.global_batch_size = config.training.global_batch_size;
+    options.shuffle = config.data.shuffle;
+    options.seed = static_cast<std::uint64_t>(config.job.seed);
+    options.source = config.source;
+    return std::make_unique<TokenDataset>(paths, options);
+  };
+  Datasets datasets;
+  datasets.train = open(config.data.train);
+  if (!config.data.validation.empty()) datasets.validation = open(config.data.validation);
+  return datasets;
+}
+
+/// Batches that one evaluation takes at most.
+constexpr std::int64_t most_batches = 8;
+
+/// The job of one rank from the plan on.
+class Trainer {
+ public:
+  Trainer(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
+          const Plan& plan, const Datasets& datasets, Recorder& recorder)
+      : config_(config),
+        datasets_(datasets),
+        recorder_(recorder),
+        session_(world, config, model, plan, machine.map, machine.core_use) {
+    collectively(world, waiter, [&] { initialise(); });
+  }
+
+  std::size_t peak_bytes() { return session_.arena().peak_bytes(); }
+
+  void run() {
+    for (std::int64_t step = 0; step < config_.training.steps; ++step) {
+      const IterationResult result = session_.train(step, [&](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
+        datasets_.train->sample(step, sample, x, y);
+      });
+      recorder_.record(step, result, session_.learning_rate_of(step), session_.arena().peak_bytes());
+      if (!std::isfinite(result.loss)) {
+        throw_runtime_failure({fmt::format("step {}", step + 1), "the loss is no number any more",
+                               "the training diverged", "lower [optimizer] learning_rate"});
+      }
+      if (evaluates_after(step)) recorder_.record_evaluation(step, evaluate());
+    }
+  }
+
+ private:
+  void initialise() {
+    if (session_.device() == nullptr) return;
+    ParameterStore& store = session_.device()->parameters();
+    if (config_.model.initial_parameters.empty()) {
+      fill_random(store, static_cast<std::uint64_t>(config_.job.seed), config_.model.layers);
+      return;
+    }
+    const ParameterFile file(config_.model.initial_parameters);
+    std::string loaded;
+    std::vector<float> whole;
+    store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
+      if (loaded != spec.name) whole = file.read(spec.name, spec.shape);
+      loaded = spec.name;
+      std::copy_n(whole.begin() + run.begin, run.size(), out);
+    });
+  }
+
+  bool evaluates_after(std::int64_t step) const {
+    if (datasets_.validation == nullptr) return false;
+    const std::int64_t interval = config_.metrics.evaluation_interval;
+    return step + 1 == config_.training.steps || (interval > 0 && (step + 1) % interval == 0);
+  }
+
+  /// Mean loss over whole batches from the start of the held-back text.
+  double evaluate() {
+    const std::int64_t batch = config_.training.global_batch_size;
+    const std::int64_t batches = std::clamp<std::int64_t>(datasets_.validation->num_windows() / batch, 1, most_batches);
+    double sum = 0.0;
+    for (std::int64_t b = 0; b < batches; ++b) {
+      sum += session_.evaluate([&](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
+        datasets_.validation->window(b * batch + sample, x, y);
+      });
+    }
+    return sum / static_cast<double>(batches);
+  }
+
+  const Config& config_;
+  const Datasets& datasets_;
+  Recorder& recorder_;
+  Session session_;
+};
+
+}  // namespace
+
+void train(MPI_Comm world, const JobOptions& options) {
+  Waiter waiter = make_waiter(world, JobConfig().timeout);
+  int rank = 0;
+  MPI_Comm_rank(world, &rank);
+  const Config config = load_config(world, waiter, options);
+  const Model model = build_model(config.model, config.training, config.source);
+  Datasets datasets;
+  collectively(world, waiter, [&] {
+    datasets = open_datasets(config);
+    if (rank == 0) check_output_directory(config.job.output, config.source);
+  });
+  const Machine machine = find_machine(world, waiter, cluster_file(options, config));
+  if (rank == 0) std::cout << "Cluster\n" << describe_cluster(machine.cluster) << "\n" << std::flush;
+  const Profile profile = obtain_profile(world, waiter, options, config, model, machine);
+  const Plan plan = choose_plan(world, waiter, config, machine, profile);
+  if (options.dry_run) {
+    if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
+    return;
+  }
+  std::unique_ptr<Recorder> recorder;
+  collectively(world, waiter, [&] {
+    recorder = std::make_unique<Recorder>(world, config, model, machine, profile, plan);
+  });
+  Trainer trainer(world, waiter, config, model, machine, plan, datasets, *recorder);
+  trainer.run();
+  recorder->finish(trainer.peak_bytes());
+}
+
+}  // namespace pptrain

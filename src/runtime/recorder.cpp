@@ -1,0 +1,158 @@
+#include "runtime/recorder.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "cluster/read.hpp"
+#include "comm/collective.hpp"
+#include "config/read.hpp"
+#include "kernels/gemm.hpp"
+#include "pptrain_version.hpp"
+
+namespace pptrain {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string hosts_of(const Cluster& cluster) {
+  std::string hosts;
+  for (const NodeGroup& group : cluster.groups) {
+    for (const std::string& host : group.hosts) hosts += (hosts.empty() ? "" : ",") + host;
+  }
+  return hosts;
+}
+
+std::string devices_of(const Cluster& cluster) {
+  std::string devices;
+  for (const NodeGroup& group : cluster.groups) {
+    devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", group.count * group.num_devices, group.device_kind);
+  }
+  return devices;
+}
+
+std::string command_line() {
+  std::string text;
+  if (FILE* file = std::fopen("/proc/self/cmdline", "rb")) {
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += c == '\0' ? ' ' : static_cast<char>(c);
+    std::fclose(file);
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return {text, static_cast<std::size_t>(length)};
+}
+
+std::map<std::string, std::string> environment_of(const Cluster& cluster) {
+  const char* job = std::getenv("SLURM_JOB_ID");
+  return {{"pptrain_version", PPTRAIN_VERSION}, {"mpi_version", mpi_version()},   {"gemm", host_gemm().name()},
+          {"hosts", hosts_of(cluster)},         {"devices", devices_of(cluster)}, {"job_id", job == nullptr ? "" : job},
+          {"command_line", command_line()}};
+}
+
+}  // namespace
+
+Recorder::Recorder(MPI_Comm world, const Config& config, const Model& model, const Machine& machine,
+                   const Profile& profile, const Plan& plan)
+    : world_(world),
+      config_(config),
+      plan_(plan),
+      tokens_per_step_(static_cast<double>(config.training.global_batch_size * config.training.sequence_length)),
+      flop_per_step_(model.flop_per_sample() * static_cast<double>(config.training.global_batch_size)),
+      peak_flop_rate_(peak_flop_rate(machine.cluster, config.training.precision)) {
+  MPI_Comm_rank(world, &rank_);
+  MPI_Comm_size(world, &num_ranks_);
+  if (rank_ != 0) return;
+  directory_ = std::make_unique<RunDirectory>(config.job.output, config.job.name, config.source);
+  directory_->write("config.toml", write_config(config));
+  directory_->write("plan.json", write_plan(plan));
+  directory_->write("profile.json", write_profile(profile));
+  directory_->write("cluster.toml", write_cluster(machine.cluster));
+  add_log_file(directory_->file("log.txt"));
+  metrics_ = std::make_unique<MetricsFile>(directory_->file("metrics.h5"), num_ranks_, write_plan(plan),
+                                           environment_of(machine.cluster));
+  progress_ = std::make_unique<Progress>(0, config.training.steps, static_cast<std::int64_t>(tokens_per_step_));
+  log_info("Run directory: {}", directory_->path());
+}
+
+void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes) {
+  if (rank_ == 0) {
+    iteration_seconds_.push_back(result.seconds);
+    if (step == 0) first_loss_ = result.loss;
+    last_loss_ = result.loss;
+    progress_->step(step, result.loss, learning_rate);
+  }
+  const std::int64_t interval = std::max<std::int64_t>(1, config_.metrics.interval);
+  if (step % interval != 0 && step + 1 != config_.training.steps) return;
+  const std::vector<double> of_ranks =
+      gather(world_, std::vector<double>{result.compute_seconds(), result.communication_seconds, result.idle_seconds,
+                                         static_cast<double>(peak_bytes)});
+  if (rank_ == 0) write_step(step, result, learning_rate, of_ranks);
+}
+
+void Recorder::write_step(std::int64_t step, const IterationResult& result, double learning_rate,
+                          const std::vector<double>& of_ranks) {
+  StepMetrics metrics;
+  metrics.step = step + 1;
+  metrics.loss = result.loss;
+  metrics.grad_norm = result.grad_norm;
+  metrics.learning_rate = learning_rate;
+  metrics.loss_scale = 1.0;
+  metrics.iteration_seconds = result.seconds;
+  metrics.tokens_per_second = tokens_per_step_ / result.seconds;
+  metrics.model_flops_utilization = peak_flop_rate_ > 0.0 ? flop_per_step_ / result.seconds / peak_flop_rate_ : 0.0;
+  std::vector<RankMetrics> ranks;
+  for (int r = 0; r < num_ranks_; ++r) {
+    const double* values = of_ranks.data() + 4 * r;
+    ranks.push_back({values[0], values[1], values[2], static_cast<std::int64_t>(values[3])});
+    metrics.peak_bytes = std::max(metrics.peak_bytes, ranks.back().peak_bytes);
+  }
+  metrics_->append_step(metrics, ranks);
+}
+
+void Recorder::record_evaluation(std::int64_t step, double loss) {
+  if (rank_ != 0) return;
+  evaluated_ = true;
+  evaluation_loss_ = loss;
+  progress_->evaluation(step, loss);
+  metrics_->append_evaluation(step + 1, loss);
+}
+
+void Recorder::finish(std::size_t peak_bytes) {
+  const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)});
+  if (rank_ != 0) return;
+  progress_->finish();
+  const double measured = median(iteration_seconds_);
+  const double predicted = plan_.predicted ? plan_.predicted->iteration_seconds : 0.0;
+  std::string text = "Summary\n";
+  text += fmt::format("  steps        {}, loss {:.4f} to {:.4f}", iteration_seconds_.size(), first_loss_, last_loss_);
+  if (evaluated_) text += fmt::format(", held-back text {:.4f}", evaluation_loss_);
+  text += fmt::format("\n  iteration    {} measured (median), {} predicted: {:+.0f} %\n", format_seconds(measured),
+                      format_seconds(predicted), 100.0 * (predicted / measured - 1.0));
+  text += fmt::format("  speed        {} tokens/s, {} FLOP/s ({:.0f} % of the devices' peak)\n",
+                      format_count(tokens_per_step_ / measured), format_count(flop_per_step_ / measured),
+                      100.0 * flop_per_step_ / measured / std::max(1.0, peak_flop_rate_));
+  const double peak = *std::max_element(peaks.begin(), peaks.end());
+  const double expected = plan_.predicted && !plan_.predicted->peak_bytes.empty()
+                              ? *std::max_element(plan_.predicted->peak_bytes.begin(), plan_.predicted->peak_bytes.end())
+                              : 0.0;
+  text += fmt::format("  memory       {} measured on the fullest device, {} predicted\n", format_bytes(peak), format_bytes(expected));
+  text += fmt::format("  results      {}\n", directory_->path());
+  std::cout << text << std::flush;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "config/config.hpp"
+#include "io/metrics.hpp"
+#include "io/run_directory.hpp"
+#include "model/model.hpp"
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/prepare.hpp"
+#include "runtime/progress.hpp"
+
+namespace pptrain {
+
+/// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
+/// progress line and the summary. Rank 0 writes; the others hand in their times.
+class Recorder {
+ public:
+  /// Makes the run directory. Throws exit code 2 when it cannot be written. Not collective.
+  Recorder(MPI_Comm world, const Config& config, const Model& model, const Machine& machine, const Profile& profile,
+           const Plan& plan);
+
+  /// One iteration of this rank. Collective over `world` at the configured interval.
+  void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
+  void record_evaluation(std::int64_t step, double loss);
+  /// Prints the summary. Collective.
+  void finish(std::size_t peak_bytes);
+
+ private:
+  void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
+                  const std::vector<double>& of_ranks);
+
+  MPI_Comm world_;
+  int rank_ = 0;
+  int num_ranks_ = 1;
+  Config config_;
+  Plan plan_;
+  double tokens_per_step_;
+  double flop_per_step_;
+  double peak_flop_rate_;
+  std::unique_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<Progress> progress_;
+  std::vector<double> iteration_seconds_;
+  double first_loss_ = 0.0;
+  double last_loss_ = 0.0;
+  double evaluation_loss_ = 0.0;
+  bool evaluated_ = false;
+};
+
+}  // namespace pptrain
