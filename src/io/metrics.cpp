@@ -1,0 +1,136 @@
+#include "io/metrics.hpp"
+
+#include <array>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace pptrain {
+namespace {
+
+const std::vector<SeriesInfo> step_integers = {
+    {"step", "1", "number of optimizer steps done"},
+    {"peak_bytes", "B", "most memory in use on one device since the start"},
+};
+
+const std::vector<SeriesInfo> step_reals = {
+    {"loss", "nat", "mean cross-entropy per token of the global batch, before the update"},
+    {"grad_norm", "1", "global norm of the gradient before clipping"},
+    {"learning_rate", "1", "learning rate of the update"},
+    {"loss_scale", "1", "factor on the loss that keeps small gradients from vanishing"},
+    {"iteration_seconds", "s", "wall time of the iteration"},
+    {"tokens_per_second", "1/s", "tokens of the global batch over the wall time"},
+    {"model_flops_utilization", "1", "model FLOP per second over the peak of all devices"},
+};
+
+std::array<double, 7> reals_of(const StepMetrics& m) {
+  return {m.loss,
+          m.grad_norm,
+          m.learning_rate,
+          m.loss_scale,
+          m.iteration_seconds,
+          m.tokens_per_second,
+          m.model_flops_utilization};
+}
+
+const std::vector<SeriesInfo> rank_reals = {
+    {"compute_seconds", "s", "time in layers and optimizer, by step and rank"},
+    {"communication_seconds", "s", "time in communication that computation waits for, by step and rank"},
+    {"idle_seconds", "s", "time without anything to do, by step and rank"},
+};
+
+const SeriesInfo rank_peak = {"peak_bytes", "B", "most memory in use since the start, by step and rank"};
+
+std::array<double, 3> reals_of(const RankMetrics& m) {
+  return {m.compute_seconds, m.communication_seconds, m.idle_seconds};
+}
+
+/// SWMR wants the newest file format.
+Hdf5Handle access_properties() {
+  Hdf5Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties");
+  check_hdf5(H5Pset_libver_bounds(properties.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), "setting the file format");
+  return properties;
+}
+
+Hdf5Handle make_group(const Hdf5Handle& file, const std::string& name) {
+  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "creating " + name};
+}
+
+}  // namespace
+
+MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
+                         const std::map<std::string, std::string>& environment)
+    : path_(path), num_ranks_(num_ranks) {
+  silence_hdf5();
+  try {
+    create(num_ranks, plan, environment);
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path, "the metrics file cannot be created", failure.what(), "check [job] output and the disk"});
+  }
+}
+
+void MetricsFile::create(std::int64_t num_ranks, const std::string& plan,
+                         const std::map<std::string, std::string>& environment) {
+  const Hdf5Handle access = access_properties();
+  file_ = Hdf5Handle(H5Fcreate(path_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
+  write_attribute(file_.get(), "schema", "pptrain.metrics/1");
+  write_string(file_.get(), "plan", plan);
+  const Hdf5Handle environment_group = make_group(file_, "environment");
+  for (const auto& [name, value] : environment) write_attribute(environment_group.get(), name, value);
+
+  const Hdf5Handle steps = make_group(file_, "steps");
+  for (const SeriesInfo& info : step_integers) {
+    step_integers_.emplace_back(steps.get(), info, Series::Type::integer, 0);
+  }
+  for (const SeriesInfo& info : step_reals) step_reals_.emplace_back(steps.get(), info, Series::Type::real, 0);
+  const Hdf5Handle ranks = make_group(file_, "ranks");
+  for (const SeriesInfo& info : rank_reals) rank_reals_.emplace_back(ranks.get(), info, Series::Type::real, num_ranks);
+  rank_integers_.emplace_back(ranks.get(), rank_peak, Series::Type::integer, num_ranks);
+  const Hdf5Handle evaluation = make_group(file_, "evaluation");
+  evaluation_.emplace_back(evaluation.get(), step_integers[0], Series::Type::integer, 0);
+  evaluation_.emplace_back(evaluation.get(),
+                           SeriesInfo{"loss", "nat", "mean cross-entropy per token of held-back data"},
+                           Series::Type::real, 0);
+  check_hdf5(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "flushing the file");
+  check_hdf5(H5Fstart_swmr_write(file_.get()), "starting single-writer-multiple-reader mode");
+}
+
+template <class Action>
+bool MetricsFile::attempt(const Action& action) {
+  if (!writes_) return false;
+  try {
+    action();
+  } catch (const Hdf5Failure& failure) {
+    writes_ = false;
+    log_warning("{}: metrics can no longer be written ({}); the training goes on without", path_, failure.what());
+  }
+  return writes_;
+}
+
+bool MetricsFile::append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks) {
+  PPTRAIN_ASSERT(static_cast<std::int64_t>(ranks.size()) == num_ranks_, "{} of {} ranks", ranks.size(), num_ranks_);
+  return attempt([&] {
+    const std::array<double, 7> reals = reals_of(metrics);
+    for (std::size_t i = 0; i < reals.size(); ++i) step_reals_[i].append(std::span(&reals[i], 1));
+    std::vector<double> row(ranks.size());
+    for (std::size_t i = 0; i < rank_reals_.size(); ++i) {
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank) row[rank] = reals_of(ranks[rank])[i];
+      rank_reals_[i].append(row);
+    }
+    std::vector<std::int64_t> peaks(ranks.size());
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) peaks[rank] = ranks[rank].peak_bytes;
+    rank_integers_[0].append(peaks);
+    step_integers_[1].append(std::span(&metrics.peak_bytes, 1));
+    // Last, so that whoever counts steps finds all the rest of them.
+    step_integers_[0].append(std::span(&metrics.step, 1));
+  });
+}
+
+bool MetricsFile::append_evaluation(std::int64_t step, double loss) {
+  return attempt([&] {
+    evaluation_[1].append(std::span(&loss, 1));
+    evaluation_[0].append(std::span(&step, 1));
+  });
+}
+
+}  // namespace pptrain

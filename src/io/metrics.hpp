@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/hdf5.hpp"
+#include "io/series.hpp"
+
+namespace pptrain {
+
+/// One row of /steps.
+struct StepMetrics {
+  std::int64_t step = 0;   ///< from 1: the number of optimizer steps done
+  double loss = 0.0;       ///< mean cross-entropy per token of the global batch, before the update
+  double grad_norm = 0.0;  ///< global norm before clipping
+  double learning_rate = 0.0;
+  double loss_scale = 1.0;
+  double iteration_seconds = 0.0;
+  double tokens_per_second = 0.0;
+  double model_flops_utilization = 0.0;  ///< of the devices' peak, 0 to 1
+  std::int64_t peak_bytes = 0;           ///< of the fullest device since the start
+};
+
+/// One column of a row of /ranks.
+struct RankMetrics {
+  double compute_seconds = 0.0;
+  double communication_seconds = 0.0;
+  double idle_seconds = 0.0;
+  std::int64_t peak_bytes = 0;
+};
+
+/// metrics.h5 of a run, written by rank 0 alone.
+///
+/// Single-writer-multiple-reader mode with all objects created beforehand: it can be read while the
+/// run goes on and after it was killed (`h5py.File(path, swmr=True)`).
+class MetricsFile {
+ public:
+  /// Creates the file. `plan` becomes /plan; `environment` the attributes of /environment.
+  /// A file that cannot be created throws `Error` (exit code 2).
+  MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
+              const std::map<std::string, std::string>& environment);
+
+  /// Appends a row to /steps and /ranks, one entry per rank. False when it could not be written:
+  /// that is a warning, once, and nothing is written from then on.
+  bool append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks);
+  /// Appends to /evaluation; the same rules.
+  bool append_evaluation(std::int64_t step, double loss);
+
+  bool writes() const { return writes_; }
+
+ private:
+  void create(std::int64_t num_ranks, const std::string& plan, const std::map<std::string, std::string>& environment);
+  template <class Action>
+  bool attempt(const Action& action);
+
+  std::string path_;
+  bool writes_ = true;
+  std::int64_t num_ranks_;
+  // Closed in reverse order: datasets before the file.
+  Hdf5Handle file_;
+  std::vector<Series> step_integers_;  // step, peak_bytes
+  std::vector<Series> step_reals_;     // in the order of `step_reals`
+  std::vector<Series> rank_reals_;     // compute, communication, idle
+  std::vector<Series> rank_integers_;  // peak_bytes
+  std::vector<Series> evaluation_;     // step, loss
+};
+
+}  // namespace pptrain

@@ -1,0 +1,101 @@
+#include "io/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace pptrain {
+namespace {
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
+  return "(" + join(extents) + ")";
+}
+
+std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
+  const int rank = check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape");
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
+  return {extents.begin(), extents.end()};
+}
+
+bool holds_reals(const Hdf5Handle& dataset) {
+  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
+  return H5Tget_class(type.get()) == H5T_FLOAT;
+}
+
+herr_t note_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
+ParameterFile::ParameterFile(const std::string& path) : path_(path) {
+  silence_hdf5();
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw_bad_input({path, "the file does not exist", "[model] initial_parameters names it", "check the path"});
+  }
+  try {
+    file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening the file");
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path, "this is no HDF5 file that can be read", failure.reason(), "name a checkpoint"});
+  }
+  try {
+    group_ = Hdf5Handle(H5Gopen2(file_.get(), "parameters", H5P_DEFAULT), H5Gclose, "opening /parameters");
+  } catch (const Hdf5Failure&) {
+    throw_bad_input({path, "the file has no group /parameters", "", "name a checkpoint"});
+  }
+}
+
+std::vector<std::string> ParameterFile::names() const {
+  std::vector<std::string> names;
+  try {
+    check_hdf5(H5Literate(group_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_name, &names), "listing parameters");
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path_, "the parameters cannot be listed", failure.reason(), "is the file torn?"});
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<float> ParameterFile::read(const std::string& name, const std::vector<std::int64_t>& shape) const {
+  const std::vector<std::string> there = names();
+  if (!std::binary_search(there.begin(), there.end(), name)) {
+    throw_bad_input({path_, fmt::format("/parameters/{} is missing", name),
+                     fmt::format("the file has {} parameters and the model asks for this one", there.size()),
+                     "compare [model] layers and tied with the file"});
+  }
+  try {
+    const Hdf5Handle dataset(H5Dopen2(group_.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name);
+    const std::vector<std::int64_t> found = shape_of(dataset);
+    if (found != shape) {
+      throw_bad_input({path_, fmt::format("/parameters/{} has shape {}", name, shape_text(found)),
+                       "the model wants " + shape_text(shape), "compare [model] and sequence_length with the file"});
+    }
+    if (!holds_reals(dataset)) throw_bad_input({path_, name + " is not floating-point", "", "name a checkpoint"});
+    const auto size = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+    std::vector<float> values(static_cast<std::size_t>(size));
+    check_hdf5(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+               "reading " + name);
+    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+      throw_bad_input(
+          {path_, fmt::format("/parameters/{} holds NaN or infinity", name), "", "name another checkpoint"});
+    }
+    return values;
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path_, fmt::format("/parameters/{} cannot be read", name), failure.reason(), "is the file torn?"});
+  }
+}
+
+}  // namespace pptrain

@@ -1,0 +1,70 @@
+#include "io/run_directory.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int max_same_second = 1000;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& output, const std::string& reason) {
+  throw_bad_input({where, fmt::format("the output directory {} cannot be written", output), reason,
+                   "set [job] output to a folder you can write to"});
+}
+
+std::string start_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  ::localtime_r(&now, &local);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%d_%H-%M-%S", &local);
+  return text;
+}
+
+}  // namespace
+
+void check_output_directory(const std::string& output, const std::string& where) {
+  std::error_code error;
+  fs::path nearest = fs::absolute(output, error);
+  while (!fs::exists(nearest, error) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  if (!fs::is_directory(nearest, error)) refuse(where, output, nearest.string() + " is not a folder");
+  if (::access(nearest.c_str(), W_OK | X_OK) != 0) {
+    refuse(where, output, fmt::format("{}: {}", nearest.string(), std::strerror(errno)));
+  }
+}
+
+RunDirectory::RunDirectory(const std::string& output, const std::string& job_name, const std::string& where) {
+  const fs::path job = fs::path(output) / job_name;
+  std::error_code error;
+  fs::create_directories(job, error);
+  if (error) refuse(where, output, error.message());
+  const std::string base = (job / start_time()).string();
+  // mkdir is atomic: of two jobs that start in the same second one finds the folder taken.
+  for (int n = 0; n < max_same_second; ++n) {
+    path_ = n == 0 ? base : fmt::format("{}-{}", base, n);
+    if (::mkdir(path_.c_str(), 0777) == 0) return;
+    if (errno != EEXIST) refuse(where, output, std::strerror(errno));
+  }
+  refuse(where, output, fmt::format("{} and {} more like it exist", base, max_same_second - 1));
+}
+
+void RunDirectory::write(const std::string& name, const std::string& content) const {
+  std::ofstream stream(file(name), std::ios::binary);
+  stream << content;
+  stream.close();
+  if (!stream) throw_bad_input({file(name), "the file cannot be written", std::strerror(errno), "is the disk full?"});
+}
+
+}  // namespace pptrain

@@ -1,0 +1,71 @@
+#include "io/series.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::int64_t chunk_elements = 512;  // 4 KiB, a block of most file systems
+
+using Extents = std::array<hsize_t, 2>;
+
+int rank_of(std::int64_t columns) { return columns == 0 ? 1 : 2; }
+
+Extents extents(std::int64_t rows, std::int64_t columns) {
+  return {static_cast<hsize_t>(rows), static_cast<hsize_t>(std::max<std::int64_t>(columns, 1))};
+}
+
+Hdf5Handle creation_properties(Series::Type type, std::int64_t columns) {
+  Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making creation properties");
+  const std::int64_t rows = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(columns, 1));
+  const Extents chunk = extents(rows, columns);
+  check_hdf5(H5Pset_chunk(properties.get(), rank_of(columns), chunk.data()), "setting the chunk size");
+  const double missing_real = std::numeric_limits<double>::quiet_NaN();
+  const std::int64_t missing_integer = -1;
+  check_hdf5(type == Series::Type::real ? H5Pset_fill_value(properties.get(), H5T_NATIVE_DOUBLE, &missing_real)
+                                        : H5Pset_fill_value(properties.get(), H5T_NATIVE_INT64, &missing_integer),
+             "setting the fill value");
+  return properties;
+}
+
+}  // namespace
+
+Series::Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns)
+    : name_(info.name), columns_(columns) {
+  const Extents none = extents(0, columns);
+  const Extents most = {H5S_UNLIMITED, none[1]};
+  const Hdf5Handle space(H5Screate_simple(rank_of(columns), none.data(), most.data()), H5Sclose, "making a data space");
+  const Hdf5Handle properties = creation_properties(type, columns);
+  dataset_ = Hdf5Handle(H5Dcreate2(group, name_.c_str(), type == Type::real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
+                                   space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                        H5Dclose, "creating " + name_);
+  write_attribute(dataset_.get(), "units", info.units);
+  write_attribute(dataset_.get(), "description", info.description);
+}
+
+void Series::append(std::span<const std::int64_t> row) { append_row(row.data(), row.size(), H5T_NATIVE_INT64); }
+
+void Series::append(std::span<const double> row) { append_row(row.data(), row.size(), H5T_NATIVE_DOUBLE); }
+
+void Series::append_row(const void* row, std::size_t size, hid_t memory_type) {
+  const Extents count = extents(1, columns_);
+  PPTRAIN_ASSERT(size == count[1], "{} values for a row of {} in {}", size, count[1], name_);
+  const Extents extended = extents(num_rows_ + 1, columns_);
+  check_hdf5(H5Dset_extent(dataset_.get(), extended.data()), "extending " + name_);
+  const Hdf5Handle file_space(H5Dget_space(dataset_.get()), H5Sclose, "reading the extent of " + name_);
+  const Extents start = {static_cast<hsize_t>(num_rows_), 0};
+  check_hdf5(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+             "selecting a row of " + name_);
+  const Hdf5Handle row_space(H5Screate_simple(rank_of(columns_), count.data(), nullptr), H5Sclose,
+                             "making a data space");
+  check_hdf5(H5Dwrite(dataset_.get(), memory_type, row_space.get(), file_space.get(), H5P_DEFAULT, row),
+             "writing " + name_);
+  check_hdf5(H5Dflush(dataset_.get()), "flushing " + name_);
+  ++num_rows_;
+}
+
+}  // namespace pptrain

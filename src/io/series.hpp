@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "io/hdf5.hpp"
+
+namespace pptrain {
+
+/// What a series holds, for whoever opens the file.
+struct SeriesInfo {
+  std::string name;
+  std::string units;
+  std::string description;
+};
+
+/// An extendible dataset [row] or [row, column] to which rows are appended, chunked so that one
+/// chunk is some kilobytes. Elements that were never written read as NaN or -1.
+class Series {
+ public:
+  enum class Type { integer, real };  ///< 64 bits each
+
+  /// `columns` = 0 makes a dataset of one dimension.
+  Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns);
+
+  /// Appends a row and flushes it, so that a reader sees it and a kill does not lose it.
+  /// Throws `Hdf5Failure`.
+  void append(std::span<const std::int64_t> row);
+  void append(std::span<const double> row);
+
+ private:
+  void append_row(const void* row, std::size_t size, hid_t memory_type);
+
+  std::string name_;
+  std::int64_t columns_;
+  std::int64_t num_rows_ = 0;
+  Hdf5Handle dataset_;
+};
+
+}  // namespace pptrain
