@@ -41,7 +41,7 @@ class DivisionProblem {
 
   int times_of(const Instance& instance, ReplicaGroup group);
 
-  const GridLayout& layout_;
+  GridLayout layout_;
   double samples_;
   double repeats_;
   double model_bytes_;     ///< per parameter: weight, gradient, optimizer

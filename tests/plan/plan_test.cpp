@@ -1,0 +1,160 @@
+#include "plan/plan.hpp"
+
+#include "profile/complaint.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+TEST_CASE("a uniform grid numbers its devices stage by stage, replica by replica", "[plan]") {
+  const Plan plan = uniform_plan({{0, 3}, {3, 5}}, 2, 2, 16, 4, "gpipe");
+  CHECK(plan.micro_batches == 4);
+  CHECK(plan.schedule.name == "gpipe");
+  REQUIRE(plan.num_stages() == 2);
+  CHECK(plan.num_devices() == 8);
+  const Stage& last = plan.stages[1];
+  CHECK(last.layers == std::vector<Interval>{{3, 5}});
+  // (i * dp + j) * tmp + k with i = 1, dp = tmp = 2
+  CHECK(last.devices == std::vector<std::vector<DeviceId>>{{DeviceId(4), DeviceId(5)}, {DeviceId(6), DeviceId(7)}});
+  CHECK(last.samples == std::vector<Interval>{{0, 2}, {2, 4}});
+  CHECK(plan.shape() == "pp 2 x dp 2 x tmp 2");
+  validate_plan(plan, 5, 8, "made");
+}
+
+TEST_CASE("stages of different shapes are all shown", "[plan]") {
+  Plan plan = uniform_plan({{0, 3}, {3, 5}}, 2, 1, 16, 4, "1f1b");
+  plan.stages[1].replicas = 1;
+  plan.stages[1].tensor_parallel = 2;
+  plan.stages[1].devices = {{DeviceId(2), DeviceId(3)}};
+  plan.stages[1].samples = {{0, 4}};
+  validate_plan(plan, 5, 4, "made");
+  CHECK(plan.shape() == "2 stages of dp x tmp 2x1 | 1x2");
+}
+
+TEST_CASE("all schedules of the interface but auto are valid in a plan", "[plan]") {
+  CHECK(schedule_names().size() == 10);
+  for (const std::string& name : schedule_names()) {
+    const Plan plan = uniform_plan({{0, 2}}, 1, 1, 2, 1, name);
+    if (name == "auto") {
+      CHECK(complaint_of([&] { validate_plan(plan, 2, 1, "p"); }).starts_with("p: schedule.name: unknown schedule"));
+    } else {
+      validate_plan(plan, 2, 1, "p");
+    }
+  }
+}
+
+TEST_CASE("a plan has to match its model and cluster", "[plan]") {
+  const Plan plan = uniform_plan({{0, 3}, {3, 5}}, 2, 1, 16, 4, "1f1b");
+  const auto refused = [&](int layers, int devices) {
+    return complaint_of([&] { validate_plan(plan, layers, devices, "p.json"); });
+  };
+  CHECK(refused(6, 4) ==
+        "p.json: stages: layer 5 is in no stage (the model has 6 layers, numbered from 0); correct the "
+        "\"layers\" of the stages");
+  CHECK(refused(4, 4).starts_with("p.json: stages: layer 4 does not exist (the model has 4 layers"));
+  CHECK(refused(5, 3).starts_with("p.json: stages[1].devices: device 3 does not exist (the cluster has 3 devices"));
+}
+
+const std::string document = R"({"schema": "pptrain.plan/1", "planner": "auto", "model": "gpt2-24", "cluster": "c",
+ "global_batch_size": 32, "micro_batch_size": 2, "micro_batches": 16,
+ "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
+ "stages": [
+   {"layers": [[0, 7]], "replicas": 2, "tensor_parallel": 1, "devices": [[0], [4]],
+    "samples": [[0, 1], [1, 2]], "shards": {}, "recompute": "none", "zero_stage": 0, "offload": false, "blocks": []},
+   {"layers": [[7, 9]], "replicas": 1, "tensor_parallel": 2, "devices": [[1, 2]],
+    "samples": [[0, 2]], "shards": {"heads": [[0, 3], [3, 4]]}, "recompute": "full", "zero_stage": 1, "offload": true,
+    "blocks": [{"layers": [8, 9], "replicas": 2, "tensor_parallel": 1, "pattern": "replicate",
+                "samples": [[0, 1], [1, 2]], "shards": {}}]}],
+ "predicted": {"iteration_seconds": 1.28, "estimate_seconds": 1.25, "estimates": {"amp": 1.25, "dapple": 1.22},
+               "lower_bound_seconds": 1.19, "bubble_fraction": 0.08, "peak_bytes": [9663676416]},
+ "search": {"candidates": 4321, "seconds": 0.41},
+ "alternatives": [{"planner": "data-parallel", "iteration_seconds": null, "feasible": false, "why_not": "memory"}]})";
+
+std::string refused(const std::string& from, const std::string& to) {
+  return complaint_of([&] { parse_plan(replaced(document, from, to), "p.json"); });
+}
+
+TEST_CASE("a plan is read as documented", "[plan][json]") {
+  const Plan plan = parse_plan(document, "p.json");
+  CHECK(plan.planner == "auto");
+  CHECK(plan.micro_batches == 16);
+  REQUIRE(plan.num_stages() == 2);
+  CHECK(plan.stages[0].devices == std::vector<std::vector<DeviceId>>{{DeviceId(0)}, {DeviceId(4)}});
+  CHECK(plan.stages[1].shards.at("heads") == std::vector<Interval>{{0, 3}, {3, 4}});
+  CHECK(plan.stages[1].recompute == Recompute::full);
+  CHECK(plan.stages[1].offload);
+  REQUIRE(plan.stages[1].blocks.size() == 1);
+  CHECK(plan.stages[1].blocks[0].layers == Interval{8, 9});
+  CHECK(plan.predicted->estimates.at("dapple") == 1.22);
+  CHECK(plan.search_candidates == 4321);
+  REQUIRE(plan.alternatives.size() == 1);
+  CHECK_FALSE(plan.alternatives[0].iteration_seconds.has_value());
+}
+
+TEST_CASE("a plan reads back as it was written, to the last bit", "[plan][json]") {
+  Plan plan = parse_plan(document, "p.json");
+  plan.predicted->iteration_seconds = 0.1 + 0.2;
+  plan.predicted->estimates["amp"] = 1.0 / 3.0;
+  plan.predicted->peak_bytes = {1e17, 3.0, 2.5e-17};
+  plan.alternatives.push_back({"megatron", 2.0 / 3.0, true, ""});
+  plan.search_seconds = 1e-9;
+  const std::string text = write_plan(plan);
+  const Plan back = parse_plan(text, "written");
+  CHECK(back.predicted->iteration_seconds == 0.1 + 0.2);
+  CHECK(back.predicted->estimates == plan.predicted->estimates);
+  CHECK(back.predicted->peak_bytes == plan.predicted->peak_bytes);
+  CHECK(back.alternatives[1].iteration_seconds == 2.0 / 3.0);
+  CHECK(back.search_seconds == 1e-9);
+  CHECK(write_plan(back) == text);
+  CHECK(text.find("\"iteration_seconds\":null") != std::string::npos);
+}
+
+TEST_CASE("what a planner added may be absent", "[plan][json]") {
+  const std::string bare = document.substr(0, document.find(",\n \"predicted\"")) + "}";
+  const Plan plan = parse_plan(bare, "p.json");
+  CHECK_FALSE(plan.predicted.has_value());
+  CHECK(plan.alternatives.empty());
+  CHECK(write_plan(plan).find("predicted") == std::string::npos);
+}
+
+TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]") {
+  CHECK(refused("\"micro_batches\": 16", "\"micro_batches\": 15")
+            .find("15 micro-batches of 2 samples are not a global batch of 32") != std::string::npos);
+  CHECK(refused("\"1f1b\"", "\"1f2b\"").find("did you mean \"1f1b\"?") != std::string::npos);
+  CHECK(refused("[[0, 7]]", "[[0, 6]]").starts_with("p.json: stages: layer 6 is in no stage"));
+  CHECK(refused("[[0, 7]]", "[[0, 8]]").starts_with("p.json: stages: layer 7 is in two stages"));
+  CHECK(refused("[[0, 7]]", "[[0, 3], [3, 7]]").starts_with("p.json: stages[0].layers: 2 intervals"));
+  CHECK(refused("[[0, 7]]", "[[3, 3]]").starts_with("p.json: stages[0].layers: [3, 3] holds no layers"));
+  CHECK(refused("[[1, 2]]", "[[1, 4]]").starts_with("p.json: stages[1].devices: device 4 is used twice"));
+  CHECK(refused("[[1, 2]]", "[[1], [2]]").starts_with("p.json: stages[1].devices: is not a mesh of 1 x 2"));
+  CHECK(refused("[[0, 1], [1, 2]], \"shards\": {}, \"rec", "[[0, 1], [0, 2]], \"shards\": {}, \"rec")
+            .starts_with("p.json: stages[0].samples: do not cover"));
+  CHECK(refused("[[0, 1], [1, 2]], \"shards\": {}, \"rec", "[[0, 2], [2, 2]], \"shards\": {}, \"rec")
+            .starts_with("p.json: stages[0].samples: a replica has no samples"));
+  CHECK(refused("\"samples\": [[0, 2]]", "\"samples\": [[0, 1], [1, 2]]").find("2 intervals for 1 replicas") !=
+        std::string::npos);
+  CHECK(refused("\"heads\"", "\"rows\"").starts_with("p.json: stages[1].shards: unknown axis \"rows\""));
+  CHECK(refused("[[0, 3], [3, 4]]", "[[0, 3], [2, 4]]").find("gap or overlap") != std::string::npos);
+  CHECK(refused("\"zero_stage\": 1", "\"zero_stage\": 4").starts_with("p.json: stages[1].zero_stage: is 4"));
+  CHECK(refused("\"layers\": [8, 9]", "\"layers\": [6, 9]").starts_with("p.json: stages[1].blocks[0].layers"));
+  CHECK(refused("\"full\"", "\"fully\"").find("did you mean \"full\"?") != std::string::npos);
+  CHECK(refused("\"replicas\": 2", "\"replica\": 2").find("did you mean \"replicas\"?") != std::string::npos);
+  CHECK(refused("\"global_batch_size\": 32", "\"global_batch_size\": 0").starts_with("p.json: global_batch_size"));
+  CHECK(refused("plan/1", "plan/7").starts_with("p.json: schema: unknown schema"));
+}
+
+TEST_CASE("stages with one chunk are listed in layer order", "[plan]") {
+  Plan plan = uniform_plan({{3, 5}, {0, 3}}, 1, 1, 2, 1, "1f1b");
+  CHECK(complaint_of([&] { validate_plan(plan, 5, 2, "p"); }).find("stages are listed in layer order") !=
+        std::string::npos);
+}
+
+TEST_CASE("batch sizes near the limit of integers are no overflow", "[plan]") {
+  Plan plan = uniform_plan({{0, 2}}, 1, 1, 2, 1, "1f1b");
+  plan.micro_batch_size = std::int64_t{1} << 62;
+  plan.micro_batches = 4;
+  CHECK(complaint_of([&] { validate_plan(plan, 2, 1, "p"); }).find("contradict") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace pptrain

@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "cost/instances.hpp"
+#include "planners/planner.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+Profile layers(int count) {
+  Profile profile;
+  for (int l = 0; l < count; ++l) {
+    profile.layers.push_back(layer(fmt::format("{}", l), 1, 1, 1));
+    profile.layers.back().stored_bytes = 10;
+  }
+  for (int n = 2; n <= 16; n *= 2) add_degree(profile, n);
+  return profile;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("the table of candidates has a row per grid, fastest first, the impossible last", "[planners]") {
+  const Profile profile = layers(2);
+  const Cluster cluster = nodes_of(1, 4);
+  const SearchResult result = search_plan("auto", {profile, cluster, 8}, {}, "x");
+  const std::string text = describe_candidates(result, cluster);
+  CHECK(text.starts_with("candidate grids for 4 devices\n"));
+  CHECK(has(text, "micro-batch x count"));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2 + 6);  // six grids of four devices
+  CHECK(text.find("pp 4 x dp 1 x tmp 1") > text.find("pp 2 x dp 2 x tmp 1"));
+  CHECK(has(text, "4 stages, but the model has 2 layers"));
+  for (std::size_t i = 1; i < result.grids.size(); ++i) {
+    if (!result.grids[i].plan) continue;
+    CHECK(result.grids[i - 1].plan->predicted->iteration_seconds <= result.grids[i].plan->predicted->iteration_seconds);
+  }
+}
+
+TEST_CASE("a long table is cut with the number of rows left out", "[planners]") {
+  const Profile profile = layers(16);
+  const Cluster cluster = nodes_of(1, 16);
+  const SearchResult result = search_plan("auto", {profile, cluster, 16}, {}, "x");
+  REQUIRE(result.grids.size() == 15);
+  const std::string text = describe_candidates(result, cluster);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2 + 12 + 1);
+  CHECK(has(text, "... and 3 more"));
+}
+
+TEST_CASE("a plan is described with stages, prediction and other planners", "[planners]") {
+  const Profile profile = layers(4);
+  Cluster cluster = nodes_of(1, 4);
+  Restrictions restrictions;
+  restrictions.pipeline = 2;
+  restrictions.data = 2;
+  const Plan plan = *search_plan("amp", {profile, cluster, 8}, restrictions, "x").plan;
+  const std::string text = describe_plan(plan, cluster);
+  CHECK(text.starts_with("plan by amp: pp 2 x dp 2 x tmp 1, schedule 1f1b"));
+  CHECK(has(text, "0-1 (2 x v)"));
+  CHECK(has(text, "2-3 (2 x v)"));
+  CHECK(has(text, "predicted iteration"));
+  CHECK(has(text, "times the optimum"));
+  CHECK(has(text, "data-parallel: not possible"));
+  CHECK_FALSE(has(text, "share"));
+}
+
+TEST_CASE("one sentence says that devices share cores", "[planners]") {
+  const Profile profile = layers(4);
+  Cluster cluster = nodes_of(1, 4);
+  cluster.groups[0].cores = 2;
+  cluster.groups[0].hosts = {"alpha"};
+  cluster.finish("made");
+  const Plan plan = *search_plan("auto", {profile, cluster, 8}, {}, "x").plan;
+  CHECK(
+      has(describe_plan(plan, cluster),
+          "4 devices share 2 cores of node alpha: the predicted time counts their computation and copying at 2 cores"));
+}
+
+}  // namespace
+}  // namespace pptrain

@@ -1,0 +1,165 @@
+#include "planners/divide.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+#include "cost/instances.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+/// All divisions of `layers` layers over `stages` stages, boundaries ascending.
+void for_each_division(int layers, int stages, const std::function<void(const std::vector<Interval>&)>& visit) {
+  std::vector<Interval> division;
+  const std::function<void(int)> extend = [&](int begin) {
+    const int left = stages - static_cast<int>(division.size());
+    if (left == 1) {
+      division.push_back({begin, layers});
+      visit(division);
+      division.pop_back();
+      return;
+    }
+    for (int end = begin + 1; end <= layers - left + 1; ++end) {
+      division.push_back({begin, end});
+      extend(end);
+      division.pop_back();
+    }
+  };
+  extend(0);
+}
+
+/// The plain reference: every division as a plan, costed by `amp_terms` and `memory_bytes`.
+std::optional<Division> best_by_enumeration(const Instance& instance, const Grid& grid, std::int64_t samples,
+                                            const std::string& schedule) {
+  std::vector<Division> fitting;
+  for_each_division(instance.profile.num_layers(), grid.pipeline, [&](const std::vector<Interval>& layers) {
+    const Plan plan =
+        uniform_plan(layers, grid.data, grid.tensor, instance.global_batch_size, samples * grid.data, schedule);
+    if (!why_not_fit(instance, plan).empty()) return;
+    fitting.push_back({layers, amp_terms(instance, plan).iteration_seconds});
+  });
+  if (fitting.empty()) return std::nullopt;
+  double least = fitting.front().seconds;
+  for (const Division& division : fitting) least = std::min(least, division.seconds);
+  return *std::find_if(fitting.begin(), fitting.end(),
+                       [least](const Division& d) { return d.seconds <= least * (1.0 + tie_tolerance); });
+}
+
+class RandomInstance {
+ public:
+  explicit RandomInstance(unsigned seed) : random_(seed) {
+    const int num_layers = pick(1, 8);
+    for (int l = 0; l < num_layers; ++l) {
+      ProfileLayer made = layer(fmt::format("{}", l), real(), real(), real());
+      made.parameters = pick(0, 3) * 10;
+      made.output_bytes = pick(0, 400);
+      made.stored_bytes = pick(0, 30);
+      made.tensor_parallel_allreduce_bytes = pick(0, 1) * pick(0, 100);
+      profile.layers.push_back(made);
+    }
+    add_kind(profile, "t", 0.5 + 3.0 * real());
+    for (ProfileLayer& l : profile.layers) {
+      for (ProfileRow& row : l.rows) row.seconds.backward_weight *= 0.5 + real();
+    }
+    add_degree(profile, 2);
+    add_degree(profile, 4);
+    const double memory = pick(0, 1) == 0 ? 1e6 : 300.0 + 3000.0 * real();
+    cluster = nodes_of(pick(1, 3), pick(1, 3), memory);
+    add_slow_node(cluster, pick(1, 3), memory * (0.5 + real()));
+    cluster.groups[1].uplink.bandwidth = 20.0 + 200.0 * real();
+    cluster.finish("made");
+    batch = 12;
+  }
+
+  int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  double real() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
+
+  Profile profile;
+  Cluster cluster;
+  std::int64_t batch = 0;
+
+ private:
+  std::mt19937 random_;
+};
+
+TEST_CASE("the division is the best of all, with mixed devices and little memory", "[planners]") {
+  int num_solved = 0;
+  int num_infeasible = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    const RandomInstance random(seed);
+    const Instance instance = {random.profile, random.cluster, random.batch};
+    for (const Grid& grid : grids_of(random.cluster.num_devices(), {})) {
+      if (!why_not_in_space(grid, instance, {}).empty()) continue;
+      const GridLayout layout = place(random.cluster, grid);
+      for (const std::int64_t samples : samples_per_replica(grid, random.batch, {})) {
+        const std::string schedule = samples % 2 == 0 ? "gpipe" : "1f1b";
+        const DivisionProblem problem(instance, layout, samples, schedule);
+        const std::optional<Division> fast = best_division(problem);
+        const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule);
+        INFO("seed " << seed << ", " << to_string(grid) << ", samples " << samples);
+        REQUIRE(fast.has_value() == plain.has_value());
+        ++(fast ? num_solved : num_infeasible);
+        if (!fast) continue;
+        REQUIRE(fast->seconds == Approx(plain->seconds).epsilon(1e-13));
+        REQUIRE(fast->layers == plain->layers);
+        REQUIRE(problem.fits(fast->layers));
+        REQUIRE(problem.iteration_seconds(fast->layers) == Approx(plain->seconds).epsilon(1e-13));
+      }
+    }
+  }
+  CHECK(num_solved > 500);
+  CHECK(num_infeasible > 100);
+}
+
+TEST_CASE("of equally good divisions the one with the smallest boundaries is taken", "[planners]") {
+  Profile profile;
+  for (int l = 0; l < 5; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 0.1, 0.1, 0.1));
+  const Cluster cluster = nodes_of(1, 2);
+  const Instance instance = {profile, cluster, 4};
+  const GridLayout layout = place(cluster, {2, 1, 1});
+  const DivisionProblem problem(instance, layout, 1, "1f1b");
+  // Two and three layers, or three and two: max t_i and the sum are equal up to rounding.
+  CHECK(best_division(problem)->layers == std::vector<Interval>{{0, 2}, {2, 5}});
+}
+
+TEST_CASE("the gradient term is minimised together with the pipeline", "[planners]") {
+  Profile profile;
+  profile.layers = {layer("a", 1, 1, 1), layer("b", 1, 1, 1), layer("c", 1, 1, 1)};
+  profile.layers[0].parameters = 1000;
+  profile.layers[1].parameters = 1000;  // with a: 8000 bytes, 8 s at 1000 B/s; alone 4 s
+  const Cluster cluster = nodes_of(1, 4);
+  const Instance instance = {profile, cluster, 2};
+  const GridLayout layout = place(cluster, {2, 2, 1});
+  // One micro-batch: the pipeline costs 9 + 1 whichever the cut, so the all-reduce decides.
+  const Division best = *best_division(DivisionProblem(instance, layout, 1, "1f1b"));
+  CHECK(best.layers == std::vector<Interval>{{0, 1}, {1, 3}});
+  CHECK(best.seconds == Approx(9.0 + 1.0 + 4.0 + 1.0));
+}
+
+TEST_CASE("layers balanced by weight, smallest boundaries first", "[planners]") {
+  CHECK(balanced_division({1, 1, 1, 1, 1}, 2) == std::vector<Interval>{{0, 2}, {2, 5}});
+  CHECK(balanced_division({9, 1, 1, 1}, 3) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 4}});
+  CHECK(balanced_division({0, 0, 5}, 3) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 3}});
+}
+
+TEST_CASE("a hundred layers over fifty mixed stages are divided at once", "[planners]") {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> real(0.1, 1.0);
+  Profile profile;
+  for (int l = 0; l < 100; ++l) {
+    profile.layers.push_back(layer(fmt::format("{}", l), real(random), real(random), real(random)));
+    profile.layers.back().output_bytes = 100 * real(random);
+    profile.layers.back().parameters = 100 * real(random);
+  }
+  add_kind(profile, "t", 2.3);
+  Cluster cluster = nodes_of(13, 6);
+  add_slow_node(cluster, 22);
+  const Instance instance = {profile, cluster, 64};
+  const DivisionProblem problem(instance, place(cluster, {50, 2, 1}), 1, "1f1b");
+  CHECK(best_division(problem).has_value());
+}
+
+}  // namespace
+}  // namespace pptrain
