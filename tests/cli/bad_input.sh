@@ -107,12 +107,12 @@ bad() {
   local title=$1 ranks=$2 wanted_code=$3 problem=$4 key=$5 line=$6 number
   shift 6
   good_config >bad.toml
-  number=$(grep -n "^$key\b" bad.toml | head -n 1 | cut -d: -f1)
+  number=$(grep -nE "^$key( |$)" bad.toml | head -n 1 | cut -d: -f1)
   sed -i "${number}c\\$line" bad.toml
   local edit
   for edit in "$@"; do sed -i "$edit" bad.toml; done
   run "$ranks" bad.toml
-  check "$title" "$wanted_code" "${where:-([^ ]*/)?bad.toml:$number}" "$problem"
+  check "$title" "$wanted_code" "${where:-([^ ]*/)?bad.toml:$number(:[0-9]+)?}" "$problem"
 }
 
 # The configuration itself is good: whatever is refused below is refused for its own fault.
@@ -121,7 +121,8 @@ run 2 good.toml
 if [[ $code -ne 0 || -z $(written) ]]; then complain "the good configuration" "exit code $code"; fi
 rm -rf outputs
 
-anywhere='[^ ]*bad.toml(:[0-9]+)?'
+# Some line of the 23 that the user wrote, for what several lines bring about together.
+anywhere='([^ ]*/)?bad.toml(:(1?[0-9]|2[0-3]))?'
 
 # --- data
 bad "missing data file" 2 2 'missing\.bin' train 'train = "missing.bin"'
@@ -154,7 +155,7 @@ bad "a negative number" 2 2 'layers' layers 'layers = -2'
 bad "zero steps of a sequence" 2 2 'sequence_length' sequence_length 'sequence_length = 0'
 bad "an unknown key" 2 2 'hiden_size.*hidden_size' hidden_size 'hiden_size = 32'
 bad "an unknown section" 2 2 'modle.*model' '\[model\]' '[modle]'
-where='([^ ]*/)?bad.toml:6' bad "a key twice" 2 2 'layers|redefin|duplicate|twice' hidden_size 'layers = 3'
+where='([^ ]*/)?bad.toml:6(:[0-9]+)?' bad "a key twice" 2 2 'layers|redefin|duplicate|twice' hidden_size 'layers = 3'
 bad "a wrong unit" 2 2 'GiB|unit' output 'timeout = "3 GiB"'
 bad "an unknown name" 2 2 'adamm.*adamw' learning_rate 'name = "adamm"'
 bad "an unknown schedule" 2 2 '1f1c.*1f1b' data 'schedule = "1f1c"'
