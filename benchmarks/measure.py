@@ -127,9 +127,19 @@ def run(command, environment=None):
             "wall": time.monotonic() - start, "output": output}
 
 
+def launcher_settings():
+    """What mpirun needs on this machine, as bootstrap.sh wrote it down."""
+    script = ROOT / "env.sh"
+    if not script.exists():
+        sys.exit("env.sh is missing: run ./bootstrap.sh build first")
+    exports = [line.split()[1:] for line in script.read_text().splitlines() if line.startswith("export ")]
+    return dict(setting.split("=", 1) for settings in exports for setting in settings)
+
+
 def train(config, ranks, steps, prefix=()):
-    """`steps` steps of pptrain; see run(). Open MPI's settings are those of env.sh, sourced by the caller."""
-    return run([*prefix, "mpirun", "-np", ranks, PPTRAIN, config, "--steps", steps], ONE_THREAD)
+    """`steps` steps of pptrain; see run()."""
+    return run([*prefix, "mpirun", "-np", ranks, PPTRAIN, config, "--steps", steps],
+               {**launcher_settings(), **ONE_THREAD})
 
 
 def step_cpu_seconds(config, ranks, few, many, prefix=()):

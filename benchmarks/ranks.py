@@ -28,12 +28,12 @@ def chosen_grid(name):
 
 
 def measure_grid(shape, grid, ranks, few, many):
-    name = "ranks-{}-{}".format(ranks, "auto" if grid[0] == "auto" else "x".join(map(str, grid)))
+    grid_text = "auto" if grid[0] == "auto" else "x".join(map(str, grid))
+    name = "ranks-{}-{}".format(ranks, grid_text)
     config = measure.write_config(shape, name, grid=grid)
     measure.train(config, ranks, 1)  # fills the profile cache
     seconds, _ = measure.step_cpu_seconds(config, ranks, few, many)
-    return {"grid": "auto" if grid[0] == "auto" else "x".join(map(str, grid)), "ranks": ranks,
-            "cpu_seconds": seconds, "plan": chosen_grid(name)}
+    return {"grid": grid_text, "ranks": ranks, "cpu_seconds": seconds, "plan": chosen_grid(name)}
 
 
 def main():
@@ -42,13 +42,14 @@ def main():
     parser.add_argument("--steps", type=int, nargs=2, default=(2, 8), help="of the short and the long run")
     options = parser.parse_args()
     shape = measure.SMALL
-    rows = [measure_grid(shape, (1, 1, 1), 1, *options.steps)]
-    for grid in [("auto",) * 3] + ([] if options.only_auto else grids(shape)):
-        rows.append(measure_grid(shape, grid, RANKS, *options.steps))
-    for row in rows:
+    rows = []
+    for ranks, grid in [(1, (1, 1, 1)), (RANKS, ("auto",) * 3)] + [
+            (RANKS, grid) for grid in ([] if options.only_auto else grids(shape))]:
+        row = measure_grid(shape, grid, ranks, *options.steps)
+        rows.append(row)
         row["ratio"] = row["cpu_seconds"] / rows[0]["cpu_seconds"]
         print("{ranks:2d} ranks {grid:8s} {cpu_seconds:7.3f} s CPU a step, {ratio:.2f} of one rank ({plan})"
-              .format(**row))
+              .format(**row), flush=True)
     measure.save("ranks", rows)
 
 
