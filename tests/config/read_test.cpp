@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "config/complaint.hpp"
+#include "config/pack.hpp"
 #include "config/supported.hpp"
 #include "support/catch.hpp"
 
@@ -137,6 +138,16 @@ TEST_CASE("what is written reads back the same", "[config]") {
     CHECK(again.model.annotate.size() == parse(text).model.annotate.size());
     CHECK(again.data.train == parse(text).data.train);
   }
+}
+
+TEST_CASE("a configuration that was sent names the lines of the user's file", "[config]") {
+  const Config config = parse(everything, {"training.steps=9"});
+  const Config received = unpack_config(pack_config(config));
+  CHECK(write_config(received) == write_config(config));
+  CHECK(received.source == "c.toml");
+  CHECK(received.places == config.places);
+  CHECK(received.where("model.heads") == "c.toml:11");
+  CHECK(received.where("training.steps") == "--set training.steps");
 }
 
 TEST_CASE("every default is written out", "[config]") {
