@@ -60,7 +60,8 @@ def main():
     rows = [compare(shapes[name], precision, options.rounds, options.core)
             for precision in options.precision or ("fp32", "bf16")
             for name in options.shape or shapes]
-    measure.save("peer", rows)
+    if not options.shape and not options.precision:
+        measure.save("peer", rows)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ def main():
         row["ratio"] = row["cpu_seconds"] / rows[0]["cpu_seconds"]
         print("{ranks:2d} ranks {grid:8s} {cpu_seconds:7.3f} s CPU a step, {ratio:.2f} of one rank ({plan})"
               .format(**row), flush=True)
-    measure.save("ranks", rows)
+    if not options.only_auto:
+        measure.save("ranks", rows)
 
 
 if __name__ == "__main__":
