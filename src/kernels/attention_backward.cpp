@@ -1,74 +1,107 @@
-#include <algorithm>
-
 #include "kernels/attention_head.hpp"
-#include "kernels/bodies/attention.hpp"
 #include "kernels/launch.hpp"
-#include "kernels/sgemm.hpp"
 
 namespace pptrain::kernels {
 namespace {
 
-/// Scratch of the backward pass, for one head at a time. The copies are used for bf16 only.
 struct Scratch {
-  Tensor scores, dscores, delta, q, k, v, dout, dq, dk, dv;
+  Tensor q, k, transposed_k, transposed_v, dout, delta, scores, dscores, dq, dk, dv;
 
-  Scratch(const AttentionShape& shape, DType type, Arena& arena)
-      : scores(arena, attention_tile, shape.sequence_length),
-        dscores(arena, attention_tile, shape.sequence_length),
-        delta(arena, 1, shape.sequence_length) {
-    if (type == DType::f32) return;
-    for (Tensor* copy : {&q, &k, &v, &dout, &dq, &dk, &dv}) {
-      *copy = Tensor(arena, shape.sequence_length, shape.head_size);
-    }
+  Scratch(const AttentionShape& shape, bool in_place, Arena& arena)
+      : q(shape.rows(arena)),
+        k(shape.rows(arena)),
+        transposed_k(shape.transposed(arena)),
+        transposed_v(shape.transposed(arena)),
+        dout(shape.rows(arena)),
+        delta(arena, shape.heads, shape.sequence_length),
+        scores(shape.scores(arena)),
+        dscores(shape.scores(arena)) {
+    if (in_place) return;
+    for (Tensor* sums : {&dq, &dk, &dv}) *sums = shape.rows(arena);
   }
 };
 
-/// One head in f32: (T, head_size) each.
+/// gradient (T, head_size) = or += tile^T rows, for the keys that the queries [first, last) see. The
+/// tile of the last queries sees all of them, so it is done first and writes; the others add.
+void add_key_gradient(const Matrix& tile, const Matrix& rows, std::size_t first, std::size_t last,
+                      const Matrix& gradient) {
+  for (std::size_t key = 0; key < last; key += panel_rows) {
+    const std::size_t query = std::max(first, key);  // earlier queries do not see this key
+    const LeftOperand left{tile.at<float>(query - first, key), 1, tile.stride};
+    multiply_panels(std::min(panel_rows, last - key), rows.columns / panel_width, last - query, left,
+                    right_rows(rows, query), gradient.at<float>(key), gradient.stride, last != gradient.rows);
+  }
+}
+
+/// One head: where its gradients are summed, and what the forward pass left.
 struct Head {
-  Matrix q, k, v, dout, dq, dk, dv;
+  Matrix dq, dk, dv;
   const float* log_sum;
   std::size_t log_sum_stride;
+  const float* delta;
   float scale;
 };
 
-SgemmOperand rows_of(const Matrix& matrix, std::size_t first, Transpose transpose = Transpose::no) {
-  return {matrix.at<float>(first), matrix.stride, transpose};
+/// The queries [first, last) of one head. P = softmax, dS = P * (dO V^T - delta) * scale;
+/// dV += P^T dO, dK += dS^T Q, dQ = dS K.
+void backward_tile(const Head& head, const Scratch& s, std::size_t first, std::size_t last) {
+  causal_scores(s.q, s.transposed_k, first, last, s.scores);
+  causal_scores(s.dout, s.transposed_v, first, last, s.dscores);
+  launch_rows("attention_softmax_backward", 0, last - first,
+              bodies::CausalSoftmaxBackward{write_rows<float>(s.scores), write_rows<float>(s.dscores), first,
+                                            head.scale, head.log_sum + first * head.log_sum_stride, head.log_sum_stride,
+                                            head.delta + first});
+  add_key_gradient(s.scores, s.dout, first, last, head.dv);
+  add_key_gradient(s.dscores, s.q, first, last, head.dk);
+  causal_values(s.dscores, s.k, first, last, head.dq.rows_from(first, last - first));
 }
 
-/// The queries [first, last). `is_first` is the tile of the last queries: it sees every key, so it
-/// is done first and writes dk and dv, to which the others add.
-void backward_tile(const Head& head, std::size_t first, std::size_t last, bool is_first, const Scratch& scratch) {
-  const std::size_t queries = last - first, size = head.q.columns;
-  float *p = scratch.scores.f32(), *ds = scratch.dscores.f32();
-  sgemm(queries, last, size, rows_of(head.q, first), rows_of(head.k, 0, Transpose::yes), p, last, false);
-  sgemm(queries, last, size, rows_of(head.dout, first), rows_of(head.v, 0, Transpose::yes), ds, last, false);
-  launch_rows("attention_softmax_backward", 0, queries,
-              bodies::CausalSoftmaxBackward{{p, last},
-                                            {ds, last},
-                                            first,
-                                            last,
-                                            head.scale,
-                                            head.log_sum + first * head.log_sum_stride,
-                                            head.log_sum_stride,
-                                            scratch.delta.f32() + first});
-  sgemm(last, size, queries, {p, last, Transpose::yes}, rows_of(head.dout, first), head.dv.f32(), head.dv.stride,
-        !is_first);
-  sgemm(last, size, queries, {ds, last, Transpose::yes}, rows_of(head.q, first), head.dk.f32(), head.dk.stride,
-        !is_first);
-  sgemm(queries, size, last, {ds, last}, rows_of(head.k, 0), head.dq.at<float>(first), head.dq.stride, false);
+/// Copies of one head's inputs.
+void load(const AttentionShape& shape, const Matrix& qkv, const Matrix& dout, std::size_t sample, std::size_t head,
+          const Scratch& s) {
+  copy_rows(shape.part(qkv, sample, head, 0), s.q);
+  copy_rows(shape.part(qkv, sample, head, 1), s.k);
+  copy_transposed(shape.part(qkv, sample, head, 1), s.transposed_k);
+  copy_transposed(shape.part(qkv, sample, head, 2), s.transposed_v);
+  copy_rows(shape.head_of(dout, sample, head), s.dout);
 }
 
-void delta_rows(const Matrix& out, const Matrix& dout, float* delta) {
+/// delta for all heads and queries of a sample, heads side by side like `out`'s columns.
+void delta_rows(const AttentionShape& shape, const Matrix& out, const Matrix& dout, std::size_t sample, float* delta) {
   with_type(out.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("attention_delta", 0, out.rows,
-                bodies::AttentionDelta<T>{read_rows<T>(out), read_rows<T>(dout), out.columns, delta});
+    launch_rows("attention_delta", 0, shape.sequence_length,
+                bodies::AttentionDelta<T>{read_rows<T>(out.rows_from(sample * shape.sequence_length, 0)),
+                                          read_rows<T>(dout.rows_from(sample * shape.sequence_length, 0)), shape.heads,
+                                          shape.head_size, delta, shape.sequence_length});
   });
 }
 
-/// Where f32 gradients of `matrix` are summed: in place, or in `scratch` until they are rounded.
-Matrix sums_for(const Matrix& matrix, const Tensor& scratch) {
-  return matrix.type == DType::f32 ? matrix : scratch.matrix();
+Matrix sums_of(const Matrix& gradient, const Tensor& scratch) {
+  return is_panels(gradient) ? gradient : scratch.matrix();
+}
+
+/// Moves sums that were made in scratch to where they belong.
+void put(const Matrix& sums, const Matrix& gradient) {
+  if (sums.data != gradient.data) convert(sums.columns_from(0, gradient.columns), gradient);
+}
+
+void backward_head(const AttentionShape& shape, const Matrix& dqkv, std::size_t sample, std::size_t number,
+                   const float* log_sum, const Scratch& s) {
+  const Matrix dq = shape.part(dqkv, sample, number, 0), dk = shape.part(dqkv, sample, number, 1),
+               dv = shape.part(dqkv, sample, number, 2);
+  const Head head{sums_of(dq, s.dq), sums_of(dk, s.dk),
+                  sums_of(dv, s.dv), shape.log_sum_of(log_sum, sample, number),
+                  shape.heads,       s.delta.f32() + number * shape.sequence_length,
+                  shape.scale()};
+  for (std::size_t last = shape.sequence_length; last > 0;) {
+    const std::size_t first = (last - 1) / attention_tile * attention_tile;
+    backward_tile(head, s, first, last);
+    last = first;
+  }
+  put(head.dq, dq);
+  put(head.dk, dk);
+  put(head.dv, dv);
 }
 
 }  // namespace
@@ -77,31 +110,12 @@ void attention_backward(const Matrix& qkv, const Matrix& out, const float* log_s
                         std::size_t samples, std::size_t sequence_length, std::size_t heads, const Matrix& dqkv,
                         Arena& workspace) {
   const AttentionShape shape(qkv, samples, sequence_length, heads);
-  const Scratch scratch(shape, qkv.type, workspace);
+  const Scratch scratch(shape, is_panels(shape.part(dqkv, 0, 0, 0)), workspace);
   for (std::size_t sample = 0; sample < samples; ++sample) {
-    for (std::size_t number = 0; number < heads; ++number) {
-      const auto part = [&](const Matrix& m, std::size_t which) { return shape.part(m, sample, number, which); };
-      const Matrix dout_head = shape.head_of(dout, sample, number);
-      delta_rows(shape.head_of(out, sample, number), dout_head, scratch.delta.f32());
-      const Head head{as_f32(part(qkv, 0), scratch.q),
-                      as_f32(part(qkv, 1), scratch.k),
-                      as_f32(part(qkv, 2), scratch.v),
-                      as_f32(dout_head, scratch.dout),
-                      sums_for(part(dqkv, 0), scratch.dq),
-                      sums_for(part(dqkv, 1), scratch.dk),
-                      sums_for(part(dqkv, 2), scratch.dv),
-                      shape.log_sum_of(log_sum, sample, number),
-                      heads,
-                      shape.scale()};
-      for (std::size_t last = sequence_length; last > 0;) {
-        const std::size_t first = (last - 1) / attention_tile * attention_tile;
-        backward_tile(head, first, last, last == sequence_length, scratch);
-        last = first;
-      }
-      if (dqkv.type == DType::f32) continue;
-      convert(head.dq, part(dqkv, 0));
-      convert(head.dk, part(dqkv, 1));
-      convert(head.dv, part(dqkv, 2));
+    delta_rows(shape, out, dout, sample, scratch.delta.f32());
+    for (std::size_t head = 0; head < heads; ++head) {
+      load(shape, qkv, dout, sample, head, scratch);
+      backward_head(shape, dqkv, sample, head, log_sum, scratch);
     }
   }
 }

@@ -1,15 +1,20 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
+#include "kernels/bodies/attention.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/panel_product.hpp"
 
-/// What the forward and backward pass of host attention share.
+/// What the forward and backward pass of host attention share. One head of one sample is computed at a
+/// time, from copies in f32 that are laid out for panel products.
 namespace pptrain::kernels {
 
 /// Query rows handled at once; their scores against all earlier keys are the only T-wide scratch.
-constexpr std::size_t attention_tile = 64;
+constexpr std::size_t attention_tile = 48;
+static_assert(attention_tile % panel_rows == 0);
 
 /// Sizes of one call and where one head of one sample lies in its matrices.
 struct AttentionShape {
@@ -27,9 +32,37 @@ struct AttentionShape {
   T* log_sum_of(T* log_sum, std::size_t sample, std::size_t head) const {
     return log_sum + sample * sequence_length * heads + head;
   }
+
+  /// Scratch: a tile of scores, (T, head_size) with rows of whole panels, and its transpose in panels.
+  Tensor scores(Arena& arena) const { return {arena, attention_tile, bodies::CausalRow::widest(sequence_length)}; }
+  Tensor rows(Arena& arena) const { return {arena, sequence_length, round_up(head_size, panel_width)}; }
+  Tensor transposed(Arena& arena) const { return {arena, head_size, round_up(sequence_length, panel_width)}; }
 };
 
-/// f32 view of a (T, head_size) matrix: itself, or a converted copy in `scratch`.
-Matrix as_f32(const Matrix& matrix, const Tensor& scratch);
+/// Whether sums over a head can be made in place of this matrix: f32, and its rows whole panels.
+bool is_panels(const Matrix& head);
+/// The (T, head_size) matrix in f32: itself where it can serve as a left factor, else a copy in `rows`.
+Matrix as_left(const Matrix& head, const Tensor& rows);
+/// Copies a (T, head_size) matrix into `rows`, zeros up to whole panels.
+void copy_rows(const Matrix& head, const Tensor& rows);
+/// Copies its transpose into panels of 16 of its rows, zeros behind the last.
+void copy_transposed(const Matrix& head, const Tensor& transposed);
+
+/// `rows` as left factor, from row `first` on.
+inline LeftOperand left_rows(const Matrix& rows, std::size_t first) { return {rows.at<float>(first), rows.stride, 1}; }
+/// `rows` as right factor, from row `first` on.
+inline PanelOperand right_rows(const Matrix& rows, std::size_t first) {
+  return {rows.at<float>(first), panel_width, rows.stride};
+}
+inline PanelOperand right_transposed(const Matrix& transposed) {
+  return {transposed.f32(), transposed.rows * panel_width, panel_width};
+}
+
+/// Scores (or their gradients) of the queries [first, last), as far as each group of them sees keys.
+void causal_scores(const Matrix& queries, const Matrix& transposed_keys, std::size_t first, std::size_t last,
+                   const Matrix& scores);
+/// Rows [0, last - first) of `out` = tile of masked probabilities (or dscores) times `values` (T, head_size).
+void causal_values(const Matrix& probabilities, const Matrix& values, std::size_t first, std::size_t last,
+                   const Matrix& out);
 
 }  // namespace pptrain::kernels

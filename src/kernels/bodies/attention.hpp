@@ -7,8 +7,21 @@
 #include "kernels/bodies/row_team.hpp"
 
 /// Rows of causal attention (FlashAttention's recomputation, Dao et al., arXiv:2205.14135). A tile
-/// holds `columns` keys of a few queries; the query in row r sees the keys [0, first_query + r].
+/// holds the scores of a few queries; the one in row r sees the keys [0, first_query + r].
 namespace pptrain::kernels::bodies {
+
+/// The row of a tile that is computed on: what the query sees, and masked places behind it up to
+/// whole vectors and at least as far as any query sees that is multiplied together with this one.
+struct CausalRow {
+  std::size_t visible, padded;
+
+  PPTRAIN_FUNCTION CausalRow(std::size_t first_query, std::size_t row) : visible(first_query + row + 1) {
+    constexpr std::size_t together = 6, vector = 16;
+    padded = (visible + together - 1 + vector - 1) / vector * vector;
+  }
+  /// The widest row of a tile whose last query is number `last` - 1.
+  PPTRAIN_FUNCTION static std::size_t widest(std::size_t last) { return CausalRow(last, 0).padded; }
+};
 
 /// Scores become exp(scale * score - largest), zero where masked.
 ///
@@ -16,7 +29,7 @@ namespace pptrain::kernels::bodies {
 /// log_sum[r * log_sum_stride] = log of the sum of exp(scale * score).
 struct CausalSoftmax {
   Rows<float> scores;
-  std::size_t first_query, columns;
+  std::size_t first_query;
   float scale;
   float* inverse_sum;
   float* log_sum;
@@ -24,13 +37,12 @@ struct CausalSoftmax {
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    float* s = scores.row(row);
-    const std::size_t visible = first_query + row + 1;
+    const CausalRow keys(first_query, row);
+    float *s = scores.row(row), *masked = s + keys.visible;
+    team.for_each(keys.padded - keys.visible, [=](std::size_t c) { masked[c] = -__builtin_huge_valf(); });
     const float factor = scale;
-    const float largest = factor * team.max(visible, [=](std::size_t c) { return s[c]; });
-    team.for_each(visible, [=](std::size_t c) { s[c] = fast_exp(factor * s[c] - largest); });
-    const float sum = team.sum(visible, [=](std::size_t c) { return s[c]; });
-    team.for_each(columns - visible, [=](std::size_t c) { s[visible + c] = 0.0f; });
+    const float largest = factor * team.max(keys.padded, [=](std::size_t c) { return s[c]; });
+    const float sum = team.sum(keys.padded, [=](std::size_t c) { return s[c] = fast_exp(factor * s[c] - largest); });
     team.once([&] {
       inverse_sum[row] = 1.0f / sum;
       log_sum[row * log_sum_stride] = largest + std::log(sum);
@@ -42,7 +54,7 @@ struct CausalSoftmax {
 /// p = exp(scale * score - log_sum), dscore = p (dp - delta) scale with delta = sum of dout * out.
 struct CausalSoftmaxBackward {
   Rows<float> scores, dprobabilities;
-  std::size_t first_query, columns;
+  std::size_t first_query;
   float scale;
   const float* log_sum;
   std::size_t log_sum_stride;
@@ -50,34 +62,38 @@ struct CausalSoftmaxBackward {
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
+    const CausalRow keys(first_query, row);
     float *p = scores.row(row), *dp = dprobabilities.row(row);
-    const std::size_t visible = first_query + row + 1;
+    float *masked = p + keys.visible, *masked_gradient = dp + keys.visible;
+    team.for_each(keys.padded - keys.visible, [=](std::size_t c) {
+      masked[c] = -__builtin_huge_valf();
+      masked_gradient[c] = 0.0f;
+    });
     const float factor = scale, log = log_sum[row * log_sum_stride], shift = delta[row];
-    team.for_each(visible, [=](std::size_t c) {
+    team.for_each(keys.padded, [=](std::size_t c) {
       const float probability = fast_exp(factor * p[c] - log);
       p[c] = probability;
       dp[c] = probability * (dp[c] - shift) * factor;
     });
-    team.for_each(columns - visible, [=](std::size_t c) {
-      p[visible + c] = 0.0f;
-      dp[visible + c] = 0.0f;
-    });
   }
 };
 
-/// delta[r] = sum over the head of dout * out.
+/// delta[head * delta_stride + r] = sum over the head's columns of dout * out.
 template <class T>
 struct AttentionDelta {
   Rows<const T> out, dout;
-  std::size_t head_size;
+  std::size_t heads, head_size;
   float* delta;
+  std::size_t delta_stride;
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    const T *o = out.row(row), *d = dout.row(row);
-    const float sum =
-        team.sum(head_size, [=](std::size_t c) { return static_cast<float>(o[c]) * static_cast<float>(d[c]); });
-    team.once([&] { delta[row] = sum; });
+    for (std::size_t head = 0; head < heads; ++head) {
+      const T *o = out.row(row) + head * head_size, *d = dout.row(row) + head * head_size;
+      const float sum =
+          team.sum(head_size, [=](std::size_t c) { return static_cast<float>(o[c]) * static_cast<float>(d[c]); });
+      team.once([&] { delta[head * delta_stride + row] = sum; });
+    }
   }
 };
 

@@ -35,12 +35,11 @@ class SerialTeam {
     f();
   }
 
-  /// The sum of f(i) in an order that depends on n alone. NaN if any is.
+  /// The sum of f(i) in an order that depends on n alone. NaN if any is. f may write, once per i.
   template <class F>
   float sum(std::size_t n, const F& f) const {
-    // Four streams: one vector accumulator would wait for its own latency.
-    const std::size_t quarter = n / 4;
-    float a = 0, b = 0, c = 0, d = 0;
+    const std::size_t quarter = stream_length(n);
+    float a = 0, b = 0, c = 0, d = 0, rest = 0;
 #pragma omp simd reduction(+ : a, b, c, d)
     for (std::size_t i = 0; i < quarter; ++i) {
       a += f(i);
@@ -48,7 +47,7 @@ class SerialTeam {
       c += f(i + 2 * quarter);
       d += f(i + 3 * quarter);
     }
-    float rest = 0;
+#pragma omp simd reduction(+ : rest)
     for (std::size_t i = 4 * quarter; i < n; ++i) rest += f(i);
     return ((a + b) + (c + d)) + rest;
   }
@@ -56,8 +55,8 @@ class SerialTeam {
   /// The largest f(i), which skips NaNs; -infinity when there is none.
   template <class F>
   float max(std::size_t n, const F& f) const {
-    const std::size_t quarter = n / 4;
-    float a = -__builtin_huge_valf(), b = a, c = a, d = a;
+    const std::size_t quarter = stream_length(n);
+    float a = -__builtin_huge_valf(), b = a, c = a, d = a, rest = a;
 #pragma omp simd reduction(max : a, b, c, d)
     for (std::size_t i = 0; i < quarter; ++i) {
       a = larger(a, f(i));
@@ -65,11 +64,19 @@ class SerialTeam {
       c = larger(c, f(i + 2 * quarter));
       d = larger(d, f(i + 3 * quarter));
     }
-    for (std::size_t i = 4 * quarter; i < n; ++i) a = larger(a, f(i));
-    return larger(larger(a, b), larger(c, d));
+#pragma omp simd reduction(max : rest)
+    for (std::size_t i = 4 * quarter; i < n; ++i) rest = larger(rest, f(i));
+    return larger(larger(larger(a, b), larger(c, d)), rest);
   }
 
  private:
+  /// Long reductions run in four streams of whole vectors, since one vector of sums waits for its own
+  /// latency; for short ones adding up the vectors costs more. 0: short.
+  static std::size_t stream_length(std::size_t n) {
+    constexpr std::size_t lanes = 16;  // a multiple of any vector's floats
+    return n < 192 ? 0 : n / (4 * lanes) * lanes;
+  }
+
   static float larger(float most, float value) { return value > most ? value : most; }
 };
 
