@@ -11,6 +11,9 @@
 namespace pptrain {
 
 /// The instance that is planned: how fast each layer is, and on what.
+///
+/// A plan whose degrees the profile does not have on the kinds it uses makes the functions below
+/// throw `Error` (exit code 2).
 struct Instance {
   const Profile& profile;
   const Cluster& cluster;

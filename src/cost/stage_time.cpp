@@ -1,5 +1,7 @@
 #include "cost/stage_time.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -25,17 +27,25 @@ std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& st
   return groups;
 }
 
+LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel, double samples) {
+  const std::string& name = instance.cluster.device_kinds[kind].name;
+  const auto seconds = instance.profile.seconds(layer, name, tensor_parallel, samples);
+  if (seconds) return *seconds;
+  throw_bad_input({fmt::format("profile of {}", instance.profile.model),
+                   fmt::format("no time of layer \"{}\" on device kind \"{}\" at tensor_parallel {}",
+                               instance.profile.layers[layer].name, name, tensor_parallel),
+                   "the plan has such a stage", "profile at that degree, or use another plan"});
+}
+
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
                           Recompute recompute) {
   PassSeconds pass;
   for (const int kind : group.kinds) {
-    const std::string& name = instance.cluster.device_kinds[kind].name;
-    const auto seconds = instance.profile.seconds(layer, name, tensor_parallel, group.samples);
-    PPTRAIN_ASSERT(seconds.has_value(), "layer {} has no rows for {} at degree {}", layer, name, tensor_parallel);
-    const double again = recompute == Recompute::full ? seconds->forward : 0.0;
-    pass.forward = std::max(pass.forward, seconds->forward);
-    pass.backward = std::max(pass.backward, seconds->backward_input + seconds->backward_weight + again);
-    pass.total = std::max(pass.total, seconds->total() + again);
+    const LayerSeconds seconds = device_seconds(instance, kind, layer, tensor_parallel, group.samples);
+    const double again = recompute == Recompute::full ? seconds.forward : 0.0;
+    pass.forward = std::max(pass.forward, seconds.forward);
+    pass.backward = std::max(pass.backward, seconds.backward_input + seconds.backward_weight + again);
+    pass.total = std::max(pass.total, seconds.total() + again);
   }
   const double bytes = instance.profile.layers[layer].tensor_parallel_allreduce_bytes * group.samples;
   if (bytes > 0.0) {

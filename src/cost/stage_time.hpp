@@ -18,6 +18,10 @@ struct ReplicaGroup {
 /// The distinct groups of a stage.
 std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& stage);
 
+/// Seconds of one layer on one device. A degree without rows throws `Error` (exit code 2): a plan
+/// from a file may have one.
+LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel, double samples);
+
 /// Seconds of one micro-batch with the tensor-parallel all-reduces: the slowest member counts.
 struct PassSeconds {
   double forward = 0.0;

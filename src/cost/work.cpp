@@ -1,7 +1,6 @@
 #include <map>
 #include <utility>
 
-#include "base/error.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
@@ -9,14 +8,11 @@ namespace {
 
 /// Seconds that one device of a kind computes for one replica of a stage in an iteration.
 double stage_work(const Instance& instance, const Plan& plan, const Stage& stage, int kind, double samples) {
-  const std::string& name = instance.cluster.device_kinds[kind].name;
   double pass = 0.0;
   for (const Interval& layers : stage.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-      const int layer = static_cast<int>(l);
-      const auto seconds = instance.profile.seconds(layer, name, stage.tensor_parallel, samples);
-      PPTRAIN_ASSERT(seconds.has_value(), "layer {} has no rows for {}", layer, name);
-      pass += seconds->total() + (stage.recompute == Recompute::full ? seconds->forward : 0.0);
+      const LayerSeconds seconds = device_seconds(instance, kind, static_cast<int>(l), stage.tensor_parallel, samples);
+      pass += seconds.total() + (stage.recompute == Recompute::full ? seconds.forward : 0.0);
     }
   }
   return static_cast<double>(plan.micro_batches) * pass + update_seconds(instance, stage, kind);

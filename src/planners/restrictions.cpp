@@ -29,7 +29,8 @@ class RestrictionChecker {
   [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
                            const std::string& suggestion) const {
     const auto place = fixed_.places.find(key);
-    throw_bad_input({place == fixed_.places.end() ? source_ : place->second, problem, reason, suggestion});
+    throw_bad_input(
+        {place == fixed_.places.end() || place->second.empty() ? source_ : place->second, problem, reason, suggestion});
   }
 
   void check_schedule() const {

@@ -65,7 +65,7 @@ Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionPro
                            problem.memory_use(i, static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end)));
   }
   const Plan plan = bare_plan(space, grid, layers, samples);
-  overrun.text = fmt::format("at {} samples per replica {}", samples, why_not_fit(space.instance, plan));
+  overrun.text = fmt::format("with micro-batches of {} {}", samples * grid.data, why_not_fit(space.instance, plan));
   return overrun;
 }
 

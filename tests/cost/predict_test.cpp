@@ -91,6 +91,15 @@ TEST_CASE("a kind of device without times is refused by name", "[cost]") {
   CHECK(text.find("--analytic") != std::string::npos);
 }
 
+TEST_CASE("a plan with a degree that the profile lacks is refused", "[cost]") {
+  const Profile profile = two_layers();
+  const Cluster cluster = nodes_of(1, 2);
+  const Plan plan = uniform_plan({{0, 2}}, 1, 2, 8, 4, "1f1b");
+  CHECK(complaint_of([&] {
+          predict({profile, cluster, 8}, plan);
+        }).find("no time of layer \"a\" on device kind \"v\" at tensor_parallel 2") != std::string::npos);
+}
+
 TEST_CASE("the lower bound spreads the work over all devices", "[cost]") {
   Profile profile = two_layers();
   const Cluster cluster = nodes_of(1, 4);

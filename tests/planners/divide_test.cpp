@@ -87,7 +87,7 @@ class RandomInstance {
 TEST_CASE("the division is the best of all, with mixed devices and little memory", "[planners]") {
   int num_solved = 0;
   int num_infeasible = 0;
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < 600; ++seed) {
     const RandomInstance random(seed);
     const Instance instance = {random.profile, random.cluster, random.batch};
     for (const Grid& grid : grids_of(random.cluster.num_devices(), {})) {
