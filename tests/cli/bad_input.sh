@@ -143,8 +143,10 @@ where=$anywhere bad "micro-batch larger than the global batch" 2 2 'micro_batch_
 where=$anywhere bad "the grid does not multiply up to the ranks" 2 '2|3' 'rank|device' data 'data = 3' \
   's/^pipeline = .*/pipeline = 1/; s/^tensor = .*/tensor = 1/'
 where=$anywhere bad "more stages than layers" 4 '2|3' 'stage|layer' pipeline 'pipeline = 4' 's/^layers = .*/layers = 1/'
-where=$anywhere bad "no plan fits the rank count" 2 3 'plan|rank|device|grid' pipeline 'pipeline = 1' \
-  's/^heads = .*/heads = 1/; s/^global_batch_size = .*/global_batch_size = 1/'
+where=$anywhere bad "the settings leave no plan for the rank count" 2 '2|3' 'plan|rank|device|grid' \
+  pipeline 'pipeline = 1' 's/^heads = .*/heads = 1/; s/^global_batch_size = .*/global_batch_size = 1/'
+where=$anywhere bad "no plan at all fits the rank count" 4 3 'plan|rank|device|grid' heads 'heads = 1' \
+  's/^layers = .*/layers = 1/; s/^global_batch_size = .*/global_batch_size = 1/'
 where=$anywhere bad "heads cannot be divided by the tensor-parallel degree" 2 '2|3' 'head|tensor' tensor 'tensor = 2' \
   's/^heads = .*/heads = 1/'
 
