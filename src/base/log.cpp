@@ -4,20 +4,33 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
 namespace pptrain {
 namespace {
 
 struct State {
-  std::shared_ptr<spdlog::logger> logger;
+  spdlog::logger screen{"pptrain", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+  std::unique_ptr<spdlog::logger> file;
+  std::vector<std::string> early;  ///< what comes before there is a file
   Verbosity verbosity = Verbosity::normal;
   std::string prefix;
 
   State() {
-    auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    sink->set_pattern("%v");
-    logger = std::make_shared<spdlog::logger>("pptrain", sink);
-    logger->flush_on(spdlog::level::info);
-    logger->set_level(spdlog::level::info);
+    screen.set_pattern("%v");
+    screen.flush_on(spdlog::level::info);
+    screen.set_level(spdlog::level::info);
+  }
+
+  void keep(const std::string& text) {
+    if (file) {
+      file->info(text);
+    } else {
+      early.push_back(text);
+    }
   }
 };
 
@@ -30,10 +43,9 @@ State& state() {
 
 void set_verbosity(Verbosity verbosity) {
   state().verbosity = verbosity;
-  const auto level = verbosity == Verbosity::quiet     ? spdlog::level::warn
-                     : verbosity == Verbosity::verbose ? spdlog::level::debug
-                                                       : spdlog::level::info;
-  state().logger->set_level(level);
+  state().screen.set_level(verbosity == Verbosity::quiet     ? spdlog::level::warn
+                           : verbosity == Verbosity::verbose ? spdlog::level::debug
+                                                             : spdlog::level::info);
 }
 
 Verbosity verbosity() { return state().verbosity; }
@@ -43,20 +55,29 @@ void set_log_rank(int rank, int num_ranks) {
 }
 
 void add_log_file(const std::string& path) {
-  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
-  sink->set_pattern("%Y-%m-%d %H:%M:%S %l: %v");
-  state().logger->sinks().push_back(sink);
+  State& s = state();
+  s.file = std::make_unique<spdlog::logger>("file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  s.file->set_pattern("%v");
+  s.file->flush_on(spdlog::level::info);
+  for (const std::string& text : std::exchange(s.early, {})) s.file->info(text);
+}
+
+void print_result(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  state().keep(std::string(text));
 }
 
 void detail::log(LogLevel level, std::string_view text) {
-  spdlog::logger& logger = *state().logger;
-  const std::string& prefix = state().prefix;
+  State& s = state();
   switch (level) {
-    case LogLevel::debug: logger.debug("{}{}", prefix, text); break;
-    case LogLevel::info: logger.info("{}{}", prefix, text); break;
-    case LogLevel::warning: logger.warn("{}pptrain: warning: {}", prefix, text); break;
-    case LogLevel::error: logger.error("{}pptrain: error: {}", prefix, text); break;
+    case LogLevel::debug: s.screen.debug("{}{}", s.prefix, text); return;
+    case LogLevel::info: s.screen.info("{}{}", s.prefix, text); break;
+    case LogLevel::warning: s.screen.warn("{}pptrain: warning: {}", s.prefix, text); break;
+    case LogLevel::error: s.screen.error("{}pptrain: error: {}", s.prefix, text); break;
   }
+  s.keep(std::string(text));
 }
 
 }  // namespace pptrain

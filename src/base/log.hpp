@@ -17,15 +17,19 @@ Verbosity verbosity();
 /// Puts `rank N: ` before every line of this process; errors of one rank can then be told apart.
 void set_log_rank(int rank, int num_ranks);
 
-/// Also writes everything that is logged to this file (rank 0 does so in the run directory).
+/// Also writes everything that is printed or logged to this file, whatever the verbosity, from the
+/// start of the program on (rank 0 does so in the run directory).
 void add_log_file(const std::string& path);
+
+/// Results for people: to standard output, and to the log file. Quiet or not.
+void print_result(std::string_view text);
 
 namespace detail {
 enum class LogLevel { debug, info, warning, error };
 void log(LogLevel level, std::string_view text);
 }  // namespace detail
 
-/// Logging goes to standard error, results go to standard output.
+/// Logging goes to standard error.
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
   detail::log(detail::LogLevel::info, fmt::format(format, std::forward<Args>(args)...));

@@ -50,7 +50,8 @@ std::vector<double> memory_bytes(const Instance& instance, const Plan& plan) {
         bytes_per_parameter(instance.profile.bytes_per_parameter, stage) * parameters / stage.tensor_parallel;
     const auto in_flight = static_cast<double>(micro_batches_in_flight(plan, StageId(i)));
     for (int j = 0; j < stage.replicas; ++j) {
-      const double activations = in_flight * static_cast<double>(stage.samples[j].size()) * stored;
+      const double activations = static_cast<double>(stage.samples[j].size()) *
+                                 (in_flight * stored + instance.profile.workspace_bytes_per_sample);
       for (const DeviceId device : stage.devices[j]) {
         need[device.index()] = model + activations + instance.profile.workspace_bytes;
       }

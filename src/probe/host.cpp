@@ -40,11 +40,14 @@ class Topology {
     }
     return "cpu";
   }
-  double memory_bytes() const { return static_cast<double>(hwloc_get_root_obj(topology_)->total_memory); }
-
  private:
   hwloc_topology_t topology_ = nullptr;
 };
+
+/// From the system, not from hwloc: the sum over NUMA nodes misses memory that was plugged in later.
+double memory_bytes() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
 
 }  // namespace
 
@@ -52,7 +55,7 @@ HostReport report_host() {
   const Topology topology;
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
-  return {name, topology.cpu_model(), topology.allowed_cores(), topology.count(HWLOC_OBJ_PACKAGE), topology.memory_bytes()};
+  return {name, topology.cpu_model(), topology.allowed_cores(), topology.count(HWLOC_OBJ_PACKAGE), memory_bytes()};
 }
 
 std::string to_json(const HostReport& report) {

@@ -51,6 +51,8 @@ class Profile {
   /// Bytes of communication buffers and workspace that every device needs beside COST.md's sum;
   /// 0 for a plan from a profile alone.
   double workspace_bytes = 0.0;
+  /// The same for every sample of a replica's micro-batch.
+  double workspace_bytes_per_sample = 0.0;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
 

@@ -103,7 +103,7 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
-  root.allow_keys({"schema", "model", "bytes_per_parameter", "layers", "workspace_bytes"});
+  root.allow_keys({"schema", "model", "bytes_per_parameter", "layers", "workspace_bytes", "workspace_bytes_per_sample"});
   Profile profile;
   profile.model = root.at("model").string();
   const JsonNode bytes = root.at("bytes_per_parameter");
@@ -112,6 +112,9 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   profile.bytes_per_parameter.gradient = bytes.at("gradient").number_at_least(0.0);
   profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
+  if (root.has("workspace_bytes_per_sample")) {
+    profile.workspace_bytes_per_sample = root.at("workspace_bytes_per_sample").number_at_least(0.0);
+  }
   read_layers(root.at("layers"), profile);
   return profile;
 }

@@ -42,6 +42,9 @@ std::string write_profile(const Profile& profile) {
                                  {"gradient", json_number(bytes.gradient)},
                                  {"optimizer", json_number(bytes.optimizer)}};
   if (profile.workspace_bytes > 0.0) json["workspace_bytes"] = json_number(profile.workspace_bytes);
+  if (profile.workspace_bytes_per_sample > 0.0) {
+    json["workspace_bytes_per_sample"] = json_number(profile.workspace_bytes_per_sample);
+  }
   json["layers"] = Json::array();
   for (const ProfileLayer& layer : profile.layers) json["layers"].push_back(layer_json(layer));
   return format_json(json);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <memory>
 
 #include "base/error.hpp"
@@ -10,10 +9,10 @@
 #include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
-#include "config/read.hpp"
 #include "data/token_dataset.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
+#include "runtime/profiler.hpp"
 #include "runtime/recorder.hpp"
 #include "runtime/session.hpp"
 
@@ -27,19 +26,19 @@ struct Datasets {
 };
 
 Datasets open_datasets(const Config& config) {
-  const auto open = [&](const std::vector<std::string>& paths) {
+  const auto open = [&](const std::vector<std::string>& paths, const char* key) {
     DatasetOptions options;
     options.vocabulary_size = config.model.vocabulary_size;
     options.sequence_length = config.training.sequence_length;
     options.global_batch_size = config.training.global_batch_size;
     options.shuffle = config.data.shuffle;
     options.seed = static_cast<std::uint64_t>(config.job.seed);
-    options.source = config.source;
+    options.source = config.where(key);
     return std::make_unique<TokenDataset>(paths, options);
   };
   Datasets datasets;
-  datasets.train = open(config.data.train);
-  if (!config.data.validation.empty()) datasets.validation = open(config.data.validation);
+  datasets.train = open(config.data.train, "data.train");
+  if (!config.data.validation.empty()) datasets.validation = open(config.data.validation, "data.validation");
   return datasets;
 }
 
@@ -67,8 +66,9 @@ class Trainer {
       });
       recorder_.record(step, result, session_.learning_rate_of(step), session_.arena().peak_bytes());
       if (!std::isfinite(result.loss)) {
-        throw_runtime_failure({fmt::format("step {}", step + 1), "the loss is no number any more",
-                               "the training diverged", "lower [optimizer] learning_rate"});
+        // Every rank knows the loss, so all leave here.
+        throw Error(ExitCode::other, format_complaint({fmt::format("step {}", step + 1), "the loss is no number any more",
+                                                       "the training diverged", "lower [optimizer] learning_rate"}));
       }
       if (evaluates_after(step)) recorder_.record_evaluation(step, evaluate());
     }
@@ -128,10 +128,11 @@ void train(MPI_Comm world, const JobOptions& options) {
   Datasets datasets;
   collectively(world, waiter, [&] {
     datasets = open_datasets(config);
-    if (rank == 0) check_output_directory(config.job.output, config.source);
+    if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
   });
   const Machine machine = find_machine(world, waiter, cluster_file(options, config));
-  if (rank == 0) std::cout << "Cluster\n" << describe_cluster(machine.cluster) << "\n" << std::flush;
+  if (rank == 0) print_result("Cluster\n" + describe_cluster(machine.cluster) + "\n");
+  collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
   const Profile profile = obtain_profile(world, waiter, options, config, model, machine);
   const Plan plan = choose_plan(world, waiter, config, machine, profile);
   if (options.dry_run) {

@@ -2,13 +2,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "config/pack.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
 #include "probe/discover.hpp"
@@ -40,8 +40,6 @@ void write_cache(const std::string& path, const std::string& text) {
   if (error) log_debug("the profile was not cached in {}: {}", path, error.message());
 }
 
-void print(const std::string& text) { std::cout << text << std::flush; }
-
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
   if (cluster.emulate != Emulate::no) {
     throw_bad_input({path, "emulate = \"numbers\" or \"timing\"", "this version does not emulate devices",
@@ -71,11 +69,9 @@ Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
     if (rank_in(world) != 0) return;
     const Config config = read_config(options.config_path, options.overrides);
     refuse_unsupported(config);
-    text = write_config(config);
+    text = pack_config(config);
   });
-  Config config = parse_config(broadcast(world, text, waiter), options.config_path, "");
-  config.source = options.config_path;
-  return config;
+  return unpack_config(broadcast(world, text, waiter));
 }
 
 std::string cluster_file(const JobOptions& options, const Config& config) {
@@ -135,15 +131,15 @@ Plan given_plan(const Config& config, const Instance& instance) {
                      "plan and configuration must agree", "make them equal"});
   }
   plan.predicted = predict(instance, plan);
-  print(describe_plan(plan, instance.cluster));
+  print_result(describe_plan(plan, instance.cluster));
   return plan;
 }
 
 Plan searched_plan(const Config& config, const Instance& instance) {
   const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
-  print(describe_candidates(result, instance.cluster) + "\n");
+  print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
-  print(describe_plan(plan, instance.cluster) + "\n");
+  print_result(describe_plan(plan, instance.cluster) + "\n");
   return plan;
 }
 

@@ -7,6 +7,9 @@
 
 #include "comm/collective.hpp"
 #include "optim/optimizer.hpp"
+#include "planners/grid.hpp"
+#include "planners/planner.hpp"
+#include "runtime/bucketed_all_reduce.hpp"
 #include "runtime/layer_timer.hpp"
 
 namespace pptrain {
@@ -14,6 +17,9 @@ namespace {
 
 /// Rising sample counts stop once a pass takes this long: beyond, time is proportional.
 constexpr double long_pass_seconds = 0.4;
+
+/// Contributions of all members to the slices of the buckets under way (src/comm/ordered_all_reduce.hpp).
+constexpr double gradient_buffer_bytes = 4.0 * BucketedAllReduce::bucket_elements * BucketedAllReduce::buckets_in_flight;
 
 /// A layer that stands for all of its kind, at one degree, on one device kind.
 struct TimingTask {
@@ -25,6 +31,7 @@ struct TimingTask {
 
 /// Degrees that an even grid of these ranks can have and the model admits.
 std::vector<int> degrees(const Config& config, const Model& model, int num_devices) {
+  if (config.parallelism.tensor && *config.parallelism.tensor == 1) return {1};
   if (config.parallelism.tensor) return {1, static_cast<int>(*config.parallelism.tensor)};
   std::vector<int> result;
   for (int n = 1; n <= num_devices; ++n) {
@@ -42,8 +49,7 @@ std::vector<TimingTask> timing_tasks(const Config& config, const Model& model, c
     std::set<LayerKind> seen;
     for (int l = 0; l < model.num_layers(); ++l) {
       if (!seen.insert(model.layers[l].kind).second) continue;
-      std::set<int> distinct(all_degrees.begin(), all_degrees.end());
-      for (const int n : distinct) tasks.push_back({device, model.layers[l].kind, l, n});
+      for (const int n : all_degrees) tasks.push_back({device, model.layers[l].kind, l, n});
     }
   }
   // The blocks take longest; dealt out first they keep the ranks evenly busy.
@@ -74,7 +80,7 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
     const LayerTiming timing = time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples);
     rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight});
     update = timing.update_seconds;
-    workspace = std::max(workspace, timing.workspace_bytes);
+    workspace = timing.workspace_bytes / static_cast<double>(samples);  // that of the largest micro-batch
     if (timing.seconds.total() > long_pass_seconds) break;
   }
   return {{"device", task.device_kind},       {"kind", static_cast<int>(task.layer_kind)},
@@ -87,7 +93,7 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
     const auto kind = static_cast<LayerKind>(result.at("kind").get<int>());
     const std::string device = result.at("device");
     const int degree = result.at("degree");
-    profile.workspace_bytes = std::max(profile.workspace_bytes, result.at("workspace").get<double>());
+    profile.workspace_bytes_per_sample = std::max(profile.workspace_bytes_per_sample, result.at("workspace").get<double>());
     for (int l = 0; l < model.num_layers(); ++l) {
       if (model.layers[l].kind != kind) continue;
       for (const auto& row : result.at("rows")) {
@@ -118,6 +124,19 @@ Profile layer_sizes(const Config& config, const Model& model) {
   return profile;
 }
 
+void check_parallelism(const Config& config, const Model& model, const Cluster& cluster) {
+  if (!config.parallelism.plan.empty()) return;
+  Profile profile = layer_sizes(config, model);
+  for (ProfileLayer& layer : profile.layers) {
+    for (const DeviceKind& kind : cluster.device_kinds) {
+      for (const int n : degrees(config, model, cluster.num_devices())) {
+        if (model.heads % n == 0) layer.rows.push_back({kind.name, n, 1.0, {}, true});
+      }
+    }
+  }
+  check_restrictions({profile, cluster, config.training.global_batch_size}, restrictions_of(config), config.source);
+}
+
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
                         const Cluster& cluster, const RankMap& map, const ProfileProgress& progress) {
   int rank = 0;
@@ -139,7 +158,10 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
     if (rank == 0) progress(static_cast<int>(own.size()), static_cast<int>(own.size()));
   });
   Profile profile = layer_sizes(config, model);
+  profile.workspace_bytes = gradient_buffer_bytes;
   for (const std::string& results : gather(world, mine.dump())) add_results(profile, model, nlohmann::json::parse(results));
+  // Two micro-batches that are being received and two that are being sent.
+  profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;
   return parse_profile(broadcast(world, rank == 0 ? write_profile(profile) : "", waiter), "the measured profile");
 }
 

@@ -19,6 +19,10 @@ using ProfileProgress = std::function<void(int done, int total)>;
 /// The part of a profile that needs no measurement: parameters and bytes of every layer.
 Profile layer_sizes(const Config& config, const Model& model);
 
+/// Refuses degrees and batch sizes that no plan can have, before anything is measured. Throws
+/// `Error` (exit code 2) with the place of the key.
+void check_parallelism(const Config& config, const Model& model, const Cluster& cluster);
+
 /// Times the distinct (layer kind, tensor-parallel degree) tasks of the model on every device kind
 /// of the cluster for rising numbers of samples, dealt out to the ranks of the kind; where ranks
 /// share cores only as many ranks of a host time at once as it has cores. Every rank gets the

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -77,7 +76,7 @@ Recorder::Recorder(MPI_Comm world, const Config& config, const Model& model, con
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;
-  directory_ = std::make_unique<RunDirectory>(config.job.output, config.job.name, config.source);
+  directory_ = std::make_unique<RunDirectory>(config.job.output, config.job.name, config.where("job.output"));
   directory_->write("config.toml", write_config(config));
   directory_->write("plan.json", write_plan(plan));
   directory_->write("profile.json", write_profile(profile));
@@ -152,7 +151,7 @@ void Recorder::finish(std::size_t peak_bytes) {
                               : 0.0;
   text += fmt::format("  memory       {} measured on the fullest device, {} predicted\n", format_bytes(peak), format_bytes(expected));
   text += fmt::format("  results      {}\n", directory_->path());
-  std::cout << text << std::flush;
+  print_result(text);
 }
 
 }  // namespace pptrain

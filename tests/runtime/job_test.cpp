@@ -1,0 +1,155 @@
+// The whole job as `pptrain train` runs it: a configuration file in, a run directory out.
+#include "runtime/job.hpp"
+
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "config/read.hpp"
+#include "plan/plan.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+namespace fs = std::filesystem;
+
+namespace {
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/// A folder with a job in it that all ranks share; rank 0 makes and removes it.
+class JobFolder {
+ public:
+  explicit JobFolder(const std::string& more = "") {
+    set_verbosity(Verbosity::quiet);
+    char name[64] = "/tmp/pptrain-job-XXXXXX";
+    if (world_rank() == 0) {
+      REQUIRE(mkdtemp(name) != nullptr);
+      std::ofstream text(std::string(name) + "/text.txt");
+      for (int i = 0; i < 400; ++i) text << "the quick brown fox jumps over the lazy dog " << i % 7 << "\n";
+      std::ofstream(std::string(name) + "/job.toml") << job(name) << more;
+    }
+    MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD);
+    path_ = name;
+  }
+  ~JobFolder() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank() == 0) fs::remove_all(path_);
+  }
+
+  JobOptions options(std::vector<std::string> overrides = {}) const {
+    JobOptions options;
+    options.config_path = path_ + "/job.toml";
+    options.overrides = std::move(overrides);
+    return options;
+  }
+  const std::string& path() const { return path_; }
+  /// The only run below the output folder.
+  fs::path run(const std::string& output = "runs") const {
+    std::vector<fs::path> runs;
+    for (const auto& entry : fs::directory_iterator(path_ + "/" + output + "/job")) runs.push_back(entry.path());
+    REQUIRE(runs.size() == 1);
+    return runs.front();
+  }
+
+ private:
+  static std::string job(const std::string& folder) {
+    return "[job]\nname = \"job\"\noutput = \"" + folder + "/runs\"\n"
+           "[model]\nlayers = 2\nhidden_size = 32\nheads = 2\nvocabulary_size = 256\n"
+           "[data]\ntrain = \"text.txt\"\nvalidation = \"text.txt\"\n"
+           "[training]\nsteps = 12\nsequence_length = 16\nglobal_batch_size = 8\n"
+           "[optimizer]\nlearning_rate = 1e-2\n[metrics]\nevaluation_interval = 5\n[profile]\ncache = false\n";
+  }
+  std::string path_;
+};
+
+std::vector<double> read_series(const fs::path& file, const std::string& name) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT);
+  REQUIRE(f >= 0);
+  const hid_t dataset = H5Dopen2(f, name.c_str(), H5P_DEFAULT);
+  REQUIRE(dataset >= 0);
+  const hid_t space = H5Dget_space(dataset);
+  std::vector<double> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  CHECK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
+  H5Sclose(space);
+  H5Dclose(dataset);
+  H5Fclose(f);
+  return values;
+}
+
+ExitCode code_of(const JobOptions& options) {
+  try {
+    train(MPI_COMM_WORLD, options);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::success;
+}
+
+}  // namespace
+
+TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives the same losses", "[np4]") {
+  const JobFolder folder;
+  train(MPI_COMM_WORLD, folder.options());
+  const std::string plan = folder.run() / "plan.json";
+  train(MPI_COMM_WORLD, folder.options({"parallelism.plan=" + plan, "job.output=" + folder.path() + "/again"}));
+  if (world_rank() != 0) return;
+  for (const char* name : {"config.toml", "plan.json", "profile.json", "cluster.toml", "metrics.h5", "log.txt"}) {
+    CHECK(fs::file_size(folder.run() / name) > 0);
+  }
+  const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
+  REQUIRE(losses.size() == 12);
+  CHECK(losses.front() == Approx(std::log(256.0)).epsilon(0.02));  // random bytes
+  CHECK(losses.back() < losses.front() - 1.0);
+  CHECK(read_series(folder.run("again") / "metrics.h5", "/steps/loss") == losses);
+  CHECK(read_series(folder.run() / "metrics.h5", "/evaluation/step") == std::vector<double>{5, 10, 12});
+  CHECK(read_series(folder.run() / "metrics.h5", "/ranks/compute_seconds").size() == 12 * 4);
+  const Plan read = read_plan(plan);
+  REQUIRE(read.predicted);
+  CHECK(read.predicted->iteration_seconds >= read.predicted->lower_bound_seconds);
+  const Config config = read_config(folder.run() / "config.toml");
+  CHECK(config.training.steps == 12);
+}
+
+TEST_CASE("what the configuration fixes is what runs", "[np4]") {
+  const JobFolder folder;
+  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.tensor=2", "parallelism.schedule=gpipe",
+                                        "training.micro_batch_size=2", "training.steps=2"}));
+  if (world_rank() != 0) return;
+  const Plan plan = read_plan(folder.run() / "plan.json");
+  CHECK(plan.num_stages() == 2);
+  CHECK(plan.stages[0].tensor_parallel == 2);
+  CHECK(plan.schedule.name == "gpipe");
+  CHECK(plan.micro_batches == 4);
+}
+
+TEST_CASE("a dry run and bad input write nothing", "[np2]") {
+  const JobFolder folder;
+  JobOptions dry = folder.options();
+  dry.dry_run = true;
+  train(MPI_COMM_WORLD, dry);
+  CHECK(code_of(folder.options({"data.train=missing.txt"})) == ExitCode::bad_input);
+  CHECK(code_of(folder.options({"parallelism.data=3"})) == ExitCode::bad_input);
+  CHECK(code_of(folder.options({"model.vocabulary_size=64"})) == ExitCode::bad_input);
+  CHECK_FALSE(fs::exists(folder.path() + "/runs"));
+}
+
+TEST_CASE("bf16 follows fp32 closely", "[np2]") {
+  const JobFolder folder;
+  train(MPI_COMM_WORLD, folder.options({"optimizer.learning_rate=2e-3", "training.precision=bf16"}));
+  train(MPI_COMM_WORLD, folder.options({"optimizer.learning_rate=2e-3", "job.output=" + folder.path() + "/again"}));
+  if (world_rank() != 0) return;
+  const std::vector<double> bf16 = read_series(folder.run() / "metrics.h5", "/steps/loss");
+  const std::vector<double> fp32 = read_series(folder.run("again") / "metrics.h5", "/steps/loss");
+  // bf16 keeps 8 bits: a relative error of 2^-9 per rounding, a little more in the loss.
+  for (std::size_t i = 0; i < fp32.size(); ++i) CHECK(bf16[i] == Approx(fp32[i]).epsilon(0.01));
+  CHECK(bf16 != fp32);
+}
