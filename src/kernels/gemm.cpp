@@ -21,20 +21,15 @@ class HostGemm : public Gemm {
   void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                 const GemmOptions& options) override {
     check(ta, a, tb, b, c, options);
-#ifdef PPTRAIN_HAVE_ONEDNN
     if (has_bf16_ && a.type == DType::bf16 && b.type == DType::bf16 && c.size() != 0 && a.size() != 0) {
-      matmul_.multiply(ta, a, tb, b, c, options);
+      matmul_->multiply(ta, a, tb, b, c, options);
       return;
     }
-#endif
     blocked_.multiply(ta, a, tb, b, c, options);
   }
 
   std::string name() const override {
-    std::string text;
-#ifdef PPTRAIN_HAVE_ONEDNN
-    text = kernels::OneDnnMatmul::name();
-#endif
+    std::string text = matmul_ == nullptr ? "" : matmul_->name();
 #ifdef PPTRAIN_HAVE_OPENBLAS
     text += fmt::format("{}OpenBLAS ({})", text.empty() ? "" : ", ", openblas_get_corename());
 #endif
@@ -52,10 +47,8 @@ class HostGemm : public Gemm {
   }
 
   kernels::BlockedGemm blocked_;
-#ifdef PPTRAIN_HAVE_ONEDNN
-  kernels::OneDnnMatmul matmul_;
-  bool has_bf16_ = kernels::OneDnnMatmul::has_bf16();
-#endif
+  std::unique_ptr<Gemm> matmul_ = kernels::make_onednn_matmul();
+  bool has_bf16_ = kernels::onednn_has_bf16();
 };
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <dnnl.hpp>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace pptrain::kernels {
@@ -34,16 +37,32 @@ const char* isa_name(dnnl::cpu_isa isa) {
   }
 }
 
-}  // namespace
+class OneDnnMatmul final : public Gemm {
+ public:
+  OneDnnMatmul() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
-OneDnnMatmul::OneDnnMatmul() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
+  void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                const GemmOptions& options) override;
+  std::string name() const override;
 
-bool OneDnnMatmul::has_bf16() {
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-}
+ private:
+  /// Rows, columns, stride and type of one operand as it is stored.
+  using Layout = std::tuple<std::size_t, std::size_t, std::size_t, DType>;
+  using Key = std::tuple<Transpose, Layout, Transpose, Layout, Layout, bool, bool>;
+  struct Product {
+    dnnl::matmul primitive;
+    dnnl::memory a, b, c, bias;
+  };
 
-std::string OneDnnMatmul::name() {
+  Product make(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+               const GemmOptions& options) const;
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  std::map<Key, Product> products_;
+};
+
+std::string OneDnnMatmul::name() const {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("oneDNN {}.{}.{} ({})", version->major, version->minor, version->patch,
                      isa_name(dnnl::get_effective_cpu_isa()));
@@ -86,6 +105,25 @@ void OneDnnMatmul::multiply(Transpose ta, const Matrix& a, Transpose tb, const M
   product.primitive.execute(stream_, arguments);
   stream_.wait();
 }
+
+}  // namespace
+
+std::unique_ptr<Gemm> make_onednn_matmul() { return std::make_unique<OneDnnMatmul>(); }
+
+bool onednn_has_bf16() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+}
+
+}  // namespace pptrain::kernels
+
+#else
+
+namespace pptrain::kernels {
+
+std::unique_ptr<Gemm> make_onednn_matmul() { return nullptr; }
+
+bool onednn_has_bf16() { return false; }
 
 }  // namespace pptrain::kernels
 

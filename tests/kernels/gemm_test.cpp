@@ -87,18 +87,17 @@ void check_product(Gemm& gemm, Shape s, Transpose ta, Transpose tb, DType a, DTy
   REQUIRE(again.c.bytes() == product.c.bytes());
 }
 
-/// A back end as a Gemm, to test those that this processor would not choose.
-template <class BackEnd>
-class As : public Gemm {
+/// The products by conversion and sgemm, also where the processor would multiply bf16 itself.
+class Blocked : public Gemm {
  public:
   void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                 const GemmOptions& options) override {
-    back_end_.multiply(ta, a, tb, b, c, options);
+    blocked_.multiply(ta, a, tb, b, c, options);
   }
-  std::string name() const override { return "back end under test"; }
+  std::string name() const override { return "blocked"; }
 
  private:
-  BackEnd back_end_;
+  kernels::BlockedGemm blocked_;
 };
 
 }  // namespace
@@ -124,7 +123,7 @@ TEST_CASE("products of every combination of element types", "[kernels]") {
 }
 
 TEST_CASE("bf16 products larger than a converted block", "[kernels]") {
-  As<kernels::BlockedGemm> blocked;
+  Blocked blocked;
   for (const Shape s : {Shape{1030, 3, 5}, {3, 1025, 9}, {4, 7, 2050}}) {
     for (const DType c : {DType::f32, DType::bf16}) {
       for_each_transposition([&](Transpose ta, Transpose tb, Use use) {
@@ -134,21 +133,22 @@ TEST_CASE("bf16 products larger than a converted block", "[kernels]") {
   }
 }
 
-#ifdef PPTRAIN_HAVE_ONEDNN
 TEST_CASE("oneDNN's matmul primitives against double", "[kernels]") {
-  As<kernels::OneDnnMatmul> matmul;
-  const bool has_bf16 = kernels::OneDnnMatmul::has_bf16();
-  for (const DType operands : {DType::f32, DType::bf16}) {
-    for (const DType c : {DType::f32, DType::bf16}) {
-      if (!has_bf16 && (operands == DType::bf16 || c == DType::bf16)) continue;
+  const auto matmul = kernels::make_onednn_matmul();
+  if (matmul == nullptr) {
+    REQUIRE_FALSE(kernels::onednn_has_bf16());
+    return;
+  }
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType c : {DType::f32, type}) {
+      if (type == DType::bf16 && !kernels::onednn_has_bf16()) continue;
       for (const Shape s : {Shape{1, 1, 1}, {3, 5, 7}, {64, 33, 17}, {130, 70, 257}}) {
         for_each_transposition(
-            [&](Transpose ta, Transpose tb, Use use) { check_product(matmul, s, ta, tb, operands, operands, c, use); });
+            [&](Transpose ta, Transpose tb, Use use) { check_product(*matmul, s, ta, tb, type, type, c, use); });
       }
     }
   }
 }
-#endif
 
 TEST_CASE("products with no terms and with no elements", "[kernels]") {
   TestMatrix a(3, 0), b(0, 4), c(3, 4), bias(1, 4);
