@@ -17,6 +17,8 @@ struct GemmOptions {
 /// Matrix products of one device: C = op(A) op(B).
 ///
 /// C is (m, n), op(A) (m, k), op(B) (k, n). Operands are f32 or bf16, each its own; sums are fp32.
+/// Hardware that multiplies bf16 does so where both operands are bf16; a mixed pair is multiplied in
+/// f32. C may not overlap an operand. Equal calls give equal bits.
 class Gemm {
  public:
   virtual ~Gemm() = default;
@@ -26,7 +28,8 @@ class Gemm {
   virtual std::string name() const = 0;
 };
 
-/// The host's products: oneDNN, OpenBLAS where it is missing. One thread. Lives as long as the program.
+/// The host's products by oneDNN and OpenBLAS, chosen by shape, or by the one that is there. One
+/// thread, for which the caller sets omp_set_num_threads(1). Lives as long as the program.
 Gemm& host_gemm();
 
 }  // namespace pptrain

@@ -7,6 +7,9 @@
 /// Kernels of the host back end, launched by Kokkos. Rows are tokens: R = samples * sequence length.
 /// Activations ("T") are f32 or bf16 by the matrix's type; parameters of LayerNorm, biases,
 /// statistics and everything on the residual stream are f32. Arithmetic is fp32.
+///
+/// Every output element is computed in a fixed order, so that two runs agree bit for bit. A NaN that
+/// goes into a result comes out of it. What is called an output is never read before it is written.
 namespace pptrain::kernels {
 
 /// sum = x + y + bias, then normalised = LayerNorm(sum) * gain + offset (eps 1e-5, biased variance).
@@ -38,9 +41,6 @@ void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const 
 /// gradient[c] += sum over rows of d (R, C), T or f32: the gradient of a bias.
 void add_column_sums(const Matrix& d, float* gradient);
 
-/// Sum over rows in a fixed order is what makes two runs equal, so every kernel here is sequential
-/// per output element.
-
 /// x = token_embedding[token] + position_embedding[position]; tokens outside [first, first + rows of
 /// the shard) contribute 0 from the token part, and the position part is added only by the shard
 /// that `add_position` names, so that the sum over shards is right.
@@ -48,7 +48,8 @@ void add_column_sums(const Matrix& d, float* gradient);
 void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& token_embedding,
                        std::int64_t first_token, const Matrix& position_embedding, bool add_position, const Matrix& x);
 
-/// Adds to the gradients of both embeddings.
+/// Adds to the gradients of both embeddings, row after row. dposition_embedding (T, H), or null data on
+/// the shards that do not add positions.
 void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
                         std::int64_t first_token, const Matrix& dtoken_embedding, const Matrix& dposition_embedding);
 
@@ -56,7 +57,8 @@ void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length
 /// the log of the sum of exponentials, backward recomputes the probabilities a tile at a time.
 ///
 /// qkv (R, 3 * heads * head_size) T: q, k, v of all heads side by side; out (R, heads * head_size) T;
-/// log_sum (R * heads) f32. Scale 1/sqrt(head_size).
+/// log_sum (R * heads) f32, heads of a row side by side. Scale 1/sqrt(head_size). The workspace holds
+/// copies of one head and the scores of 48 queries: less than 8 T head_size + 96 (T + 32) floats.
 void attention_forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
                        const Matrix& out, float* log_sum, Arena& workspace);
 
@@ -68,7 +70,7 @@ void attention_backward(const Matrix& qkv, const Matrix& out, const float* log_s
 /// Cross-entropy over a vocabulary shard, in two parts with a reduction of the group in between
 /// (Megatron's vocabulary-parallel loss). logits (R, V_shard) f32.
 ///
-/// Part 1: row_max (R) of this shard.
+/// Part 1: row_max (R) of this shard. NaNs are skipped here and found by part 2.
 void cross_entropy_max(const Matrix& logits, float* row_max);
 /// Part 2, with row_max of all shards: row_sum (R) of exp(logit - max) over this shard, and
 /// target_logit (R), 0 where the target lies in another shard.
