@@ -54,6 +54,12 @@ void apply_override(toml::table& root, const std::string& assignment) {
   parsed->get("value")->visit([&](auto& node) { target.insert_or_assign(key, std::move(node)); });
 }
 
+/// What to do about text that is no TOML.
+std::string suggestion_for(const toml::parse_error& error) {
+  const bool is_repeated = error.description().find("redefine") != std::string_view::npos;
+  return is_repeated ? "keep one of the two" : "correct this line: text goes in double quotes, numbers do not";
+}
+
 }  // namespace
 
 std::string place_of(const toml::node& node, const std::string& source) {
@@ -70,7 +76,7 @@ TomlTable parse_toml(std::string_view text, const std::string& source, const std
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     throw_bad_input({fmt::format("{}:{}:{}", source, at.line, at.column), "this is not valid TOML",
-                     std::string(error.description()), ""});
+                     std::string(error.description()), suggestion_for(error)});
   }
   for (const std::string& assignment : overrides) apply_override(*document, assignment);
   auto state = std::make_shared<TomlTable::State>();
