@@ -110,7 +110,7 @@ struct AttentionOutput {
     const float* from = weighted.row(row);
     T* to = out.row(row);
     const float factor = inverse_sum[row];
-    team.for_each(head_size, [=](std::size_t c) { to[c] = T(from[c] * factor); });
+    team.for_each(head_size, [=](std::size_t c) { store(to[c], from[c] * factor); });
   }
 };
 

@@ -44,7 +44,7 @@ struct Convert {
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const From* source = from.row(row);
     To* target = to.row(row);
-    team.for_each(columns, [=](std::size_t c) { target[c] = To(static_cast<float>(source[c])); });
+    team.for_each(columns, [=](std::size_t c) { store(target[c], static_cast<float>(source[c])); });
   }
 };
 
@@ -58,7 +58,7 @@ struct GeluForward {
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const T* from = u.row(row);
     T* to = out.row(row);
-    team.for_each(columns, [=](std::size_t c) { to[c] = T(gelu(from[c])); });
+    team.for_each(columns, [=](std::size_t c) { store(to[c], gelu(from[c])); });
   }
 };
 
@@ -74,8 +74,8 @@ struct GeluBackward {
     T *to_gradient = du.row(row), *to = out.row(row);
     team.for_each(columns, [=](std::size_t c) {
       const GeluWithDerivative g = gelu_with_derivative(from[c]);
-      to_gradient[c] = T(static_cast<float>(gradient[c]) * g.derivative);
-      to[c] = T(g.value);
+      store(to_gradient[c], static_cast<float>(gradient[c]) * g.derivative);
+      store(to[c], g.value);
     });
   }
 };

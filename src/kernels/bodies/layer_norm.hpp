@@ -31,7 +31,7 @@ struct ResidualLayerNorm {
     const float inverse = 1.0f / std::sqrt(variance + 1e-5f);
     const float *g = gain, *o = offset;
     T* to = normalised.row(row);
-    team.for_each(columns, [=](std::size_t c) { to[c] = T((source[c] - centre) * inverse * g[c] + o[c]); });
+    team.for_each(columns, [=](std::size_t c) { store(to[c], (source[c] - centre) * inverse * g[c] + o[c]); });
     team.once([&] {
       mean[row] = centre;
       rstd[row] = inverse;
@@ -88,7 +88,7 @@ struct LayerNormBackward {
     const float *source = x.row(row), *g = gain, *o = offset;
     const float centre = mean[row], inverse = rstd[row];
     T* to = normalised.row(row);
-    team.for_each(columns, [=](std::size_t c) { to[c] = T((source[c] - centre) * inverse * g[c] + o[c]); });
+    team.for_each(columns, [=](std::size_t c) { store(to[c], (source[c] - centre) * inverse * g[c] + o[c]); });
   }
 };
 

@@ -29,7 +29,7 @@ struct AdamW {
     m[i] = first;
     v[i] = second;
     parameter[i] = p;
-    if constexpr (Copies) copy[i] = BFloat16(p);
+    if constexpr (Copies) store(copy[i], p);
   }
 };
 
@@ -43,7 +43,7 @@ struct Sgd {
   PPTRAIN_FUNCTION void operator()(std::size_t i) const {
     const float p = parameter[i] - step_size * gradient[i];
     parameter[i] = p;
-    if constexpr (Copies) copy[i] = BFloat16(p);
+    if constexpr (Copies) store(copy[i], p);
   }
 };
 
