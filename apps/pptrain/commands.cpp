@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -91,7 +90,8 @@ void run_profile(const Options& options) {
   if (world_rank() == 0) deliver(write_profile(profile), options.output);
 }
 
-void deliver_plan(const Options& options, const SearchResult& result, const Cluster& cluster, const std::string& source) {
+void deliver_plan(const Options& options, const SearchResult& result, const Cluster& cluster,
+                  const std::string& source) {
   const Plan& plan = feasible_plan(result, source);
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
   if (options.format == "json") {
@@ -170,7 +170,8 @@ void run_tokenize(const Options& options) {
   tokenize.model = options.sentencepiece_model;
   tokenize.train_vocabulary = options.train_vocabulary;
   const TokenizeResult result = tokenize_files(tokenize);
-  std::cout << fmt::format("{}: {} tokens, vocabulary_size = {}\n", options.output, result.num_tokens, result.vocabulary_size);
+  std::cout << fmt::format("{}: {} tokens, vocabulary_size = {}\n", options.output, result.num_tokens,
+                           result.vocabulary_size);
 }
 
 }  // namespace
@@ -180,7 +181,8 @@ bool needs_machine(const Options& options) {
     case Command::train:
     case Command::profile: return true;
     case Command::plan: return options.cluster.empty() || options.profile.empty();
-    case Command::cluster: return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
+    case Command::cluster:
+      return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
     case Command::validate:
     case Command::tokenize: return false;
   }

@@ -19,8 +19,9 @@ class Parser {
   explicit Parser(Options& options) : options_(options) {
     app_.set_version_flag("--version", "pptrain " PPTRAIN_VERSION);
     app_.require_subcommand(1);
-    app_.footer("`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...\n"
-                "Exit codes: 0 success, 2 bad input, 3 no feasible plan, 4 failure at run time, 1 anything else.");
+    app_.footer(
+        "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...\n"
+        "Exit codes: 0 success, 2 bad input, 3 no feasible plan, 4 failure at run time, 1 anything else.");
     train();
     cluster();
     profile();
@@ -47,9 +48,12 @@ class Parser {
         ->allow_extra_args(false);
   }
   void format(CLI::App* sub, std::vector<std::string> names) {
-    sub->add_option("--format", options_.format, "how to print: " + join(names))->check(CLI::IsMember(std::move(names)));
+    sub->add_option("--format", options_.format, "how to print: " + join(names))
+        ->check(CLI::IsMember(std::move(names)));
   }
-  void output(CLI::App* sub) { sub->add_option("-o,--output", options_.output, "write to this file")->type_name("FILE"); }
+  void output(CLI::App* sub) {
+    sub->add_option("-o,--output", options_.output, "write to this file")->type_name("FILE");
+  }
 
   void train() {
     CLI::App* sub = command(Command::train, "train", "Profile, plan and train");

@@ -12,9 +12,9 @@ enum class Command { train, cluster, profile, plan, validate, tokenize };
 /// What the command line says.
 struct Options {
   Command command = Command::train;
-  std::string input;                    ///< the positional file
-  std::vector<std::string> texts;       ///< of `tokenize`
-  std::vector<std::string> overrides;   ///< --set section.key=VALUE
+  std::string input;                   ///< the positional file
+  std::vector<std::string> texts;      ///< of `tokenize`
+  std::vector<std::string> overrides;  ///< --set section.key=VALUE
   std::string cluster;
   std::string profile;
   std::string planner;

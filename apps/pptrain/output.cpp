@@ -32,7 +32,8 @@ void deliver(const std::string& text, const std::string& path) {
   if (file) std::filesystem::rename(beside, path, error);
   if (!file || error) {
     std::remove(beside.c_str());
-    throw_bad_input({path, "cannot be written", error ? error.message() : std::strerror(errno), "name another file with -o"});
+    throw_bad_input(
+        {path, "cannot be written", error ? error.message() : std::strerror(errno), "name another file with -o"});
   }
   log_info("Wrote {}", path);
 }

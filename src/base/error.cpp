@@ -15,9 +15,7 @@ std::string format_complaint(const Complaint& complaint) {
   return text;
 }
 
-void throw_bad_input(const Complaint& complaint) {
-  throw Error(ExitCode::bad_input, format_complaint(complaint));
-}
+void throw_bad_input(const Complaint& complaint) { throw Error(ExitCode::bad_input, format_complaint(complaint)); }
 
 void throw_no_feasible_plan(const Complaint& complaint) {
   throw Error(ExitCode::no_feasible_plan, format_complaint(complaint));

@@ -58,9 +58,9 @@ namespace detail {
 
 /// Aborts with the expression, the place and the given values (a fmt format string and its
 /// arguments) when an invariant of the program itself is broken. Always on.
-#define PPTRAIN_ASSERT(expression, ...)                                            \
-  do {                                                                             \
-    if (!(expression)) [[unlikely]] {                                              \
+#define PPTRAIN_ASSERT(expression, ...)                                             \
+  do {                                                                              \
+    if (!(expression)) [[unlikely]] {                                               \
       ::pptrain::detail::broken_invariant(#expression, ::fmt::format(__VA_ARGS__)); \
-    }                                                                              \
+    }                                                                               \
   } while (false)

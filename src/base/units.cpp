@@ -16,16 +16,15 @@ struct Unit {
 };
 
 constexpr double ki = 1024.0;
-constexpr Unit byte_units[] = {{"B", 1},          {"kB", 1e3},          {"MB", 1e6},
-                               {"GB", 1e9},       {"TB", 1e12},         {"KiB", ki},
-                               {"MiB", ki * ki},  {"GiB", ki * ki * ki}, {"TiB", ki * ki * ki * ki}};
-constexpr Unit bandwidth_units[] = {{"B/s", 1},           {"kB/s", 1e3},         {"MB/s", 1e6},
-                                    {"GB/s", 1e9},        {"TB/s", 1e12},        {"MiB/s", ki * ki},
-                                    {"GiB/s", ki * ki * ki}, {"bit/s", 0.125},   {"kbit/s", 125.0},
-                                    {"Mbit/s", 1.25e5},   {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
+constexpr Unit byte_units[] = {{"B", 1},        {"kB", 1e3},         {"MB", 1e6},
+                               {"GB", 1e9},     {"TB", 1e12},        {"KiB", ki},
+                               {"MiB", ki* ki}, {"GiB", ki* ki* ki}, {"TiB", ki* ki* ki* ki}};
+constexpr Unit bandwidth_units[] = {{"B/s", 1},        {"kB/s", 1e3},      {"MB/s", 1e6},         {"GB/s", 1e9},
+                                    {"TB/s", 1e12},    {"MiB/s", ki* ki},  {"GiB/s", ki* ki* ki}, {"bit/s", 0.125},
+                                    {"kbit/s", 125.0}, {"Mbit/s", 1.25e5}, {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
 constexpr Unit second_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}};
-constexpr Unit flop_units[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
-                               {"GFLOP/s", 1e9},  {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
+constexpr Unit flop_units[] = {{"FLOP/s", 1},    {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
+                               {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
 
 std::span<const Unit> units_of(Quantity quantity) {
   switch (quantity) {

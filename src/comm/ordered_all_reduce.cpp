@@ -61,7 +61,8 @@ void OrderedAllReduce<T>::start_gather() {
   for (int step = 1; step < size_; ++step) {
     const int to = (rank_ + step) % size_;
     const Interval slice = slices_[to];
-    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_, comm_, &requests_[size_ + to]);
+    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_, comm_,
+              &requests_[size_ + to]);
   }
 }
 
@@ -76,7 +77,8 @@ void OrderedAllReduce<T>::reduce() {
       for (std::size_t i = 0; i < slot_; ++i) total[i] += values[i];
     } else {
       // Written so that a NaN on either side stays.
-      for (std::size_t i = 0; i < slot_; ++i) total[i] = total[i] >= values[i] || total[i] != total[i] ? total[i] : values[i];
+      for (std::size_t i = 0; i < slot_; ++i)
+        total[i] = total[i] >= values[i] || total[i] != total[i] ? total[i] : values[i];
     }
   }
   std::memcpy(data_ + slices_[rank_].begin, total, slot_ * sizeof(T));
@@ -87,12 +89,14 @@ void OrderedAllReduce<T>::start_share() {
   for (int step = 1; step < size_; ++step) {
     const int from = (rank_ + size_ - step) % size_;
     const Interval slice = slices_[from];
-    MPI_Irecv(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), from, tag_ + 1, comm_, &requests_[from]);
+    MPI_Irecv(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), from, tag_ + 1, comm_,
+              &requests_[from]);
   }
   for (int step = 1; step < size_; ++step) {
     const int to = (rank_ + step) % size_;
     const Interval slice = slices_[rank_];
-    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_ + 1, comm_, &requests_[size_ + to]);
+    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_ + 1, comm_,
+              &requests_[size_ + to]);
   }
 }
 

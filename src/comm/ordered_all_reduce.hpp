@@ -43,10 +43,10 @@ class OrderedAllReduce final : public Pending {
   int tag_;
   int rank_ = 0;
   int size_ = 1;
-  bool whole_ = false;              ///< every member reduces everything
-  std::vector<Interval> slices_;    ///< what each member reduces
-  std::size_t slot_ = 0;            ///< elements of one contribution in the buffer
-  Buffer buffer_;                   ///< contributions of all members to this member's slice
+  bool whole_ = false;            ///< every member reduces everything
+  std::vector<Interval> slices_;  ///< what each member reduces
+  std::size_t slot_ = 0;          ///< elements of one contribution in the buffer
+  Buffer buffer_;                 ///< contributions of all members to this member's slice
   Phase phase_ = Phase::gather;
   std::vector<MPI_Request> requests_;
 };

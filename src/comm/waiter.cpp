@@ -45,8 +45,9 @@ void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
     pause(round);
     // Looking at the clock costs more than a poll, so only now and then.
     if (round % 256 == 255 && seconds_since(start) > timeout_seconds_) {
-      throw_runtime_failure({doing(), fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), pending.missing()),
-                             "it did not come", "look at that rank's messages, or raise [job] timeout"});
+      throw_runtime_failure(
+          {doing(), fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), pending.missing()),
+           "it did not come", "look at that rank's messages, or raise [job] timeout"});
     }
   }
   seconds_ += seconds_since(start);

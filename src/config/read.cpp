@@ -106,7 +106,8 @@ class Reader : public KeyVisitor {
     if (range.contains(value)) return;
     const std::string limits = "it has to be " + range.describe();
     table_->refuse(key, fmt::format("{} = {:.16g} is out of range", table_->full_name(key), value),
-                   range.reason.empty() ? limits : limits + ": " + range.reason, "choose one that is, or leave the key out for its default");
+                   range.reason.empty() ? limits : limits + ": " + range.reason,
+                   "choose one that is, or leave the key out for its default");
   }
 
   TomlTable root_;

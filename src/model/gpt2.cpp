@@ -114,7 +114,8 @@ class Gpt2Builder {
 
 Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
   if (model.name != "gpt2") {
-    throw_bad_input({source, fmt::format("[model] name = \"{}\"", model.name), "no such model in the zoo", "use \"gpt2\""});
+    throw_bad_input(
+        {source, fmt::format("[model] name = \"{}\"", model.name), "no such model in the zoo", "use \"gpt2\""});
   }
   if (model.hidden_size % model.heads != 0) {
     std::int64_t nearest = model.heads;

@@ -29,7 +29,7 @@ struct ParameterSpec {
   std::string name;                 ///< customary GPT-2 name, "h.0.attn.c_attn.weight"
   std::vector<std::int64_t> shape;  ///< linear weights are (out, in)
   ShardAxis axis = ShardAxis::none;
-  int dimension = 0;                ///< which dimension is sharded
+  int dimension = 0;  ///< which dimension is sharded
   std::int64_t groups = 1;
   std::int64_t unit = 1;
 
@@ -46,11 +46,11 @@ struct Layer {
   std::string name;  ///< unique: "embedding", "block.0", ..., "output"
   LayerKind kind = LayerKind::transformer_block;
   std::vector<ParameterSpec> parameters;
-  double flop_forward = 0.0;           ///< per sample; backward_input and backward_weight likewise
+  double flop_forward = 0.0;  ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;
-  double output_bytes = 0.0;           ///< per sample: what crosses to the next layer
-  double stored_bytes = 0.0;           ///< per sample, held from the start of F to the end of B/W, input included
+  double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
+  double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
 
   std::int64_t num_parameters() const;

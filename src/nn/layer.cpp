@@ -20,8 +20,7 @@ Interval LayerContext::part(ShardAxis axis) const {
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context) {
   std::vector<std::size_t> indices;
   for (const ParameterSpec& spec : layer.parameters) {
-    indices.push_back(
-        context.parameters.add(chunk, spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
+    indices.push_back(context.parameters.add(chunk, spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
   }
   switch (layer.kind) {
     case LayerKind::embedding: return std::make_unique<Embedding>(context, indices);

@@ -29,8 +29,8 @@ struct LayerContext {
   Communicator& tensor_group;  ///< the stage replica's tensor-parallel members
   ParameterStore& parameters;
   const Model& model;
-  DType type = DType::f32;     ///< of activations between products
-  Interval heads;              ///< of this shard
+  DType type = DType::f32;  ///< of activations between products
+  Interval heads;           ///< of this shard
   Interval columns;
   Interval vocabulary;
 

@@ -6,12 +6,12 @@ namespace pptrain {
 
 /// R rows, H hidden, V = local part of the vocabulary.
 struct OutputLayer::State final : Saved {
-  Tensor input;        // (R, H) fp32
-  Tensor mean, rstd;   // (1, R)
-  Tensor normalised;   // (R, H), kept until W
-  Tensor logits;       // (R, V) fp32; their gradient after backward_input
-  Tensor row_max;      // (1, R), over the whole vocabulary
-  Tensor row_sum;      // (1, R)
+  Tensor input;       // (R, H) fp32
+  Tensor mean, rstd;  // (1, R)
+  Tensor normalised;  // (R, H), kept until W
+  Tensor logits;      // (R, V) fp32; their gradient after backward_input
+  Tensor row_max;     // (1, R), over the whole vocabulary
+  Tensor row_sum;     // (1, R)
 };
 
 OutputLayer::OutputLayer(LayerContext& context, const std::vector<std::size_t>& parameters)
@@ -60,7 +60,8 @@ Tensor OutputLayer::backward_input(const Batch& batch, Tensor /*gradient*/, Save
   ParameterStore& store = context_.parameters;
   Tensor input_gradient(context_.arena, s.input.rows(), context_.hidden());
   kernels::layer_norm_backward(normalised_gradient, s.input, s.mean.f32(), s.rstd.f32(), store.weight(gain_),
-                               store.weight(offset_), {}, input_gradient, store.adding(gain_), store.adding(offset_), {});
+                               store.weight(offset_), {}, input_gradient, store.adding(gain_), store.adding(offset_),
+                               {});
   s.input.reset();
   return input_gradient;
 }

@@ -33,7 +33,9 @@ std::size_t ParameterStore::add(ChunkId chunk, const ParameterSpec& spec, Interv
   for (const Interval& run : parameter.elements) count += run.size();
   const bool is_matrix = spec.shape.size() == 2;
   const bool columns_sharded = spec.axis != ShardAxis::none && spec.dimension == 1;
-  parameter.columns = static_cast<std::size_t>(!is_matrix ? count : columns_sharded ? count / spec.shape[0] : spec.shape[1]);
+  parameter.columns = static_cast<std::size_t>(!is_matrix        ? count
+                                               : columns_sharded ? count / spec.shape[0]
+                                                                 : spec.shape[1]);
   parameter.rows = parameter.columns == 0 ? 0 : static_cast<std::size_t>(count) / parameter.columns;
   parameter.offset = size_;
   size_ += aligned(parameter.size());

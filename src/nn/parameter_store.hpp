@@ -16,7 +16,7 @@ struct LocalParameter {
   std::vector<Interval> elements;  ///< of the flattened whole, in local order
   std::size_t rows = 1;            ///< local shape; vectors have one row
   std::size_t columns = 1;
-  std::size_t offset = 0;          ///< of the first element in the store
+  std::size_t offset = 0;  ///< of the first element in the store
   ChunkId chunk;
   std::size_t size() const { return rows * columns; }
 };

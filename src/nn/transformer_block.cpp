@@ -7,22 +7,22 @@ namespace pptrain {
 /// R rows, H hidden, A = local heads * head size, C = local columns.
 struct TransformerBlock::State final : Saved {
   // From F to B.
-  Tensor input;              // (R, H) fp32
-  Tensor ln1_mean, ln1_rstd; // (1, R)
-  Tensor qkv_out;            // (R, 3A)
-  Tensor attended;           // (R, A), kept until W
-  Tensor log_sum;            // (1, R * heads)
-  Tensor middle;             // (R, H) fp32: after attention
-  Tensor ln2_mean, ln2_rstd; // (1, R)
-  Tensor up_out;             // (R, C): before GELU
+  Tensor input;               // (R, H) fp32
+  Tensor ln1_mean, ln1_rstd;  // (1, R)
+  Tensor qkv_out;             // (R, 3A)
+  Tensor attended;            // (R, A), kept until W
+  Tensor log_sum;             // (1, R * heads)
+  Tensor middle;              // (R, H) fp32: after attention
+  Tensor ln2_mean, ln2_rstd;  // (1, R)
+  Tensor up_out;              // (R, C): before GELU
   // From B to W.
-  Tensor out_gradient;        // (R, H) of the block's output
-  Tensor activated;           // (R, C): GELU(up_out)
-  Tensor up_gradient;         // (R, C)
-  Tensor ln2_out;             // (R, H)
-  Tensor middle_gradient;     // (R, H)
-  Tensor qkv_gradient;        // (R, 3A)
-  Tensor ln1_out;             // (R, H)
+  Tensor out_gradient;     // (R, H) of the block's output
+  Tensor activated;        // (R, C): GELU(up_out)
+  Tensor up_gradient;      // (R, C)
+  Tensor ln2_out;          // (R, H)
+  Tensor middle_gradient;  // (R, H)
+  Tensor qkv_gradient;     // (R, 3A)
+  Tensor ln1_out;          // (R, H)
 };
 
 TransformerBlock::TransformerBlock(LayerContext& context, const std::vector<std::size_t>& parameters)

@@ -21,8 +21,20 @@ class TransformerBlock final : public LayerModule {
   void backward_weight(const Batch& batch, Saved& saved) override;
 
  private:
-  enum Index { ln1_gain, ln1_offset, qkv, qkv_bias, attention_out, attention_out_bias,
-               ln2_gain, ln2_offset, up, up_bias, down, down_bias };
+  enum Index {
+    ln1_gain,
+    ln1_offset,
+    qkv,
+    qkv_bias,
+    attention_out,
+    attention_out_bias,
+    ln2_gain,
+    ln2_offset,
+    up,
+    up_bias,
+    down,
+    down_bias
+  };
   struct State;
 
   const float* weight(Index index) const { return context_.parameters.weight(parameters_[index]); }

@@ -15,7 +15,8 @@ double learning_rate(const OptimizerConfig& optimizer, const LrSchedulerConfig& 
   if (scheduler.name == "constant") return full;
   const double span = std::max(1.0, static_cast<double>(steps) - warm_up);
   const double progress = std::min(1.0, (number - warm_up) / span);
-  const double share = scheduler.name == "cosine" ? 0.5 * (1.0 + std::cos(std::numbers::pi * progress)) : 1.0 - progress;
+  const double share =
+      scheduler.name == "cosine" ? 0.5 * (1.0 + std::cos(std::numbers::pi * progress)) : 1.0 - progress;
   return scheduler.minimum + (full - scheduler.minimum) * share;
 }
 

@@ -27,9 +27,9 @@ struct ParameterArrays {
 
 /// Numbers of one step.
 struct StepValues {
-  std::int64_t step = 0;         ///< from 0
+  std::int64_t step = 0;  ///< from 0
   double learning_rate = 0.0;
-  double gradient_scale = 1.0;   ///< clipping: min(1, clip / (norm + 1e-6))
+  double gradient_scale = 1.0;  ///< clipping: min(1, clip / (norm + 1e-6))
 };
 
 /// Updates weights from gradients.

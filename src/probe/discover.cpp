@@ -1,8 +1,7 @@
 #include "probe/discover.hpp"
 
-#include <ctime>
-
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "comm/mpi_communicator.hpp"
 #include "kernels/gemm.hpp"
 #include "probe/links.hpp"
 
@@ -66,10 +66,35 @@ Link measure_pair(MPI_Comm world, Waiter& waiter, int first, int second) {
   return {values[0], values[1]};
 }
 
+/// Replaces the latency of nodes whose ranks share cores by what a message takes when all of them are busy.
+void measure_shared_latencies(MPI_Comm world, Waiter& waiter, std::vector<Node>& nodes) {
+  int rank = 0;
+  MPI_Comm_rank(world, &rank);
+  MpiTransport transport(world);
+  const bool shares = MpiComm::shared_memory(world).size() > report_host().cores;
+  quiet_barrier(world, waiter);
+  double latency = 0.0;
+  for (const Node& node : nodes) {
+    const auto self = std::find(node.ranks.begin(), node.ranks.end(), rank);
+    if (self == node.ranks.end() || !shares) continue;
+    const auto position = static_cast<std::size_t>(self - node.ranks.begin());
+    const std::size_t partner = position ^ 1U;
+    const int peer = partner < node.ranks.size() ? node.ranks[partner] : -1;
+    latency = measure_shared_latency(transport, waiter, position < partner, peer);
+  }
+  quiet_barrier(world, waiter);
+  for (Node& node : nodes) {
+    double of_node = latency;
+    MPI_Bcast(&of_node, 1, MPI_DOUBLE, node.ranks.front(), world);
+    if (of_node > 0.0) node.link.latency = of_node;
+  }
+}
+
 void measure_links(MPI_Comm world, Waiter& waiter, std::vector<Node>& nodes) {
   for (Node& node : nodes) {
     if (node.ranks.size() > 1) node.link = measure_pair(world, waiter, node.ranks[0], node.ranks[1]);
   }
+  measure_shared_latencies(world, waiter, nodes);
   for (std::size_t n = 1; n < nodes.size(); ++n) {
     nodes[n].uplink = measure_pair(world, waiter, nodes[0].ranks[0], nodes[n].ranks[0]);
     // A pair is as fast as its slower uplink, so the first node's is at least its fastest pair's.

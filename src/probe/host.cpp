@@ -34,12 +34,14 @@ class Topology {
   }
   int count(hwloc_obj_type_t type) const { return std::max(1, hwloc_get_nbobjs_by_type(topology_, type)); }
   std::string cpu_model() const {
-    for (const hwloc_obj_t object : {hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0), hwloc_get_root_obj(topology_)}) {
+    for (const hwloc_obj_t object :
+         {hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0), hwloc_get_root_obj(topology_)}) {
       const char* model = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, "CPUModel");
       if (model != nullptr) return model;
     }
     return "cpu";
   }
+
  private:
   hwloc_topology_t topology_ = nullptr;
 };
@@ -69,7 +71,8 @@ std::string to_json(const HostReport& report) {
 
 HostReport host_report_from_json(const std::string& text) {
   const nlohmann::json report = nlohmann::json::parse(text);
-  return {report.at("name"), report.at("cpu_model"), report.at("cores"), report.at("sockets"), report.at("memory_bytes")};
+  return {report.at("name"), report.at("cpu_model"), report.at("cores"), report.at("sockets"),
+          report.at("memory_bytes")};
 }
 
 }  // namespace pptrain

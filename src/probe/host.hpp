@@ -6,11 +6,11 @@ namespace pptrain {
 
 /// What hwloc and the system say about the host of this rank.
 struct HostReport {
-  std::string name;             ///< host name
+  std::string name;  ///< host name
   std::string cpu_model;
-  int cores = 1;                ///< cores this process may use
+  int cores = 1;  ///< cores this process may use
   int sockets = 1;
-  double memory_bytes = 0.0;    ///< of the whole host
+  double memory_bytes = 0.0;  ///< of the whole host
 };
 
 HostReport report_host();

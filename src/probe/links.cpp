@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace pptrain {
@@ -32,6 +33,23 @@ Link measure_link(MPI_Comm comm, int my_rank, int first, int second) {
   const double latency = one_way_seconds(comm, starts, peer, small_bytes, 20);
   const double large = one_way_seconds(comm, starts, peer, large_bytes, 4);
   return {large_bytes / std::max(large - latency, 1e-9), latency};
+}
+
+double measure_shared_latency(Transport& transport, Waiter& waiter, bool starts, int peer) {
+  constexpr int rounds = 40;
+  if (peer < 0) return 0.0;
+  const RankId other(peer);
+  char byte = 0;
+  const auto exchange = [&](bool sends) {
+    const PendingPtr pending = sends ? transport.send(other, 0, &byte, 1) : transport.receive(other, 0, &byte, 1);
+    waiter.wait(*pending, [] { return std::string("measuring a link"); });
+  };
+  const double start = MPI_Wtime();
+  for (int i = 0; i < rounds; ++i) {
+    exchange(starts);
+    exchange(!starts);
+  }
+  return (MPI_Wtime() - start) / (2.0 * rounds);
 }
 
 }  // namespace pptrain

@@ -103,7 +103,8 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
-  root.allow_keys({"schema", "model", "bytes_per_parameter", "layers", "workspace_bytes", "workspace_bytes_per_sample"});
+  root.allow_keys(
+      {"schema", "model", "bytes_per_parameter", "layers", "workspace_bytes", "workspace_bytes_per_sample"});
   Profile profile;
   profile.model = root.at("model").string();
   const JsonNode bytes = root.at("bytes_per_parameter");

@@ -36,11 +36,11 @@ std::string to_string(Op op);
 /// One instruction. Fields that an op does not need keep their defaults.
 struct Instruction {
   Op op = Op::forward;
-  ChunkId chunk = {};             ///< of a transfer: the chunk before the cut; of tied gradients: the receiver's
+  ChunkId chunk = {};  ///< of a transfer: the chunk before the cut; of tied gradients: the receiver's
   MicroBatchId micro_batch = {};
   Payload payload = Payload::activation;
   DeviceId peer = {};
-  Interval interval = {};         ///< samples within the micro-batch, or rows of the shared parameter
+  Interval interval = {};  ///< samples within the micro-batch, or rows of the shared parameter
   bool operator==(const Instruction&) const = default;
 };
 

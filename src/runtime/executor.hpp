@@ -99,8 +99,8 @@ class Executor {
   int last_chunk_ = 0;
 
   std::map<BoundaryKey, Incoming> incoming_;
-  BoundaryKey output_key_;           ///< of the last task; its sends follow it in the program
-  std::shared_ptr<Tensor> output_;   ///< shared with the sends under way
+  BoundaryKey output_key_;          ///< of the last task; its sends follow it in the program
+  std::shared_ptr<Tensor> output_;  ///< shared with the sends under way
   std::list<Outgoing> outgoing_;
   std::map<std::pair<int, int>, Activation> activations_;
   BucketedAllReduce gradients_;

@@ -61,8 +61,10 @@ void Executor::send(const Instruction& i) {
   Matrix part;
   if (i.payload == Payload::tied_gradient) {
     // A copy: the gradient itself changes as soon as the other stage's part has come.
-    const Matrix rows = device_->parameters().gradient_matrix(tied_parameter()).rows_from(
-        static_cast<std::size_t>(i.interval.begin - whole.begin), static_cast<std::size_t>(i.interval.size()));
+    const Matrix rows = device_->parameters()
+                            .gradient_matrix(tied_parameter())
+                            .rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin),
+                                       static_cast<std::size_t>(i.interval.size()));
     data = std::make_shared<Tensor>(arena_, rows.rows, rows.columns);
     std::copy_n(rows.f32(), rows.size(), data->f32());
     part = *data;
@@ -74,7 +76,8 @@ void Executor::send(const Instruction& i) {
     part = data->matrix().rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin) * length,
                                     static_cast<std::size_t>(i.interval.size()) * length);
   }
-  outgoing_.push_back({data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float))});
+  outgoing_.push_back(
+      {data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float))});
 }
 
 void Executor::release_sent() {

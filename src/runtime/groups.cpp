@@ -7,8 +7,8 @@
 namespace pptrain {
 namespace {
 
-std::unique_ptr<Communicator> make_group(MPI_Comm world, const std::vector<int>& ranks, int tag, const std::string& name,
-                                         Arena& arena, Waiter& waiter) {
+std::unique_ptr<Communicator> make_group(MPI_Comm world, const std::vector<int>& ranks, int tag,
+                                         const std::string& name, Arena& arena, Waiter& waiter) {
   if (ranks.size() <= 1) return std::make_unique<SilentCommunicator>();
   return std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
 }
@@ -33,14 +33,15 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   const Stage& stage = plan.stages[role->stage.index()];
   std::vector<int> members;
   for (const DeviceId device : stage.devices[role->replica]) members.push_back(map.rank_of(device).value);
-  tensor_ = make_group(world, members, 1,
-                       fmt::format("the tensor-parallel group of stage {}, replica {}", role->stage.value, role->replica),
-                       arena, waiter);
+  tensor_ =
+      make_group(world, members, 1,
+                 fmt::format("the tensor-parallel group of stage {}, replica {}", role->stage.value, role->replica),
+                 arena, waiter);
   std::vector<int> replicas;
   for (const auto& row : stage.devices) replicas.push_back(map.rank_of(row[role->shard]).value);
   data_ = make_group(world, replicas, 2,
-                     fmt::format("the data-parallel group of stage {}, shard {}", role->stage.value, role->shard), arena,
-                     waiter);
+                     fmt::format("the data-parallel group of stage {}, shard {}", role->stage.value, role->shard),
+                     arena, waiter);
 }
 
 }  // namespace pptrain

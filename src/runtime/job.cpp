@@ -67,8 +67,9 @@ class Trainer {
       recorder_.record(step, result, session_.learning_rate_of(step), session_.arena().peak_bytes());
       if (!std::isfinite(result.loss)) {
         // Every rank knows the loss, so all leave here.
-        throw Error(ExitCode::other, format_complaint({fmt::format("step {}", step + 1), "the loss is no number any more",
-                                                       "the training diverged", "lower [optimizer] learning_rate"}));
+        throw Error(ExitCode::other,
+                    format_complaint({fmt::format("step {}", step + 1), "the loss is no number any more",
+                                      "the training diverged", "lower [optimizer] learning_rate"}));
       }
       if (evaluates_after(step)) recorder_.record_evaluation(step, evaluate());
     }
@@ -140,9 +141,8 @@ void train(MPI_Comm world, const JobOptions& options) {
     return;
   }
   std::unique_ptr<Recorder> recorder;
-  collectively(world, waiter, [&] {
-    recorder = std::make_unique<Recorder>(world, config, model, machine, profile, plan);
-  });
+  collectively(world, waiter,
+               [&] { recorder = std::make_unique<Recorder>(world, config, model, machine, profile, plan); });
   Trainer trainer(world, waiter, config, model, machine, plan, datasets, *recorder);
   trainer.run();
   recorder->finish(trainer.peak_bytes());

@@ -1,8 +1,7 @@
 #include "runtime/layer_timer.hpp"
 
-#include <ctime>
-
 #include <algorithm>
+#include <ctime>
 #include <vector>
 
 #include "base/random.hpp"
@@ -36,13 +35,20 @@ class Chain {
  public:
   Chain(const Config& config, const Model& model, const Layer& layer, int tensor_parallel, std::int64_t samples)
       : group_(tensor_parallel),
-        context_{host_gemm(), arena_, group_, store_, model, activation_type(config.training.precision),
+        context_{host_gemm(),
+                 arena_,
+                 group_,
+                 store_,
+                 model,
+                 activation_type(config.training.precision),
                  even_part(model.axis_size(ShardAxis::heads), tensor_parallel, 0),
                  even_part(model.axis_size(ShardAxis::columns), tensor_parallel, 0),
                  even_part(model.axis_size(ShardAxis::vocabulary), tensor_parallel, 0)},
         samples_(static_cast<std::size_t>(samples)),
         kind_(layer.kind) {
-    const int copies = kind_ == LayerKind::transformer_block ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, config.model.layers)) : 1;
+    const int copies = kind_ == LayerKind::transformer_block
+                           ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, config.model.layers))
+                           : 1;
     for (int i = 0; i < copies; ++i) {
       Layer copy = layer;
       for (ParameterSpec& spec : copy.parameters) spec.name += "." + std::to_string(i);
@@ -95,7 +101,8 @@ class Chain {
   }
 
   double workspace_bytes() const {
-    return std::max(0.0, static_cast<double>(arena_.peak_bytes()) - static_cast<double>(resident_bytes_ + stored_bytes_));
+    return std::max(0.0,
+                    static_cast<double>(arena_.peak_bytes()) - static_cast<double>(resident_bytes_ + stored_bytes_));
   }
 
  private:

@@ -19,7 +19,8 @@ namespace {
 constexpr double long_pass_seconds = 0.4;
 
 /// Contributions of all members to the slices of the buckets under way (src/comm/ordered_all_reduce.hpp).
-constexpr double gradient_buffer_bytes = 4.0 * BucketedAllReduce::bucket_elements * BucketedAllReduce::buckets_in_flight;
+constexpr double gradient_buffer_bytes =
+    4.0 * BucketedAllReduce::bucket_elements * BucketedAllReduce::buckets_in_flight;
 
 /// A layer that stands for all of its kind, at one degree, on one device kind.
 struct TimingTask {
@@ -83,9 +84,12 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
     workspace = timing.workspace_bytes / static_cast<double>(samples);  // that of the largest micro-batch
     if (timing.seconds.total() > long_pass_seconds) break;
   }
-  return {{"device", task.device_kind},       {"kind", static_cast<int>(task.layer_kind)},
-          {"degree", task.tensor_parallel},   {"rows", rows},
-          {"update", update},                 {"workspace", workspace}};
+  return {{"device", task.device_kind},
+          {"kind", static_cast<int>(task.layer_kind)},
+          {"degree", task.tensor_parallel},
+          {"rows", rows},
+          {"update", update},
+          {"workspace", workspace}};
 }
 
 void add_results(Profile& profile, const Model& model, const nlohmann::json& results) {
@@ -93,7 +97,8 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
     const auto kind = static_cast<LayerKind>(result.at("kind").get<int>());
     const std::string device = result.at("device");
     const int degree = result.at("degree");
-    profile.workspace_bytes_per_sample = std::max(profile.workspace_bytes_per_sample, result.at("workspace").get<double>());
+    profile.workspace_bytes_per_sample =
+        std::max(profile.workspace_bytes_per_sample, result.at("workspace").get<double>());
     for (int l = 0; l < model.num_layers(); ++l) {
       if (model.layers[l].kind != kind) continue;
       for (const auto& row : result.at("rows")) {
@@ -159,7 +164,8 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
   });
   Profile profile = layer_sizes(config, model);
   profile.workspace_bytes = gradient_buffer_bytes;
-  for (const std::string& results : gather(world, mine.dump())) add_results(profile, model, nlohmann::json::parse(results));
+  for (const std::string& results : gather(world, mine.dump()))
+    add_results(profile, model, nlohmann::json::parse(results));
   // Two micro-batches that are being received and two that are being sent.
   profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;
   return parse_profile(broadcast(world, rank == 0 ? write_profile(profile) : "", waiter), "the measured profile");

@@ -28,7 +28,10 @@ std::string bar(double share) {
 }  // namespace
 
 Progress::Progress(std::int64_t first_step, std::int64_t steps, std::int64_t tokens_per_step)
-    : first_step_(first_step), steps_(steps), tokens_per_step_(tokens_per_step), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : first_step_(first_step),
+      steps_(steps),
+      tokens_per_step_(tokens_per_step),
+      terminal_(isatty(STDERR_FILENO) == 1) {}
 
 bool Progress::due(std::int64_t step) const {
   if (step == first_step_ || step + 1 == steps_) return true;
@@ -46,8 +49,8 @@ void Progress::step(std::int64_t step, double loss, double learning_rate) {
   const auto done = static_cast<double>(step + 1 - first_step_);
   const double left = elapsed / done * static_cast<double>(steps_ - step - 1);
   const std::string line = fmt::format(
-      "step {:>{}}/{}  loss {:.4f}  lr {:.2e}  {} tokens/s  {} left", step + 1, std::to_string(steps_).size(), steps_, loss,
-      learning_rate, format_count(static_cast<double>(tokens_per_step_) * done / elapsed), format_duration(left));
+      "step {:>{}}/{}  loss {:.4f}  lr {:.2e}  {} tokens/s  {} left", step + 1, std::to_string(steps_).size(), steps_,
+      loss, learning_rate, format_count(static_cast<double>(tokens_per_step_) * done / elapsed), format_duration(left));
   if (!terminal_) {
     log_info("{}", line);
     return;

@@ -34,7 +34,8 @@ std::string hosts_of(const Cluster& cluster) {
 std::string devices_of(const Cluster& cluster) {
   std::string devices;
   for (const NodeGroup& group : cluster.groups) {
-    devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ", group.count * group.num_devices, group.device_kind);
+    devices +=
+        fmt::format("{}{} x {}", devices.empty() ? "" : ", ", group.count * group.num_devices, group.device_kind);
   }
   return devices;
 }
@@ -146,10 +147,12 @@ void Recorder::finish(std::size_t peak_bytes) {
                       format_count(tokens_per_step_ / measured), format_count(flop_per_step_ / measured),
                       100.0 * flop_per_step_ / measured / std::max(1.0, peak_flop_rate_));
   const double peak = *std::max_element(peaks.begin(), peaks.end());
-  const double expected = plan_.predicted && !plan_.predicted->peak_bytes.empty()
-                              ? *std::max_element(plan_.predicted->peak_bytes.begin(), plan_.predicted->peak_bytes.end())
-                              : 0.0;
-  text += fmt::format("  memory       {} measured on the fullest device, {} predicted\n", format_bytes(peak), format_bytes(expected));
+  const double expected =
+      plan_.predicted && !plan_.predicted->peak_bytes.empty()
+          ? *std::max_element(plan_.predicted->peak_bytes.begin(), plan_.predicted->peak_bytes.end())
+          : 0.0;
+  text += fmt::format("  memory       {} measured on the fullest device, {} predicted\n", format_bytes(peak),
+                      format_bytes(expected));
   text += fmt::format("  results      {}\n", directory_->path());
   print_result(text);
 }

@@ -22,7 +22,8 @@ Programs checked(const Plan& plan, Programs programs) {
 Program sums_only(const Program& program) {
   Program sums;
   for (const Instruction& instruction : program.instructions) {
-    if (instruction.op == Op::reduce_loss || instruction.op == Op::reduce_norm) sums.instructions.push_back(instruction);
+    if (instruction.op == Op::reduce_loss || instruction.op == Op::reduce_norm)
+      sums.instructions.push_back(instruction);
   }
   return sums;
 }
@@ -64,8 +65,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
   if (role_) {
     device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
                                             host_gemm(), groups_->tensor());
-    optimizer_ = make_optimizer(config.optimizer, parameter_runs(device_->parameters()), device_->parameters().size(),
-                                arena_);
+    optimizer_ =
+        make_optimizer(config.optimizer, parameter_runs(device_->parameters()), device_->parameters().size(), arena_);
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
                                          arena_);
@@ -86,6 +87,8 @@ IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   return executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip});
 }
 
-double Session::evaluate(const SampleSource& source) { return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0}).loss; }
+double Session::evaluate(const SampleSource& source) {
+  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0}).loss;
+}
 
 }  // namespace pptrain

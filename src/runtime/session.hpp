@@ -44,7 +44,7 @@ class Session {
   Waiter waiter_;
   Programs training_;
   Programs evaluation_;
-  Program idle_training_;    ///< of a rank that the plan leaves out: the sums over all ranks
+  Program idle_training_;  ///< of a rank that the plan leaves out: the sums over all ranks
   Program idle_evaluation_;
   std::unique_ptr<RankGroups> groups_;
   std::unique_ptr<DeviceModel> device_;

@@ -91,7 +91,8 @@ class DeviceCompiler {
     std::vector<Instruction> result;
     for (const Overlap& overlap : overlaps(receiver)) {
       for (int k = program_.shard; k < receiver.tensor_parallel; k += stage_.tensor_parallel) {
-        result.push_back({Op::send, ChunkId(cut), micro_batch, payload, receiver.devices[overlap.to][k], overlap.interval});
+        result.push_back(
+            {Op::send, ChunkId(cut), micro_batch, payload, receiver.devices[overlap.to][k], overlap.interval});
       }
     }
     return result;
@@ -137,7 +138,7 @@ class DeviceCompiler {
       receives.push_back({Op::post_receive, my_chunk, MicroBatchId(0), Payload::tied_gradient, peer, overlap.interval});
       for (int r = program_.replica; r < other.replicas; r += stage_.replicas) {
         sends.push_back({Op::send, other_chunk, MicroBatchId(0), Payload::tied_gradient, other.devices[r][overlap.to],
-                          overlap.interval});
+                         overlap.interval});
       }
     }
     for (const Instruction& receive : receives) emit(receive);

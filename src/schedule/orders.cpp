@@ -38,7 +38,8 @@ std::vector<TaskOrder> task_orders(const Plan& plan) {
   const bool gpipe = plan.schedule.name == "gpipe";
   if (!gpipe && plan.schedule.name != "1f1b") {
     throw_bad_input({"schedule", fmt::format("\"{}\" cannot be run", plan.schedule.name),
-                     "this version runs gpipe and 1f1b", "choose one of them in [parallelism] schedule or in the plan"});
+                     "this version runs gpipe and 1f1b",
+                     "choose one of them in [parallelism] schedule or in the plan"});
   }
   const std::vector<ChunkPlace> places = chunk_places(plan);
   std::vector<TaskOrder> orders(stages);

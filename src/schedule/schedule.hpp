@@ -37,8 +37,8 @@ std::vector<ChunkPlace> chunk_places(const Plan& plan);
 
 /// Facts of the model that compilation needs.
 struct CompileOptions {
-  bool tied = false;                  ///< first and last chunk share the token embedding
-  std::int64_t vocabulary_size = 0;   ///< rows of that parameter
+  bool tied = false;                 ///< first and last chunk share the token embedding
+  std::int64_t vocabulary_size = 0;  ///< rows of that parameter
 };
 
 /// Compiles plan and order to one training program per device: transfers resolved to the

@@ -202,7 +202,8 @@ TEST_CASE("wrong types and units name line and key", "[config]") {
 }
 
 TEST_CASE("values out of range name the limits", "[config]") {
-  CHECK(refused("[training]\nsteps = 0\n") == "c.toml:2: training.steps = 0 is out of range (it has to be at least 1); "
+  CHECK(refused("[training]\nsteps = 0\n") ==
+        "c.toml:2: training.steps = 0 is out of range (it has to be at least 1); "
         "choose one that is, or leave the key out for its default");
   CHECK(refused("[model]\nvocabulary_size = 65537\n").find("16 bits") != std::string::npos);
   CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);

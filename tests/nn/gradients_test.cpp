@@ -125,7 +125,9 @@ TEST_CASE("gradients of a transformer block") {
   Bench bench(1);
   Values x = random_values("x", bench.rows() * 12, 1.0);
   const Values weights = random_values("weights", x.size(), 1.0);
-  const auto loss = [&] { return weighted(plain_block(bench.model, bench.parameters, "h.0.", bench.plain, x), weights); };
+  const auto loss = [&] {
+    return weighted(plain_block(bench.model, bench.parameters, "h.0.", bench.plain, x), weights);
+  };
 
   SavedPtr saved;
   const Tensor y = bench.layer->forward(bench.batch, bench.tensor(x), &saved);

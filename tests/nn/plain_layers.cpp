@@ -14,7 +14,8 @@ Values layer_norm(const Values& x, const Values& gain, const Values& offset) {
     double variance = 0.0;
     for (std::size_t c = 0; c < h; ++c) mean += x[r * h + c] / static_cast<double>(h);
     for (std::size_t c = 0; c < h; ++c) variance += std::pow(x[r * h + c] - mean, 2) / static_cast<double>(h);
-    for (std::size_t c = 0; c < h; ++c) y[r * h + c] = (x[r * h + c] - mean) / std::sqrt(variance + 1e-5) * gain[c] + offset[c];
+    for (std::size_t c = 0; c < h; ++c)
+      y[r * h + c] = (x[r * h + c] - mean) / std::sqrt(variance + 1e-5) * gain[c] + offset[c];
   }
   return y;
 }
@@ -91,17 +92,20 @@ Values plain_block(const Model& model, const Parameters& p, const std::string& p
                    const Values& x) {
   const auto h = static_cast<std::size_t>(model.hidden_size);
   const auto get = [&](const char* name) -> const Values& { return p.at(prefix + name); };
-  const Values qkv = linear(layer_norm(x, get("ln_1.weight"), get("ln_1.bias")), get("attn.c_attn.weight"), h, &get("attn.c_attn.bias"));
+  const Values qkv = linear(layer_norm(x, get("ln_1.weight"), get("ln_1.bias")), get("attn.c_attn.weight"), h,
+                            &get("attn.c_attn.bias"));
   const Values attended = attention(model, batch, qkv);
   const Values middle = sum_of(x, linear(attended, get("attn.c_proj.weight"), h, &get("attn.c_proj.bias")));
-  Values up = linear(layer_norm(middle, get("ln_2.weight"), get("ln_2.bias")), get("mlp.c_fc.weight"), h, &get("mlp.c_fc.bias"));
+  Values up = linear(layer_norm(middle, get("ln_2.weight"), get("ln_2.bias")), get("mlp.c_fc.weight"), h,
+                     &get("mlp.c_fc.bias"));
   for (double& value : up) value = gelu(value);
   return sum_of(middle, linear(up, get("mlp.c_proj.weight"), 4 * h, &get("mlp.c_proj.bias")));
 }
 
 double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch, const Values& x) {
   const Values& head = p.at(model.tied ? "wte.weight" : "lm_head.weight");
-  const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head, static_cast<std::size_t>(model.hidden_size), nullptr);
+  const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head,
+                               static_cast<std::size_t>(model.hidden_size), nullptr);
   const auto v = static_cast<std::size_t>(model.vocabulary_size);
   double loss = 0.0;
   for (std::size_t r = 0; r < batch.targets.size(); ++r) {

@@ -51,7 +51,8 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
       v[i] = 0.95 * v[i] + 0.05 * g * g;
       if (i < 8) expected[i] *= 1.0 - 1e-2 * 0.1;
       const double t = step + 1.0;
-      expected[i] -= 1e-2 / (1.0 - std::pow(0.9, t)) * m[i] / (std::sqrt(v[i]) / std::sqrt(1.0 - std::pow(0.95, t)) + 1e-8);
+      expected[i] -=
+          1e-2 / (1.0 - std::pow(0.9, t)) * m[i] / (std::sqrt(v[i]) / std::sqrt(1.0 - std::pow(0.95, t)) + 1e-8);
       CHECK(weights[i] == Approx(expected[i]).epsilon(1e-6));
     }
   }

@@ -1,7 +1,6 @@
-#include "probe/discover.hpp"
-
 #include <numeric>
 
+#include "probe/discover.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

@@ -71,7 +71,8 @@ TEST_CASE("a task that runs twice, or before its forward, is found") {
 TEST_CASE("a task without its input is found") {
   Example example;
   auto& program = example.programs.back().instructions;
-  const auto wait = std::find_if(program.begin(), program.end(), [](const Instruction& i) { return i.op == Op::wait_receive; });
+  const auto wait =
+      std::find_if(program.begin(), program.end(), [](const Instruction& i) { return i.op == Op::wait_receive; });
   program.erase(wait);
   CHECK(example.violation().find("has 0 of its 1 samples") != std::string::npos);
 }

@@ -62,7 +62,8 @@ class JobFolder {
 
  private:
   static std::string job(const std::string& folder) {
-    return "[job]\nname = \"job\"\noutput = \"" + folder + "/runs\"\n"
+    return "[job]\nname = \"job\"\noutput = \"" + folder +
+           "/runs\"\n"
            "[model]\nlayers = 2\nhidden_size = 32\nheads = 2\nvocabulary_size = 256\n"
            "[data]\ntrain = \"text.txt\"\nvalidation = \"text.txt\"\n"
            "[training]\nsteps = 12\nsequence_length = 16\nglobal_batch_size = 8\n"

@@ -85,7 +85,8 @@ SampleSource Reference::samples(std::int64_t step) const {
   };
 }
 
-Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule) const {
+Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size,
+                     const std::string& schedule) const {
   return uniform_plan(even_division(config.model.layers + 2, pipeline), data, tensor, config.training.global_batch_size,
                       micro_batch_size, schedule);
 }

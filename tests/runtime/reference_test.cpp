@@ -76,7 +76,8 @@ std::vector<Case> all_cases() {
 }  // namespace
 
 TEST_CASE("one rank meets the reference runs", "[np1]") {
-  for (const std::string& run : runs) check_cases(run, {{1, 1, 1, 8, "1f1b"}, {1, 1, 1, 2, "gpipe"}, {1, 1, 1, 1, "1f1b"}});
+  for (const std::string& run : runs)
+    check_cases(run, {{1, 1, 1, 8, "1f1b"}, {1, 1, 1, 2, "gpipe"}, {1, 1, 1, 1, "1f1b"}});
 }
 
 TEST_CASE("two ranks meet the reference runs", "[np2]") {
@@ -87,12 +88,17 @@ TEST_CASE("two ranks meet the reference runs", "[np2]") {
 
 TEST_CASE("four ranks meet the reference runs", "[np4]") {
   for (const std::string& run : runs) {
-    check_cases(run, {{4, 1, 1, 1, "1f1b"}, {2, 2, 1, 2, "gpipe"}, {2, 1, 2, 4, "1f1b"}, {1, 1, 4, 8, "1f1b"}, {3, 1, 1, 2, "1f1b"}});
+    check_cases(run, {{4, 1, 1, 1, "1f1b"},
+                      {2, 2, 1, 2, "gpipe"},
+                      {2, 1, 2, 4, "1f1b"},
+                      {1, 1, 4, 8, "1f1b"},
+                      {3, 1, 1, 2, "1f1b"}});
   }
 }
 
 TEST_CASE("eight ranks meet the reference runs", "[np8]") {
-  for (const std::string& run : runs) check_cases(run, {{2, 2, 2, 4, "1f1b"}, {4, 2, 1, 2, "gpipe"}, {1, 8, 1, 8, "1f1b"}});
+  for (const std::string& run : runs)
+    check_cases(run, {{2, 2, 2, 4, "1f1b"}, {4, 2, 1, 2, "gpipe"}, {1, 8, 1, 8, "1f1b"}});
 }
 
 TEST_CASE("sixteen ranks meet the reference runs", "[np16]") {
