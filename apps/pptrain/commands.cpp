@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
+#include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
 #include "data/tokenize.hpp"
@@ -25,12 +26,6 @@
 
 namespace pptrain {
 namespace {
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 JobOptions job_options(const Options& options) {
   JobOptions job;
@@ -76,7 +71,7 @@ void run_cluster(const Options& options) {
   }
   Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover");
-  if (world_rank() == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
+  if (rank_in(MPI_COMM_WORLD) == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
 }
 
 void run_profile(const Options& options) {
@@ -87,7 +82,7 @@ void run_profile(const Options& options) {
   const Model model = build_model(config.model, config.training, config.source);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
-  if (world_rank() == 0) deliver(write_profile(profile), options.output);
+  if (rank_in(MPI_COMM_WORLD) == 0) deliver(write_profile(profile), options.output);
 }
 
 void deliver_plan(const Options& options, const SearchResult& result, const Cluster& cluster,
@@ -135,7 +130,7 @@ void run_plan(const Options& options) {
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
   collectively(MPI_COMM_WORLD, waiter, [&] {
-    if (world_rank() != 0) return;
+    if (rank_in(MPI_COMM_WORLD) != 0) return;
     const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
     deliver_plan(options, result, machine.cluster, config.source);
   });

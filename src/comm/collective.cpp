@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "comm/mpi.hpp"
 
 namespace pptrain {
 namespace {
@@ -23,18 +24,6 @@ class CollectivePending final : public Pending {
 
 void wait(CollectivePending& pending, Waiter& waiter, const char* doing) {
   waiter.wait(pending, [doing] { return std::string(doing); });
-}
-
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
 }
 
 }  // namespace

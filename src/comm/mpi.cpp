@@ -9,6 +9,18 @@ MpiEnvironment::MpiEnvironment(int* argc, char*** argv) {
 
 MpiEnvironment::~MpiEnvironment() { MPI_Finalize(); }
 
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
 MpiComm MpiComm::duplicate(MPI_Comm parent) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(parent, &comm);
@@ -31,18 +43,6 @@ MpiComm MpiComm::shared_memory(MPI_Comm parent) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split_type(parent, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
   return MpiComm(comm);
-}
-
-int MpiComm::rank() const {
-  int value = 0;
-  MPI_Comm_rank(comm_, &value);
-  return value;
-}
-
-int MpiComm::size() const {
-  int value = 0;
-  MPI_Comm_size(comm_, &value);
-  return value;
 }
 
 void MpiComm::reset() {

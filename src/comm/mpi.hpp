@@ -16,6 +16,10 @@ class MpiEnvironment {
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
 };
 
+/// Rank of this process in a communicator, and the number of its ranks.
+int rank_in(MPI_Comm comm);
+int size_of(MPI_Comm comm);
+
 /// An MPI communicator that frees itself. Creating and destroying one is Collective over it.
 class MpiComm {
  public:
@@ -34,8 +38,8 @@ class MpiComm {
   static MpiComm shared_memory(MPI_Comm parent);
 
   MPI_Comm get() const { return comm_; }
-  int rank() const;
-  int size() const;
+  int rank() const { return rank_in(comm_); }
+  int size() const { return size_of(comm_); }
 
  private:
   explicit MpiComm(MPI_Comm comm) : comm_(comm) {}

@@ -1,12 +1,12 @@
 #include "probe/discover.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/timing.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
@@ -16,12 +16,6 @@
 
 namespace pptrain {
 namespace {
-
-double thread_seconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// A host with the ranks on it.
 struct Node {
@@ -56,8 +50,7 @@ std::vector<Node> nodes_of(const std::vector<int>& leader_of_rank) {
 
 /// Measures between two ranks while all others sleep, and brings the result to rank 0.
 Link measure_pair(MPI_Comm world, Waiter& waiter, int first, int second) {
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
+  const int rank = rank_in(world);
   Link link;
   if (rank == first || rank == second) link = measure_link(world, rank, first, second);
   quiet_barrier(world, waiter);
@@ -68,8 +61,7 @@ Link measure_pair(MPI_Comm world, Waiter& waiter, int first, int second) {
 
 /// Replaces the latency of nodes whose ranks share cores by what a message takes when all of them are busy.
 void measure_shared_latencies(MPI_Comm world, Waiter& waiter, std::vector<Node>& nodes) {
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
+  const int rank = rank_in(world);
   MpiTransport transport(world);
   const bool shares = MpiComm::shared_memory(world).size() > report_host().cores;
   quiet_barrier(world, waiter);
@@ -147,9 +139,9 @@ double measure_flop_rate() {
   std::fill_n(b.f32(), n * n, 0.25F);
   double best = 1e9;
   for (int i = 0; i < 4; ++i) {
-    const double start = thread_seconds();
+    const double start = thread_cpu_seconds();
     host_gemm().multiply(Transpose::no, a, Transpose::no, b, c);
-    best = std::min(best, thread_seconds() - start);
+    best = std::min(best, thread_cpu_seconds() - start);
   }
   return 2.0 * n * n * n / best;
 }
@@ -168,8 +160,7 @@ std::string device_kind_name(const std::string& cpu_model) {
 }
 
 Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
+  const int rank = rank_in(world);
   std::vector<Node> nodes = nodes_of(leaders(world));
   // One rank of each host measures its speed, the others sleep.
   double rate = 0.0;

@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
+#include "comm/mpi.hpp"
 #include "data/token_dataset.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
@@ -122,8 +123,7 @@ class Trainer {
 
 void train(MPI_Comm world, const JobOptions& options) {
   Waiter waiter = make_waiter(world, JobConfig().timeout);
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
+  const int rank = rank_in(world);
   const Config config = load_config(world, waiter, options);
   const Model model = build_model(config.model, config.training, config.source);
   Datasets datasets;

@@ -1,10 +1,10 @@
 #include "runtime/layer_timer.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/timing.hpp"
 #include "kernels/kernels.hpp"
 #include "nn/layer.hpp"
 #include "optim/optimizer.hpp"
@@ -17,18 +17,6 @@ constexpr int copies_of_blocks = 3;
 constexpr int fewest_passes = 3;
 constexpr int most_passes = 15;
 constexpr double enough_seconds = 0.15;
-
-double thread_seconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 /// A chain of copies of one layer with random inputs.
 class Chain {
@@ -74,30 +62,30 @@ class Chain {
     std::vector<SavedPtr> saved(layers_.size());
     Tensor x = kind_ == LayerKind::embedding ? Tensor() : random_rows(batch);
     LayerSeconds seconds;
-    double start = thread_seconds();
+    double start = thread_cpu_seconds();
     for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
-    seconds.forward = thread_seconds() - start;
+    seconds.forward = thread_cpu_seconds() - start;
     stored_bytes_ = arena_.bytes_in_use() - resident_bytes_;
     if (kind_ == LayerKind::embedding) x = random_rows(batch);  // as the gradient
     for (std::size_t l = layers_.size(); l-- > 0;) {
-      start = thread_seconds();
+      start = thread_cpu_seconds();
       x = layers_[l]->backward_input(batch, std::move(x), *saved[l]);
-      const double middle = thread_seconds();
+      const double middle = thread_cpu_seconds();
       layers_[l]->backward_weight(batch, *saved[l]);
       saved[l].reset();
       seconds.backward_input += middle - start;
-      seconds.backward_weight += thread_seconds() - middle;
+      seconds.backward_weight += thread_cpu_seconds() - middle;
     }
     const double share = 1.0 / static_cast<double>(layers_.size());
     return {seconds.forward * share, seconds.backward_input * share, seconds.backward_weight * share};
   }
 
   double update() {
-    const double start = thread_seconds();
+    const double start = thread_cpu_seconds();
     const double squares = kernels::sum_of_squares(store_.gradients(), store_.size());
     optimizer_->step({store_.weights(), store_.gradients(), store_.copies(), store_.size()},
                      {0, 1e-9, clip_factor(squares, 1.0)});
-    return (thread_seconds() - start) / static_cast<double>(layers_.size());
+    return (thread_cpu_seconds() - start) / static_cast<double>(layers_.size());
   }
 
   double workspace_bytes() const {
@@ -135,8 +123,8 @@ LayerTiming time_layer(const Config& config, const Model& model, const Layer& la
   std::vector<double> backward_input;
   std::vector<double> backward_weight;
   std::vector<double> update;
-  const double start = thread_seconds();
-  for (int i = 0; i < fewest_passes || (i < most_passes && thread_seconds() - start < enough_seconds); ++i) {
+  const double start = thread_cpu_seconds();
+  for (int i = 0; i < fewest_passes || (i < most_passes && thread_cpu_seconds() - start < enough_seconds); ++i) {
     const LayerSeconds seconds = chain.pass();
     forward.push_back(seconds.forward);
     backward_input.push_back(seconds.backward_input);

@@ -17,18 +17,6 @@
 namespace pptrain {
 namespace {
 
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
-
 /// Writes beside and renames, so that nobody reads half a file. A cache that cannot be written is
 /// no reason to stop.
 void write_cache(const std::string& path, const std::string& text) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "comm/collective.hpp"
+#include "comm/mpi.hpp"
 #include "optim/optimizer.hpp"
 #include "planners/grid.hpp"
 #include "planners/planner.hpp"
@@ -144,8 +145,7 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
 
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
                         const Cluster& cluster, const RankMap& map, const ProfileProgress& progress) {
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
+  const int rank = rank_in(world);
   const std::vector<TimingTask> tasks = timing_tasks(config, model, cluster);
   const auto ranks = timing_ranks(cluster, map);
   std::map<std::string, std::size_t> dealt;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/log.hpp"
+#include "base/timing.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
@@ -15,13 +16,6 @@
 
 namespace pptrain {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::string hosts_of(const Cluster& cluster) {
   std::string hosts;

@@ -7,12 +7,6 @@
 namespace pptrain {
 namespace {
 
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
 Programs checked(const Plan& plan, Programs programs) {
   check_programs(plan, programs);
   return programs;

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "cluster/read.hpp"
-#include "profile/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/complaint.hpp"
 #include "config/pack.hpp"
 #include "config/supported.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

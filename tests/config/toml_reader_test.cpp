@@ -1,7 +1,7 @@
 #include "config/toml_reader.hpp"
 
-#include "config/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -1,8 +1,8 @@
 #include <random>
 
 #include "cost/instances.hpp"
-#include "profile/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

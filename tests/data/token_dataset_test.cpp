@@ -5,10 +5,10 @@
 #include <numeric>
 #include <set>
 
-#include "config/complaint.hpp"
 #include "data/files.hpp"
 #include "data/permutation.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

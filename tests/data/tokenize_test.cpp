@@ -3,11 +3,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "config/complaint.hpp"
 #include "data/files.hpp"
 #include "data/token_file.hpp"
 #include "data/vocabulary.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "config/complaint.hpp"
 #include "data/files.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "config/complaint.hpp"
 #include "data/files.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -7,9 +7,9 @@
 #include <regex>
 #include <set>
 
-#include "config/complaint.hpp"
 #include "data/files.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -1,7 +1,7 @@
 #include "plan/plan.hpp"
 
-#include "profile/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

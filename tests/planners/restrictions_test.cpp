@@ -1,8 +1,8 @@
 #include "config/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/planner.hpp"
-#include "profile/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

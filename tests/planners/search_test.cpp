@@ -5,8 +5,8 @@
 #include "cost/instances.hpp"
 #include "planners/grid.hpp"
 #include "planners/planner.hpp"
-#include "profile/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {

@@ -1,7 +1,7 @@
 #include "profile/profile.hpp"
 
-#include "profile/complaint.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {
