@@ -69,13 +69,13 @@ void run_cluster(const Options& options) {
     deliver(cluster_text(read_cluster(path), options.format), options.output);
     return;
   }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
+  Waiter waiter = make_waiter(MPI_COMM_WORLD);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover");
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
 }
 
 void run_profile(const Options& options) {
-  Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
+  Waiter waiter = make_waiter(MPI_COMM_WORLD);
   JobOptions job = job_options(options);
   job.overrides.emplace_back("profile.cache=false");
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
@@ -122,7 +122,7 @@ void run_plan(const Options& options) {
     throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
                      "add CONFIG.toml, or both options"});
   }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD, JobConfig().timeout);
+  Waiter waiter = make_waiter(MPI_COMM_WORLD);
   const JobOptions job = job_options(options);
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);

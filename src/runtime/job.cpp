@@ -122,7 +122,7 @@ class Trainer {
 }  // namespace
 
 void train(MPI_Comm world, const JobOptions& options) {
-  Waiter waiter = make_waiter(world, JobConfig().timeout);
+  Waiter waiter = make_waiter(world);
   const int rank = rank_in(world);
   const Config config = load_config(world, waiter, options);
   const Model model = build_model(config.model, config.training, config.source);

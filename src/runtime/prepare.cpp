@@ -45,7 +45,8 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
 
 }  // namespace
 
-Waiter make_waiter(MPI_Comm world, double timeout_seconds) {
+Waiter make_waiter(MPI_Comm world) {
+  constexpr double timeout_seconds = 3600.0;
   const MpiComm local = MpiComm::shared_memory(world);
   const bool shared = local.size() > report_host().cores;
   return {timeout_seconds, shared ? CoreUse::shared : CoreUse::own};

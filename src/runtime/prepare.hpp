@@ -55,7 +55,8 @@ double peak_flop_rate(const Cluster& cluster, Precision precision);
 /// The plan of a search, or exit code 3 with what does not fit.
 const Plan& feasible_plan(const SearchResult& result, const std::string& source);
 
-/// A waiter for the time before the plan is known. Collective over `world`.
-Waiter make_waiter(MPI_Comm world, double timeout_seconds);
+/// A waiter for the time before training. Ranks then wait for each other's measurements, which may
+/// take minutes for a large model, so its patience is an hour. Collective over `world`.
+Waiter make_waiter(MPI_Comm world);
 
 }  // namespace pptrain
