@@ -118,17 +118,24 @@ std::string stages_text(const Plan& plan, const Cluster& cluster) {
   return align(rows);
 }
 
-std::string prediction_text(const Prediction& prediction) {
+/// How far from the optimum the plan can be. The bound holds for AMP's estimate too, which knows
+/// nothing of shared cores; where there are some it says little, and no ratio is made of it.
+std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
+  const std::string bound = format_seconds(prediction.lower_bound_seconds);
+  const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                                  [](const NodeGroup& group) { return group.shares_cores(); });
+  if (shares) return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
+  return fmt::format("  no plan can take less than {}: this one is at most {:.2f} times the optimum\n", bound,
+                     prediction.iteration_seconds / prediction.lower_bound_seconds);
+}
+
+std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
   std::vector<std::string> estimates;
   for (const auto& [name, seconds] : prediction.estimates) estimates.push_back(name + " " + format_seconds(seconds));
   std::string text = fmt::format("  predicted iteration {} (estimates: {}), bubble {:.0f} %, peak memory {}\n",
                                  format_seconds(prediction.iteration_seconds), join(estimates),
                                  100.0 * prediction.bubble_fraction, format_bytes(peak_of(prediction)));
-  if (prediction.lower_bound_seconds > 0.0) {
-    text += fmt::format("  no plan can take less than {}: this one is at most {:.2f} times the optimum\n",
-                        format_seconds(prediction.lower_bound_seconds),
-                        prediction.iteration_seconds / prediction.lower_bound_seconds);
-  }
+  if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
 }
 
@@ -180,7 +187,7 @@ std::string describe_plan(const Plan& plan, const Cluster& cluster) {
   std::string text = fmt::format("plan by {}: {}, schedule {}, {} micro-batches of {} samples\n", plan.planner,
                                  plan.shape(), plan.schedule.name, plan.micro_batches, plan.micro_batch_size);
   text += stages_text(plan, cluster);
-  if (plan.predicted) text += prediction_text(*plan.predicted);
+  if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
   text += shared_cores_text(cluster);
   if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
   return text;

@@ -72,6 +72,7 @@ TEST_CASE("one sentence says that devices share cores", "[planners]") {
   CHECK(
       has(describe_plan(plan, cluster),
           "4 devices share 2 cores of node alpha: the predicted time counts their computation and copying at 2 cores"));
+  CHECK(has(describe_plan(plan, cluster), "even if every device had a core of its own"));
 }
 
 }  // namespace
