@@ -124,7 +124,8 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
   const std::string bound = format_seconds(prediction.lower_bound_seconds);
   const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
                                   [](const NodeGroup& group) { return group.shares_cores(); });
-  if (shares) return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
+  if (shares)
+    return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
   return fmt::format("  no plan can take less than {}: this one is at most {:.2f} times the optimum\n", bound,
                      prediction.iteration_seconds / prediction.lower_bound_seconds);
 }
