@@ -19,7 +19,7 @@
 #include "model/model.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
-#include "planners/planner.hpp"
+#include "planners/describe.hpp"
 #include "profile/profile.hpp"
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
@@ -110,7 +110,8 @@ void plan_from_files(const Options& options) {
   const Instance instance = {profile, cluster, options.global_batch_size.value_or(config.training.global_batch_size)};
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   const std::string source = options.input.empty() ? "command line" : options.input;
-  deliver_plan(options, search_plan(planner, instance, restrictions, source), cluster, source);
+  deliver_plan(options, search_plan(planner, instance, restrictions, source, Stop(config.planner.time_limit)), cluster,
+               source);
 }
 
 void run_plan(const Options& options) {
@@ -131,7 +132,8 @@ void run_plan(const Options& options) {
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
-    const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
+    const SearchResult result = search_plan(config.planner.name, instance, runnable(restrictions_of(config)),
+                                            config.source, Stop(config.planner.time_limit));
     deliver_plan(options, result, machine.cluster, config.source);
   });
 }

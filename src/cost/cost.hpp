@@ -79,5 +79,7 @@ double lower_bound_seconds(const Instance& instance);
 /// it), work / cores of each node whose devices share cores). For a profile without update times
 /// and a cluster without shared cores it is the `amp` estimate.
 Prediction predict(const Instance& instance, const Plan& plan);
+/// The same where the lower bound is known, or of no interest.
+Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds);
 
 }  // namespace pptrain

@@ -16,15 +16,13 @@ double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& stage) {
          bytes.optimizer / (stage.zero_stage >= 1 ? replicas : 1.0);
 }
 
-/// Bytes per sample that a layer holds between F and W. What selective recomputation drops is not
-/// in the profile, so it counts as none.
-double stored_bytes(const Profile& profile, std::int64_t layer, Recompute recompute) {
+}  // namespace
+
+double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute) {
   const double stored = profile.layers[layer].stored_bytes;
   if (recompute != Recompute::full) return stored;
   return layer == 0 ? 0.0 : std::min(stored, profile.layers[layer - 1].output_bytes);
 }
-
-}  // namespace
 
 std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage) {
   const std::int64_t distance = plan.num_stages() - stage.value;
@@ -43,7 +41,7 @@ std::vector<double> memory_bytes(const Instance& instance, const Plan& plan) {
     for (const Interval& layers : stage.layers) {
       parameters += parameters_of(instance.profile, layers);
       for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        stored += stored_bytes(instance.profile, l, stage.recompute);
+        stored += stored_bytes_of(instance.profile, l, stage.recompute);
       }
     }
     const double model =

@@ -52,12 +52,16 @@ void check_instance(const Instance& instance, const std::string& source) {
 }
 
 Prediction predict(const Instance& instance, const Plan& plan) {
+  return predict(instance, plan, lower_bound_seconds(instance));
+}
+
+Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds) {
   Prediction prediction;
   const double amp = amp_terms(instance, plan).iteration_seconds;
   prediction.estimates = {{"amp", amp}, {"dapple", dapple_seconds(instance, plan)}};
   prediction.estimate_seconds = amp;
   prediction.iteration_seconds = std::max(amp + longest_update(instance, plan), core_limit(instance, plan));
-  prediction.lower_bound_seconds = lower_bound_seconds(instance);
+  prediction.lower_bound_seconds = lower_bound_seconds;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);
   const double available = plan.num_devices() * prediction.iteration_seconds;

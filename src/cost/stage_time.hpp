@@ -52,6 +52,10 @@ void for_each_pair(const Stage& sender, const Stage& receiver,
 /// Parameters of an interval of layers.
 double parameters_of(const Profile& profile, Interval layers);
 
+/// Bytes per sample that a layer holds between F and W. With full recomputation its input only; what
+/// selective recomputation drops is not in the profile, so it counts as none.
+double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute);
+
 /// Gradient bytes that one device of the stage holds of these layers.
 double gradient_bytes(const Profile& profile, const Stage& stage, Interval layers);
 

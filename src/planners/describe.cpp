@@ -1,3 +1,5 @@
+#include "planners/describe.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,11 +4,9 @@
 #include <vector>
 
 #include "planners/division_problem.hpp"
+#include "planners/planner.hpp"
 
 namespace pptrain {
-
-/// Two times that differ by less than this part of the smaller one are a tie (COST.md).
-constexpr double tie_tolerance = 1e-12;
 
 struct Division {
   std::vector<Interval> layers;  ///< of each stage

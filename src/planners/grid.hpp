@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planners/planner.hpp"
+#include "planners/restrictions.hpp"
 
 namespace pptrain {
 
@@ -33,8 +33,5 @@ std::vector<std::int64_t> samples_per_replica(const Grid& grid, std::int64_t glo
 
 /// Why no plan of this grid exists, whatever the memory; empty when there are some.
 std::string why_not_in_space(const Grid& grid, const Instance& instance, const Restrictions& restrictions);
-
-/// Refuses (`Error`, exit code 2) restrictions that leave no grid.
-void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source);
 
 }  // namespace pptrain

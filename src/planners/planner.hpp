@@ -1,64 +1,61 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "config/config.hpp"
+#include "base/stop.hpp"
 #include "cost/cost.hpp"
 #include "plan/plan.hpp"
+#include "planners/restrictions.hpp"
 
 namespace pptrain {
 
-/// What the configuration fixes; everything else is free.
-struct Restrictions {
-  AutoInt data;
-  AutoInt pipeline;
-  AutoInt tensor;
-  AutoInt micro_batch_size;
-  std::string schedule = "auto";
-  /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
-  std::map<std::string, std::string> places;
+/// What a search works on.
+struct SearchSpace {
+  const Instance& instance;
+  const Restrictions& restrictions;
+  std::string schedule = "1f1b";  ///< of the plans
+  Stop stop = Stop();             ///< when to end with the best so far
 };
 
-Restrictions restrictions_of(const Config& config);
-
-/// A candidate grid as the table for people shows it: the best plan of one (pp, dp, tmp).
+/// The best plan of one uniform grid, for the table that people read.
 struct GridCandidate {
   int pipeline = 1;
   int data = 1;
   int tensor = 1;
-  std::optional<Plan> plan;  ///< nothing when none fits
+  std::optional<Plan> plan;  ///< with `predicted`; nothing when none fits
   std::string why_not;
 };
 
-/// Outcome of a search.
-struct SearchResult {
-  std::optional<Plan> plan;          ///< with `predicted`, `alternatives` and search figures; none when nothing fits
-  std::string why_not;               ///< when nothing fits: what does not fit and by how much
-  std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first, infeasible ones last
+/// What a planner found.
+struct Outcome {
+  std::optional<Plan> plan;  ///< made by `finished_plan`; nothing when nothing fits
+  std::string why_not;       ///< when nothing was found: what does not fit, and by how much
+  std::int64_t num_examined = 0;
+  bool complete = true;              ///< false: ended by `stop` before the whole space was searched
+  std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first; only of searches over grids
 };
 
-/// The planners that `search_plan` knows, for messages.
-const std::vector<std::string>& planner_names();
+/// One way of searching plans. Implementations hold no state: searching twice gives the same plan.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  /// As `--planner` and `[planner] name` call it.
+  virtual std::string name() const = 0;
+  /// What it does, in one line for people.
+  virtual std::string description() const = 0;
+  /// The instance can be costed and the restrictions are checked. The plan, when there is one, is valid, fits in
+  /// memory and obeys the restrictions.
+  virtual Outcome search(const SearchSpace& space) const = 0;
+};
 
-/// Searches with the planner called `name`: `auto`, `amp`, `megatron`, `data-parallel`, or `all`,
-/// which is `auto`. The plan's alternatives always hold `data-parallel` and `megatron`, and `amp` too
-/// where `auto` chose.
-///
-/// `amp` minimises its estimate (Eq. 4) exactly over all uniform grids, micro-batch sizes and
-/// contiguous divisions of the layers; `auto` ranks the same space by `predict().iteration_seconds`.
-/// Schedule: 1f1b, or gpipe where the restrictions say so.
-///
-/// An unknown name, an instance that cannot be costed, or restrictions that contradict each other
-/// or the instance throw `Error` (exit code 2) with `source` as the place.
-SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
-                         const std::string& source);
+/// Two times that differ by less than this part of the smaller one are a tie (COST.md).
+constexpr double tie_tolerance = 1e-12;
 
-/// Text for people: candidate grids with predicted time and memory, then the plan and its alternatives.
-std::string describe_candidates(const SearchResult& result, const Cluster& cluster);
-std::string describe_plan(const Plan& plan, const Cluster& cluster);
+/// The plan with its names and everything that is predicted of it, but the lower bound, which
+/// `search_plan` adds. `estimate_seconds` is the form that the planner of this name minimises.
+Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& planner);
 
 }  // namespace pptrain

@@ -1,3 +1,5 @@
+#include "planners/restrictions.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -165,6 +167,13 @@ class RestrictionChecker {
   const std::string& source_;
 };
 
+std::optional<Recompute> recompute_of(const Config& config) {
+  for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+    if (config.parallelism.recompute == to_string(recompute)) return recompute;
+  }
+  return std::nullopt;  // "auto"
+}
+
 }  // namespace
 
 Restrictions restrictions_of(const Config& config) {
@@ -173,6 +182,10 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.pipeline = config.parallelism.pipeline;
   restrictions.tensor = config.parallelism.tensor;
   restrictions.schedule = config.parallelism.schedule;
+  restrictions.recompute = recompute_of(config);
+  restrictions.zero_stage = config.parallelism.zero_stage;
+  restrictions.offload = config.parallelism.offload;
+  restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
   for (const char* key : {"data", "pipeline", "tensor", "schedule"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);

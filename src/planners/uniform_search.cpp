@@ -93,12 +93,7 @@ const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& cand
 }
 
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner) {
-  Plan plan = bare_plan(space, candidate.grid, candidate.division.layers, candidate.samples);
-  plan.planner = planner;
-  plan.model = space.instance.profile.model;
-  plan.cluster = space.instance.cluster.name;
-  plan.predicted = predict(space.instance, plan);
-  return plan;
+  return finished_plan(space, bare_plan(space, candidate.grid, candidate.division.layers, candidate.samples), planner);
 }
 
 }  // namespace pptrain

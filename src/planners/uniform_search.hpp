@@ -26,13 +26,6 @@ struct UniformCandidates {
   std::string why_not;  ///< when nothing was found: the grid that comes closest
 };
 
-/// What a search works on.
-struct SearchSpace {
-  const Instance& instance;
-  const Restrictions& restrictions;
-  std::string schedule = "1f1b";
-};
-
 /// For every grid and micro-batch size the exact minimum of AMP Eq. 4 (COST.md, space `amp`).
 UniformCandidates amp_candidates(const SearchSpace& space);
 
@@ -46,7 +39,7 @@ UniformCandidates data_parallel_candidates(const SearchSpace& space);
 /// The first candidate within `tie_tolerance` of the least `rank_seconds`; nothing when there are none.
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates);
 
-/// The candidate as a plan with its prediction.
+/// The candidate as a finished plan.
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner);
 
 /// A grid and micro-batch size for which no division fits: what the roomiest one would need.

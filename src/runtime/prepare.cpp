@@ -11,6 +11,7 @@
 #include "config/pack.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
+#include "planners/describe.hpp"
 #include "probe/discover.hpp"
 #include "runtime/profiler.hpp"
 
@@ -125,7 +126,8 @@ Plan given_plan(const Config& config, const Instance& instance) {
 }
 
 Plan searched_plan(const Config& config, const Instance& instance) {
-  const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source);
+  const SearchResult result = search_plan(config.planner.name, instance, runnable(restrictions_of(config)),
+                                          config.source, Stop(config.planner.time_limit));
   print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
   print_result(describe_plan(plan, instance.cluster) + "\n");
@@ -133,6 +135,11 @@ Plan searched_plan(const Config& config, const Instance& instance) {
 }
 
 }  // namespace
+
+Restrictions runnable(Restrictions restrictions) {
+  restrictions.scope = PlanScope::uniform;
+  return restrictions;
+}
 
 const Plan& feasible_plan(const SearchResult& result, const std::string& source) {
   if (!result.plan) {

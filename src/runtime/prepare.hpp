@@ -9,7 +9,7 @@
 #include "comm/waiter.hpp"
 #include "config/config.hpp"
 #include "model/model.hpp"
-#include "planners/planner.hpp"
+#include "planners/search.hpp"
 #include "profile/profile.hpp"
 #include "runtime/role.hpp"
 
@@ -51,6 +51,9 @@ Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Mac
 
 /// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
 double peak_flop_rate(const Cluster& cluster, Precision precision);
+
+/// The restrictions with the scope of plans that this version's runtime executes.
+Restrictions runnable(Restrictions restrictions);
 
 /// The plan of a search, or exit code 3 with what does not fit.
 const Plan& feasible_plan(const SearchResult& result, const std::string& source);

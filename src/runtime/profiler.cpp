@@ -9,7 +9,7 @@
 #include "comm/mpi.hpp"
 #include "optim/optimizer.hpp"
 #include "planners/grid.hpp"
-#include "planners/planner.hpp"
+#include "planners/restrictions.hpp"
 #include "runtime/bucketed_all_reduce.hpp"
 #include "runtime/layer_timer.hpp"
 

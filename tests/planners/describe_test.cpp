@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "cost/instances.hpp"
-#include "planners/planner.hpp"
+#include "planners/describe.hpp"
+#include "planners/search.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

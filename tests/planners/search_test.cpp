@@ -4,7 +4,7 @@
 #include "cluster/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/grid.hpp"
-#include "planners/planner.hpp"
+#include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

@@ -1,0 +1,38 @@
+#include "cost/layer_sums.hpp"
+
+namespace pptrain {
+
+LayerSums::LayerSums(const Instance& instance)
+    : instance_(instance), parameters_{0.0}, stored_{0.0}, stored_inputs_{0.0} {
+  for (int l = 0; l < instance.profile.num_layers(); ++l) {
+    parameters_.push_back(parameters_.back() + instance.profile.layers[l].parameters);
+    stored_.push_back(stored_.back() + stored_bytes_of(instance.profile, l, Recompute::none));
+    stored_inputs_.push_back(stored_inputs_.back() + stored_bytes_of(instance.profile, l, Recompute::full));
+  }
+}
+
+const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute) {
+  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples, tensor_parallel, recompute};
+  const auto [place, is_new] = times_.try_emplace(key);
+  PassSums& sums = place->second;
+  if (!is_new) return sums;
+  PassSeconds sum;
+  for (int l = 0; l <= num_layers(); ++l) {
+    sums.forward.push_back(sum.forward);
+    sums.backward.push_back(sum.backward);
+    sums.total.push_back(sum.total);
+    if (l == num_layers()) break;
+    const PassSeconds pass = layer_seconds(instance_, group, l, tensor_parallel, recompute);
+    sum.forward += pass.forward;
+    sum.backward += pass.backward;
+    sum.total += pass.total;
+  }
+  return sums;
+}
+
+double LayerSums::stored_bytes(int begin, int end, Recompute recompute) const {
+  const std::vector<double>& stored = recompute == Recompute::full ? stored_inputs_ : stored_;
+  return stored[end] - stored[begin];
+}
+
+}  // namespace pptrain

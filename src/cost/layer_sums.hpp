@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+
+/// Seconds of one micro-batch of the first l layers, for l = 0 to the number of layers.
+struct PassSums {
+  std::vector<double> forward;
+  std::vector<double> backward;
+  std::vector<double> total;
+
+  PassSeconds of(int begin, int end) const {
+    return {forward[end] - forward[begin], backward[end] - backward[begin], total[end] - total[begin]};
+  }
+};
+
+/// Sums over the first layers of a profile, so that a search costs any interval of layers with two
+/// look-ups. Agrees with `layers_seconds` up to rounding.
+class LayerSums {
+ public:
+  explicit LayerSums(const Instance& instance);
+
+  int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
+  /// Of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is cheap. The
+  /// reference stays valid.
+  const PassSums& times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute);
+  double parameters(int begin, int end) const { return parameters_[end] - parameters_[begin]; }
+  /// Bytes per sample held between F and W.
+  double stored_bytes(int begin, int end, Recompute recompute) const;
+
+ private:
+  using Key = std::tuple<std::vector<int>, double, double, double, int, Recompute>;
+
+  const Instance& instance_;
+  std::map<Key, PassSums> times_;
+  std::vector<double> parameters_;
+  std::vector<double> stored_;
+  std::vector<double> stored_inputs_;  // with full recomputation
+};
+
+}  // namespace pptrain

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "planners/search.hpp"
+
+namespace pptrain {
+
+/// Text for people: candidate grids with predicted time and memory.
+std::string describe_candidates(const SearchResult& result, const Cluster& cluster);
+
+/// Text for people: the plan stage by stage, its prediction, and its alternatives.
+std::string describe_plan(const Plan& plan, const Cluster& cluster);
+
+}  // namespace pptrain

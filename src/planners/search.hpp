@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planners/planner.hpp"
+
+namespace pptrain {
+
+/// All planners, `auto` first.
+const std::vector<std::unique_ptr<Planner>>& planners();
+/// Their names and "all", for messages.
+const std::vector<std::string>& planner_names();
+
+/// Outcome of a search.
+struct SearchResult {
+  std::optional<Plan> plan;          ///< with `predicted`, `alternatives` and search figures; none when nothing fits
+  std::string why_not;               ///< when nothing fits: what does not fit and by how much
+  bool complete = true;              ///< false: ended by the time limit or an interrupt with the best so far
+  std::vector<GridCandidate> grids;  ///< best plan of each uniform grid, fastest first, infeasible ones last
+};
+
+/// Searches with the planner called `name`, or with `auto` and every other one beside it for "all".
+/// The plan's alternatives always hold `data-parallel` and `megatron`, and those that `auto` asked
+/// where it chose; the reason why an alternative lost or does not fit stands in its `why_not`.
+///
+/// Schedule of the plans: 1f1b, or gpipe where the restrictions say so.
+///
+/// An unknown name, an instance that cannot be costed, or restrictions that contradict each other
+/// or the instance throw `Error` (exit code 2) with `source` as the place.
+SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
+                         const std::string& source, Stop stop = Stop());
+
+}  // namespace pptrain

@@ -1,0 +1,49 @@
+#include "planners/uniform_planners.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace pptrain {
+namespace {
+
+/// The best plan of each grid, fastest first, then the grids without one.
+std::vector<GridCandidate> best_of_grids(const SearchSpace& space, const UniformCandidates& candidates,
+                                         const std::string& planner) {
+  std::map<Grid, std::vector<UniformCandidate>> by_grid;
+  for (const UniformCandidate& candidate : candidates.found) by_grid[candidate.grid].push_back(candidate);
+  std::vector<UniformCandidate> best;
+  for (const auto& [grid, found] : by_grid) best.push_back(*best_candidate(found));
+  std::stable_sort(best.begin(), best.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
+    return a.rank_seconds < b.rank_seconds;
+  });
+  std::vector<GridCandidate> grids;
+  for (const UniformCandidate& candidate : best) {
+    const Grid& grid = candidate.grid;
+    grids.push_back({grid.pipeline, grid.data, grid.tensor, plan_of(space, candidate, planner), ""});
+  }
+  grids.insert(grids.end(), candidates.without.begin(), candidates.without.end());
+  return grids;
+}
+
+}  // namespace
+
+Outcome outcome_of(const SearchSpace& space, const UniformCandidates& candidates, const std::string& planner) {
+  Outcome outcome;
+  outcome.why_not = candidates.why_not;
+  outcome.num_examined = candidates.num_examined;
+  outcome.grids = best_of_grids(space, candidates, planner);
+  if (const UniformCandidate* best = best_candidate(candidates.found)) outcome.plan = plan_of(space, *best, planner);
+  return outcome;
+}
+
+Outcome AmpPlanner::search(const SearchSpace& space) const { return outcome_of(space, amp_candidates(space), name()); }
+
+Outcome MegatronPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, megatron_candidates(space), name());
+}
+
+Outcome DataParallelPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, data_parallel_candidates(space), name());
+}
+
+}  // namespace pptrain
