@@ -15,6 +15,7 @@
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
+#include "config/toml_reader.hpp"
 #include "data/tokenize.hpp"
 #include "model/model.hpp"
 #include "output.hpp"
@@ -77,7 +78,7 @@ void run_cluster(const Options& options) {
 void run_profile(const Options& options) {
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
   JobOptions job = job_options(options);
-  job.overrides.emplace_back("profile.cache=false");
+  job.overrides.insert(job.overrides.end(), {"profile.cache=false", "profile.file=\"\""});
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
@@ -96,32 +97,67 @@ void deliver_plan(const Options& options, const SearchResult& result, const Clus
   }
 }
 
+/// The configuration of a plan, which the files of the command line replace those of; defaults without one.
+Config planning_config(const Options& options) {
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.profile.empty()) overrides.push_back("profile.file=" + quote_toml(options.profile));
+  Config config =
+      options.input.empty() ? parse_config("", "command line", "", overrides) : read_config(options.input, overrides);
+  if (!options.profile.empty()) config.profile.file = options.profile;  // not beside the configuration
+  if (!options.cluster.empty()) config.cluster.file = options.cluster;
+  return config;
+}
+
+bool names_files(const Config& config) { return config.cluster.file != "discover" && !config.profile.file.empty(); }
+
+/// Whether a plan takes everything from files. A configuration that cannot be read is reported there.
+bool plans_from_files(const Options& options) {
+  try {
+    return options.input.empty() || names_files(planning_config(options));
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+/// The profile that the configuration names, of the very model that it names.
+Profile named_profile(const Config& config) {
+  Profile profile = read_profile(config.profile.file);
+  if (config.places.contains("model.name") && config.model.name != profile.model) {
+    throw_bad_input(
+        {config.where("model.name"),
+         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
+         "a planning job takes the model from its profile",
+         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
+  }
+  return profile;
+}
+
 /// From a profile and a cluster alone: no machine, any model.
 void plan_from_files(const Options& options) {
-  const Profile profile = read_profile(options.profile);
-  const Cluster cluster = read_cluster(options.cluster);
-  Config config;
-  if (!options.input.empty()) config = read_config(options.input, options.overrides);
+  const Config config = planning_config(options);
+  if (!names_files(config)) {
+    throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
+                     "add CONFIG.toml, or both options"});
+  }
+  const Profile profile = options.profile.empty() ? named_profile(config) : read_profile(options.profile);
+  const Cluster cluster = read_cluster(config.cluster.file);
   Restrictions restrictions = restrictions_of(config);
   if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
-  if (options.input.empty() && !options.global_batch_size) {
+  const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
+  if (options.input.empty() && !has_batch) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
   }
   const Instance instance = {profile, cluster, options.global_batch_size.value_or(config.training.global_batch_size)};
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
-  const std::string source = options.input.empty() ? "command line" : options.input;
+  const std::string& source = config.source;
   deliver_plan(options, search_plan(planner, instance, restrictions, source, Stop(config.planner.time_limit)), cluster,
                source);
 }
 
 void run_plan(const Options& options) {
-  if (!options.cluster.empty() && !options.profile.empty()) {
+  if (plans_from_files(options)) {
     plan_from_files(options);
     return;
-  }
-  if (options.input.empty()) {
-    throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
-                     "add CONFIG.toml, or both options"});
   }
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
   const JobOptions job = job_options(options);
@@ -138,6 +174,22 @@ void run_plan(const Options& options) {
   });
 }
 
+/// What kind of job a configuration is, every file that it names being valid.
+std::string validated_job(const std::string& path) {
+  const Config config = read_config(path);
+  if (config.can_train_model()) {
+    refuse_unsupported(config);
+    if (!config.profile.file.empty()) named_profile(config);
+    return fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
+  }
+  const Profile profile = named_profile(config);
+  const std::string cluster = config.cluster.file == "discover"
+                                  ? "the cluster of --cluster"
+                                  : fmt::format("{} devices", read_cluster(config.cluster.file).num_devices());
+  return fmt::format("a planning job: {} with {} layers on {}, {} samples", profile.model, profile.num_layers(),
+                     cluster, config.training.global_batch_size);
+}
+
 void run_validate(const Options& options) {
   const std::string& path = options.input;
   const std::string extension = std::filesystem::path(path).extension();
@@ -146,9 +198,7 @@ void run_validate(const Options& options) {
     const Cluster cluster = read_cluster(path);
     kind = fmt::format("a cluster of {} devices", cluster.num_devices());
   } else if (extension == ".toml") {
-    const Config config = read_config(path);
-    refuse_unsupported(config);
-    kind = fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
+    kind = validated_job(path);
   } else if (read_file(path).find("pptrain.profile/") != std::string::npos) {
     kind = fmt::format("a profile of {} layers", read_profile(path).num_layers());
   } else if (extension == ".json") {
@@ -177,7 +227,7 @@ bool needs_machine(const Options& options) {
   switch (options.command) {
     case Command::train:
     case Command::profile: return true;
-    case Command::plan: return options.cluster.empty() || options.profile.empty();
+    case Command::plan: return !plans_from_files(options);
     case Command::cluster:
       return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
     case Command::validate:

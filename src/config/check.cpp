@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 
 namespace pptrain {
 namespace {
@@ -41,6 +42,25 @@ void check_model(const Config& config) {
                      "every head gets hidden_size / heads columns",
                      nearest_divisors(model.hidden_size, model.heads) + " heads"});
   }
+}
+
+void check_model_name(const Config& config) {
+  if (config.can_train_model()) return;
+  const std::string& name = config.model.name;
+  const std::string nearest = nearest_name(name, {"gpt2"});
+  const std::string command = fmt::format("`pptrain plan {} --cluster CLUSTER.toml`", config.source);
+  if (!config.profile.file.empty()) {
+    throw_bad_input({config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
+                     "this version trains gpt2; with [profile] file this is a planning job", "plan it: " + command});
+  }
+  throw_bad_input({config.where("model.name"), fmt::format("model.name = \"{}\" is not known", name),
+                   "known is gpt2; other models are planned from a profile",
+                   nearest.empty() ? "use \"gpt2\", or name a PROFILE.json in [profile] file"
+                                   : fmt::format("did you mean \"{}\"?", nearest)});
+}
+
+void check_annotations(const Config& config) {
+  const ModelConfig& model = config.model;
   for (const Annotation& annotation : model.annotate) {
     const Interval layers = annotation.layers;
     if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.layers + 2) continue;
@@ -103,11 +123,17 @@ void check_training(const Config& config) {
 
 }  // namespace
 
+void check_trainable(const Config& config) {
+  check_model_name(config);
+  check_annotations(config);
+  check_grid(config);
+}
+
 void check_config(const Config& config) {
   check_job(config);
   check_model(config);
   check_batches(config);
-  check_grid(config);
+  if (config.profile.file.empty()) check_trainable(config);
   check_training(config);
 }
 

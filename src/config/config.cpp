@@ -20,6 +20,8 @@ std::string to_string(Recompute recompute) {
   return "";
 }
 
+bool Config::can_train_model() const { return model.name == "gpt2"; }
+
 std::string Config::where(const std::string& key) const {
   const auto place = places.find(key);
   return place != places.end() ? place->second : source;

@@ -101,6 +101,7 @@ struct PlannerConfig {
 };
 
 struct ProfileConfig {
+  std::string file;  ///< a PROFILE.json instead of measuring; "": none
   bool cache = true;
   bool analytic = false;
 };
@@ -135,6 +136,9 @@ struct Config {
   std::string source;                         ///< path of the file
   std::map<std::string, std::string> places;  ///< `section.key` to `file:line` or `--set section.key`
 
+  /// Whether this version can train the model of this name. One that it cannot train may still be planned from
+  /// `[profile] file`, whose `model` it then has to be.
+  bool can_train_model() const;
   /// The place of a key for messages; the file alone when the key was not written.
   std::string where(const std::string& key) const;
 };

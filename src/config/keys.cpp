@@ -31,7 +31,7 @@ void visit(KeyVisitor& v, Annotation& annotation) {
 }
 
 void visit(KeyVisitor& v, ModelConfig& model) {
-  v.name("name", model.name, {"gpt2"});
+  v.text("name", model.name);
   v.integer("layers", model.layers, at_least(1));
   v.integer("hidden_size", model.hidden_size, at_least(1));
   v.integer("heads", model.heads, at_least(1));
@@ -112,6 +112,7 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
 void visit(KeyVisitor& v, ClusterConfig& cluster) { v.input_path("file", cluster.file, "discover"); }
 
 void visit(KeyVisitor& v, ProfileConfig& profile) {
+  v.input_path("file", profile.file, "");
   v.flag("cache", profile.cache);
   v.flag("analytic", profile.analytic);
 }

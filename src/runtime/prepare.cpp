@@ -8,6 +8,7 @@
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "config/check.hpp"
 #include "config/pack.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
@@ -27,6 +28,16 @@ void write_cache(const std::string& path, const std::string& text) {
   std::ofstream(beside) << text;
   std::filesystem::rename(beside, path, error);
   if (error) log_debug("the profile was not cached in {}: {}", path, error.message());
+}
+
+/// The profile of a file, which has to be of this model.
+Profile profile_of(const Model& model, const std::string& path) {
+  Profile profile = read_profile(path);
+  if (profile.num_layers() != model.num_layers()) {
+    throw_bad_input({path, fmt::format("a profile of {} layers", profile.num_layers()),
+                     fmt::format("the model has {}", model.num_layers()), "use a profile of this very model"});
+  }
+  return profile;
 }
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
@@ -58,6 +69,7 @@ Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Config config = read_config(options.config_path, options.overrides);
+    check_trainable(config);
     refuse_unsupported(config);
     text = pack_config(config);
   });
@@ -89,12 +101,13 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                        const Model& model, const Machine& machine) {
   const std::string cache = config.profile.cache ? profile_cache_path(config, model, machine.cluster) : "";
-  const std::string path = options.profile_path.empty() ? cache : options.profile_path;
+  const std::string given = options.profile_path.empty() ? config.profile.file : options.profile_path;
+  const std::string path = given.empty() ? cache : given;
   std::string text;
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0 || path.empty()) return;
-    if (options.profile_path.empty() && !std::filesystem::exists(path)) return;
-    text = write_profile(read_profile(path));
+    if (given.empty() && !std::filesystem::exists(path)) return;
+    text = write_profile(profile_of(model, path));
   });
   text = broadcast(world, text, waiter);
   if (!text.empty()) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/check.hpp"
 #include "config/pack.hpp"
 #include "config/supported.hpp"
 #include "support/catch.hpp"
@@ -83,6 +84,7 @@ trials = 2
 trial_steps = 3
 replan = "on-drift"
 [profile]
+file = "measured.json"
 cache = false
 analytic = true
 [checkpoint]
@@ -124,6 +126,7 @@ TEST_CASE("every key is read", "[config]") {
   CHECK(config.parallelism.tensor == 4);
   CHECK_FALSE(config.parallelism.zero_stage.has_value());
   CHECK(config.planner.time_limit == 0.25);
+  CHECK(config.profile.file == "measured.json");
   CHECK(config.metrics.evaluation_interval == 4);
   CHECK(config.where("training.steps") == "c.toml:27");
   CHECK(config.where("training.nothing") == "c.toml");
@@ -260,6 +263,28 @@ TEST_CASE("overrides count as if written in the file", "[config]") {
   CHECK(config.job.timeout == 3.0);
   CHECK(config.data.validation.size() == 2);
   CHECK(config.where("training.steps") == "--set training.steps");
+}
+
+TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
+  CHECK(refused("[model]\nname = \"gpt3\"\n") ==
+        "c.toml:2: model.name = \"gpt3\" is not known (known is gpt2; other models are planned from a profile); "
+        "did you mean \"gpt2\"?");
+  CHECK(refused("[model]\nname = \"vgg-19\"\n").ends_with("use \"gpt2\", or name a PROFILE.json in [profile] file"));
+  const Config config = parse("[model]\nname = \"vgg-19\"\n[profile]\nfile = \"vgg-19.json\"\n");
+  CHECK(config.model.name == "vgg-19");
+  CHECK_FALSE(config.can_train_model());
+  CHECK(parse("").can_train_model());
+  CHECK(complaint_of([&] { check_trainable(config); }) ==
+        "c.toml:2: name = \"vgg-19\" cannot be trained (this version trains gpt2; with [profile] file this is a "
+        "planning job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
+}
+
+TEST_CASE("a planning job takes its layers from the profile", "[config]") {
+  const std::vector<std::string> deep = {"parallelism.pipeline=16", "parallelism.tensor=8"};
+  CHECK(refused("", deep).find("pipeline = 16 is more stages") != std::string::npos);
+  const Config config = parse("[profile]\nfile = \"p.json\"\n", deep);
+  CHECK(config.parallelism.pipeline == 16);
+  CHECK(complaint_of([&] { check_trainable(config); }).find("pipeline = 16 is more stages") != std::string::npos);
 }
 
 TEST_CASE("input paths are found beside the configuration first", "[config]") {

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Planning jobs: a profile and a cluster from files, no ranks, any model.
+# Usage: planning.sh PPTRAIN
+set -euo pipefail
+
+pptrain=$(realpath -- "$1")
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd "$folder"
+failures=0
+cases=0
+
+mkdir -p jobs/profiles elsewhere
+cat >jobs/profiles/toy.json <<'JSON'
+{"schema": "pptrain.profile/1", "model": "toy-3", "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8},
+ "layers": [
+  {"name": "a", "parameters": 1000, "output_bytes": 64, "stored_bytes": 64, "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [{"device": "g", "tensor_parallel": 1, "samples": 1, "forward": 0.001, "backward": 0.002}]},
+  {"name": "b", "parameters": 1000, "output_bytes": 64, "stored_bytes": 64, "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [{"device": "g", "tensor_parallel": 1, "samples": 1, "forward": 0.001, "backward": 0.002}]},
+  {"name": "c", "parameters": 1000, "output_bytes": 64, "stored_bytes": 64, "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [{"device": "g", "tensor_parallel": 1, "samples": 1, "forward": 0.001, "backward": 0.002}]}]}
+JSON
+cat >jobs/cluster.toml <<'TOML'
+name = "two"
+[[device]]
+kind = "g"
+memory = "1 GB"
+[[node]]
+devices = { kind = "g", count = 2 }
+link = { bandwidth = "1 GB/s" }
+TOML
+sed 's/count = 2/count = 3/; s/two/three/' jobs/cluster.toml >elsewhere/three.toml
+sed 's/toy-3/other/' jobs/profiles/toy.json >elsewhere/other.json
+cat >jobs/toy.toml <<'TOML'
+[model]
+name = "toy-3"
+[profile]
+file = "profiles/toy.json"
+[cluster]
+file = "cluster.toml"
+[training]
+global_batch_size = 12
+TOML
+sed 's/toy-3/toy/' jobs/toy.toml >jobs/misnamed.toml
+sed '/\[cluster\]/,+1d' jobs/toy.toml >jobs/no_cluster.toml
+
+# expect TITLE CODE PATTERN ARGUMENT...: pptrain with these arguments ends with CODE and prints PATTERN.
+expect() {
+  local title=$1 wanted=$2 pattern=$3 code=0
+  shift 3
+  cases=$((cases + 1))
+  timeout -k 5 60 "$pptrain" "$@" >output.txt 2>&1 </dev/null || code=$?
+  if [[ $code -ne $wanted ]] || ! grep -Eq -- "$pattern" output.txt; then
+    failures=$((failures + 1))
+    printf 'FAILED %s: exit code %d, not %d, or nothing like %s\n' "$title" "$code" "$wanted" "$pattern"
+    sed 's/^/    /' output.txt
+    return
+  fi
+  printf 'ok %s\n' "$title"
+}
+
+files=(--cluster jobs/cluster.toml --profile jobs/profiles/toy.json)
+expect "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
+expect "its batch counts" 0 '"global_batch_size": ?12' plan jobs/toy.toml --format json
+expect "--cluster replaces its cluster" 0 '"cluster": ?"three"' plan jobs/toy.toml --cluster elsewhere/three.toml --format json
+expect "--profile replaces its profile" 0 '"model": ?"other"' plan jobs/toy.toml --profile elsewhere/other.json --format json
+expect "--cluster completes a job without one" 0 '"cluster": ?"three"' \
+  plan jobs/no_cluster.toml --cluster elsewhere/three.toml --format json
+expect "--set replaces its cluster" 0 '"cluster": ?"three"' \
+  plan jobs/toy.toml --set cluster.file=elsewhere/three.toml --format json
+expect "a model that the profile is not of" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' plan jobs/misnamed.toml
+expect "validate looks at the model too" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' validate jobs/misnamed.toml
+expect "validate tells a planning job" 0 'a planning job: toy-3 with 3 layers on 2 devices, 12 samples' validate jobs/toy.toml
+expect "a planning job cannot be trained" 2 'toy.toml:2: name = "toy-3" cannot be trained.*pptrain plan' train jobs/toy.toml
+expect "nor planned without a cluster" 2 'no_cluster.toml:2: .*--cluster CLUSTER.toml' plan jobs/no_cluster.toml
+expect "files alone" 0 '"global_batch_size": ?8' plan "${files[@]}" --global-batch-size 8 --format json
+expect "files with --set" 0 '2 stages|pp 2|pipeline.*2' plan "${files[@]}" --global-batch-size 8 --set parallelism.pipeline=2
+expect "files with --set beyond the default model" 2 'pipeline = 9 .*3 layers|pipeline = 9.*2 devices' \
+  plan "${files[@]}" --global-batch-size 9 --set parallelism.pipeline=9
+expect "files with automatic recomputation" 0 '"model": ?"toy-3"' \
+  plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=auto --format json
+expect "a wrong --set" 2 'did you mean "auto"' plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=atuo
+expect "the batch by --set" 0 '"global_batch_size": ?6' plan "${files[@]}" --set training.global_batch_size=6 --format json
+expect "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"
+expect "a profile alone" 2 'nothing to plan.*add CONFIG.toml' plan --profile jobs/profiles/toy.json --global-batch-size 8
+expect "a missing profile" 2 'profiles/none.json: cannot read' plan jobs/toy.toml --set profile.file=profiles/none.json
+cd elsewhere
+expect "files are found beside the job" 0 '"model": ?"toy-3"' plan ../jobs/toy.toml --format json
+
+printf '%d cases, %d failures\n' "$cases" "$failures"
+[[ $failures -eq 0 ]]
