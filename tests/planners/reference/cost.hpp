@@ -1,0 +1,80 @@
+#pragma once
+
+// The cost model once more, written plainly and independently of src/cost: loops over devices, rows and pairs, no
+// tables and no shortcuts. Slow on purpose; only tests use it.
+
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain::reference {
+
+/// A slowest link: bytes per second and seconds.
+struct Path {
+  double bandwidth = 0.0;
+  double latency = 0.0;
+};
+
+/// Between two different devices: the smallest bandwidth and the largest latency on the way.
+Path path(const Cluster& cluster, DeviceId a, DeviceId b);
+
+/// Flat ring: 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest pair; a group of one costs nothing.
+double all_reduce(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
+
+/// Seconds of F, and of B with W, of one micro-batch.
+struct Seconds {
+  double forward = 0.0;
+  double backward = 0.0;
+  double total() const { return forward + backward; }
+};
+
+/// Whether the profile has rows for every layer of every stage on the devices and degrees of the plan.
+bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan);
+
+/// One layer on the slowest device of a replica with `samples` samples, tensor all-reduces included.
+Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const std::vector<DeviceId>& members,
+                      double samples);
+
+/// Every replica of the stage. t_i is the largest sum of both parts; DAPPLE's F and B are the largest of each.
+std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
+
+/// e_i between two stages, the first of which ends with layer `last_layer`.
+double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to, int last_layer);
+
+/// The largest all-reduce of a stage's gradients over the devices of one shard index.
+double gradient_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
+
+/// AMP Eq. 3-5 of a plan whose stages hold one interval of layers each.
+double amp(const Profile& profile, const Cluster& cluster, const Plan& plan);
+
+/// A stage or a communication stage of DAPPLE's line.
+struct LineStage {
+  double forward = 0.0;
+  double backward = 0.0;
+  double all_reduce = 0.0;
+};
+
+/// DAPPLE's line of stages and communication stages.
+std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluster, const Plan& plan);
+
+/// DAPPLE's Eq. 3: the pivot stage of a line.
+struct Pivot {
+  int stage = 0;
+  /// Smallest relative difference of two sides that were compared: where it is nearly 0 the sides are equal but for
+  /// rounding, and another order of summation may choose another pivot.
+  double margin = 1.0;
+};
+Pivot pivot(const std::vector<LineStage>& line, double micro_batches);
+
+/// DAPPLE Eq. 1-3 of a plan whose stages hold one interval of layers each.
+double dapple(const Profile& profile, const Cluster& cluster, const Plan& plan);
+
+/// Bytes that each device of the cluster needs.
+std::vector<double> memory(const Profile& profile, const Cluster& cluster, const Plan& plan);
+
+/// Whether every device has the memory it needs.
+bool fits(const Profile& profile, const Cluster& cluster, const Plan& plan);
+
+}  // namespace pptrain::reference

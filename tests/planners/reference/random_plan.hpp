@@ -1,0 +1,13 @@
+#pragma once
+
+#include "plan/plan.hpp"
+#include "planners/reference/choices.hpp"
+#include "planners/reference/random_instance.hpp"
+
+namespace pptrain::reference {
+
+/// A valid plan of the instance, whether or not it fits: any contiguous division, replicas, degrees that have rows,
+/// devices, and uneven samples, on all or some of the devices.
+Plan random_plan(const RandomInstance& instance, Choices& choices);
+
+}  // namespace pptrain::reference
