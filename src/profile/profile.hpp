@@ -46,6 +46,7 @@ struct BytesPerParameter {
 class Profile {
  public:
   std::string model;
+  std::string source;  ///< where its figures are from, for people; "": not said
   BytesPerParameter bytes_per_parameter;
   std::vector<ProfileLayer> layers;
   /// Bytes of communication buffers and workspace that every device needs beside COST.md's sum;

@@ -104,9 +104,10 @@ Profile parse_profile(const std::string& text, const std::string& source) {
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
   root.allow_keys(
-      {"schema", "model", "bytes_per_parameter", "layers", "workspace_bytes", "workspace_bytes_per_sample"});
+      {"schema", "model", "source", "bytes_per_parameter", "layers", "workspace_bytes", "workspace_bytes_per_sample"});
   Profile profile;
   profile.model = root.at("model").string();
+  if (root.has("source")) profile.source = root.at("source").string();
   const JsonNode bytes = root.at("bytes_per_parameter");
   bytes.allow_keys({"weight", "gradient", "optimizer"});
   profile.bytes_per_parameter.weight = bytes.at("weight").number_at_least(0.0);

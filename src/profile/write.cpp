@@ -38,6 +38,7 @@ Json layer_json(const ProfileLayer& layer) {
 std::string write_profile(const Profile& profile) {
   const BytesPerParameter& bytes = profile.bytes_per_parameter;
   Json json = {{"schema", "pptrain.profile/1"}, {"model", profile.model}};
+  if (!profile.source.empty()) json["source"] = profile.source;
   json["bytes_per_parameter"] = {{"weight", json_number(bytes.weight)},
                                  {"gradient", json_number(bytes.gradient)},
                                  {"optimizer", json_number(bytes.optimizer)}};

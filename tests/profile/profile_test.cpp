@@ -108,6 +108,19 @@ TEST_CASE("a profile reads back as it was written", "[profile][json]") {
   CHECK(write_profile(back) == text);
 }
 
+TEST_CASE("a profile may say where its figures are from", "[profile][json]") {
+  CHECK(parse_profile(document, "p.json").source.empty());
+  CHECK(write_profile(parse_profile(document, "p.json")).find("\"source\"") == std::string::npos);
+  const std::string quoted = "table 2 of \"a paper\"\nand a line";
+  Profile profile = parse_profile(document, "p.json");
+  profile.source = quoted;
+  const Profile back = parse_profile(write_profile(profile), "written");
+  CHECK(back.source == quoted);
+  CHECK(write_profile(back) == write_profile(profile));
+  CHECK(refused("\"model\": \"vgg19\"", "\"model\": \"vgg19\", \"source\": 3")
+            .starts_with("p.json: source: must be a string"));
+}
+
 TEST_CASE("each wrong value of a profile is refused with its path", "[profile][json]") {
   CHECK(refused("0.0021", "-1") == "p.json: layers[0].seconds[0].forward: must be at least 0 (it is -1)");
   CHECK(refused("1792", "-5").starts_with("p.json: layers[0].parameters: must be at least 0"));
