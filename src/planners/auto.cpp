@@ -1,7 +1,13 @@
 #include "planners/auto.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include "planners/device_order.hpp"
+#include "planners/exhaustive.hpp"
+#include "planners/grid.hpp"
+#include "planners/search.hpp"
 #include "planners/uniform_planners.hpp"
 
 namespace pptrain {
@@ -36,10 +42,80 @@ UniformCandidates uniform_candidates(const SearchSpace& space) {
   return all;
 }
 
+/// The best plan so far, as the union of several searches.
+class Best {
+ public:
+  explicit Best(const SearchSpace& space) : space_(space) {}
+
+  /// Takes the outcome in; its plan if it is faster than the one so far.
+  void take(Outcome outcome) {
+    result.num_examined += outcome.num_examined;
+    result.complete = result.complete && outcome.complete;
+    if (result.grids.empty()) result.grids = std::move(outcome.grids);
+    if (result.why_not.empty()) result.why_not = outcome.why_not;
+    if (outcome.plan) offer(std::move(*outcome.plan));
+  }
+  /// A finished plan.
+  void offer(Plan plan) {
+    if (plan.predicted->iteration_seconds >= limit()) return;
+    result.plan = finished_plan(space_, std::move(plan), "auto");
+  }
+  /// A plan must take less than this to be better.
+  double limit() const {
+    if (!result.plan) return std::numeric_limits<double>::infinity();
+    return result.plan->predicted->iteration_seconds * (1.0 - tie_tolerance);
+  }
+
+  Outcome result;
+
+ private:
+  const SearchSpace& space_;
+};
+
+/// Micro-batch sizes, those nearest to `first` first: a good plan leaves less to search for the others.
+std::vector<std::int64_t> micro_batches_around(const SearchSpace& space, std::int64_t first) {
+  if (space.restrictions.micro_batch_size) return {*space.restrictions.micro_batch_size};
+  std::vector<std::int64_t> sizes = divisors(space.instance.global_batch_size);
+  const auto distance = [first](std::int64_t b) {
+    return std::abs(std::log2(static_cast<double>(b) / static_cast<double>(first)));
+  };
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
+  return sizes;
+}
+
+/// Stages of any size and shape along some orders of the devices, with balanced samples.
+void search_orders(const SearchSpace& space, Best& best) {
+  constexpr int most_places = 32;
+  const Instance& instance = space.instance;
+  LayerSums sums(instance);
+  for (const DeviceOrder& order : device_orders(instance)) {
+    OrderedDevices devices(space, order, cut_places(instance.cluster, order, most_places));
+    StageSearch search(space, sums, devices, Merging::close, Shares::balanced);
+    const std::int64_t near = best.result.plan ? best.result.plan->micro_batch_size : 1;
+    for (const std::int64_t micro_batch : micro_batches_around(space, near)) {
+      const auto chain = search.search(micro_batch, best.limit());
+      if (chain) best.offer(finished_plan(space, search.plan_of(*chain), "auto"));
+      if (search.stopped()) best.result.complete = false;
+    }
+    best.result.num_examined += search.num_examined();
+  }
+}
+
 }  // namespace
 
 Outcome AutoPlanner::search(const SearchSpace& space) const {
-  return outcome_of(space, uniform_candidates(space), name());
+  if (space.restrictions.scope == PlanScope::uniform) return outcome_of(space, uniform_candidates(space), name());
+  Best best(space);
+  best.take(outcome_of(space, uniform_candidates(space), name()));
+  for (const auto& planner : planners()) {
+    const std::string other = planner->name();
+    const bool counted = other == name() || other == "amp" || other == "megatron" || other == "data-parallel";
+    if (!counted && other != "exhaustive") best.take(planner->search(space));
+  }
+  search_orders(space, best);
+  if (count_exhaustive_plans(space) <= most_exhaustive_plans) best.take(search_exhaustively(space, best.limit()));
+  return std::move(best.result);
 }
 
 }  // namespace pptrain

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "planners/auto.hpp"
+#include "planners/exhaustive.hpp"
 #include "planners/uniform_planners.hpp"
 
 namespace pptrain {
@@ -19,6 +20,7 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   all.push_back(std::make_unique<AmpPlanner>());
   all.push_back(std::make_unique<MegatronPlanner>());
   all.push_back(std::make_unique<DataParallelPlanner>());
+  all.push_back(std::make_unique<ExhaustivePlanner>());
   return all;
 }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cost/cost.hpp"
+
+namespace pptrain {
+
+/// Tensor-parallel degrees at which each device kind has every layer of the profile.
+class Degrees {
+ public:
+  explicit Degrees(const Instance& instance) {
+    std::set<int> seen;
+    for (const ProfileLayer& layer : instance.profile.layers) {
+      for (const ProfileRow& row : layer.rows) seen.insert(row.tensor_parallel);
+    }
+    for (std::size_t kind = 0; kind < instance.cluster.device_kinds.size(); ++kind) {
+      for (const int n : seen) {
+        if (instance.profile.has_degree(instance.cluster.device_kinds[kind].name, n)) {
+          known_.emplace(static_cast<int>(kind), n);
+        }
+      }
+    }
+  }
+
+  bool has(int kind, int tensor_parallel) const { return known_.count({kind, tensor_parallel}) > 0; }
+
+ private:
+  std::set<std::pair<int, int>> known_;
+};
+
+}  // namespace pptrain

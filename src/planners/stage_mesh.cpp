@@ -1,0 +1,255 @@
+#include "planners/stage_mesh.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+void add_distinct(std::vector<Link>& links, const Link& link) {
+  const bool known = std::any_of(links.begin(), links.end(), [&link](const Link& l) {
+    return l.bandwidth == link.bandwidth && l.latency == link.latency;
+  });
+  if (!known) links.push_back(link);
+}
+
+StageMesh::RowClass class_of_row(const Cluster& cluster, const std::vector<DeviceId>& row) {
+  StageMesh::RowClass result;
+  result.memory = std::numeric_limits<double>::infinity();
+  for (const DeviceId device : row) {
+    result.group.kinds.push_back(cluster.kind_index_of(device));
+    result.memory = std::min(result.memory, cluster.kind_of(device).memory);
+  }
+  std::sort(result.group.kinds.begin(), result.group.kinds.end());
+  result.group.kinds.erase(std::unique(result.group.kinds.begin(), result.group.kinds.end()), result.group.kinds.end());
+  result.group.link = cluster.slowest_link(row);
+  return result;
+}
+
+/// Seconds of the whole model on rows of a class with that many samples.
+double whole_model_seconds(LayerSums& sums, const StageMesh& mesh, int row_class, std::int64_t samples) {
+  ReplicaGroup group = mesh.classes()[row_class].group;
+  group.samples = static_cast<double>(samples);
+  return sums.times(group, mesh.tensor_parallel(), Recompute::none).total.back();
+}
+
+/// Whole samples for rows of several classes.
+class BalancedShares {
+ public:
+  BalancedShares(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch)
+      : sums_(sums), mesh_(mesh), micro_batch_(micro_batch) {}
+
+  /// Gives one sample after another to the class whose rows then take the least time. A class gets a
+  /// sample for each of its rows, as long as enough are left.
+  std::vector<Interval> shares() const {
+    const std::size_t num_classes = mesh_.classes().size();
+    std::vector<std::int64_t> each(num_classes, 1);
+    std::int64_t left = micro_batch_ - mesh_.replicas();
+    std::vector<std::int64_t> extra(num_classes, 0);  // rows of the class with one more
+    while (left > 0) {
+      const std::size_t c = fastest_with_one_more(each);
+      const std::int64_t rows = mesh_.classes()[c].num_rows;
+      if (left < rows) {
+        extra[c] = left;
+        break;
+      }
+      left -= rows;
+      ++each[c];
+    }
+    return intervals(each, extra);
+  }
+
+ private:
+  std::size_t fastest_with_one_more(const std::vector<std::int64_t>& each) const {
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < each.size(); ++c) {
+      const double seconds = whole_model_seconds(sums_, mesh_, static_cast<int>(c), each[c] + 1);
+      if (seconds >= least) continue;
+      least = seconds;
+      best = c;
+    }
+    return best;
+  }
+
+  std::vector<Interval> intervals(const std::vector<std::int64_t>& each, std::vector<std::int64_t> extra) const {
+    std::vector<Interval> result;
+    std::int64_t begin = 0;
+    for (int j = 0; j < mesh_.replicas(); ++j) {
+      const int c = mesh_.class_of(j);
+      const std::int64_t end = begin + each[c] + (extra[c] > 0 ? 1 : 0);
+      if (extra[c] > 0) --extra[c];
+      result.push_back({begin, end});
+      begin = end;
+    }
+    return result;
+  }
+
+  LayerSums& sums_;
+  const StageMesh& mesh_;
+  std::int64_t micro_batch_;
+};
+
+}  // namespace
+
+StageMesh::StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices)
+    : tensor_parallel_(tensor_parallel), devices_(std::move(devices)) {
+  const int replicas = static_cast<int>(devices_.size()) / tensor_parallel;
+  PPTRAIN_ASSERT(replicas * tensor_parallel == static_cast<int>(devices_.size()), "{} devices at degree {}",
+                 devices_.size(), tensor_parallel);
+  for (int j = 0; j < replicas; ++j) {
+    const auto row = devices_.begin() + static_cast<std::ptrdiff_t>(j) * tensor_parallel;
+    RowClass mine = class_of_row(cluster, {row, row + tensor_parallel});
+    const auto known = std::find_if(classes_.begin(), classes_.end(), [&mine](const RowClass& c) {
+      return c.group == mine.group && c.memory == mine.memory;
+    });
+    row_class_.push_back(static_cast<int>(known - classes_.begin()));
+    if (known == classes_.end()) classes_.push_back(std::move(mine));
+    ++classes_[row_class_.back()].num_rows;
+  }
+  std::vector<DeviceId> column(replicas);
+  for (int k = 0; k < tensor_parallel; ++k) {
+    for (int j = 0; j < replicas; ++j) column[j] = devices_[static_cast<std::size_t>(j) * tensor_parallel + k];
+    add_distinct(gradient_links_, cluster.slowest_link(column));
+  }
+}
+
+Stage StageMesh::stage(const std::vector<Interval>& samples) const {
+  Stage stage;
+  stage.replicas = replicas();
+  stage.tensor_parallel = tensor_parallel_;
+  for (int j = 0; j < replicas(); ++j) {
+    const auto row = devices_.begin() + static_cast<std::ptrdiff_t>(j) * tensor_parallel_;
+    stage.devices.emplace_back(row, row + tensor_parallel_);
+  }
+  stage.samples = samples;
+  return stage;
+}
+
+std::vector<StageOption> stage_options(const Restrictions& restrictions) {
+  std::vector<Recompute> recomputes = {Recompute::none, Recompute::full};
+  if (restrictions.recompute) recomputes = {*restrictions.recompute};
+  std::vector<int> zero_stages = {0, 1, 2, 3};
+  if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
+  std::vector<StageOption> options;
+  for (const Recompute recompute : recomputes) {
+    for (const int zero : zero_stages) options.push_back({recompute, zero});
+  }
+  return options;
+}
+
+MeshCost::MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, std::vector<Interval> samples,
+                   const std::vector<StageOption>& options)
+    : instance_(instance), sums_(sums), mesh_(mesh), samples_(std::move(samples)), options_(options) {
+  std::map<std::pair<int, std::int64_t>, bool> seen;
+  for (int j = 0; j < mesh.replicas(); ++j) {
+    const int row_class = mesh.class_of(j);
+    if (!seen.emplace(std::pair{row_class, samples_[j].size()}, true).second) continue;
+    ReplicaGroup group = mesh.classes()[row_class].group;
+    group.samples = static_cast<double>(samples_[j].size());
+    Part part = {{}, group.samples, mesh.classes()[row_class].memory};
+    for (const StageOption& option : options) {
+      part.times.push_back(&sums.times(group, mesh.tensor_parallel(), option.recompute));
+    }
+    parts_.push_back(std::move(part));
+  }
+}
+
+double MeshCost::gather_seconds(int begin, int end) const {
+  const int r = mesh_.replicas();
+  if (r == 1) return 0.0;
+  const double bytes =
+      instance_.profile.bytes_per_parameter.weight * sums_.parameters(begin, end) / mesh_.tensor_parallel();
+  double slowest = 0.0;
+  for (const Link& link : mesh_.gradient_links()) {
+    slowest = std::max(slowest, (r - 1.0) / r * bytes / link.bandwidth + (r - 1.0) * link.latency);
+  }
+  return 2.0 * slowest;  // before F and before B
+}
+
+double MeshCost::seconds(int option, int begin, int end) const {
+  double slowest = 0.0;
+  for (const Part& part : parts_) {
+    slowest = std::max(slowest, part.times[option]->total[end] - part.times[option]->total[begin]);
+  }
+  return options_[option].zero_stage >= 3 ? slowest + gather_seconds(begin, end) : slowest;
+}
+
+double MeshCost::gradient_seconds(int begin, int end) const {
+  if (mesh_.replicas() == 1) return 0.0;
+  const double bytes =
+      instance_.profile.bytes_per_parameter.gradient * sums_.parameters(begin, end) / mesh_.tensor_parallel();
+  double slowest = 0.0;
+  for (const Link& link : mesh_.gradient_links()) {
+    slowest = std::max(slowest, all_reduce_seconds(link, mesh_.replicas(), bytes));
+  }
+  return slowest;
+}
+
+double MeshCost::model_bytes(int option, int begin, int end) const {
+  const BytesPerParameter& bytes = instance_.profile.bytes_per_parameter;
+  const int zero = options_[option].zero_stage;
+  const double r = mesh_.replicas();
+  const double each = bytes.weight / (zero >= 3 ? r : 1.0) + bytes.gradient / (zero >= 2 ? r : 1.0) +
+                      bytes.optimizer / (zero >= 1 ? r : 1.0);
+  return each * sums_.parameters(begin, end) / mesh_.tensor_parallel() + instance_.profile.workspace_bytes;
+}
+
+std::optional<int> MeshCost::fitting_option(int begin, int end, double in_flight) const {
+  std::optional<int> best;
+  for (std::size_t o = 0; o < options_.size(); ++o) {
+    const int option = static_cast<int>(o);
+    if (best && seconds(option, begin, end) >= seconds(*best, begin, end)) continue;
+    const double model = model_bytes(option, begin, end);
+    const double stored = in_flight * sums_.stored_bytes(begin, end, options_[o].recompute) +
+                          instance_.profile.workspace_bytes_per_sample;
+    const bool fits = std::all_of(parts_.begin(), parts_.end(),
+                                  [&](const Part& part) { return model + part.samples * stored <= part.memory; });
+    if (fits) best = option;
+  }
+  return best;
+}
+
+bool MeshCost::may_fit(int begin, int end) const {
+  for (std::size_t o = 0; o < options_.size(); ++o) {
+    const double model = model_bytes(static_cast<int>(o), begin, end);
+    const bool may = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) { return model <= part.memory; });
+    if (may) return true;
+  }
+  return false;
+}
+
+std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
+                                                    Shares shares) {
+  if (micro_batch < mesh.replicas()) return std::nullopt;
+  if (shares == Shares::even || mesh.classes().size() == 1) return even_division(micro_batch, mesh.replicas());
+  return BalancedShares(sums, mesh, micro_batch).shares();
+}
+
+CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver) {
+  const auto add = [this](const Pair& pair) {
+    const auto covers = [](const Pair& a, const Pair& b) {
+      return a.samples * b.link.bandwidth >= b.samples * a.link.bandwidth && a.link.latency >= b.link.latency;
+    };
+    if (std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& p) { return covers(p, pair); })) return;
+    std::erase_if(pairs_, [&](const Pair& p) { return covers(pair, p); });
+    pairs_.push_back(pair);
+  };
+  for_each_pair(sender.mesh().stage(sender.samples()), receiver.mesh().stage(receiver.samples()),
+                [&](DeviceId a, DeviceId b, double samples) {
+                  add({samples, cluster.path(a, b)});
+                });
+}
+
+double CutCost::seconds(double bytes_per_sample) const {
+  double slowest = 0.0;
+  for (const Pair& pair : pairs_) {
+    slowest = std::max(slowest, 2.0 * (pair.samples * bytes_per_sample / pair.link.bandwidth + pair.link.latency));
+  }
+  return slowest;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cost/layer_sums.hpp"
+#include "planners/planner.hpp"
+
+namespace pptrain {
+
+/// Devices that a stage can run on, a row per replica, and what its cost depends on.
+class StageMesh {
+ public:
+  /// Rows that take equally long with equal samples: same device kinds, same slowest link.
+  struct RowClass {
+    ReplicaGroup group;   ///< `samples` is not set
+    double memory = 0.0;  ///< of the smallest device
+    int num_rows = 0;
+  };
+
+  StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices);
+
+  int replicas() const { return static_cast<int>(row_class_.size()); }
+  int tensor_parallel() const { return tensor_parallel_; }
+  int num_devices() const { return replicas() * tensor_parallel_; }
+  const std::vector<DeviceId>& devices() const { return devices_; }
+  const std::vector<RowClass>& classes() const { return classes_; }
+  /// Index into `classes` of a row.
+  int class_of(int row) const { return row_class_[row]; }
+  /// Slowest link of any shard group.
+  const std::vector<Link>& gradient_links() const { return gradient_links_; }
+  /// As a stage with these samples of each replica; its layers are not set.
+  Stage stage(const std::vector<Interval>& samples) const;
+
+ private:
+  int tensor_parallel_;
+  std::vector<DeviceId> devices_;  // row-major
+  std::vector<RowClass> classes_;
+  std::vector<int> row_class_;
+  std::vector<Link> gradient_links_;
+};
+
+/// How the samples of a micro-batch are shared out to the replicas of a stage.
+enum class Shares {
+  even,      ///< as even as whole samples allow, the first replicas one more
+  balanced,  ///< so that the slowest replica takes least time with the whole model
+};
+
+/// How a stage saves memory, and what that costs.
+struct StageOption {
+  Recompute recompute = Recompute::none;
+  int zero_stage = 0;
+};
+/// Those that the restrictions allow.
+std::vector<StageOption> stage_options(const Restrictions& restrictions);
+
+/// What a mesh costs with one micro-batch size. Costs any layers in constant time.
+class MeshCost {
+ public:
+  /// `samples`: of each replica, whole, at least one.
+  MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, std::vector<Interval> samples,
+           const std::vector<StageOption>& options);
+
+  const StageMesh& mesh() const { return mesh_; }
+  const std::vector<Interval>& samples() const { return samples_; }
+  const std::vector<StageOption>& options() const { return options_; }
+
+  /// F + B + W of one micro-batch on the slowest replica.
+  double seconds(int option, int begin, int end) const;
+  /// The gradient all-reduce of the slowest shard group.
+  double gradient_seconds(int begin, int end) const;
+  /// The fastest option with which the layers fit on every device with `in_flight` micro-batches.
+  std::optional<int> fitting_option(int begin, int end, double in_flight) const;
+  /// Whether more layers than these can fit with some option: memory without activations.
+  bool may_fit(int begin, int end) const;
+
+ private:
+  /// Replicas that take equally long.
+  struct Part {
+    std::vector<const PassSums*> times;  // of each option
+    double samples = 0.0;
+    double memory = 0.0;
+  };
+
+  double model_bytes(int option, int begin, int end) const;
+  double gather_seconds(int begin, int end) const;
+
+  const Instance& instance_;
+  const LayerSums& sums_;
+  const StageMesh& mesh_;
+  std::vector<Interval> samples_;
+  std::vector<StageOption> options_;
+  std::vector<Part> parts_;
+};
+
+/// The samples of each replica, or nothing where there are fewer samples than replicas.
+std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
+                                                    Shares shares);
+
+/// e_i of the cut between two meshes as COST.md defines it: for `bytes_per_sample` that cross it.
+class CutCost {
+ public:
+  CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);
+  double seconds(double bytes_per_sample) const;
+
+ private:
+  struct Pair {
+    double samples = 0.0;
+    Link link;
+  };
+  std::vector<Pair> pairs_;  // none of which is never slower than another
+};
+
+}  // namespace pptrain
