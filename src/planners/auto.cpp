@@ -48,12 +48,16 @@ class Best {
   explicit Best(const SearchSpace& space) : space_(space) {}
 
   /// Takes the outcome in; its plan if it is faster than the one so far.
-  void take(Outcome outcome) {
-    result.num_examined += outcome.num_examined;
-    result.complete = result.complete && outcome.complete;
+  void take(const std::string& planner, Outcome outcome) {
+    count(outcome);
     if (result.grids.empty()) result.grids = std::move(outcome.grids);
     if (result.why_not.empty()) result.why_not = outcome.why_not;
-    if (outcome.plan) offer(std::move(*outcome.plan));
+    if (outcome.plan) offer(*outcome.plan);
+    result.beside.push_back({planner, std::move(outcome.plan), std::move(outcome.why_not)});
+  }
+  void count(const Outcome& outcome) {
+    result.num_examined += outcome.num_examined;
+    result.complete = result.complete && outcome.complete;
   }
   /// A finished plan.
   void offer(Plan plan) {
@@ -102,19 +106,34 @@ void search_orders(const SearchSpace& space, Best& best) {
   }
 }
 
+/// Every planner but this one and `exhaustive`, whose search follows when there is a plan to beat. AMP's
+/// comes first: its grids are shown.
+std::vector<std::string> asked_planners() {
+  std::vector<std::string> names = {"amp"};
+  for (const auto& planner : planners()) {
+    const std::string name = planner->name();
+    if (name != "auto" && name != "amp" && name != "exhaustive") names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Outcome AutoPlanner::search(const SearchSpace& space) const {
   if (space.restrictions.scope == PlanScope::uniform) return outcome_of(space, uniform_candidates(space), name());
   Best best(space);
-  best.take(outcome_of(space, uniform_candidates(space), name()));
-  for (const auto& planner : planners()) {
-    const std::string other = planner->name();
-    const bool counted = other == name() || other == "amp" || other == "megatron" || other == "data-parallel";
-    if (!counted && other != "exhaustive") best.take(planner->search(space));
+  for (const std::string& other : asked_planners()) best.take(other, planner_called(other).search(space));
+  if (predicts_more_than_amp(space.instance)) {
+    Outcome grids = outcome_of(space, uniform_candidates(space), name());
+    if (grids.plan) best.offer(std::move(*grids.plan));
+    best.count(grids);
   }
   search_orders(space, best);
-  if (count_exhaustive_plans(space) <= most_exhaustive_plans) best.take(search_exhaustively(space, best.limit()));
+  if (count_exhaustive_plans(space) <= most_exhaustive_plans) {
+    Outcome all = search_exhaustively(space, best.limit());
+    if (all.plan) best.offer(std::move(*all.plan));
+    best.count(all);
+  }
   return std::move(best.result);
 }
 

@@ -29,6 +29,13 @@ struct GridCandidate {
   std::string why_not;
 };
 
+/// What another planner found, for showing beside.
+struct Beside {
+  std::string planner;
+  std::optional<Plan> plan;
+  std::string why_not;  ///< when it found none
+};
+
 /// What a planner found.
 struct Outcome {
   std::optional<Plan> plan;  ///< made by `finished_plan`; nothing when nothing fits
@@ -36,6 +43,7 @@ struct Outcome {
   std::int64_t num_examined = 0;
   bool complete = true;              ///< false: ended by `stop` before the whole space was searched
   std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first; only of searches over grids
+  std::vector<Beside> beside;        ///< what the planners found that this one asked
 };
 
 /// One way of searching plans. Implementations hold no state: searching twice gives the same plan.

@@ -24,19 +24,17 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   return all;
 }
 
-const Planner& planner_called(const std::string& name, const std::string& source) {
-  for (const auto& planner : planners()) {
-    if (planner->name() == name) return *planner;
-  }
-  const std::string nearest = nearest_name(name, planner_names());
-  throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(planner_names()),
+void check_planner_name(const std::string& name, const std::string& source) {
+  const std::vector<std::string>& known = planner_names();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string nearest = nearest_name(name, known);
+  throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(known),
                    nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest)});
 }
 
-/// The planners that are shown beside the chosen one.
+/// The planners that are always shown beside the chosen one.
 std::vector<std::string> others_beside(const std::string& name) {
   std::vector<std::string> others = {"data-parallel", "megatron"};
-  if (name == "auto") others.emplace_back("amp");
   if (name != "all") return others;
   for (const auto& planner : planners()) {
     const std::string other = planner->name();
@@ -45,9 +43,38 @@ std::vector<std::string> others_beside(const std::string& name) {
   return others;
 }
 
-Alternative alternative_of(const std::string& planner, const Outcome& outcome) {
-  if (!outcome.plan) return {planner, std::nullopt, false, outcome.why_not};
-  return {planner, outcome.plan->predicted->iteration_seconds, true, ""};
+/// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
+Beside ask(const std::string& name, const SearchSpace& space, std::int64_t& num_examined) {
+  try {
+    Outcome outcome = planner_called(name).search(space);
+    num_examined += outcome.num_examined;
+    return {name, std::move(outcome.plan), std::move(outcome.why_not)};
+  } catch (const Error& error) {
+    return {name, std::nullopt, error.what()};
+  }
+}
+
+Alternative alternative_of(const Beside& beside) {
+  if (!beside.plan) return {beside.planner, std::nullopt, false, beside.why_not};
+  return {beside.planner, beside.plan->predicted->iteration_seconds, true, ""};
+}
+
+/// What others found: those that the search asked, then those that are always shown.
+std::vector<Alternative> alternatives_of(const std::string& name, const SearchSpace& space, const Outcome& outcome,
+                                         std::int64_t& num_examined) {
+  std::vector<Alternative> alternatives;
+  const auto known = [&](const std::string& other) {
+    return std::any_of(alternatives.begin(), alternatives.end(),
+                       [&](const Alternative& a) { return a.planner == other; });
+  };
+  for (const Beside& beside : outcome.beside) alternatives.push_back(alternative_of(beside));
+  for (const std::string& other : others_beside(name)) {
+    if (known(other)) continue;
+    const Beside beside =
+        other == outcome.plan->planner ? Beside{other, outcome.plan, ""} : ask(other, space, num_examined);
+    alternatives.push_back(alternative_of(beside));
+  }
+  return alternatives;
 }
 
 }  // namespace
@@ -55,6 +82,13 @@ Alternative alternative_of(const std::string& planner, const Outcome& outcome) {
 const std::vector<std::unique_ptr<Planner>>& planners() {
   static const std::vector<std::unique_ptr<Planner>> all = make_planners();
   return all;
+}
+
+const Planner& planner_called(const std::string& name) {
+  for (const auto& planner : planners()) {
+    if (planner->name() == name) return *planner;
+  }
+  PPTRAIN_ASSERT(false, "no planner {}", name);
 }
 
 const std::vector<std::string>& planner_names() {
@@ -79,27 +113,19 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
 SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
                          const std::string& source, Stop stop) {
   const auto start = std::chrono::steady_clock::now();
-  const Planner& planner = planner_called(name == "all" ? "auto" : name, source);
+  check_planner_name(name, source);
   check_instance(instance, source);
   check_restrictions(instance, restrictions, source);
   const SearchSpace space = {instance, restrictions, restrictions.schedule == "gpipe" ? "gpipe" : "1f1b", stop};
-  Outcome outcome = planner.search(space);
-  SearchResult result = {std::move(outcome.plan), outcome.why_not, outcome.complete, std::move(outcome.grids)};
+  Outcome outcome = planner_called(name == "all" ? "auto" : name).search(space);
+  SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
   const double bound = lower_bound_seconds(instance);
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }
   if (!result.plan) return result;
   result.plan->predicted->lower_bound_seconds = bound;
-  for (const std::string& other : others_beside(name)) {
-    if (other == planner.name()) {
-      result.plan->alternatives.push_back({other, result.plan->predicted->iteration_seconds, true, ""});
-      continue;
-    }
-    const Outcome beside = planner_called(other, source).search(space);
-    outcome.num_examined += beside.num_examined;
-    result.plan->alternatives.push_back(alternative_of(other, beside));
-  }
+  result.plan->alternatives = alternatives_of(name, space, outcome, outcome.num_examined);
   result.plan->search_candidates = outcome.num_examined;
   result.plan->search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

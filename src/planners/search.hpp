@@ -11,6 +11,8 @@ namespace pptrain {
 
 /// All planners, `auto` first.
 const std::vector<std::unique_ptr<Planner>>& planners();
+/// The one of that name, which there must be.
+const Planner& planner_called(const std::string& name);
 /// Their names and "all", for messages.
 const std::vector<std::string>& planner_names();
 

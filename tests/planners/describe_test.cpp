@@ -1,7 +1,8 @@
+#include "planners/describe.hpp"
+
 #include <algorithm>
 
 #include "cost/instances.hpp"
-#include "planners/describe.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 

@@ -1,10 +1,11 @@
+#include "planners/search.hpp"
+
 #include <algorithm>
 #include <chrono>
 
 #include "cluster/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/grid.hpp"
-#include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -220,11 +221,18 @@ TEST_CASE("nothing fits: the grid that comes nearest is named with need and capa
   }
 }
 
-TEST_CASE("a number of devices that fits no grid gives no plan and the reason", "[planners]") {
+TEST_CASE("a number of devices that fits no grid is left to plans of other shapes", "[planners]") {
   const Profile profile = chain(4);
-  const SearchResult result = search_plan("auto", {profile, fast_nodes(1, 7), 8}, {}, "x");
-  CHECK_FALSE(result.plan.has_value());
-  CHECK(result.why_not.find("7") != std::string::npos);
+  const Cluster cluster = fast_nodes(1, 7);
+  const SearchResult grids = search_plan("amp", {profile, cluster, 8}, {}, "x");
+  CHECK_FALSE(grids.plan.has_value());
+  CHECK(grids.why_not.find("7") != std::string::npos);
+  const SearchResult result = search_plan("auto", {profile, cluster, 8}, {}, "x");
+  REQUIRE(result.plan.has_value());
+  validate_plan(*result.plan, 4, 7, "plan");
+  Restrictions uniform;
+  uniform.scope = PlanScope::uniform;
+  CHECK_FALSE(search_plan("auto", {profile, cluster, 8}, uniform, "x").plan.has_value());
 }
 
 TEST_CASE("auto is never worse than the others, with shared cores and update times too", "[planners]") {
