@@ -56,6 +56,7 @@ void check_group(const Locate& locate, const std::string& path, const NodeGroup&
   }
   check_link(locate, path + ".link", group.link);
   check_link(locate, path + ".uplink", group.uplink);
+  check_link(locate, path + ".host_link", group.host_link);
   if (group.num_devices > 1 && group.link.bandwidth == 0.0) {
     throw_bad_input({locate(path), "the node has no link", fmt::format("its {} devices need one", group.num_devices),
                      "add link = { bandwidth = \"...\" }"});

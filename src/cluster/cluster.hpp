@@ -30,6 +30,7 @@ struct NodeGroup {
   int num_devices = 1;
   Link link;                       ///< between two devices of one node
   Link uplink;                     ///< node to its switch
+  Link host_link;                  ///< each device to its host; not given: nothing can be offloaded
   std::string switch_name;         ///< "": the root, which limits nothing
   int cores = 0;                   ///< cores that the node's devices share; 0: each device has its own
   std::vector<std::string> hosts;  ///< host name of each node where known

@@ -75,6 +75,7 @@ NodeGroup read_node(const TomlTable& table) {
   devices->finish();
   group.link = read_link(table, "link");
   group.uplink = read_link(table, "uplink");
+  group.host_link = read_link(table, "host_link");
   group.switch_name = table.string("switch", "");
   group.cores = count_at_least(table, "cores", 0, 0);
   group.hosts = table.strings("hosts");

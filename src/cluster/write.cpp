@@ -47,6 +47,7 @@ std::string node_toml(const NodeGroup& group) {
   text += fmt::format("devices = {{ kind = {}, count = {} }}\n", quote_toml(group.device_kind), group.num_devices);
   if (group.link.bandwidth > 0.0) text += fmt::format("link = {}\n", link_toml(group.link));
   if (group.uplink.bandwidth > 0.0) text += fmt::format("uplink = {}\n", link_toml(group.uplink));
+  if (group.host_link.bandwidth > 0.0) text += fmt::format("host_link = {}\n", link_toml(group.host_link));
   if (!group.switch_name.empty()) text += fmt::format("switch = {}\n", quote_toml(group.switch_name));
   if (group.cores > 0) text += fmt::format("cores = {}  # shared by the devices of a node\n", group.cores);
   if (!group.hosts.empty()) {

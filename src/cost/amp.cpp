@@ -6,18 +6,6 @@
 namespace pptrain {
 namespace {
 
-double stage_seconds(const Instance& instance, const Stage& stage) {
-  double slowest = 0.0;
-  for (const ReplicaGroup& group : replica_groups(instance.cluster, stage)) {
-    double seconds = 0.0;
-    for (const Interval& layers : stage.layers) {
-      seconds += layers_seconds(instance, group, layers, stage.tensor_parallel, stage.recompute).total;
-    }
-    slowest = std::max(slowest, seconds);
-  }
-  return slowest;
-}
-
 /// e_i = 2 (bytes / bandwidth + latency) of the slowest pair: activations down, gradients up.
 double cut_seconds(const Instance& instance, const Stage& sender, const Stage& receiver, double bytes_per_sample) {
   double slowest = 0.0;
@@ -28,45 +16,44 @@ double cut_seconds(const Instance& instance, const Stage& sender, const Stage& r
   return slowest;
 }
 
-double gradient_seconds(const Instance& instance, const Stage& stage) {
-  double bytes = 0.0;
-  for (const Interval& layers : stage.layers) bytes += gradient_bytes(instance.profile, stage, layers);
-  double slowest = 0.0;
-  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
-    slowest = std::max(slowest, all_reduce_seconds(instance.cluster, shard_group(stage, shard), bytes));
-  }
-  return slowest;
-}
-
 double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 }  // namespace
 
-double all_reduce_seconds(const Link& slowest, int n, double bytes) {
-  if (n <= 1) return 0.0;
-  return 2.0 * (n - 1) / n * bytes / slowest.bandwidth + 2.0 * (n - 1) * slowest.latency;
-}
-
-double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
-  return all_reduce_seconds(cluster.slowest_link(group), static_cast<int>(group.size()), bytes);
-}
-
 AmpTerms amp_terms(const Instance& instance, const Plan& plan) {
   AmpTerms terms;
   for (const Stage& stage : plan.stages) {
-    terms.stage_seconds.push_back(stage_seconds(instance, stage));
-    terms.gradient_seconds.push_back(gradient_seconds(instance, stage));
+    const StageParts parts(stage);
+    terms.stages.push_back(stage_seconds(instance, parts));
+    terms.stage_seconds.push_back(terms.stages.back().total);
+    terms.gradient_seconds.push_back(gradient_seconds(instance, parts));
   }
   const std::vector<Chunk> chunks = chunks_in_order(plan);
   for (std::size_t c = 1; c < chunks.size(); ++c) {
     const double bytes = instance.profile.layers[chunks[c].layers.begin - 1].output_bytes;
-    terms.cut_seconds.push_back(
-        cut_seconds(instance, plan.stages[chunks[c - 1].stage], plan.stages[chunks[c].stage], bytes));
+    const StageParts sender(plan.stages[chunks[c - 1].stage], {chunks[c - 1].layers});
+    const StageParts receiver(plan.stages[chunks[c].stage], {chunks[c].layers});
+    terms.cut_seconds.push_back(cut_seconds(instance, sender.last_mesh(), receiver.first_mesh(), bytes));
   }
   terms.iteration_seconds = static_cast<double>(plan.micro_batches - 1) * largest(terms.stage_seconds) +
                             sum(terms.cut_seconds) + sum(terms.stage_seconds) + largest(terms.gradient_seconds);
   return terms;
+}
+
+TimeParts time_parts(const Instance& instance, const Plan& plan) {
+  const AmpTerms terms = amp_terms(instance, plan);
+  const auto slowest = std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
+  const PassSeconds& busy = terms.stages[slowest - terms.stage_seconds.begin()];
+  const auto micro_batches = static_cast<double>(plan.micro_batches);
+  TimeParts parts;
+  parts.compute = micro_batches * (busy.total - busy.tensor - busy.gather);
+  parts.tensor_communication = micro_batches * busy.tensor;
+  parts.parameter_gathers = micro_batches * busy.gather;
+  parts.pipeline_communication = sum(terms.cut_seconds);
+  parts.gradient_synchronization = largest(terms.gradient_seconds);
+  parts.bubble = sum(terms.stage_seconds) - *slowest;
+  return parts;
 }
 
 }  // namespace pptrain

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cost/collective.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
 
@@ -24,21 +25,41 @@ struct Instance {
 /// cluster for which some layer has no row at degree 1.
 void check_instance(const Instance& instance, const std::string& source);
 
-/// All-reduce of `bytes` in a group of n as a flat ring, AMP Eq. 3 with latency:
-/// 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest link of any pair; 0 for n = 1.
-double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
-/// The same for a group of `n` whose slowest link is known.
-double all_reduce_seconds(const Link& slowest, int n, double bytes);
+/// Seconds of one micro-batch in a stage or a part of one, with tensor-parallel collectives.
+struct PassSeconds {
+  double forward = 0.0;
+  double backward = 0.0;  ///< B and W, and F again where everything is recomputed
+  double total = 0.0;     ///< F + B + W of the slowest member, all communication
+  double tensor = 0.0;    ///< part of `total`: collectives of tensor-parallel groups, re-partition
+  double gather = 0.0;    ///< part of `total`: gathering weights that ZeRO stage 3 has spread
+  PassSeconds& operator+=(const PassSeconds& other);
+};
 
 /// The terms of AMP Eq. 3-5 for one plan. The optimizer step costs nothing here.
 struct AmpTerms {
   std::vector<double> stage_seconds;     ///< t_i: F + B + W of one micro-batch, slowest replica
   std::vector<double> cut_seconds;       ///< e_i, one per cut between chunks in layer order
   std::vector<double> gradient_seconds;  ///< all-reduce of stage i, slowest shard group
+  std::vector<PassSeconds> stages;       ///< what t_i consists of
   /// Eq. 4: (m-1) max t_i + sum e_i + sum t_i + the largest gradient all-reduce.
   double iteration_seconds = 0.0;
 };
 AmpTerms amp_terms(const Instance& instance, const Plan& plan);
+
+/// The `amp` estimate as the slowest stage (the first of equal ones) spends it; the parts add up to it.
+struct TimeParts {
+  double compute = 0.0;                   ///< F, B and W of all micro-batches on the slowest stage
+  double bubble = 0.0;                    ///< one micro-batch on each other stage: the pipeline fills and drains
+  double pipeline_communication = 0.0;    ///< all e_i
+  double tensor_communication = 0.0;      ///< tensor-parallel collectives and re-partitions of the slowest stage
+  double parameter_gathers = 0.0;         ///< of the slowest stage, ZeRO stage 3
+  double gradient_synchronization = 0.0;  ///< the largest gradient all-reduce
+  double sum() const {
+    return compute + bubble + pipeline_communication + tensor_communication + parameter_gathers +
+           gradient_synchronization;
+  }
+};
+TimeParts time_parts(const Instance& instance, const Plan& plan);
 
 /// DAPPLE Eq. 1-3 over stages and communication stages in line. Of a single stage only that part
 /// of the gradient all-reduces counts that is left after the last backward, when layers are
@@ -56,6 +77,10 @@ std::vector<double> memory_bytes(const Instance& instance, const Plan& plan);
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
 std::string why_not_fit(const Instance& instance, const Plan& plan);
+
+/// The longest optimizer step of any device, 0 where the profile knows none. Offloaded optimizer state
+/// crosses the host's link both ways first; a device without one throws `Error` (exit code 2).
+double longest_update_seconds(const Instance& instance, const Plan& plan);
 
 /// Seconds that each device of the cluster computes in one iteration at its own speed: F, B and W
 /// of all micro-batches and the optimizer step.

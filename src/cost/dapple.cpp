@@ -15,23 +15,9 @@ struct LineStage {
   double both() const { return forward + backward; }
 };
 
-double slowest_all_reduce(const Instance& instance, const Stage& stage, double bytes) {
-  double slowest = 0.0;
-  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
-    slowest = std::max(slowest, all_reduce_seconds(instance.cluster, shard_group(stage, shard), bytes));
-  }
-  return slowest;
-}
-
-LineStage computation(const Instance& instance, const Stage& stage, Interval layers) {
-  LineStage result;
-  for (const ReplicaGroup& group : replica_groups(instance.cluster, stage)) {
-    const PassSeconds pass = layers_seconds(instance, group, layers, stage.tensor_parallel, stage.recompute);
-    result.forward = std::max(result.forward, pass.forward);
-    result.backward = std::max(result.backward, pass.backward);
-  }
-  result.all_reduce = slowest_all_reduce(instance, stage, gradient_bytes(instance.profile, stage, layers));
-  return result;
+LineStage computation(const Instance& instance, const StageParts& parts) {
+  const PassSeconds pass = stage_seconds(instance, parts);
+  return {pass.forward, pass.backward, gradient_seconds(instance, parts)};
 }
 
 /// The slowest pair, or the slowest uplink where many pairs share one.
@@ -59,37 +45,19 @@ LineStage communication(const Instance& instance, const Stage& sender, const Sta
   return {seconds, seconds, 0.0};
 }
 
-/// Time from the end of the last backward to the end of the last all-reduce, layers reduced one
-/// after another in the order in which their gradients become ready.
-double all_reduce_left_over(const Instance& instance, const Stage& stage, Interval layers) {
-  const std::vector<ReplicaGroup> groups = replica_groups(instance.cluster, stage);
-  std::vector<double> backward(groups.size(), 0.0);
-  double ready = 0.0;
-  double reduced = 0.0;
-  for (std::int64_t layer = layers.end - 1; layer >= layers.begin; --layer) {
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      backward[g] +=
-          layer_seconds(instance, groups[g], static_cast<int>(layer), stage.tensor_parallel, stage.recompute).backward;
-      ready = std::max(ready, backward[g]);
-    }
-    const double bytes = gradient_bytes(instance.profile, stage, {layer, layer + 1});
-    if (bytes > 0.0) reduced = std::max(reduced, ready) + slowest_all_reduce(instance, stage, bytes);
-  }
-  return std::max(0.0, reduced - ready);
-}
-
 std::vector<LineStage> line_of(const Instance& instance, const Plan& plan) {
   const std::vector<Chunk> chunks = chunks_in_order(plan);
   std::vector<LineStage> line;
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const Stage& stage = plan.stages[chunks[c].stage];
+    const StageParts parts(plan.stages[chunks[c].stage], {chunks[c].layers});
     if (c > 0) {
       const double bytes = instance.profile.layers[chunks[c].layers.begin - 1].output_bytes;
-      line.push_back(communication(instance, plan.stages[chunks[c - 1].stage], stage, bytes));
+      const StageParts sender(plan.stages[chunks[c - 1].stage], {chunks[c - 1].layers});
+      line.push_back(communication(instance, sender.last_mesh(), parts.first_mesh(), bytes));
     }
-    line.push_back(computation(instance, stage, chunks[c].layers));
+    line.push_back(computation(instance, parts));
   }
-  if (chunks.size() == 1) line.front().all_reduce = all_reduce_left_over(instance, plan.stages[0], chunks[0].layers);
+  if (chunks.size() == 1) line.front().all_reduce = gradient_seconds_left(instance, StageParts(plan.stages[0]));
   return line;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/units.hpp"
 #include "cost/stage_time.hpp"
@@ -8,15 +9,49 @@
 namespace pptrain {
 namespace {
 
-/// Bytes of weights, gradients and optimizer state per parameter on one device (ZeRO, stages 1-3).
-double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& stage) {
-  const double replicas = stage.replicas;
-  return bytes.weight / (stage.zero_stage >= 3 ? replicas : 1.0) +
-         bytes.gradient / (stage.zero_stage >= 2 ? replicas : 1.0) +
-         bytes.optimizer / (stage.zero_stage >= 1 ? replicas : 1.0);
+/// Adds the model state and the activations of a part to its devices.
+void add_part(const Profile& profile, const StagePart& part, double in_flight, std::vector<double>& need) {
+  const Stage& mesh = *part.mesh;
+  double parameters = 0.0;
+  double stored = 0.0;
+  for (const Interval& layers : part.layers) {
+    parameters += parameters_of(profile, layers);
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) stored += stored_bytes_of(profile, l, mesh.recompute);
+  }
+  const double model = bytes_per_parameter(profile.bytes_per_parameter, mesh) * parameters / mesh.tensor_parallel;
+  for (int j = 0; j < mesh.replicas; ++j) {
+    const double activations = static_cast<double>(mesh.samples[j].size()) * (in_flight * stored);
+    for (const DeviceId device : mesh.devices[j]) need[device.index()] += model + activations;
+  }
+}
+
+/// Adds the workspace once to each device, for the part in which it has most samples.
+void add_workspace(const Profile& profile, const StageParts& parts, std::vector<double>& need) {
+  std::map<DeviceId, std::int64_t> samples;
+  for (const StagePart& part : parts.all()) {
+    for (int j = 0; j < part.mesh->replicas; ++j) {
+      for (const DeviceId device : part.mesh->devices[j]) {
+        samples[device] = std::max(samples[device], part.mesh->samples[j].size());
+      }
+    }
+  }
+  for (const auto& [device, most] : samples) {
+    need[device.index()] += static_cast<double>(most) * profile.workspace_bytes_per_sample + profile.workspace_bytes;
+  }
 }
 
 }  // namespace
+
+double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {
+  return bytes.optimizer / (mesh.zero_stage >= 1 ? mesh.replicas : 1.0);
+}
+
+double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {
+  const double replicas = mesh.replicas;
+  return bytes.weight / (mesh.zero_stage >= 3 ? replicas : 1.0) +
+         bytes.gradient / (mesh.zero_stage >= 2 ? replicas : 1.0) +
+         (mesh.offload ? 0.0 : optimizer_bytes_per_parameter(bytes, mesh));
+}
 
 double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute) {
   const double stored = profile.layers[layer].stored_bytes;
@@ -33,27 +68,13 @@ std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage) {
 }
 
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan) {
+  const Profile& profile = instance.profile;
   std::vector<double> need(static_cast<std::size_t>(instance.cluster.num_devices()), 0.0);
   for (int i = 0; i < plan.num_stages(); ++i) {
-    const Stage& stage = plan.stages[i];
-    double parameters = 0.0;
-    double stored = 0.0;
-    for (const Interval& layers : stage.layers) {
-      parameters += parameters_of(instance.profile, layers);
-      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        stored += stored_bytes_of(instance.profile, l, stage.recompute);
-      }
-    }
-    const double model =
-        bytes_per_parameter(instance.profile.bytes_per_parameter, stage) * parameters / stage.tensor_parallel;
     const auto in_flight = static_cast<double>(micro_batches_in_flight(plan, StageId(i)));
-    for (int j = 0; j < stage.replicas; ++j) {
-      const double activations = static_cast<double>(stage.samples[j].size()) *
-                                 (in_flight * stored + instance.profile.workspace_bytes_per_sample);
-      for (const DeviceId device : stage.devices[j]) {
-        need[device.index()] = model + activations + instance.profile.workspace_bytes;
-      }
-    }
+    const StageParts parts(plan.stages[i]);
+    for (const StagePart& part : parts.all()) add_part(profile, part, in_flight, need);
+    add_workspace(profile, parts, need);
   }
   return need;
 }

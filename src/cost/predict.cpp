@@ -9,16 +9,6 @@
 namespace pptrain {
 namespace {
 
-double longest_update(const Instance& instance, const Plan& plan) {
-  double longest = 0.0;
-  for (const Stage& stage : plan.stages) {
-    for (const ReplicaGroup& group : replica_groups(instance.cluster, stage)) {
-      for (const int kind : group.kinds) longest = std::max(longest, update_seconds(instance, stage, kind));
-    }
-  }
-  return longest;
-}
-
 /// No node computes faster than its cores.
 double core_limit(const Instance& instance, const Plan& plan) {
   const auto shared = [](const NodeGroup& group) { return group.shares_cores(); };
@@ -60,7 +50,7 @@ Prediction predict(const Instance& instance, const Plan& plan, double lower_boun
   const double amp = amp_terms(instance, plan).iteration_seconds;
   prediction.estimates = {{"amp", amp}, {"dapple", dapple_seconds(instance, plan)}};
   prediction.estimate_seconds = amp;
-  prediction.iteration_seconds = std::max(amp + longest_update(instance, plan), core_limit(instance, plan));
+  prediction.iteration_seconds = std::max(amp + longest_update_seconds(instance, plan), core_limit(instance, plan));
   prediction.lower_bound_seconds = lower_bound_seconds;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);

@@ -37,38 +37,6 @@ LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int t
                    "the plan has such a stage", "profile at that degree, or use another plan"});
 }
 
-PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
-                          Recompute recompute) {
-  PassSeconds pass;
-  for (const int kind : group.kinds) {
-    const LayerSeconds seconds = device_seconds(instance, kind, layer, tensor_parallel, group.samples);
-    const double again = recompute == Recompute::full ? seconds.forward : 0.0;
-    pass.forward = std::max(pass.forward, seconds.forward);
-    pass.backward = std::max(pass.backward, seconds.backward_input + seconds.backward_weight + again);
-    pass.total = std::max(pass.total, seconds.total() + again);
-  }
-  const double bytes = instance.profile.layers[layer].tensor_parallel_allreduce_bytes * group.samples;
-  if (bytes > 0.0) {
-    const double all_reduce = all_reduce_seconds(group.link, tensor_parallel, bytes);
-    pass.forward += all_reduce;
-    pass.backward += all_reduce;
-    pass.total += 2.0 * all_reduce;
-  }
-  return pass;
-}
-
-PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, Interval layers, int tensor_parallel,
-                           Recompute recompute) {
-  PassSeconds sum;
-  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-    const PassSeconds pass = layer_seconds(instance, group, static_cast<int>(layer), tensor_parallel, recompute);
-    sum.forward += pass.forward;
-    sum.backward += pass.backward;
-    sum.total += pass.total;
-  }
-  return sum;
-}
-
 std::vector<Chunk> chunks_in_order(const Plan& plan) {
   std::vector<Chunk> chunks;
   for (int i = 0; i < plan.num_stages(); ++i) {
@@ -101,21 +69,6 @@ double parameters_of(const Profile& profile, Interval layers) {
   double parameters = 0.0;
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) parameters += profile.layers[layer].parameters;
   return parameters;
-}
-
-double gradient_bytes(const Profile& profile, const Stage& stage, Interval layers) {
-  return profile.bytes_per_parameter.gradient * parameters_of(profile, layers) / stage.tensor_parallel;
-}
-
-double update_seconds(const Instance& instance, const Stage& stage, int kind) {
-  const std::string& name = instance.cluster.device_kinds[kind].name;
-  double seconds = 0.0;
-  for (const Interval& layers : stage.layers) {
-    for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-      seconds += instance.profile.update_seconds(static_cast<int>(l), name, stage.tensor_parallel);
-    }
-  }
-  return seconds / (stage.zero_stage >= 1 ? stage.replicas : 1);
 }
 
 std::vector<DeviceId> shard_group(const Stage& stage, int shard) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cost/cost.hpp"
+#include "cost/parts.hpp"
 
 namespace pptrain {
 
@@ -22,18 +23,32 @@ std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& st
 /// from a file may have one.
 LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel, double samples);
 
-/// Seconds of one micro-batch with the tensor-parallel all-reduces: the slowest member counts.
-struct PassSeconds {
-  double forward = 0.0;
-  double backward = 0.0;  ///< B and W, and F again where everything is recomputed
-  double total = 0.0;     ///< F + B + W of the slowest member, both all-reduces
-};
+/// One micro-batch of one layer: the slowest member counts.
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
-                          Recompute recompute);
+                          Recompute recompute, TensorPattern pattern = TensorPattern::megatron);
 
 /// Sum over an interval of layers.
 PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, Interval layers, int tensor_parallel,
-                           Recompute recompute);
+                           Recompute recompute, TensorPattern pattern = TensorPattern::megatron);
+
+/// What a tensor-parallel group adds to F and to B of a layer for `samples`; nothing for n = 1.
+/// Patterns sp1 and sp2 are those of Whale's Figure 6 (see docs/cost.md).
+struct TensorSeconds {
+  double forward = 0.0;
+  double backward = 0.0;
+};
+TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer, int n, double samples,
+                             TensorPattern pattern);
+
+/// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
+PassSeconds part_seconds(const Instance& instance, const StagePart& part);
+
+/// From one division of a stage to the next, before layer `boundary.layer`: activations in F, their
+/// gradients in B, over the slowest link between any two devices of the stage.
+PassSeconds repartition_seconds(const Instance& instance, const StageParts::Boundary& boundary);
+
+/// Chunks of a stage for one micro-batch: parts wait for one another, as they exchange samples.
+PassSeconds stage_seconds(const Instance& instance, const StageParts& parts);
 
 /// A chunk of the plan: what one stage does between two cuts.
 struct Chunk {
@@ -56,11 +71,27 @@ double parameters_of(const Profile& profile, Interval layers);
 /// selective recomputation drops is not in the profile, so it counts as none.
 double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute);
 
-/// Gradient bytes that one device of the stage holds of these layers.
-double gradient_bytes(const Profile& profile, const Stage& stage, Interval layers);
+/// Gradient bytes that one device of the mesh holds of these layers.
+double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
+
+/// The slowest all-reduce of `bytes` between the replicas of any shard of the mesh.
+double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes);
+
+/// All-reduces of all gradients of the parts, one per part, one after another.
+double gradient_seconds(const Instance& instance, const StageParts& parts);
+
+/// What is left of them after the stage's last backward when layers are reduced one after another as
+/// their gradients become ready, last layer first.
+double gradient_seconds_left(const Instance& instance, const StageParts& parts);
 
 /// Seconds of the optimizer step of a device of this kind in the stage; ZeRO divides it over the replicas.
-double update_seconds(const Instance& instance, const Stage& stage, int kind);
+double update_seconds(const Instance& instance, const StageParts& parts, int kind);
+
+/// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh: ZeRO divides
+/// them by the replicas, offload keeps the optimizer state on the host.
+double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
+/// Those of the optimizer state, wherever it is kept.
+double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
 
 /// The devices of shard `shard` in all replicas of the stage.
 std::vector<DeviceId> shard_group(const Stage& stage, int shard);

@@ -1,3 +1,4 @@
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -6,16 +7,17 @@
 namespace pptrain {
 namespace {
 
-/// Seconds that one device of a kind computes for one replica of a stage in an iteration.
-double stage_work(const Instance& instance, const Plan& plan, const Stage& stage, int kind, double samples) {
+/// Seconds that one device of a kind computes of a part for one replica's samples of a micro-batch.
+double part_work(const Instance& instance, const StagePart& part, int kind, double samples) {
   double pass = 0.0;
-  for (const Interval& layers : stage.layers) {
+  for (const Interval& layers : part.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-      const LayerSeconds seconds = device_seconds(instance, kind, static_cast<int>(l), stage.tensor_parallel, samples);
-      pass += seconds.total() + (stage.recompute == Recompute::full ? seconds.forward : 0.0);
+      const LayerSeconds seconds =
+          device_seconds(instance, kind, static_cast<int>(l), part.mesh->tensor_parallel, samples);
+      pass += seconds.total() + (part.mesh->recompute == Recompute::full ? seconds.forward : 0.0);
     }
   }
-  return static_cast<double>(plan.micro_batches) * pass + update_seconds(instance, stage, kind);
+  return pass;
 }
 
 /// Bytes that a member of a ring all-reduce sends.
@@ -31,10 +33,19 @@ class SentByDevice {
  public:
   SentByDevice(const Instance& instance, const Plan& plan)
       : instance_(instance), plan_(plan), sent_(static_cast<std::size_t>(instance.cluster.num_devices())) {
-    for (const Stage& stage : plan.stages) add_collectives(stage);
+    for (const Stage& stage : plan.stages) {
+      const StageParts parts(stage);
+      for (const StagePart& part : parts.all()) {
+        add_gradients(part);
+        add_tensor(part);
+      }
+      for (const StageParts::Boundary& boundary : parts.boundaries()) add_repartition(boundary);
+    }
     const std::vector<Chunk> chunks = chunks_in_order(plan);
     for (std::size_t c = 1; c < chunks.size(); ++c) {
-      add_cut(plan.stages[chunks[c - 1].stage], plan.stages[chunks[c].stage], chunks[c].layers.begin - 1);
+      const StageParts sender(plan.stages[chunks[c - 1].stage], {chunks[c - 1].layers});
+      const StageParts receiver(plan.stages[chunks[c].stage], {chunks[c].layers});
+      add_cut(sender.last_mesh(), receiver.first_mesh(), chunks[c].layers.begin - 1);
     }
   }
   const Sent& of(DeviceId device) const { return sent_[device.index()]; }
@@ -42,24 +53,66 @@ class SentByDevice {
  private:
   double micro_batches() const { return static_cast<double>(plan_.micro_batches); }
 
-  void add_collectives(const Stage& stage) {
-    double gradients = 0.0;
-    double tensor = 0.0;  // per sample: once in F and once in B
-    double all_reduces = 0.0;
-    for (const Interval& layers : stage.layers) {
-      gradients += gradient_bytes(instance_.profile, stage, layers);
-      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        const double bytes = instance_.profile.layers[l].tensor_parallel_allreduce_bytes;
-        tensor += 2.0 * bytes;
-        if (bytes > 0.0) all_reduces += 2.0 * micro_batches();
+  void add(DeviceId device, double bytes, double messages) {
+    sent_[device.index()].bytes += bytes;
+    sent_[device.index()].messages += messages;
+  }
+
+  /// The gradient all-reduce and, with ZeRO stage 3, gathering the weights before F and before B.
+  void add_gradients(const StagePart& part) {
+    const Stage& mesh = *part.mesh;
+    double parameters = 0.0;
+    for (const Interval& layers : part.layers) parameters += parameters_of(instance_.profile, layers);
+    const BytesPerParameter& per_parameter = instance_.profile.bytes_per_parameter;
+    const double gradients = per_parameter.gradient * parameters / mesh.tensor_parallel;
+    const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;  // of F and B: an all-reduce's volume
+    const double weights = per_parameter.weight * parameters / mesh.tensor_parallel;
+    for (const auto& row : mesh.devices) {
+      for (const DeviceId device : row) {
+        add(device, ring_bytes(mesh.replicas, gradients + gathers * weights),
+            2.0 * (mesh.replicas - 1) * (1.0 + gathers));
       }
     }
-    for (int j = 0; j < stage.replicas; ++j) {
-      const auto samples = static_cast<double>(stage.samples[j].size()) * micro_batches();
-      for (const DeviceId device : stage.devices[j]) {
-        Sent& sent = sent_[device.index()];
-        sent.bytes += ring_bytes(stage.replicas, gradients) + ring_bytes(stage.tensor_parallel, tensor * samples);
-        sent.messages += 2.0 * (stage.replicas - 1) + 2.0 * (stage.tensor_parallel - 1) * all_reduces;
+  }
+
+  void add_tensor(const StagePart& part) {
+    const Stage& mesh = *part.mesh;
+    // At one byte per second and one second of latency the collectives' formulas count bytes and messages.
+    const Link bytes_only = {1.0, 0.0};
+    const Link messages_only = {std::numeric_limits<double>::infinity(), 1.0};
+    const auto total = [&](const Link& link, double samples) {
+      double sum = 0.0;
+      for (const Interval& layers : part.layers) {
+        for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+          const TensorSeconds both =
+              tensor_seconds(instance_.profile, link, static_cast<int>(l), mesh.tensor_parallel, samples, part.pattern);
+          sum += both.forward + both.backward;
+        }
+      }
+      return sum * micro_batches();
+    };
+    for (int j = 0; j < mesh.replicas; ++j) {
+      const auto samples = static_cast<double>(mesh.samples[j].size());
+      const double bytes = total(bytes_only, samples);
+      const double messages = total(messages_only, samples);
+      for (const DeviceId device : mesh.devices[j]) add(device, bytes, messages);
+    }
+  }
+
+  /// What each device lacks of the activations, and of their gradients; it is counted where it arrives.
+  void add_repartition(const StageParts::Boundary& boundary) {
+    const double bytes_per_sample = instance_.profile.layers[boundary.layer - 1].output_bytes * micro_batches();
+    const int devices = boundary.before->replicas * boundary.before->tensor_parallel;
+    const auto at = [](const Stage& mesh, int d) {
+      return std::pair(mesh.samples[d / mesh.tensor_parallel],
+                       mesh.devices[d / mesh.tensor_parallel][d % mesh.tensor_parallel]);
+    };
+    for (int d = 0; d < devices; ++d) {
+      const auto [before, device] = at(*boundary.before, d);
+      const Interval after = at(*boundary.after, d).first;
+      const std::int64_t common = intersect(before, after).size();
+      for (const std::int64_t missing : {after.size() - common, before.size() - common}) {
+        if (missing > 0) add(device, static_cast<double>(missing) * bytes_per_sample, micro_batches());
       }
     }
   }
@@ -67,10 +120,9 @@ class SentByDevice {
   void add_cut(const Stage& sender, const Stage& receiver, std::int64_t layer) {
     const double bytes_per_sample = instance_.profile.layers[layer].output_bytes * micro_batches();
     for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
-      for (const DeviceId sender_of_one : {a, b}) {  // activations one way, their gradients the other
-        sent_[sender_of_one.index()].bytes += samples * bytes_per_sample;
-        sent_[sender_of_one.index()].messages += micro_batches();
-      }
+      // Activations one way, their gradients the other.
+      add(a, samples * bytes_per_sample, micro_batches());
+      add(b, samples * bytes_per_sample, micro_batches());
     });
   }
 
@@ -92,15 +144,27 @@ double copy_seconds(const NodeGroup& group, const Sent& sent) {
 
 std::vector<double> device_work_seconds(const Instance& instance, const Plan& plan) {
   std::vector<double> work(static_cast<std::size_t>(instance.cluster.num_devices()), 0.0);
+  const auto micro_batches = static_cast<double>(plan.micro_batches);
   for (const Stage& stage : plan.stages) {
-    std::map<std::pair<int, std::int64_t>, double> known;  // by kind and samples
-    for (int j = 0; j < stage.replicas; ++j) {
-      const std::int64_t samples = stage.samples[j].size();
-      for (const DeviceId device : stage.devices[j]) {
-        const int kind = instance.cluster.kind_index_of(device);
-        const auto [entry, is_new] = known.try_emplace({kind, samples}, 0.0);
-        if (is_new) entry->second = stage_work(instance, plan, stage, kind, static_cast<double>(samples));
-        work[device.index()] = entry->second;
+    const StageParts parts(stage);
+    for (const StagePart& part : parts.all()) {
+      std::map<std::pair<int, std::int64_t>, double> known;  // by kind and samples
+      for (int j = 0; j < part.mesh->replicas; ++j) {
+        const std::int64_t samples = part.mesh->samples[j].size();
+        for (const DeviceId device : part.mesh->devices[j]) {
+          const int kind = instance.cluster.kind_index_of(device);
+          const auto [entry, is_new] = known.try_emplace({kind, samples}, 0.0);
+          if (is_new) entry->second = part_work(instance, part, kind, static_cast<double>(samples));
+          work[device.index()] += micro_batches * entry->second;
+        }
+      }
+    }
+    std::map<int, double> updates;  // by kind
+    for (const auto& row : stage.devices) {
+      for (const DeviceId device : row) {
+        const auto [entry, is_new] = updates.try_emplace(instance.cluster.kind_index_of(device), 0.0);
+        if (is_new) entry->second = update_seconds(instance, parts, entry->first);
+        work[device.index()] += entry->second;
       }
     }
   }

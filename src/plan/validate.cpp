@@ -172,6 +172,14 @@ class PlanChecker {
                            block.tensor_parallel, stage_devices),
                "a block uses the devices of its stage", "");
       }
+      if (block.pattern == "replicate" && block.tensor_parallel != 1) {
+        refuse(at + ".pattern", fmt::format("\"replicate\" with tensor_parallel {}", block.tensor_parallel),
+               "replicas hold whole layers", "use \"megatron\", \"sp1\" or \"sp2\" to divide them");
+      }
+      for (std::size_t k = 0; k < i; ++k) {
+        if (intersect(stage.blocks[k].layers, block.layers).empty()) continue;
+        refuse(at + ".layers", fmt::format("overlap those of blocks[{}]", k), "a layer is divided in one way", "");
+      }
       check_samples(at + ".samples", block.samples, block.replicas);
       check_shards(at + ".shards", block.shards, block.tensor_parallel);
     }

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "cluster/cluster.hpp"
+
+namespace pptrain {
+
+/// All-reduce of `bytes` in a group of n as a flat ring, AMP Eq. 3 with latency:
+/// 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest link of any pair; 0 for n = 1.
+double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
+/// The same for a group of `n` whose slowest link is known.
+double all_reduce_seconds(const Link& slowest, int n, double bytes);
+
+/// All-gather after which each of n members has all `bytes`, or reduce-scatter of them, as a ring:
+/// half of an all-reduce.
+double all_gather_seconds(const Link& slowest, int n, double bytes);
+
+/// All-reduce in two levels: reduce-scatter among the members on each node, all-reduce of every part
+/// between the nodes, all-gather on each node. The parts share a node's uplink, so that with k nodes
+/// 2(k-1)/k * bytes pass it. On one node it is the flat ring. The closed forms never use it (COST.md).
+double hierarchical_all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
+
+}  // namespace pptrain

@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The backward pass of a part, layer by layer from the last one, beside the all-reduces.
+class OverlappedReduction {
+ public:
+  explicit OverlappedReduction(const Instance& instance) : instance_(instance) {}
+
+  void pass(double seconds) { ready_ += seconds; }
+
+  void pass(const StagePart& part) {
+    const Stage& mesh = *part.mesh;
+    const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, mesh);
+    std::vector<double> backward(groups.size(), ready_);
+    for (auto layers = part.layers.rbegin(); layers != part.layers.rend(); ++layers) {
+      for (std::int64_t layer = layers->end - 1; layer >= layers->begin; --layer) {
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+          backward[g] += layer_seconds(instance_, groups[g], static_cast<int>(layer), mesh.tensor_parallel,
+                                       mesh.recompute, part.pattern)
+                             .backward;
+          ready_ = std::max(ready_, backward[g]);
+        }
+        const double bytes = gradient_bytes(instance_.profile, mesh, {layer, layer + 1});
+        if (bytes <= 0.0) continue;
+        reduced_ = std::max(reduced_, ready_) + shards_all_reduce_seconds(instance_.cluster, mesh, bytes);
+      }
+    }
+  }
+
+  double left() const { return std::max(0.0, reduced_ - ready_); }
+
+ private:
+  const Instance& instance_;
+  double ready_ = 0.0;    // the gradients of the last layer that was passed
+  double reduced_ = 0.0;  // the last all-reduce
+};
+
+}  // namespace
+
+double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers) {
+  return profile.bytes_per_parameter.gradient * parameters_of(profile, layers) / mesh.tensor_parallel;
+}
+
+double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes) {
+  double slowest = 0.0;
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
+    slowest = std::max(slowest, all_reduce_seconds(cluster, shard_group(mesh, shard), bytes));
+  }
+  return slowest;
+}
+
+double gradient_seconds(const Instance& instance, const StageParts& parts) {
+  double sum = 0.0;
+  for (const StagePart& part : parts.all()) {
+    double bytes = 0.0;
+    for (const Interval& layers : part.layers) bytes += gradient_bytes(instance.profile, *part.mesh, layers);
+    sum += shards_all_reduce_seconds(instance.cluster, *part.mesh, bytes);
+  }
+  return sum;
+}
+
+double gradient_seconds_left(const Instance& instance, const StageParts& parts) {
+  OverlappedReduction overlap(instance);
+  for (auto part = parts.all().rbegin(); part != parts.all().rend(); ++part) {
+    overlap.pass(*part);
+    for (const StageParts::Boundary& boundary : parts.boundaries()) {
+      if (boundary.layer != part->layers.front().begin) continue;
+      overlap.pass(repartition_seconds(instance, boundary).backward);
+    }
+  }
+  return overlap.left();
+}
+
+}  // namespace pptrain

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace pptrain {
+
+/// How the members of a tensor-parallel group divide a layer.
+enum class TensorPattern {
+  megatron,  ///< column, then row division inside the layer: the profile says what is all-reduced
+  sp1,       ///< Whale's first pattern: columns of the weights, so outputs are sharded
+  sp2,       ///< Whale's second pattern: rows of the weights and columns of the input, so outputs are partial sums
+};
+
+/// Layers of a stage that are divided alike.
+struct StagePart {
+  const Stage* mesh;             ///< only replicas, tensor_parallel, devices, samples and the stage's choices count
+  std::vector<Interval> layers;  ///< in layer order
+  TensorPattern pattern = TensorPattern::megatron;
+};
+
+/// A stage as runs of neighbouring layers that are divided alike (in a block, or as the stage), so
+/// that what knows one mesh can cost any stage. A stage without blocks is one part. A block's mesh is
+/// the stage's devices, row after row, cut into rows of the block's tensor_parallel.
+class StageParts {
+ public:
+  /// `chunks`: intervals of the stage's layers, in layer order. The stage must outlive the parts.
+  StageParts(const Stage& stage, const std::vector<Interval>& chunks);
+  explicit StageParts(const Stage& stage) : StageParts(stage, stage.layers) {}
+  StageParts(const StageParts&) = delete;
+  StageParts& operator=(const StageParts&) = delete;
+
+  const std::vector<StagePart>& all() const { return parts_; }
+  /// Division of the first and of the last layer: the cuts before and after the stage are between these.
+  const Stage& first_mesh() const { return *parts_.front().mesh; }
+  const Stage& last_mesh() const { return *parts_.back().mesh; }
+
+  /// Two neighbouring layers of a chunk that are divided differently.
+  struct Boundary {
+    std::int64_t layer;  ///< the first one behind it
+    const Stage* before;
+    const Stage* after;
+  };
+  const std::vector<Boundary>& boundaries() const { return boundaries_; }
+
+ private:
+  void append(const StagePart& run, bool inside_chunk);
+  const Stage* mesh_of(const Stage& stage, const Block& block);
+
+  std::deque<Stage> meshes_;  // of blocks; addresses stay
+  std::vector<StagePart> parts_;
+  std::vector<Boundary> boundaries_;
+};
+
+/// Samples that some device lacks when it changes from one division to the other, at most.
+double missing_samples(const Stage& before, const Stage& after);
+
+}  // namespace pptrain

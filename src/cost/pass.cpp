@@ -1,0 +1,118 @@
+#include <algorithm>
+
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Weights that ZeRO stage 3 has spread over the replicas, brought together before F and before B.
+double gather_seconds(const Instance& instance, const StagePart& part) {
+  const Stage& mesh = *part.mesh;
+  if (mesh.zero_stage < 3 || mesh.replicas == 1) return 0.0;
+  double parameters = 0.0;
+  for (const Interval& layers : part.layers) parameters += parameters_of(instance.profile, layers);
+  const double bytes = instance.profile.bytes_per_parameter.weight * parameters / mesh.tensor_parallel;
+  double slowest = 0.0;
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
+    const Link link = instance.cluster.slowest_link(shard_group(mesh, shard));
+    slowest = std::max(slowest, all_gather_seconds(link, mesh.replicas, bytes));
+  }
+  return slowest;
+}
+
+}  // namespace
+
+PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
+  forward += other.forward;
+  backward += other.backward;
+  total += other.total;
+  tensor += other.tensor;
+  gather += other.gather;
+  return *this;
+}
+
+TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer, int n, double samples,
+                             TensorPattern pattern) {
+  if (n == 1) return {};
+  const ProfileLayer& itself = profile.layers[layer];
+  if (pattern == TensorPattern::megatron) {
+    const double bytes = itself.tensor_parallel_allreduce_bytes * samples;
+    const double seconds = bytes > 0.0 ? all_reduce_seconds(link, n, bytes) : 0.0;
+    return {seconds, seconds};
+  }
+  const double input = layer == 0 ? 0.0 : profile.layers[layer - 1].output_bytes * samples;
+  const double output = itself.output_bytes * samples;
+  const bool last = layer + 1 == profile.num_layers();
+  if (pattern == TensorPattern::sp1) {  // the loss is computed on shards of the outputs
+    return {last ? 0.0 : all_gather_seconds(link, n, output), layer == 0 ? 0.0 : all_reduce_seconds(link, n, input)};
+  }
+  return {all_reduce_seconds(link, n, output), layer == 0 ? 0.0 : all_gather_seconds(link, n, input)};
+}
+
+PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
+                          Recompute recompute, TensorPattern pattern) {
+  PassSeconds pass;
+  for (const int kind : group.kinds) {
+    const LayerSeconds seconds = device_seconds(instance, kind, layer, tensor_parallel, group.samples);
+    const double again = recompute == Recompute::full ? seconds.forward : 0.0;
+    pass.forward = std::max(pass.forward, seconds.forward);
+    pass.backward = std::max(pass.backward, seconds.backward_input + seconds.backward_weight + again);
+    pass.total = std::max(pass.total, seconds.total() + again);
+  }
+  const TensorSeconds more =
+      tensor_seconds(instance.profile, group.link, layer, tensor_parallel, group.samples, pattern);
+  pass.forward += more.forward;
+  pass.backward += more.backward;
+  pass.tensor = more.forward + more.backward;
+  pass.total += pass.tensor;
+  return pass;
+}
+
+PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, Interval layers, int tensor_parallel,
+                           Recompute recompute, TensorPattern pattern) {
+  PassSeconds sum;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    sum += layer_seconds(instance, group, static_cast<int>(layer), tensor_parallel, recompute, pattern);
+  }
+  return sum;
+}
+
+PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
+  PassSeconds slowest;
+  for (const ReplicaGroup& group : replica_groups(instance.cluster, *part.mesh)) {
+    PassSeconds sum;
+    for (const Interval& layers : part.layers) {
+      sum += layers_seconds(instance, group, layers, part.mesh->tensor_parallel, part.mesh->recompute, part.pattern);
+    }
+    slowest.forward = std::max(slowest.forward, sum.forward);
+    slowest.backward = std::max(slowest.backward, sum.backward);
+    if (sum.total < slowest.total) continue;
+    slowest.total = sum.total;
+    slowest.tensor = sum.tensor;
+  }
+  const double gather = gather_seconds(instance, part);
+  slowest += {gather, gather, 2.0 * gather, 0.0, 2.0 * gather};
+  return slowest;
+}
+
+PassSeconds repartition_seconds(const Instance& instance, const StageParts::Boundary& boundary) {
+  std::vector<DeviceId> devices;
+  for (const auto& row : boundary.before->devices) devices.insert(devices.end(), row.begin(), row.end());
+  const Link link = instance.cluster.slowest_link(devices);
+  const double bytes = instance.profile.layers[boundary.layer - 1].output_bytes;
+  const auto seconds = [&](double samples) {
+    return samples > 0.0 ? samples * bytes / link.bandwidth + link.latency : 0.0;
+  };
+  const double forward = seconds(missing_samples(*boundary.before, *boundary.after));
+  const double backward = seconds(missing_samples(*boundary.after, *boundary.before));
+  return {forward, backward, forward + backward, forward + backward, 0.0};
+}
+
+PassSeconds stage_seconds(const Instance& instance, const StageParts& parts) {
+  PassSeconds sum;
+  for (const StagePart& part : parts.all()) sum += part_seconds(instance, part);
+  for (const StageParts::Boundary& boundary : parts.boundaries()) sum += repartition_seconds(instance, boundary);
+  return sum;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Optimizer state of one device of the stage, in from the host and out again.
+double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group) {
+  if (group.host_link.bandwidth == 0.0) {
+    throw_bad_input({"", "a stage of the plan offloads its optimizer state",
+                     fmt::format("nodes \"{}\" of cluster \"{}\" have no host_link", group.kind, instance.cluster.name),
+                     "add host_link = { bandwidth = \"...\" } to the [[node]], or plan without offload"});
+  }
+  double bytes = 0.0;
+  for (const StagePart& part : parts.all()) {
+    for (const Interval& layers : part.layers) {
+      bytes += optimizer_bytes_per_parameter(instance.profile.bytes_per_parameter, *part.mesh) *
+               parameters_of(instance.profile, layers) / part.mesh->tensor_parallel;
+    }
+  }
+  return 2.0 * (bytes / group.host_link.bandwidth + group.host_link.latency);
+}
+
+}  // namespace
+
+double update_seconds(const Instance& instance, const StageParts& parts, int kind) {
+  const std::string& name = instance.cluster.device_kinds[kind].name;
+  double seconds = 0.0;
+  for (const StagePart& part : parts.all()) {
+    double sum = 0.0;
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        sum += instance.profile.update_seconds(static_cast<int>(l), name, part.mesh->tensor_parallel);
+      }
+    }
+    seconds += sum / (part.mesh->zero_stage >= 1 ? part.mesh->replicas : 1);
+  }
+  return seconds;
+}
+
+double longest_update_seconds(const Instance& instance, const Plan& plan) {
+  double longest = 0.0;
+  for (const Stage& stage : plan.stages) {
+    const StageParts parts(stage);
+    std::map<int, int> kinds;  // of the node groups: what a device's step takes depends on them alone
+    for (const auto& row : stage.devices) {
+      for (const DeviceId device : row) {
+        kinds.emplace(instance.cluster.group_of(device), instance.cluster.kind_index_of(device));
+      }
+    }
+    for (const auto& [group, kind] : kinds) {
+      const double offload = stage.offload ? offload_seconds(instance, parts, instance.cluster.groups[group]) : 0.0;
+      longest = std::max(longest, update_seconds(instance, parts, kind) + offload);
+    }
+  }
+  return longest;
+}
+
+}  // namespace pptrain
