@@ -3,20 +3,16 @@
 #include "cost/cost.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "planners/reference/cost.hpp"
+#include "planners/reference/check_predicted.hpp"
 #include "planners/reference/random_instance.hpp"
 #include "planners/reference/random_plan.hpp"
-#include "support/catch.hpp"
 
 namespace pptrain::reference {
 namespace {
 
 constexpr int num_instances = 2500;
 constexpr int plans_of_an_instance = 8;
-
-bool equal(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 TEST_CASE("AMP's terms equal the plain ones", "[cost]") {
   for (int seed = 0; seed < num_instances; ++seed) {

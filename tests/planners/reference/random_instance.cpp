@@ -142,8 +142,8 @@ void cap_memory(RandomInstance& instance, Choices& choices) {
     all += (bytes.weight + bytes.gradient + bytes.optimizer) * layer.parameters;
     all += layer.stored_bytes * choices.between(1, 2);
   }
-  const double least = 0.6 / instance.cluster.num_devices();
-  for (DeviceKind& kind : instance.cluster.device_kinds) kind.memory = all * choices.real(least, 1.1);
+  const double least = 0.9 / instance.cluster.num_devices();
+  for (DeviceKind& kind : instance.cluster.device_kinds) kind.memory = all * choices.real(least, 0.8);
   instance.cluster.finish("random");
   instance.capped = true;
 }
@@ -157,7 +157,7 @@ RandomInstance random_instance(std::uint64_t seed, const InstanceSize& size) {
   instance.cluster = random_cluster(choices, numbers, size);
   instance.profile = random_profile(choices, numbers, size, instance.cluster);
   instance.global_batch_size = choices.of(size.batches);
-  if (seed % 3 == 2) cap_memory(instance, choices);
+  if (choices.between(1, 20) <= 11) cap_memory(instance, choices);
   return instance;
 }
 

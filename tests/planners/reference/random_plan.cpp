@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planners/reference/divisions.hpp"
+
 namespace pptrain::reference {
 
 namespace {
@@ -20,14 +22,6 @@ std::vector<Interval> random_division(Choices& choices, std::int64_t size, int p
     begin = end;
   }
   return intervals;
-}
-
-std::vector<int> divisors(std::int64_t n) {
-  std::vector<int> result;
-  for (int d = 1; d <= n; ++d) {
-    if (n % d == 0) result.push_back(d);
-  }
-  return result;
 }
 
 /// A stage on `devices`, in that order, with a degree that has rows and replicas that use as many as they can.

@@ -1,0 +1,107 @@
+// What holds of every planner's plan, on random instances.
+
+#include <algorithm>
+#include <map>
+
+#include "planners/reference/check_predicted.hpp"
+#include "planners/reference/run_planner.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain::reference {
+namespace {
+
+constexpr int num_instances = 2000;
+
+void check_reads_back(const Plan& plan) {
+  const std::string text = write_plan(plan);
+  const Plan read = parse_plan(text, "written");
+  REQUIRE(write_plan(read) == text);
+  REQUIRE(read.predicted->iteration_seconds == plan.predicted->iteration_seconds);
+  REQUIRE(read.predicted->estimate_seconds == plan.predicted->estimate_seconds);
+  REQUIRE(read.predicted->estimates == plan.predicted->estimates);
+  REQUIRE(read.predicted->lower_bound_seconds == plan.predicted->lower_bound_seconds);
+  REQUIRE(read.predicted->bubble_fraction == plan.predicted->bubble_fraction);
+  REQUIRE(read.predicted->peak_bytes == plan.predicted->peak_bytes);
+  REQUIRE(read.search_seconds == plan.search_seconds);
+  REQUIRE(read.alternatives.size() == plan.alternatives.size());
+  for (std::size_t a = 0; a < read.alternatives.size(); ++a) {
+    REQUIRE(read.alternatives[a].iteration_seconds == plan.alternatives[a].iteration_seconds);
+  }
+}
+
+/// `data-parallel` and `megatron` always stand beside the plan; what does not fit says why.
+void check_alternatives(const Plan& plan) {
+  std::map<std::string, const Alternative*> by_name;
+  for (const Alternative& other : plan.alternatives) {
+    by_name[other.planner] = &other;
+    REQUIRE(other.feasible == other.iteration_seconds.has_value());
+    if (!other.feasible) REQUIRE_FALSE(other.why_not.empty());
+  }
+  for (const char* name : {"data-parallel", "megatron"}) {
+    if (plan.planner != name) REQUIRE(by_name.count(name) == 1);
+  }
+}
+
+/// The best time of each planner.
+using Times = std::map<std::string, Plan>;
+
+Times check_all(const RandomInstance& instance) {
+  Times times;
+  for (const auto& planner : planners()) {
+    CAPTURE(planner->name());
+    const Run run = run_planner(planner->name(), instance);
+    CAPTURE(run.message);
+    if (run.ending == Ending::refused) REQUIRE(planner->name() == "exhaustive");
+    if (run.ending == Ending::infeasible) REQUIRE_FALSE(run.message.empty());
+    if (!run.plan) continue;
+    CAPTURE(write_plan(*run.plan));
+    REQUIRE(run.plan->planner == planner->name());
+    validate_plan(*run.plan, instance.profile.num_layers(), instance.cluster.num_devices(), "test");
+    check_predicted(instance, *run.plan);
+    check_reads_back(*run.plan);
+    check_alternatives(*run.plan);
+    times[planner->name()] = *run.plan;
+  }
+  return times;
+}
+
+TEST_CASE("every plan is valid, fits, and is predicted as defined; auto wins; bounds are below", "[properties]") {
+  std::map<std::string, int> found;
+  for (int seed = 0; seed < num_instances; ++seed) {
+    CAPTURE(seed);
+    const RandomInstance instance = random_instance(seed);
+    const Times times = check_all(instance);
+    for (const auto& [name, plan] : times) {
+      CAPTURE(name, write_plan(plan));
+      ++found[name];
+      REQUIRE(times.count("auto") == 1);
+      const Plan& best = times.at("auto");
+      REQUIRE(best.predicted->iteration_seconds <= plan.predicted->iteration_seconds * (1.0 + 1e-12));
+      for (const auto& [other, other_plan] : times) {
+        const double bound = other_plan.predicted->lower_bound_seconds * (1.0 - 1e-12);
+        REQUIRE(bound <= plan.predicted->iteration_seconds);
+        REQUIRE(bound <= plan.predicted->estimates.at("amp"));
+      }
+      if (times.count("exhaustive") == 1 && in_exhaustive_space(plan, instance.cluster)) {
+        REQUIRE(times.at("exhaustive").predicted->iteration_seconds <=
+                plan.predicted->iteration_seconds * (1.0 + 1e-12));
+      }
+    }
+  }
+  for (const auto& planner : planners()) {
+    CAPTURE(planner->name());
+    CHECK(found[planner->name()] > num_instances / 4);
+  }
+}
+
+TEST_CASE("no bound exceeds the optimum over replicas, degrees and devices", "[properties]") {
+  for (int seed = 0; seed < num_instances; ++seed) {
+    CAPTURE(seed);
+    const RandomInstance instance = random_instance(seed, {5, 4, {1, 2, 4, 6, 8}});
+    const auto best = optimum(instance, visit_exhaustive_space, Form::amp);
+    if (best) REQUIRE(lower_bound_seconds(instance.view()) <= best->seconds * (1.0 + 1e-12));
+  }
+}
+
+}  // namespace
+}  // namespace pptrain::reference
