@@ -29,13 +29,14 @@ void append(UniformCandidates& all, UniformCandidates more) {
 
 /// The uniform grids of all planners, ranked by predicted iteration time.
 UniformCandidates uniform_candidates(const SearchSpace& space) {
-  UniformCandidates all = amp_candidates(space);
+  const bool ranks_anew = predicts_more_than_amp(space.instance);
+  UniformCandidates all = amp_candidates(space, ranks_anew ? Breadth::everything : Breadth::table);
   append(all, megatron_candidates(space));
   append(all, data_parallel_candidates(space));
   std::stable_sort(all.found.begin(), all.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
     return std::tie(a.grid, a.samples, a.division.layers) < std::tie(b.grid, b.samples, b.division.layers);
   });
-  if (!predicts_more_than_amp(space.instance)) return all;
+  if (!ranks_anew) return all;
   for (UniformCandidate& candidate : all.found) {
     candidate.rank_seconds = plan_of(space, candidate, "auto").predicted->iteration_seconds;
   }

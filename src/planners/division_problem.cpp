@@ -3,76 +3,77 @@
 #include <algorithm>
 
 namespace pptrain {
+namespace {
 
-DivisionProblem::DivisionProblem(const Instance& instance, const GridLayout& layout, std::int64_t samples,
-                                 const std::string& schedule)
-    : layout_(layout), samples_(static_cast<double>(samples)) {
+double model_bytes(const BytesPerParameter& bytes, int zero_stage, double replicas) {
+  return bytes.weight / (zero_stage >= 3 ? replicas : 1.0) + bytes.gradient / (zero_stage >= 2 ? replicas : 1.0) +
+         bytes.optimizer / (zero_stage >= 1 ? replicas : 1.0);
+}
+
+/// In-flight counts depend on the numbers of stages and micro-batches and on the schedule alone.
+Plan bare_pipeline(int stages, std::int64_t micro_batches, const std::string& schedule) {
+  Plan plan;
+  plan.micro_batches = micro_batches;
+  plan.schedule.name = schedule;
+  plan.stages.resize(static_cast<std::size_t>(stages));
+  return plan;
+}
+
+}  // namespace
+
+StageModes modes_of(const Restrictions& restrictions) {
+  return {restrictions.recompute.value_or(Recompute::none), static_cast<int>(restrictions.zero_stage.value_or(0))};
+}
+
+DivisionProblem::DivisionProblem(const Instance& instance, LayerSums& sums, const GridLayout& layout,
+                                 std::int64_t samples, const std::string& schedule, StageModes modes)
+    : samples_(static_cast<double>(samples)), tensor_(layout.grid.tensor) {
   const Profile& profile = instance.profile;
   const std::int64_t micro_batches = instance.global_batch_size / (samples * layout.grid.data);
   repeats_ = static_cast<double>(micro_batches - 1);
-  const BytesPerParameter& bytes = profile.bytes_per_parameter;
-  model_bytes_ = bytes.weight + bytes.gradient + bytes.optimizer;
-  gradient_bytes_ = bytes.gradient;
-  workspace_ = profile.workspace_bytes;
-  parameters_ = stored_ = {0.0};
-  for (const ProfileLayer& layer : profile.layers) {
-    parameters_.push_back(parameters_.back() + layer.parameters);
-    stored_.push_back(stored_.back() + layer.stored_bytes);
-    output_.push_back(layer.output_bytes);
+  model_bytes_ = model_bytes(profile.bytes_per_parameter, modes.zero_stage, layout.grid.data);
+  gradient_bytes_ = profile.bytes_per_parameter.gradient;
+  workspace_ = samples_ * profile.workspace_bytes_per_sample + profile.workspace_bytes;
+  for (int l = 0; l <= profile.num_layers(); ++l) {
+    parameters_.push_back(sums.parameters(0, l));
+    stored_.push_back(sums.stored_bytes(0, l, modes.recompute));
   }
-  // In-flight counts depend on stages and micro-batches alone, so one device per stage shows them.
-  std::vector<Interval> layers;
-  for (int i = 0; i < layout.grid.pipeline; ++i) layers.push_back({i, i + 1});
-  const Plan pipeline = uniform_plan(layers, 1, 1, micro_batches, 1, schedule);
+  for (const StageLayout& kind : layout.kinds) {
+    kinds_.push_back(kind_of(profile, sums, layout, kind, modes.recompute));
+  }
+  const Plan pipeline = bare_pipeline(layout.grid.pipeline, micro_batches, schedule);
   for (int i = 0; i < layout.grid.pipeline; ++i) {
-    StageCost stage;
-    stage.in_flight = static_cast<double>(micro_batches_in_flight(pipeline, StageId(i)));
-    for (const ReplicaGroup& group : layout.stages[i].replicas) stage.times.push_back(times_of(instance, group));
-    stages_.push_back(std::move(stage));
+    stages_.push_back({layout.stage_kinds[i], static_cast<double>(micro_batches_in_flight(pipeline, StageId(i)))});
+    ++kinds_[layout.stage_kinds[i]].num_stages;
   }
 }
 
-int DivisionProblem::times_of(const Instance& instance, ReplicaGroup group) {
-  group.samples = samples_;
-  const auto known = std::find(groups_.begin(), groups_.end(), group);
-  if (known != groups_.end()) return static_cast<int>(known - groups_.begin());
-  std::vector<double> sums = {0.0};
-  for (int l = 0; l < instance.profile.num_layers(); ++l) {
-    sums.push_back(sums.back() + layer_seconds(instance, group, l, layout_.grid.tensor, Recompute::none).total);
+DivisionProblem::Kind DivisionProblem::kind_of(const Profile& profile, LayerSums& sums, const GridLayout& grid,
+                                               const StageLayout& layout, Recompute recompute) const {
+  Kind kind;
+  for (ReplicaGroup group : layout.replicas) {
+    group.samples = samples_;
+    kind.totals.push_back(sums.times(group, grid.grid.tensor, recompute).total.data());
   }
-  groups_.push_back(group);
-  times_.push_back(std::move(sums));
-  return static_cast<int>(groups_.size()) - 1;
-}
-
-double DivisionProblem::stage_seconds(int stage, int begin, int end) const {
-  double slowest = 0.0;
-  for (const int t : stages_[stage].times) slowest = std::max(slowest, times_[t][end] - times_[t][begin]);
-  return slowest;
-}
-
-double DivisionProblem::gradient_seconds(int stage, int begin, int end) const {
-  const double bytes = gradient_bytes_ * (parameters_[end] - parameters_[begin]) / layout_.grid.tensor;
-  double slowest = 0.0;
-  for (const Link& link : layout_.stages[stage].gradient_links) {
-    slowest = std::max(slowest, all_reduce_seconds(link, layout_.grid.data, bytes));
+  const int layers = num_layers();
+  std::sort(kind.totals.begin(), kind.totals.end(),
+            [layers](const double* a, const double* b) { return a[layers] > b[layers]; });
+  const int replicas = grid.grid.data;
+  for (const Link& link : layout.gradient_links) {
+    const Link without_latency = {link.bandwidth, 0.0};
+    kind.gradient.push_back({all_reduce_seconds(without_latency, replicas, gradient_bytes_ / tensor_),
+                             all_reduce_seconds(link, replicas, 0.0)});
   }
-  return slowest;
-}
-
-double DivisionProblem::cut_seconds(int stage, int end) const {
-  const double bytes = samples_ * output_[end - 1];
-  double slowest = 0.0;
-  for (const Link& link : layout_.stages[stage].next_links) {
-    slowest = std::max(slowest, 2.0 * (bytes / link.bandwidth + link.latency));
+  kind.cuts.assign(static_cast<std::size_t>(layers) + 1, 0.0);
+  for (int end = 1; end < layers; ++end) {
+    for (const Link& link : layout.next_links) {
+      const double bytes = samples_ * profile.layers[end - 1].output_bytes;
+      kind.cuts[end] = std::max(kind.cuts[end], 2.0 * (bytes / link.bandwidth + link.latency));
+    }
   }
-  return slowest;
-}
-
-double DivisionProblem::memory_use(int stage, int begin, int end) const {
-  const double need = model_bytes_ * (parameters_[end] - parameters_[begin]) / layout_.grid.tensor +
-                      stages_[stage].in_flight * samples_ * (stored_[end] - stored_[begin]) + workspace_;
-  return need / layout_.stages[stage].memory;
+  if (layers > 1) kind.least_cut = *std::min_element(kind.cuts.begin() + 1, kind.cuts.end() - 1);
+  kind.memory = layout.memory;
+  return kind;
 }
 
 double DivisionProblem::iteration_seconds(const std::vector<Interval>& layers) const {
@@ -83,8 +84,7 @@ double DivisionProblem::iteration_seconds(const std::vector<Interval>& layers) c
     const int begin = static_cast<int>(layers[i].begin);
     const int end = static_cast<int>(layers[i].end);
     const double seconds = stage_seconds(i, begin, end);
-    sum += seconds;
-    if (i + 1 < num_stages()) sum += cut_seconds(i, end);
+    sum += seconds + cut_seconds(i, end);
     slowest = std::max(slowest, seconds);
     gradient = std::max(gradient, gradient_seconds(i, begin, end));
   }

@@ -1,58 +1,110 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "cost/layer_sums.hpp"
 #include "planners/layout.hpp"
+#include "planners/restrictions.hpp"
 
 namespace pptrain {
+
+/// How the stages of a uniform grid save memory, all alike.
+struct StageModes {
+  Recompute recompute = Recompute::none;
+  int zero_stage = 0;
+};
+/// What the configuration fixes; what it leaves to `auto` is none.
+StageModes modes_of(const Restrictions& restrictions);
 
 /// Division of the layers over the stages of one grid with one micro-batch size: what each stage
 /// costs with layers [begin, end). AMP Eq. 4 is
 /// (m-1) max stage_seconds + sum stage_seconds + sum cut_seconds + max gradient_seconds.
+/// None of these falls when a stage grows.
 class DivisionProblem {
  public:
-  /// `samples`: of a micro-batch on one replica.
-  DivisionProblem(const Instance& instance, const GridLayout& layout, std::int64_t samples,
-                  const std::string& schedule);
+  /// `samples`: of a micro-batch on one replica. `sums`, of the same instance, keeps the times of
+  /// layers from one problem to the next, and has to outlive this.
+  DivisionProblem(const Instance& instance, LayerSums& sums, const GridLayout& layout, std::int64_t samples,
+                  const std::string& schedule, StageModes modes = {});
 
   int num_stages() const { return static_cast<int>(stages_.size()); }
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
   /// m - 1: how often the slowest stage counts once more.
   double repeats() const { return repeats_; }
 
-  double stage_seconds(int stage, int begin, int end) const;
-  double gradient_seconds(int stage, int begin, int end) const;
-  /// Of the cut after layer `end - 1`, which is the last one of `stage`.
-  double cut_seconds(int stage, int end) const;
-  /// Bytes that a device of the stage needs over those it has; above 1 it does not fit.
-  double memory_use(int stage, int begin, int end) const;
-  bool fits(int stage, int begin, int end) const { return memory_use(stage, begin, end) <= 1.0; }
+  double stage_seconds(int stage, int begin, int end) const {
+    const std::vector<const double*>& totals = kind(stage).totals;
+    double slowest = totals.front()[end] - totals.front()[begin];
+    for (std::size_t k = 1; k < totals.size(); ++k) slowest = std::max(slowest, totals[k][end] - totals[k][begin]);
+    return slowest;
+  }
+  double gradient_seconds(int stage, int begin, int end) const {
+    return gradient_seconds_of(stages_[stage].kind, parameters_[end] - parameters_[begin]);
+  }
+  /// Of the cut after layer `end - 1`, which is the last one of `stage`; 0 behind the last stage.
+  double cut_seconds(int stage, int end) const { return kind(stage).cuts[end]; }
+  /// Bytes that a device of the stage needs.
+  double memory_need(int stage, int begin, int end) const {
+    return model_bytes_ * (parameters_[end] - parameters_[begin]) / tensor_ +
+           samples_ * (stages_[stage].in_flight * (stored_[end] - stored_[begin])) + workspace_;
+  }
+  /// Those that its smallest device has.
+  double memory(int stage) const { return kind(stage).memory; }
+  bool fits(int stage, int begin, int end) const { return memory_need(stage, begin, end) <= memory(stage); }
 
   /// Eq. 4 of a division.
   double iteration_seconds(const std::vector<Interval>& layers) const;
   bool fits(const std::vector<Interval>& layers) const;
 
+  /// Stages that cost the same but for the micro-batches in flight are of one kind.
+  int num_kinds() const { return static_cast<int>(kinds_.size()); }
+  int num_stages_of(int kind) const { return kinds_[kind].num_stages; }
+  /// Seconds of the first l layers on the slowest replica of a kind: no more than the stage takes.
+  const double* seconds_of_kind(int kind) const { return kinds_[kind].totals.front(); }
+  double least_cut_seconds(int kind) const { return kinds_[kind].least_cut; }
+  /// All-reduce of the gradients of as many parameters.
+  double gradient_seconds_of(int kind, double parameters) const {
+    double slowest = 0.0;
+    for (const Affine& reduce : kinds_[kind].gradient) slowest = std::max(slowest, reduce.of(parameters));
+    return slowest;
+  }
+  double parameters(int begin, int end) const { return parameters_[end] - parameters_[begin]; }
+
  private:
+  struct Affine {
+    double slope = 0.0;
+    double constant = 0.0;
+    double of(double x) const { return slope * x + constant; }
+  };
+  struct Kind {
+    int num_stages = 0;
+    std::vector<const double*> totals;  ///< of each distinct replica, seconds of the first l layers; slowest first
+    std::vector<Affine> gradient;       ///< seconds by parameters, of each distinct link
+    std::vector<double> cuts;           ///< [l]: between the first l layers and the others
+    double least_cut = 0.0;
+    double memory = 0.0;
+  };
   struct StageCost {
-    std::vector<int> times;  ///< indices into times_, one per distinct kind of replica
+    int kind = 0;
     double in_flight = 1.0;
   };
 
-  int times_of(const Instance& instance, ReplicaGroup group);
+  const Kind& kind(int stage) const { return kinds_[stages_[stage].kind]; }
+  Kind kind_of(const Profile& profile, LayerSums& sums, const GridLayout& grid, const StageLayout& layout,
+               Recompute recompute) const;
 
-  GridLayout layout_;
   double samples_;
   double repeats_;
+  double tensor_;
   double model_bytes_;     ///< per parameter: weight, gradient, optimizer
   double gradient_bytes_;  ///< per parameter
   double workspace_;
   std::vector<StageCost> stages_;
-  std::vector<ReplicaGroup> groups_;
-  std::vector<std::vector<double>> times_;  ///< of each of groups_: seconds of the first l layers
-  std::vector<double> parameters_;          ///< of the first l layers
-  std::vector<double> stored_;              ///< bytes per sample of the first l layers
-  std::vector<double> output_;              ///< bytes per sample out of layer l
+  std::vector<Kind> kinds_;
+  std::vector<double> parameters_;  ///< of the first l layers
+  std::vector<double> stored_;      ///< bytes per sample of the first l layers
 };
 
 }  // namespace pptrain

@@ -14,15 +14,25 @@ struct StageLayout {
   std::vector<Link> gradient_links;    ///< slowest link of each shard group, distinct ones
   std::vector<Link> next_links;        ///< to the next stage, distinct ones
   double memory = 0.0;                 ///< of the smallest device
+  bool operator==(const StageLayout& other) const;
 };
 
-/// A uniform grid placed on the cluster as COST.md says: shard k of replica j of stage i on device
-/// (i * dp + j) * tmp + k.
+/// A uniform grid on the devices of a cluster. Stages that cost the same are one kind.
 struct GridLayout {
   Grid grid;
-  std::vector<StageLayout> stages;
+  std::vector<StageLayout> kinds;  ///< distinct ones
+  std::vector<int> stage_kinds;    ///< index into `kinds` of each stage
+  const StageLayout& stage(int i) const { return kinds[stage_kinds[i]]; }
 };
 
+/// The placement of COST.md: shard k of replica j of stage i on device (i * dp + j) * tmp + k. Takes
+/// time in proportion to stages, node groups and devices of a node, not to the devices.
 GridLayout place(const Cluster& cluster, const Grid& grid);
+
+/// Devices of a stage: a row per replica, a column per tensor-parallel member.
+using Mesh = std::vector<std::vector<DeviceId>>;
+
+/// Any placement: a mesh of dp x tmp devices per stage.
+GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes);
 
 }  // namespace pptrain

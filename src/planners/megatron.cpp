@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "planners/balance.hpp"
 #include "planners/uniform_search.hpp"
 
 namespace pptrain {
@@ -25,7 +26,7 @@ bool before(const Grid& a, const Grid& b) {
 /// Tries micro-batch sizes on grids in Megatron's order.
 class MegatronSearch {
  public:
-  explicit MegatronSearch(const SearchSpace& space) : space_(space) {
+  explicit MegatronSearch(const SearchSpace& space) : space_(space), problems_(space) {
     for (const ProfileLayer& layer : space.instance.profile.layers) parameters_.push_back(layer.parameters);
     const int largest_tensor = smallest_node(space.instance.cluster);
     for (const Grid& grid : grids_of(space.instance.cluster.num_devices(), space.restrictions)) {
@@ -43,7 +44,7 @@ class MegatronSearch {
   UniformCandidates search() {
     std::set<std::int64_t> sizes;
     for (const Grid& grid : grids_) {
-      for (const std::int64_t samples : sizes_of(grid)) sizes.insert(samples);
+      for (const std::int64_t samples : problems_.samples_of(grid)) sizes.insert(samples);
     }
     for (const std::int64_t samples : sizes) choose_grid(samples);
     std::sort(result_.found.begin(), result_.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
@@ -51,32 +52,32 @@ class MegatronSearch {
     });
     if (grids_.empty() && result_.why_not.empty())
       result_.why_not = "no allowed degree of tensor parallelism is within a node";
-    if (!result_.found.empty()) result_.why_not.clear();
+    if (result_.found.empty()) {
+      explain();
+    } else {
+      result_.why_not.clear();
+    }
     return std::move(result_);
   }
 
  private:
-  std::vector<std::int64_t> sizes_of(const Grid& grid) const {
-    return samples_per_replica(grid, space_.instance.global_batch_size, space_.restrictions);
-  }
-
-  const GridLayout& layout(const Grid& grid) {
-    const auto known = layouts_.find(grid);
-    if (known != layouts_.end()) return known->second;
-    return layouts_.emplace(grid, place(space_.instance.cluster, grid)).first->second;
-  }
-
   /// The first grid that fits with this many samples per replica.
   void choose_grid(std::int64_t samples) {
     for (const Grid& grid : grids_) {
-      const std::vector<std::int64_t> sizes = sizes_of(grid);
+      const std::vector<std::int64_t> sizes = problems_.samples_of(grid);
       if (std::find(sizes.begin(), sizes.end(), samples) == sizes.end()) continue;
-      const DivisionProblem problem(space_.instance, layout(grid), samples, space_.schedule);
       ++result_.num_examined;
-      if (add_divisions(grid, samples, problem)) return;
-      Overrun overrun = overrun_of(space_, grid, problem, samples);
-      if (overrun.use >= nearest_) continue;
-      nearest_ = overrun.use;
+      if (add_divisions(grid, samples, problems_.problem(grid, samples))) return;
+    }
+  }
+
+  /// The grid that comes nearest to fitting, with its smallest micro-batch.
+  void explain() {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const Grid& grid : grids_) {
+      const Overrun overrun = overrun_of(problems_, grid, problems_.samples_of(grid).front());
+      if (overrun.use >= nearest) continue;
+      nearest = overrun.use;
       result_.why_not = overrun.use > 1.0 ? fmt::format("{}: {}", to_string(grid), overrun.text)
                                           : to_string(grid) + ": layers by count or parameters do not fit in memory";
     }
@@ -100,12 +101,11 @@ class MegatronSearch {
   }
 
   const SearchSpace& space_;
+  GridProblems problems_;
   std::vector<double> parameters_;
   std::vector<Grid> grids_;
-  std::map<Grid, GridLayout> layouts_;
   std::map<int, std::vector<Interval>> by_parameters_;
   UniformCandidates result_;
-  double nearest_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace

@@ -1,12 +1,15 @@
 #include "planners/uniform_planners.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+
+#include "base/units.hpp"
 
 namespace pptrain {
 namespace {
 
-/// The best plan of each grid, fastest first, then the grids without one.
+/// The best of each grid, fastest first, then the grids without one. Those that are shown are plans.
 std::vector<GridCandidate> best_of_grids(const SearchSpace& space, const UniformCandidates& candidates,
                                          const std::string& planner) {
   std::map<Grid, std::vector<UniformCandidate>> by_grid;
@@ -18,10 +21,18 @@ std::vector<GridCandidate> best_of_grids(const SearchSpace& space, const Uniform
   });
   std::vector<GridCandidate> grids;
   for (const UniformCandidate& candidate : best) {
-    const Grid& grid = candidate.grid;
-    grids.push_back({grid.pipeline, grid.data, grid.tensor, plan_of(space, candidate, planner), ""});
+    GridCandidate row = {candidate.grid.pipeline, candidate.grid.data, candidate.grid.tensor, std::nullopt, ""};
+    if (grids.size() < num_shown_grids) {
+      row.plan = plan_of(space, candidate, planner);
+    } else {
+      row.why_not = format_seconds(candidate.rank_seconds);
+    }
+    grids.push_back(std::move(row));
   }
-  grids.insert(grids.end(), candidates.without.begin(), candidates.without.end());
+  std::copy_if(candidates.without.begin(), candidates.without.end(), std::back_inserter(grids),
+               [&](const GridCandidate& g) {
+                 return !by_grid.contains({g.pipeline, g.data, g.tensor});
+               });
   return grids;
 }
 
@@ -31,6 +42,7 @@ Outcome outcome_of(const SearchSpace& space, const UniformCandidates& candidates
   Outcome outcome;
   outcome.why_not = candidates.why_not;
   outcome.num_examined = candidates.num_examined;
+  outcome.complete = candidates.complete;
   outcome.grids = best_of_grids(space, candidates, planner);
   if (const UniformCandidate* best = best_candidate(candidates.found)) outcome.plan = plan_of(space, *best, planner);
   return outcome;

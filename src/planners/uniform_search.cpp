@@ -5,78 +5,166 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/units.hpp"
+#include "planners/division_bound.hpp"
+
 namespace pptrain {
 namespace {
 
-Plan bare_plan(const SearchSpace& space, const Grid& grid, const std::vector<Interval>& layers, std::int64_t samples) {
-  return uniform_plan(layers, grid.data, grid.tensor, space.instance.global_batch_size, samples * grid.data,
-                      space.schedule);
-}
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Adds the best division of every micro-batch size of one grid. Returns how far the grid is from fitting.
-double search_grid(const SearchSpace& space, const Grid& grid, UniformCandidates& result) {
-  const GridLayout layout = place(space.instance.cluster, grid);
-  Overrun nearest = {std::numeric_limits<double>::infinity(), ""};
-  const std::size_t before = result.found.size();
-  for (const std::int64_t samples : samples_per_replica(grid, space.instance.global_batch_size, space.restrictions)) {
-    const DivisionProblem problem(space.instance, layout, samples, space.schedule);
-    ++result.num_examined;
-    if (std::optional<Division> division = best_division(problem)) {
-      const double seconds = division->seconds;
-      result.found.push_back({grid, samples, std::move(*division), seconds});
-      continue;
-    }
-    Overrun overrun = overrun_of(space, grid, problem, samples);
-    if (overrun.use < nearest.use) nearest = std::move(overrun);
-  }
-  if (result.found.size() > before) return 0.0;
-  result.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, nearest.text});
-  return nearest.use;
-}
+/// A grid with the micro-batch sizes with which it may fit.
+struct GridSearch {
+  struct Size {
+    std::int64_t samples = 0;
+    double bound = 0.0;  ///< Eq. 4 takes no less
+  };
 
-/// Searches these grids one after another.
-UniformCandidates search_grids(const SearchSpace& space, const std::vector<Grid>& grids) {
-  UniformCandidates result;
-  double nearest = std::numeric_limits<double>::infinity();
-  for (const Grid& grid : grids) {
-    const std::string why_not = why_not_in_space(grid, space.instance, space.restrictions);
-    if (!why_not.empty()) {
-      result.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, why_not});
-      if (result.why_not.empty()) result.why_not = fmt::format("{}: {}", to_string(grid), why_not);
-      continue;
+  Grid grid;
+  std::vector<Size> sizes;  ///< least bound first
+  double best = infinity;   ///< time of the best candidate found
+  bool pruned = false;      ///< whether some size was left out for its bound
+
+  double bound() const { return sizes.empty() ? infinity : sizes.front().bound; }
+};
+
+/// Searches grids and micro-batch sizes, those with the least bounds first.
+class UniformSearch {
+ public:
+  UniformSearch(const SearchSpace& space, Breadth breadth) : space_(space), breadth_(breadth), problems_(space) {}
+
+  UniformCandidates search(const std::vector<Grid>& grids) {
+    for (const Grid& grid : grids) {
+      std::string why_not = why_not_in_space(grid, space_.instance, space_.restrictions);
+      if (why_not.empty()) {
+        grids_.push_back(bounded(grid));
+      } else {
+        leave_out(grid, why_not, outside_);
+      }
     }
-    const double use = search_grid(space, grid, result);
-    if (use > 0.0 && use < nearest) {
-      nearest = use;
-      result.why_not = fmt::format("{}: {}", to_string(grid), result.without.back().why_not);
+    search_best_first();
+    if (breadth_ == Breadth::table) search_shown();
+    for (const GridSearch& grid : grids_) {
+      if (grid.best == infinity) leave_out(grid);
+    }
+    if (!result_.found.empty()) result_.why_not.clear();
+    std::sort(result_.found.begin(), result_.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
+      return std::tie(a.grid, a.samples) < std::tie(b.grid, b.samples);
+    });
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr double outside_ = 1e300;  ///< memory use of grids that no memory would help
+
+  /// A larger micro-batch needs no less memory, so the rest need not be asked once one does not fit.
+  GridSearch bounded(const Grid& grid) {
+    GridSearch search = {grid, {}, infinity, false};
+    for (const std::int64_t samples : problems_.samples_of(grid)) {
+      ++result_.num_examined;
+      const DivisionProblem problem = problems_.problem(grid, samples);
+      if (!reaches_all_layers(problem, {})) break;
+      search.sizes.push_back({samples, bound_of(problem).seconds(problem.repeats())});
+    }
+    std::stable_sort(search.sizes.begin(), search.sizes.end(),
+                     [](const GridSearch::Size& a, const GridSearch::Size& b) { return a.bound < b.bound; });
+    return search;
+  }
+
+  /// Obeyed once there is something to return.
+  bool stopped() {
+    if (result_.found.empty() || !space_.stop.requested()) return false;
+    result_.complete = false;
+    return true;
+  }
+
+  /// Searches one size unless its bound is above `limit`. Returns its time, or infinity.
+  double examine(GridSearch& grid, const GridSearch::Size& size, double limit) {
+    std::optional<Division> division;
+    if (size.bound <= limit * (1.0 + bound_slack)) {
+      division = best_division(problems_.problem(grid.grid, size.samples), limit);
+    }
+    if (!division) {
+      grid.pruned = grid.pruned || limit < infinity;
+      return infinity;
+    }
+    const double seconds = division->seconds;
+    grid.best = std::min(grid.best, seconds);
+    result_.found.push_back({grid.grid, size.samples, std::move(*division), seconds});
+    return seconds;
+  }
+
+  void search_best_first() {
+    std::vector<std::pair<GridSearch*, const GridSearch::Size*>> order;
+    for (GridSearch& grid : grids_) {
+      for (const GridSearch::Size& size : grid.sizes) order.emplace_back(&grid, &size);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second->bound < b.second->bound; });
+    double best = infinity;
+    for (const auto& [grid, size] : order) {
+      if (stopped()) {
+        grid->pruned = true;
+        continue;
+      }
+      best = std::min(best, examine(*grid, *size, breadth_ == Breadth::everything ? infinity : best));
     }
   }
-  if (!result.found.empty()) result.why_not.clear();
-  return result;
-}
+
+  /// The best candidate of the grids with the least bounds, for the table.
+  void search_shown() {
+    std::vector<GridSearch*> order;
+    for (GridSearch& grid : grids_) order.push_back(&grid);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const GridSearch* a, const GridSearch* b) { return a->bound() < b->bound(); });
+    int shown = 0;
+    for (GridSearch* grid : order) {
+      if (shown == num_shown_grids || stopped()) break;
+      if (grid->best == infinity) {
+        for (const GridSearch::Size& size : grid->sizes) examine(*grid, size, grid->best);
+      }
+      if (grid->best < infinity) ++shown;
+    }
+  }
+
+  void leave_out(const GridSearch& grid) {
+    if (grid.pruned) {
+      const std::string text = fmt::format("at least {}", format_seconds(grid.bound()));
+      result_.without.push_back({grid.grid.pipeline, grid.grid.data, grid.grid.tensor, std::nullopt, text});
+      return;
+    }
+    const Overrun overrun = overrun_of(problems_, grid.grid, problems_.samples_of(grid.grid).front());
+    leave_out(grid.grid, overrun.text, overrun.use);
+  }
+
+  /// The reason of the grid that comes nearest to fitting stands for all.
+  void leave_out(const Grid& grid, const std::string& why_not, double use) {
+    result_.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, why_not});
+    if (use >= nearest_) return;
+    nearest_ = use;
+    result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
+  }
+
+  const SearchSpace& space_;
+  Breadth breadth_;
+  GridProblems problems_;
+  std::vector<GridSearch> grids_;
+  UniformCandidates result_;
+  double nearest_ = infinity;
+};
 
 }  // namespace
 
-Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& problem, std::int64_t samples) {
-  const std::vector<Interval> layers = roomiest_division(problem);
-  Overrun overrun;
-  for (int i = 0; i < problem.num_stages(); ++i) {
-    overrun.use = std::max(overrun.use,
-                           problem.memory_use(i, static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end)));
-  }
-  const Plan plan = bare_plan(space, grid, layers, samples);
-  overrun.text = fmt::format("with micro-batches of {} {}", samples * grid.data, why_not_fit(space.instance, plan));
-  return overrun;
-}
-
-UniformCandidates amp_candidates(const SearchSpace& space) {
-  return search_grids(space, grids_of(space.instance.cluster.num_devices(), space.restrictions));
+UniformCandidates amp_candidates(const SearchSpace& space, Breadth breadth) {
+  return UniformSearch(space, breadth).search(grids_of(space.instance.cluster.num_devices(), space.restrictions));
 }
 
 UniformCandidates data_parallel_candidates(const SearchSpace& space) {
   const Grid grid = {1, space.instance.cluster.num_devices(), 1};
   const std::vector<Grid> allowed = grids_of(grid.data, space.restrictions);
-  if (std::find(allowed.begin(), allowed.end(), grid) != allowed.end()) return search_grids(space, {grid});
+  if (std::find(allowed.begin(), allowed.end(), grid) != allowed.end()) {
+    return UniformSearch(space, Breadth::everything).search({grid});
+  }
   UniformCandidates none;
   none.why_not = "the configuration asks for another grid";
   none.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, none.why_not});
@@ -84,7 +172,7 @@ UniformCandidates data_parallel_candidates(const SearchSpace& space) {
 }
 
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates) {
-  double least = std::numeric_limits<double>::infinity();
+  double least = infinity;
   for (const UniformCandidate& candidate : candidates) least = std::min(least, candidate.rank_seconds);
   for (const UniformCandidate& candidate : candidates) {
     if (candidate.rank_seconds <= least * (1.0 + tie_tolerance)) return &candidate;
@@ -93,7 +181,11 @@ const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& cand
 }
 
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner) {
-  return finished_plan(space, bare_plan(space, candidate.grid, candidate.division.layers, candidate.samples), planner);
+  const Grid& grid = candidate.grid;
+  return finished_plan(space,
+                       uniform_plan(candidate.division.layers, grid.data, grid.tensor, space.instance.global_batch_size,
+                                    candidate.samples * grid.data, space.schedule),
+                       planner);
 }
 
 }  // namespace pptrain

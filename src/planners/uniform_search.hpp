@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planners/divide.hpp"
+#include "planners/grid_problems.hpp"
 #include "planners/planner.hpp"
 
 namespace pptrain {
@@ -24,10 +25,20 @@ struct UniformCandidates {
   std::vector<GridCandidate> without;  ///< grids for which nothing was found, with the reason
   std::int64_t num_examined = 0;
   std::string why_not;  ///< when nothing was found: the grid that comes closest
+  bool complete = true;
 };
 
-/// For every grid and micro-batch size the exact minimum of AMP Eq. 4 (COST.md, space `amp`).
-UniformCandidates amp_candidates(const SearchSpace& space);
+/// How many candidates beside the best one are wanted.
+enum class Breadth {
+  best,       ///< what a bound shows to be slower than the best is left out
+  table,      ///< and the best of `num_shown_grids` grids, those with the least bounds
+  everything  ///< every grid and micro-batch size
+};
+constexpr int num_shown_grids = 12;
+
+/// For every grid and micro-batch size that is wanted the exact minimum of AMP Eq. 4 (COST.md, space
+/// `amp`), those with the least bounds first. Once one was found the search obeys the stop.
+UniformCandidates amp_candidates(const SearchSpace& space, Breadth breadth = Breadth::table);
 
 /// Megatron's choice for every micro-batch size: of the degrees that fit the smallest tmp * pp, then
 /// the smaller tmp, with tmp inside a node; layers by count and by parameters.
@@ -41,12 +52,5 @@ const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& cand
 
 /// The candidate as a finished plan.
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner);
-
-/// A grid and micro-batch size for which no division fits: what the roomiest one would need.
-struct Overrun {
-  double use = 0.0;  ///< need over memory on the fullest device
-  std::string text;  ///< device, need, memory
-};
-Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& problem, std::int64_t samples);
 
 }  // namespace pptrain

@@ -1,0 +1,53 @@
+#include "planners/grid_problems.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.hpp"
+#include "planners/balance.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The first of `count` consecutive devices with so little memory.
+DeviceId first_with_memory(const Cluster& cluster, int first, double memory) {
+  while (cluster.kind_of(DeviceId(first)).memory > memory) ++first;
+  return DeviceId(first);
+}
+
+}  // namespace
+
+const GridLayout& GridProblems::layout(const Grid& grid) {
+  const auto known = layouts_.find(grid);
+  if (known != layouts_.end()) return known->second;
+  return layouts_.emplace(grid, place(space_.instance.cluster, grid)).first->second;
+}
+
+DivisionProblem GridProblems::problem(const Grid& grid, std::int64_t samples) {
+  return DivisionProblem(space_.instance, sums_, layout(grid), samples, space_.schedule, modes_);
+}
+
+Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples) {
+  const DivisionProblem problem = problems.problem(grid, samples);
+  const std::vector<Interval> layers = roomiest_division(problem);
+  Overrun overrun;
+  int worst = 0;
+  double need = 0.0;
+  for (int i = 0; i < problem.num_stages(); ++i) {
+    const double stage = problem.memory_need(i, static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end));
+    overrun.use = std::max(overrun.use, stage / problem.memory(i));
+    if (i > 0 && stage - problem.memory(i) <= need - problem.memory(worst)) continue;
+    worst = i;
+    need = stage;
+  }
+  const Cluster& cluster = problems.space().instance.cluster;
+  const double memory = problem.memory(worst);
+  const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, memory);
+  overrun.text = fmt::format("with micro-batches of {} device {} ({}) needs {} of its {}, {} too much",
+                             samples * grid.data, device.value, cluster.kind_of(device).name, format_bytes(need),
+                             format_bytes(memory), format_bytes(need - memory));
+  return overrun;
+}
+
+}  // namespace pptrain
