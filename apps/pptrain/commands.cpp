@@ -17,6 +17,7 @@
 #include "config/supported.hpp"
 #include "config/toml_reader.hpp"
 #include "data/tokenize.hpp"
+#include "interrupt.hpp"
 #include "model/model.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
@@ -150,6 +151,7 @@ void plan_from_files(const Options& options) {
   const Instance instance = {profile, cluster, options.global_batch_size.value_or(config.training.global_batch_size)};
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   const std::string& source = config.source;
+  const InterruptEndsSearch interrupt;
   deliver_plan(options, search_plan(planner, instance, restrictions, source, Stop(config.planner.time_limit)), cluster,
                source);
 }

@@ -98,11 +98,12 @@ std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan
 /// - forward and backward of one sample through all layers, one after another, each at its best row.
 double lower_bound_seconds(const Instance& instance);
 
+/// max(`amp` estimate + the longest optimizer step of any device (where the profile knows it),
+/// work / cores of each node whose devices share cores). For a profile without update times and a
+/// cluster without shared cores it is the `amp` estimate.
+double iteration_seconds(const Instance& instance, const Plan& plan);
+
 /// Everything that PLAN.json's `predicted` holds.
-///
-/// iteration = max(`amp` estimate + the longest optimizer step of any device (where the profile knows
-/// it), work / cores of each node whose devices share cores). For a profile without update times
-/// and a cluster without shared cores it is the `amp` estimate.
 Prediction predict(const Instance& instance, const Plan& plan);
 /// The same where the lower bound is known, or of no interest.
 Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds);

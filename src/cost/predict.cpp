@@ -41,6 +41,11 @@ void check_instance(const Instance& instance, const std::string& source) {
   }
 }
 
+double iteration_seconds(const Instance& instance, const Plan& plan) {
+  const double amp = amp_terms(instance, plan).iteration_seconds;
+  return std::max(amp + longest_update_seconds(instance, plan), core_limit(instance, plan));
+}
+
 Prediction predict(const Instance& instance, const Plan& plan) {
   return predict(instance, plan, lower_bound_seconds(instance));
 }
@@ -50,7 +55,7 @@ Prediction predict(const Instance& instance, const Plan& plan, double lower_boun
   const double amp = amp_terms(instance, plan).iteration_seconds;
   prediction.estimates = {{"amp", amp}, {"dapple", dapple_seconds(instance, plan)}};
   prediction.estimate_seconds = amp;
-  prediction.iteration_seconds = std::max(amp + longest_update_seconds(instance, plan), core_limit(instance, plan));
+  prediction.iteration_seconds = iteration_seconds(instance, plan);
   prediction.lower_bound_seconds = lower_bound_seconds;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);

@@ -7,6 +7,7 @@
 #include "planners/device_order.hpp"
 #include "planners/exhaustive.hpp"
 #include "planners/grid.hpp"
+#include "planners/polish.hpp"
 #include "planners/search.hpp"
 #include "planners/uniform_planners.hpp"
 
@@ -123,13 +124,23 @@ std::vector<std::string> asked_planners() {
 Outcome AutoPlanner::search(const SearchSpace& space) const {
   if (space.restrictions.scope == PlanScope::uniform) return outcome_of(space, uniform_candidates(space), name());
   Best best(space);
-  for (const std::string& other : asked_planners()) best.take(other, planner_called(other).search(space));
+  const std::vector<std::string> asked = asked_planners();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    SearchSpace share = space;
+    share.stop = space.stop.within(space.stop.seconds_left() / static_cast<double>(asked.size() - i + 1));
+    best.take(asked[i], planner_called(asked[i]).search(share));
+  }
   if (predicts_more_than_amp(space.instance)) {
     Outcome grids = outcome_of(space, uniform_candidates(space), name());
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.count(grids);
   }
   search_orders(space, best);
+  if (best.result.plan) {
+    Outcome polished = polish(space, *best.result.plan);
+    best.offer(std::move(*polished.plan));
+    best.count(polished);
+  }
   if (count_exhaustive_plans(space) <= most_exhaustive_plans) {
     Outcome all = search_exhaustively(space, best.limit());
     if (all.plan) best.offer(std::move(*all.plan));

@@ -1,0 +1,68 @@
+#include "planners/polish.hpp"
+
+#include "cost/instances.hpp"
+#include "planners/search.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+Profile six_layers() {
+  Profile profile;
+  for (int l = 0; l < 6; ++l) {
+    profile.layers.push_back(layer(fmt::format("l{}", l), 1, 1, 1));
+    profile.layers.back().output_bytes = 10;
+  }
+  add_kind(profile, "t", 3.0);
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("polishing shifts layers to the balance", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(2, 1);
+  const Instance instance = {profile, cluster, 8};
+  const Restrictions none;
+  const SearchSpace space = {instance, none};
+  const Plan lopsided = uniform_plan({{0, 1}, {1, 6}}, 1, 1, 8, 1, "1f1b");
+  const Outcome outcome = polish(space, lopsided);
+  CHECK(outcome.plan->stages[0].layers == std::vector<Interval>{{0, 3}});
+  CHECK(outcome.plan->predicted->iteration_seconds < iteration_seconds(instance, lopsided));
+}
+
+TEST_CASE("polishing moves samples from slow replicas to fast ones", "[planners]") {
+  const Profile profile = six_layers();
+  Cluster cluster = nodes_of(1, 1);
+  add_slow_node(cluster, 1);
+  const Instance instance = {profile, cluster, 8};
+  const Restrictions none;
+  const Outcome outcome = polish({instance, none}, uniform_plan({{0, 6}}, 2, 1, 8, 8, "1f1b"));
+  // Three times as fast: six of eight samples.
+  CHECK(outcome.plan->stages[0].samples == std::vector<Interval>{{0, 6}, {6, 8}});
+}
+
+TEST_CASE("polishing keeps to the memory", "[planners]") {
+  Profile profile = six_layers();
+  for (ProfileLayer& l : profile.layers) l.parameters = 10;
+  const Cluster cluster = nodes_of(2, 1, 4 * 10 * 16.0);  // four layers at most
+  const Instance instance = {profile, cluster, 8};
+  const Restrictions none;
+  Plan plan = uniform_plan({{0, 2}, {2, 6}}, 1, 1, 8, 1, "1f1b");
+  REQUIRE(why_not_fit(instance, plan).empty());
+  const Outcome outcome = polish({instance, none}, plan);
+  CHECK(why_not_fit(instance, *outcome.plan).empty());
+  CHECK(outcome.plan->stages[0].layers == std::vector<Interval>{{0, 3}});
+}
+
+TEST_CASE("auto leaves slow devices out where that is faster", "[planners]") {
+  Profile profile = six_layers();
+  for (ProfileLayer& l : profile.layers) l.output_bytes = l.parameters = 1000;
+  Cluster cluster = nodes_of(1, 1);
+  add_slow_node(cluster, 1);
+  const SearchResult result = search_plan("auto", {profile, cluster, 2}, {}, "x");
+  REQUIRE(result.plan.has_value());
+  CHECK(result.plan->num_devices() == 1);
+  CHECK(result.plan->stages[0].devices[0][0] == DeviceId(0));
+}
