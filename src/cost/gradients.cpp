@@ -5,7 +5,8 @@
 namespace pptrain {
 namespace {
 
-/// The backward pass of a part, layer by layer from the last one, beside the all-reduces.
+/// The backward pass of a part, layer by layer from the last one, beside the all-reduces: each shard
+/// index is a group of its own that reduces one layer after another.
 class OverlappedReduction {
  public:
   explicit OverlappedReduction(const Instance& instance) : instance_(instance) {}
@@ -16,6 +17,11 @@ class OverlappedReduction {
     const Stage& mesh = *part.mesh;
     const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, mesh);
     std::vector<double> backward(groups.size(), ready_);
+    std::vector<Link> links;
+    for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
+      links.push_back(instance_.cluster.slowest_link(shard_group(mesh, shard)));
+    }
+    std::vector<double> reduced(links.size(), reduced_);
     for (auto layers = part.layers.rbegin(); layers != part.layers.rend(); ++layers) {
       for (std::int64_t layer = layers->end - 1; layer >= layers->begin; --layer) {
         for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -25,10 +31,12 @@ class OverlappedReduction {
           ready_ = std::max(ready_, backward[g]);
         }
         const double bytes = gradient_bytes(instance_.profile, mesh, {layer, layer + 1});
-        if (bytes <= 0.0) continue;
-        reduced_ = std::max(reduced_, ready_) + shards_all_reduce_seconds(instance_.cluster, mesh, bytes);
+        for (std::size_t shard = 0; bytes > 0.0 && shard < links.size(); ++shard) {
+          reduced[shard] = std::max(reduced[shard], ready_) + all_reduce_seconds(links[shard], mesh.replicas, bytes);
+        }
       }
     }
+    reduced_ = *std::max_element(reduced.begin(), reduced.end());
   }
 
   double left() const { return std::max(0.0, reduced_ - ready_); }

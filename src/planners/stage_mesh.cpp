@@ -165,7 +165,7 @@ double MeshCost::gather_seconds(int begin, int end) const {
       instance_.profile.bytes_per_parameter.weight * sums_.parameters(begin, end) / mesh_.tensor_parallel();
   double slowest = 0.0;
   for (const Link& link : mesh_.gradient_links()) {
-    slowest = std::max(slowest, (r - 1.0) / r * bytes / link.bandwidth + (r - 1.0) * link.latency);
+    slowest = std::max(slowest, all_gather_seconds(link, r, bytes));
   }
   return 2.0 * slowest;  // before F and before B
 }
