@@ -38,11 +38,12 @@ class LevelSearch {
       left -= shares.back().units * classes_[k].count;
     }
     for (const int k : by_memory_use(shares)) {
-      const std::int64_t room = (units_at(k, least_) - shares[k].units) * classes_[k].count;
-      const std::int64_t more = std::min(left, room);
-      shares[k].units += more / classes_[k].count;
-      shares[k].num_more = static_cast<int>(more % classes_[k].count);
-      left -= more;
+      const std::int64_t count = classes_[k].count;
+      const std::int64_t before = shares[k].units * count;
+      // Times that fall with more units leave too much already; of those that do not, `left` is never below 0.
+      const std::int64_t now = before + std::clamp(left, count - before, units_at(k, least_) * count - before);
+      shares[k] = {now / count, static_cast<int>(now % count)};
+      left -= now - before;
     }
     PPTRAIN_ASSERT(left == 0, "{} of {} units were left over", left, total_);
     return shares;

@@ -25,8 +25,9 @@ struct ClassShare {
   bool operator==(const ClassShare&) const = default;
 };
 
-/// Seconds of `units` units on a device of class `load_class`; must not fall with more units. Whale's
-/// own case is units / (FLOP per second).
+/// Seconds of `units` units on a device of class `load_class`. Whale's own case is units / (FLOP per
+/// second). Where they fall with more units (a noisy measurement) the division is valid, but may not
+/// be the best.
 using LoadSeconds = std::function<double(int load_class, std::int64_t units)>;
 
 /// Shares of a load, every device at least one unit and none more than its memory holds.

@@ -36,63 +36,6 @@ double whole_model_seconds(LayerSums& sums, const StageMesh& mesh, int row_class
   return sums.times(group, mesh.tensor_parallel(), Recompute::none).total.back();
 }
 
-/// Whole samples for rows of several classes.
-class BalancedShares {
- public:
-  BalancedShares(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch)
-      : sums_(sums), mesh_(mesh), micro_batch_(micro_batch) {}
-
-  /// Gives one sample after another to the class whose rows then take the least time. A class gets a
-  /// sample for each of its rows, as long as enough are left.
-  std::vector<Interval> shares() const {
-    const std::size_t num_classes = mesh_.classes().size();
-    std::vector<std::int64_t> each(num_classes, 1);
-    std::int64_t left = micro_batch_ - mesh_.replicas();
-    std::vector<std::int64_t> extra(num_classes, 0);  // rows of the class with one more
-    while (left > 0) {
-      const std::size_t c = fastest_with_one_more(each);
-      const std::int64_t rows = mesh_.classes()[c].num_rows;
-      if (left < rows) {
-        extra[c] = left;
-        break;
-      }
-      left -= rows;
-      ++each[c];
-    }
-    return intervals(each, extra);
-  }
-
- private:
-  std::size_t fastest_with_one_more(const std::vector<std::int64_t>& each) const {
-    std::size_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t c = 0; c < each.size(); ++c) {
-      const double seconds = whole_model_seconds(sums_, mesh_, static_cast<int>(c), each[c] + 1);
-      if (seconds >= least) continue;
-      least = seconds;
-      best = c;
-    }
-    return best;
-  }
-
-  std::vector<Interval> intervals(const std::vector<std::int64_t>& each, std::vector<std::int64_t> extra) const {
-    std::vector<Interval> result;
-    std::int64_t begin = 0;
-    for (int j = 0; j < mesh_.replicas(); ++j) {
-      const int c = mesh_.class_of(j);
-      const std::int64_t end = begin + each[c] + (extra[c] > 0 ? 1 : 0);
-      if (extra[c] > 0) --extra[c];
-      result.push_back({begin, end});
-      begin = end;
-    }
-    return result;
-  }
-
-  LayerSums& sums_;
-  const StageMesh& mesh_;
-  std::int64_t micro_batch_;
-};
-
 }  // namespace
 
 StageMesh::StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices)
@@ -147,27 +90,40 @@ MeshCost::MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& m
   std::map<std::pair<int, std::int64_t>, bool> seen;
   for (int j = 0; j < mesh.replicas(); ++j) {
     const int row_class = mesh.class_of(j);
-    if (!seen.emplace(std::pair{row_class, samples_[j].size()}, true).second) continue;
-    ReplicaGroup group = mesh.classes()[row_class].group;
-    group.samples = static_cast<double>(samples_[j].size());
-    Part part = {{}, group.samples, mesh.classes()[row_class].memory};
-    for (const StageOption& option : options) {
-      part.times.push_back(&sums.times(group, mesh.tensor_parallel(), option.recompute));
-    }
-    parts_.push_back(std::move(part));
+    if (seen.emplace(std::pair{row_class, samples_[j].size()}, true).second)
+      add_part(sums, row_class, samples_[j].size());
   }
 }
 
-double MeshCost::gather_seconds(int begin, int end) const {
+MeshCost::MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh,
+                   const std::vector<ClassShare>& shares, const std::vector<StageOption>& options)
+    : instance_(instance), sums_(sums), mesh_(mesh), samples_(samples_of(mesh, shares)), options_(options) {
+  for (int k = 0; k < static_cast<int>(shares.size()); ++k) {
+    add_part(sums, k, shares[k].units);
+    if (shares[k].num_more > 0) add_part(sums, k, shares[k].units + 1);
+  }
+}
+
+void MeshCost::add_part(LayerSums& sums, int row_class, std::int64_t samples) {
+  ReplicaGroup group = mesh_.classes()[row_class].group;
+  group.samples = static_cast<double>(samples);
+  Part part = {{}, group.samples, mesh_.classes()[row_class].memory};
+  for (const StageOption& option : options_) {
+    part.times.push_back(&sums.times(group, mesh_.tensor_parallel(), option.recompute));
+  }
+  parts_.push_back(std::move(part));
+}
+
+double MeshCost::gather_seconds(int option, int begin, int end) const {
   const int r = mesh_.replicas();
-  if (r == 1) return 0.0;
+  if (options_[option].zero_stage < 3 || r == 1) return 0.0;
   const double bytes =
       instance_.profile.bytes_per_parameter.weight * sums_.parameters(begin, end) / mesh_.tensor_parallel();
   double slowest = 0.0;
   for (const Link& link : mesh_.gradient_links()) {
     slowest = std::max(slowest, all_gather_seconds(link, r, bytes));
   }
-  return 2.0 * slowest;  // before F and before B
+  return 2.0 * slowest;
 }
 
 double MeshCost::seconds(int option, int begin, int end) const {
@@ -175,7 +131,7 @@ double MeshCost::seconds(int option, int begin, int end) const {
   for (const Part& part : parts_) {
     slowest = std::max(slowest, part.times[option]->total[end] - part.times[option]->total[begin]);
   }
-  return options_[option].zero_stage >= 3 ? slowest + gather_seconds(begin, end) : slowest;
+  return slowest + gather_seconds(option, begin, end);
 }
 
 double MeshCost::gradient_seconds(int begin, int end) const {
@@ -198,14 +154,18 @@ double MeshCost::model_bytes(int option, int begin, int end) const {
   return each * sums_.parameters(begin, end) / mesh_.tensor_parallel() + instance_.profile.workspace_bytes;
 }
 
+double MeshCost::bytes_per_sample(int option, int begin, int end, double in_flight) const {
+  return in_flight * sums_.stored_bytes(begin, end, options_[option].recompute) +
+         instance_.profile.workspace_bytes_per_sample;
+}
+
 std::optional<int> MeshCost::fitting_option(int begin, int end, double in_flight) const {
   std::optional<int> best;
   for (std::size_t o = 0; o < options_.size(); ++o) {
     const int option = static_cast<int>(o);
     if (best && seconds(option, begin, end) >= seconds(*best, begin, end)) continue;
     const double model = model_bytes(option, begin, end);
-    const double stored = in_flight * sums_.stored_bytes(begin, end, options_[o].recompute) +
-                          instance_.profile.workspace_bytes_per_sample;
+    const double stored = bytes_per_sample(option, begin, end, in_flight);
     const bool fits = std::all_of(parts_.begin(), parts_.end(),
                                   [&](const Part& part) { return model + part.samples * stored <= part.memory; });
     if (fits) best = option;
@@ -222,14 +182,43 @@ bool MeshCost::may_fit(int begin, int end) const {
   return false;
 }
 
+std::vector<ClassShare> shares_by_speed(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch) {
+  std::vector<LoadClass> classes;  // none of which is ever full, but the larger one is less so
+  double unlimited = 0.0;
+  for (const StageMesh::RowClass& row_class : mesh.classes()) {
+    classes.push_back({row_class.num_rows, 0.0, 1.0 / row_class.memory, 0.0});
+    unlimited = std::max(unlimited, classes.back().need(micro_batch));
+  }
+  for (LoadClass& c : classes) c.memory = unlimited;
+  return balance_load(classes, micro_batch,
+                      [&](int k, std::int64_t samples) { return whole_model_seconds(sums, mesh, k, samples); })
+      ->shares;
+}
+
+std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassShare>& shares) {
+  std::vector<int> seen(shares.size(), 0);
+  std::vector<Interval> samples;
+  std::int64_t begin = 0;
+  for (int j = 0; j < mesh.replicas(); ++j) {
+    const int k = mesh.class_of(j);
+    const std::int64_t end = begin + shares[k].units + (seen[k]++ < shares[k].num_more ? 1 : 0);
+    samples.push_back({begin, end});
+    begin = end;
+  }
+  return samples;
+}
+
 std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
                                                     Shares shares) {
   if (micro_batch < mesh.replicas()) return std::nullopt;
   if (shares == Shares::even || mesh.classes().size() == 1) return even_division(micro_batch, mesh.replicas());
-  return BalancedShares(sums, mesh, micro_batch).shares();
+  return samples_of(mesh, shares_by_speed(sums, mesh, micro_batch));
 }
 
-CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver) {
+CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver)
+    : CutCost(cluster, sender.mesh().stage(sender.samples()), receiver.mesh().stage(receiver.samples())) {}
+
+CutCost::CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver) {
   const auto add = [this](const Pair& pair) {
     const auto covers = [](const Pair& a, const Pair& b) {
       return a.samples * b.link.bandwidth >= b.samples * a.link.bandwidth && a.link.latency >= b.link.latency;
@@ -238,10 +227,7 @@ CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost&
     std::erase_if(pairs_, [&](const Pair& p) { return covers(pair, p); });
     pairs_.push_back(pair);
   };
-  for_each_pair(sender.mesh().stage(sender.samples()), receiver.mesh().stage(receiver.samples()),
-                [&](DeviceId a, DeviceId b, double samples) {
-                  add({samples, cluster.path(a, b)});
-                });
+  for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) { add({samples, cluster.path(a, b)}); });
 }
 
 double CutCost::seconds(double bytes_per_sample) const {

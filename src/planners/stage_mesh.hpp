@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/layer_sums.hpp"
+#include "planners/load_balance.hpp"
 #include "planners/planner.hpp"
 
 namespace pptrain {
@@ -63,6 +64,9 @@ class MeshCost {
   /// `samples`: of each replica, whole, at least one.
   MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, std::vector<Interval> samples,
            const std::vector<StageOption>& options);
+  /// `shares`: of the rows of each class.
+  MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, const std::vector<ClassShare>& shares,
+           const std::vector<StageOption>& options);
 
   const StageMesh& mesh() const { return mesh_; }
   const std::vector<Interval>& samples() const { return samples_; }
@@ -77,6 +81,13 @@ class MeshCost {
   /// Whether more layers than these can fit with some option: memory without activations.
   bool may_fit(int begin, int end) const;
 
+  /// Bytes that a device needs whatever its samples.
+  double model_bytes(int option, int begin, int end) const;
+  /// Bytes that it needs more for each sample.
+  double bytes_per_sample(int option, int begin, int end, double in_flight) const;
+  /// Weights brought together before F and before B with ZeRO stage 3; 0 below.
+  double gather_seconds(int option, int begin, int end) const;
+
  private:
   /// Replicas that take equally long.
   struct Part {
@@ -85,8 +96,7 @@ class MeshCost {
     double memory = 0.0;
   };
 
-  double model_bytes(int option, int begin, int end) const;
-  double gather_seconds(int begin, int end) const;
+  void add_part(LayerSums& sums, int row_class, std::int64_t samples);
 
   const Instance& instance_;
   const LayerSums& sums_;
@@ -96,6 +106,12 @@ class MeshCost {
   std::vector<Part> parts_;
 };
 
+/// The samples of the rows of each class so that the slowest one takes least time with the whole model
+/// (Whale's load balance), whatever the memory; `micro_batch` holds a sample for each row.
+std::vector<ClassShare> shares_by_speed(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch);
+/// Shares as the intervals of each replica.
+std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassShare>& shares);
+
 /// The samples of each replica, or nothing where there are fewer samples than replicas.
 std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
                                                     Shares shares);
@@ -104,6 +120,7 @@ std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const Stage
 class CutCost {
  public:
   CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);
+  CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver);
   double seconds(double bytes_per_sample) const;
 
  private:

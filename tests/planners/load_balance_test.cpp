@@ -220,6 +220,19 @@ TEST_CASE("the slowest device takes the least time of all divisions that fit", "
   CHECK(capped > 100);
 }
 
+TEST_CASE("times that fall with more units still give a division", "[planners]") {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
+    std::vector<std::vector<double>> times(3);
+    for (auto& at : times) {
+      for (int u = 0; u <= 40; ++u) at.push_back(pick(0, 9));
+    }
+    const std::vector<LoadClass> classes = {{pick(1, 3), 0, 1, 30}, {pick(1, 3), 0, 1, 20}, {pick(1, 3), 0, 1, 10}};
+    checked(classes, pick(9, 30), [&](int k, std::int64_t units) { return times[k][static_cast<std::size_t>(units)]; });
+  }
+}
+
 TEST_CASE("a balance takes less than a microsecond a device", "[planners]") {
   const std::vector<double> flops = {15.7, 9.3};
   const LoadSeconds proportional = [&](int k, std::int64_t units) { return static_cast<double>(units) / flops[k]; };
