@@ -51,6 +51,9 @@ class Parser {
     sub->add_option("--format", options_.format, "how to print: " + join(names))
         ->check(CLI::IsMember(std::move(names)));
   }
+  void analytic(CLI::App* sub, const std::string& description) {
+    sub->add_flag("--analytic", options_.analytic, description);
+  }
   void output(CLI::App* sub) {
     sub->add_option("-o,--output", options_.output, "write to this file")->type_name("FILE");
   }
@@ -76,6 +79,7 @@ class Parser {
     sub->add_option("CONFIG.toml", options_.input, "the job")->required();
     overrides(sub);
     sub->add_option("--cluster", options_.cluster, "a CLUSTER.toml instead of the configuration's");
+    analytic(sub, "compute the times from FLOP, bytes and the cluster's rates instead of measuring");
     output(sub);
   }
   void plan() {
@@ -84,6 +88,7 @@ class Parser {
     overrides(sub);
     sub->add_option("--cluster", options_.cluster, "a CLUSTER.toml instead of the configuration's");
     sub->add_option("--profile", options_.profile, "a PROFILE.json instead of measuring");
+    analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
     sub->add_option("--planner", options_.planner, "auto, amp, megatron or data-parallel; all: every one");
     sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration");
     sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together");

@@ -55,8 +55,10 @@ void check_model_name(const Config& config) {
   }
   throw_bad_input({config.where("model.name"), fmt::format("model.name = \"{}\" is not known", name),
                    "known is gpt2; other models are planned from a profile",
-                   nearest.empty() ? "use \"gpt2\", or name a PROFILE.json in [profile] file"
-                                   : fmt::format("did you mean \"{}\"?", nearest)});
+                   nearest.empty()
+                       ? "use \"gpt2\", name a PROFILE.json in [profile] file, or set analytic = true there for a "
+                         "model of the zoo"
+                       : fmt::format("did you mean \"{}\"?", nearest)});
 }
 
 void check_annotations(const Config& config) {
@@ -133,7 +135,7 @@ void check_config(const Config& config) {
   check_job(config);
   check_model(config);
   check_batches(config);
-  if (config.profile.file.empty()) check_trainable(config);
+  if (config.profile.file.empty() && (config.can_train_model() || !config.profile.analytic)) check_trainable(config);
   check_training(config);
 }
 

@@ -9,7 +9,8 @@ namespace pptrain {
 void check_config(const Config& config);
 
 /// Refuses a model that this version cannot train, and degrees of parallelism beyond the layers and heads of
-/// `[model]`. Part of `check_config` unless `[profile] file` is given: then planning takes the layers from there.
+/// `[model]`. Part of `check_config` unless `[profile] file` is given, or `analytic` for a model that cannot be
+/// trained: then planning takes the layers from there.
 void check_trainable(const Config& config);
 
 }  // namespace pptrain

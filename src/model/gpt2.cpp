@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "model/model.hpp"
+#include "model/transformer.hpp"
 
 namespace pptrain {
 namespace {
@@ -24,7 +25,7 @@ class Gpt2Builder {
     model.sequence_length = tokens_;
     model.tied = config_.tied;
     model.layers.push_back(embedding());
-    for (std::int64_t i = 0; i < config_.layers; ++i) model.layers.push_back(block(i));
+    for (std::int64_t i = 0; i < config_.layers; ++i) model.layers.push_back(block(i, model));
     model.layers.push_back(output());
     return model;
   }
@@ -46,7 +47,7 @@ class Gpt2Builder {
     return layer;
   }
 
-  Layer block(std::int64_t index) const {
+  Layer block(std::int64_t index, const Model& model) const {
     const std::int64_t head_size = hidden_ / config_.heads;
     const std::int64_t columns = 4 * hidden_;
     const std::string prefix = fmt::format("h.{}.", index);
@@ -67,14 +68,12 @@ class Gpt2Builder {
         {prefix + "mlp.c_proj.weight", {hidden_, columns}, ShardAxis::columns, 1, 1, 1},
         {prefix + "mlp.c_proj.bias", {hidden_}},
     };
-    const double t = static_cast<double>(tokens_);
-    const double h = static_cast<double>(hidden_);
-    const double products = 2.0 * 12.0 * h * h * t;
-    // Causal attention: each token sees (T + 1) / 2 others on average, in two products.
-    const double attention = 2.0 * 2.0 * h * t * (t + 1.0) / 2.0;
-    layer.flop_forward = products + attention;
-    layer.flop_backward_input = products + 2.0 * attention;
-    layer.flop_backward_weight = products;
+    const TransformerBlock shape = transformer_block(model);
+    const double t = shape.tokens;
+    const double h = shape.hidden;
+    layer.flop_forward = projection_flop(shape) + attention_flop(shape);
+    layer.flop_backward_input = projection_flop(shape) + 2.0 * attention_flop(shape);
+    layer.flop_backward_weight = projection_flop(shape);
     layer.output_bytes = residual_bytes();
     // Two residual inputs in fp32, two pairs of LayerNorm statistics, the log-sum of each head,
     // and q, k, v, attention output and feed-forward pre-activation (3 + 1 + 4 widths).
@@ -114,8 +113,8 @@ class Gpt2Builder {
 
 Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
   if (model.name != "gpt2") {
-    throw_bad_input(
-        {source, fmt::format("[model] name = \"{}\"", model.name), "no such model in the zoo", "use \"gpt2\""});
+    throw_bad_input({source, fmt::format("[model] name = \"{}\" cannot be trained", model.name),
+                     "this version trains gpt2", "plan it with `pptrain plan --analytic`"});
   }
   if (model.hidden_size % model.heads != 0) {
     std::int64_t nearest = model.heads;

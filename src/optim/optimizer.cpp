@@ -67,8 +67,6 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::ve
   return std::make_unique<AdamW>(config, std::move(runs), size, arena);
 }
 
-double optimizer_bytes_per_parameter(const OptimizerConfig& config) { return config.name == "sgd" ? 0.0 : 8.0; }
-
 double clip_factor(double norm, double clip) {
   if (clip <= 0.0) return 1.0;
   return std::min(1.0, clip / (norm + 1e-6));

@@ -14,6 +14,7 @@
 #include "config/supported.hpp"
 #include "planners/describe.hpp"
 #include "probe/discover.hpp"
+#include "profile/analytic.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {
@@ -100,6 +101,11 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
 
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                        const Model& model, const Machine& machine) {
+  if (config.profile.analytic && options.profile_path.empty() && config.profile.file.empty()) {
+    Profile profile;
+    collectively(world, waiter, [&] { profile = analytic_profile(config, machine.cluster); });
+    return profile;
+  }
   const std::string cache = config.profile.cache ? profile_cache_path(config, model, machine.cluster) : "";
   const std::string given = options.profile_path.empty() ? config.profile.file : options.profile_path;
   const std::string path = given.empty() ? cache : given;

@@ -7,7 +7,6 @@
 
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "optim/optimizer.hpp"
 #include "planners/grid.hpp"
 #include "planners/restrictions.hpp"
 #include "runtime/bucketed_all_reduce.hpp"
@@ -115,9 +114,7 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
 Profile layer_sizes(const Config& config, const Model& model) {
   Profile profile;
   profile.model = model.name;
-  profile.bytes_per_parameter.optimizer = optimizer_bytes_per_parameter(config.optimizer);
-  // With bf16 the fp32 weights stay and a copy for the products comes on top.
-  profile.bytes_per_parameter.weight = config.training.precision == Precision::fp32 ? 4.0 : 6.0;
+  profile.bytes_per_parameter = bytes_per_parameter(config);
   for (const Layer& layer : model.layers) {
     ProfileLayer sizes;
     sizes.name = layer.name;

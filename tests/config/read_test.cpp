@@ -269,7 +269,7 @@ TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   CHECK(refused("[model]\nname = \"gpt3\"\n") ==
         "c.toml:2: model.name = \"gpt3\" is not known (known is gpt2; other models are planned from a profile); "
         "did you mean \"gpt2\"?");
-  CHECK(refused("[model]\nname = \"vgg-19\"\n").ends_with("use \"gpt2\", or name a PROFILE.json in [profile] file"));
+  CHECK(refused("[model]\nname = \"vgg-19\"\n").ends_with("set analytic = true there for a model of the zoo"));
   const Config config = parse("[model]\nname = \"vgg-19\"\n[profile]\nfile = \"vgg-19.json\"\n");
   CHECK(config.model.name == "vgg-19");
   CHECK_FALSE(config.can_train_model());

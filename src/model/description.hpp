@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace pptrain {
+
+/// What a member of a tensor-parallel group does of a kernel: all of it, or its share.
+enum class Share { whole, divided };
+
+/// One kernel of a pass, or several launches that are bound by the same thing.
+struct Kernel {
+  double flop = 0.0;          ///< per sample; `share` of it on each member
+  double bytes = 0.0;         ///< per sample: activations that every member reads and writes
+  double shard_bytes = 0.0;   ///< per sample: activations that are divided over the group
+  double weight_bytes = 0.0;  ///< per micro-batch: parameters or their gradients, divided as the FLOP are
+  int launches = 1;
+  Share share = Share::whole;
+};
+
+/// A layer as the planner needs it: sizes, and the work of its passes. Bytes are per sample.
+struct LayerDescription {
+  std::string name;
+  double parameters = 0.0;
+  double output_bytes = 0.0;                     ///< what crosses to the next layer
+  double stored_bytes = 0.0;                     ///< held from the start of F to the end of W, input included
+  double tensor_parallel_allreduce_bytes = 0.0;  ///< in each of F and B
+  std::vector<Kernel> forward;
+  std::vector<Kernel> backward_input;
+  std::vector<Kernel> backward_weight;
+};
+
+/// A model as a chain of layers. It need not be one that pptrain trains.
+struct ModelDescription {
+  std::string name;
+  Precision precision = Precision::fp32;
+  std::vector<LayerDescription> layers;
+  double shared_parameters = 0.0;                  ///< counted in more than one layer: tied embeddings
+  std::vector<int> tensor_parallel_degrees = {1};  ///< that divide what is sharded
+
+  int num_layers() const { return static_cast<int>(layers.size()); }
+  /// Parameters of the model, shared ones counted once.
+  double num_parameters() const;
+};
+
+/// FLOP per sample of a pass, whole.
+double flop_of(const std::vector<Kernel>& pass);
+
+/// Bytes of a number of this precision; half of fp32's for both 16-bit formats.
+double element_bytes(Precision precision);
+
+/// Powers of two up to `most` that divide `count`, the heads or channels that are sharded.
+std::vector<int> dividing_degrees(std::int64_t count, int most = 8);
+
+}  // namespace pptrain

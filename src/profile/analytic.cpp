@@ -1,0 +1,171 @@
+#include "profile/analytic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "model/zoo.hpp"
+
+namespace pptrain {
+namespace {
+
+// Efficiencies and launch time, fitted once, together with the score passes of
+// src/model/transformer.cpp, to the layers that docs/profiles.md lists with the error that is left.
+constexpr double fp32_efficiency = 0.9;          // of the FP32 units, in large products
+constexpr double matrix_unit_efficiency = 0.65;  // of the tensor cores
+constexpr double memory_efficiency = 0.8;
+constexpr double launch_seconds = 20e-6;
+
+/// Rows are left out where the rows beside them give the time within this part of it.
+constexpr double row_tolerance = 0.01;
+
+double pass_seconds(const std::vector<Kernel>& pass, const Roofline& roofline, double degree, double samples) {
+  double sum = 0.0;
+  for (const Kernel& kernel : pass) {
+    const double part = kernel.share == Share::divided ? 1.0 / degree : 1.0;
+    const double flop = part * kernel.flop * samples;
+    const double bytes = (kernel.bytes + kernel.shard_bytes / degree) * samples + part * kernel.weight_bytes;
+    sum += std::max(flop / roofline.flop_per_second, bytes / roofline.bytes_per_second);
+    sum += launch_seconds * kernel.launches;
+  }
+  return sum;
+}
+
+/// Four digits are more than the roofline is worth, and make files that do not depend on the
+/// compiler's rounding.
+double rounded(double seconds) { return std::strtod(fmt::format("{:.3e}", seconds).c_str(), nullptr); }
+
+LayerSeconds rounded(const LayerSeconds& s) {
+  return {rounded(s.forward), rounded(s.backward_input), rounded(s.backward_weight)};
+}
+
+double worst_error(const LayerSeconds& a, const LayerSeconds& b) {
+  const double worst = std::max({std::abs(a.forward - b.forward), std::abs(a.backward_input - b.backward_input),
+                                 std::abs(a.backward_weight - b.backward_weight)});
+  return worst == 0.0 ? 0.0 : worst / a.total();
+}
+
+/// Powers of two up to `largest`, and that.
+std::vector<double> sample_counts(double largest) {
+  std::vector<double> counts;
+  for (double samples = 1.0; samples < largest; samples *= 2.0) counts.push_back(samples);
+  counts.push_back(largest);
+  return counts;
+}
+
+/// Rows for one kind and degree, as few as give every count of samples within the tolerance.
+std::vector<ProfileRow> layer_rows(const LayerDescription& layer, const std::string& device, const Roofline& roofline,
+                                   int degree, double largest_samples) {
+  const auto row = [&](double samples) {
+    return ProfileRow{device, degree, samples, roofline_seconds(layer, roofline, degree, samples), true};
+  };
+  Profile chosen;
+  chosen.layers.push_back({});
+  std::vector<ProfileRow>& rows = chosen.layers.front().rows;
+  rows.push_back(row(1.0));
+  if (rows.front().seconds.total() == 0.0) return rows;
+  if (largest_samples > 1.0) rows.push_back(row(largest_samples));
+  for (;;) {
+    ProfileRow worst;
+    double error = row_tolerance;
+    for (const double samples : sample_counts(largest_samples)) {
+      const ProfileRow exact = row(samples);
+      const double found = worst_error(exact.seconds, *chosen.seconds(0, device, degree, samples));
+      if (found > error) {
+        error = found;
+        worst = exact;
+      }
+    }
+    if (error == row_tolerance) break;
+    rows.push_back(worst);
+  }
+  std::sort(rows.begin(), rows.end(), [](const ProfileRow& a, const ProfileRow& b) { return a.samples < b.samples; });
+  for (ProfileRow& r : rows) r.seconds = rounded(r.seconds);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<const DeviceKind*> used_kinds(const Cluster& cluster) {
+  std::vector<const DeviceKind*> kinds;
+  for (const DeviceKind& kind : cluster.device_kinds) {
+    const bool used = std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                                  [&](const NodeGroup& group) { return group.device_kind == kind.name; });
+    if (used) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::string& source) {
+  const auto rate = kind.flops.find(to_string(precision));
+  if (rate == kind.flops.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, value] : kind.flops) known.push_back(name);
+    throw_bad_input(
+        {source, fmt::format("device kind \"{}\" has no FLOP rate for {}", kind.name, to_string(precision)),
+         known.empty() ? "an analytic profile is computed from it" : "it has those for " + join(known),
+         fmt::format("add flops = {{ {} = \"... TFLOP/s\" }}, or choose another precision", to_string(precision))});
+  }
+  if (kind.memory_bandwidth <= 0.0) {
+    throw_bad_input({source, fmt::format("device kind \"{}\" has no memory_bandwidth", kind.name),
+                     "an analytic profile is computed from it", "add memory_bandwidth = \"... GB/s\""});
+  }
+  const double efficiency = precision == Precision::fp32 ? fp32_efficiency : matrix_unit_efficiency;
+  return {efficiency * rate->second, memory_efficiency * kind.memory_bandwidth};
+}
+
+LayerSeconds roofline_seconds(const LayerDescription& layer, const Roofline& roofline, int tensor_parallel,
+                              double samples) {
+  return {pass_seconds(layer.forward, roofline, tensor_parallel, samples),
+          pass_seconds(layer.backward_input, roofline, tensor_parallel, samples),
+          pass_seconds(layer.backward_weight, roofline, tensor_parallel, samples)};
+}
+
+BytesPerParameter bytes_per_parameter(const Config& config) {
+  const double moments = config.optimizer.name == "sgd" ? 0.0 : 8.0;
+  if (config.training.precision == Precision::fp32) return {4.0, 4.0, moments};
+  if (config.can_train_model()) return {6.0, 4.0, moments};
+  return {2.0, 2.0, 4.0 + moments};
+}
+
+Profile analytic_profile(const ModelDescription& model, const BytesPerParameter& bytes, const Cluster& cluster,
+                         double largest_samples, const std::string& source) {
+  Profile profile;
+  profile.model = model.name;
+  profile.bytes_per_parameter = bytes;
+  for (const LayerDescription& layer : model.layers) {
+    profile.layers.push_back({layer.name,
+                              layer.parameters,
+                              layer.output_bytes,
+                              layer.stored_bytes,
+                              layer.tensor_parallel_allreduce_bytes,
+                              {},
+                              {}});
+    std::vector<ProfileRow>& rows = profile.layers.back().rows;
+    for (const DeviceKind* kind : used_kinds(cluster)) {
+      const Roofline roofline = roofline_of(*kind, model.precision, source);
+      for (const int degree : model.tensor_parallel_degrees) {
+        if (degree > cluster.num_devices()) continue;
+        const std::vector<ProfileRow> of_degree = layer_rows(layer, kind->name, roofline, degree, largest_samples);
+        rows.insert(rows.end(), of_degree.begin(), of_degree.end());
+      }
+    }
+  }
+  return profile;
+}
+
+Profile analytic_profile(const Config& config, const Cluster& cluster) {
+  ModelDescription model = describe_model(config);
+  if (config.parallelism.tensor) {
+    const auto wanted = static_cast<int>(*config.parallelism.tensor);
+    std::erase_if(model.tensor_parallel_degrees, [&](int degree) { return degree != 1 && degree != wanted; });
+  }
+  return analytic_profile(model, bytes_per_parameter(config), cluster,
+                          static_cast<double>(config.training.global_batch_size), config.cluster.file);
+}
+
+}  // namespace pptrain
