@@ -36,6 +36,7 @@ struct LayerDescription {
 /// A model as a chain of layers. It need not be one that pptrain trains.
 struct ModelDescription {
   std::string name;
+  std::string source;  ///< where its dimensions are from
   Precision precision = Precision::fp32;
   std::vector<LayerDescription> layers;
   double shared_parameters = 0.0;                  ///< counted in more than one layer: tied embeddings

@@ -16,51 +16,62 @@ namespace {
 
 struct ZooEntry {
   std::string name;
+  std::string source;
   std::function<ModelDescription(Precision)> build;
 };
 
-ZooEntry gpt_entry(const std::string& name, const GptShape& shape) {
-  return {name, [shape](Precision precision) { return gpt(shape, precision); }};
+ZooEntry gpt_entry(const std::string& name, const std::string& source, const GptShape& shape) {
+  return {name, source, [shape](Precision precision) { return gpt(shape, precision); }};
 }
 
-ZooEntry resnet_entry(const std::string& name, const ResNetShape& shape) {
-  return {name, [shape](Precision precision) { return resnet(shape, precision); }};
+ZooEntry resnet_entry(const std::string& name, const std::string& source, const ResNetShape& shape) {
+  return {name, source, [shape](Precision precision) { return resnet(shape, precision); }};
 }
 
-ZooEntry encoder_decoder_entry(const std::string& name, const EncoderDecoderShape& shape) {
-  return {name, [shape](Precision precision) { return encoder_decoder(shape, precision); }};
+ZooEntry encoder_decoder_entry(const std::string& name, const std::string& source, const EncoderDecoderShape& shape) {
+  return {name, source, [shape](Precision precision) { return encoder_decoder(shape, precision); }};
 }
+
+ZooEntry moe_entry(const std::string& name, const std::string& source, const MoeShape& shape) {
+  return {name, source, [shape](Precision precision) { return gpt_moe(shape, precision); }};
+}
+
+const std::string amp =
+    "Li et al., AMP, 2022, section 4.3 and appendix; heads and list: the authors' code, MccRee177/AMP 72eeea4";
+const std::string residual = "He et al., Deep residual learning for image recognition, 2015, table 1";
+const std::string whale_classes = residual + "; classes: Jia et al., Whale, 2022, section 5.1";
+const std::string zeropp = "Tang et al., ZeroPP, 2024, table 4; vocabulary, not given: GPT-2's 50257";
+const std::string alpa = "benchmark of Zheng et al., Alpa, 2022: alpa-projects/alpa b8078a9f, benchmark/alpa/";
 
 std::vector<ZooEntry> make_zoo() {
   return {
-      {"amp-gpt2-24", amp_gpt2},
-      {"amp-transgan", amp_transgan},
-      {"bert-large", bert_large},
-      // Raffel et al., T5, 2019, sections 2.1, 3.1.2, 3.8: "Large" has 24 layers each, d_model 1024, 16 heads, d_ff
-      // 4096; 32,000 word pieces and 128 more; 512 tokens, of which 15 % in spans of 3 make targets of 114.
-      encoder_decoder_entry("t5-large", {24, 24, 1024, 16, 4096, 32128, 512, 114}),
-      // Whale, section 5.3.1: 24 encoder and 24 decoder layers, 10 billion parameters. Neither Whale
-      // nor Lin et al., M6, 2021, prints the width: 3840 is the multiple of 128 that gives 10
-      // billion. Vocabulary of Chinese BERT, 21128. No lengths are given: 512 and 128 are ours.
-      encoder_decoder_entry("m6-10b", {24, 24, 3840, 32, 4 * 3840, 21128, 512, 128}),
-      // He et al., Deep residual learning, 2015, table 1.
-      resnet_entry("resnet-50", {{3, 4, 6, 3}, 64, 1, 1000}),
-      resnet_entry("resnet-50-100k", {{3, 4, 6, 3}, 64, 1, 100'000}),  // Whale, section 5.1
-      resnet_entry("resnet-50-1m", {{3, 4, 6, 3}, 64, 1, 1'000'000}),  // Whale, section 5.1
-      // Alpa's benchmark (alpa-projects/alpa b8078a9f, benchmark/alpa/suite_wresnet.py): the models of
-      // 16 and 64 devices; 1024 classes.
-      resnet_entry("wide-resnet-4b", {{3, 4, 6, 3}, 640, 2, 1024}),
-      resnet_entry("wide-resnet-13b", {{3, 4, 23, 3}, 320, 16, 1024}),
-      // ZeroPP, table 4. It gives no vocabulary: GPT-2's.
-      gpt_entry("gpt-1.5b", {22, 2304, 24, 50257, 1024}),
-      gpt_entry("gpt-6.2b", {30, 4096, 32, 50257, 1024}),
-      gpt_entry("gpt-14.6b", {46, 5120, 40, 50257, 1024}),
-      // Alpa's benchmark for 64 devices (suite_manual_gpt.py, suite_manual_moe.py).
-      gpt_entry("gpt-39b", {48, 8192, 64, 51200, 1024}),
-      {"gpt-moe-70b",
-       [](Precision precision) {
-         return gpt_moe({{32, 2048, 16, 32000, 1024}, 8 * 2048, 64, 2048}, precision);
-       }},
+      {"amp-gpt2-24", amp, amp_gpt2},
+      {"amp-transgan", amp + "; Jiang et al., TransGAN, 2021", amp_transgan},
+      {"bert-large",
+       "Devlin et al., BERT, 2018, section 3 and appendix A.2: sequences of 128; vocabulary of 30522 and 20 "
+       "predictions: "
+       "the authors' release",
+       bert_large},
+      encoder_decoder_entry("t5-large",
+                            "Raffel et al., T5, 2019, sections 2.1, 3.1 and 3.7: inputs of 512 tokens, targets of 114",
+                            {24, 24, 1024, 16, 4096, 32128, 512, 114}),
+      // 3840 is the multiple of 128 that gives 10 billion.
+      encoder_decoder_entry(
+          "m6-10b",
+          "Jia et al., Whale, 2022, section 5.3.1: 24 + 24 layers, 10 billion parameters; the width "
+          "3840 follows from that; vocabulary of Chinese BERT; lengths of 512 and 128, not given: ours",
+          {24, 24, 3840, 32, 4 * 3840, 21128, 512, 128}),
+      resnet_entry("resnet-50", residual, {{3, 4, 6, 3}, 64, 1, 1000}),
+      resnet_entry("resnet-50-100k", whale_classes, {{3, 4, 6, 3}, 64, 1, 100'000}),
+      resnet_entry("resnet-50-1m", whale_classes, {{3, 4, 6, 3}, 64, 1, 1'000'000}),
+      resnet_entry("wide-resnet-4b", alpa + "suite_wresnet.py, 16 devices", {{3, 4, 6, 3}, 640, 2, 1024}),
+      resnet_entry("wide-resnet-13b", alpa + "suite_wresnet.py, 64 devices", {{3, 4, 23, 3}, 320, 16, 1024}),
+      gpt_entry("gpt-1.5b", zeropp, {22, 2304, 24, 50257, 1024}),
+      gpt_entry("gpt-6.2b", zeropp, {30, 4096, 32, 50257, 1024}),
+      gpt_entry("gpt-14.6b", zeropp, {46, 5120, 40, 50257, 1024}),
+      gpt_entry("gpt-39b", alpa + "suite_manual_gpt.py, 64 devices", {48, 8192, 64, 51200, 1024}),
+      moe_entry("gpt-moe-70b", alpa + "suite_manual_moe.py, 64 devices",
+                {{32, 2048, 16, 32000, 1024}, 8 * 2048, 64, 2048}),
   };
 }
 
@@ -121,6 +132,7 @@ ModelDescription zoo_model(const std::string& name, Precision precision) {
     if (entry.name != name) continue;
     ModelDescription model = entry.build(precision);
     model.name = name;
+    model.source = entry.source;
     return model;
   }
   PPTRAIN_ASSERT(false, "{} is not in the zoo", name);
@@ -129,6 +141,7 @@ ModelDescription zoo_model(const std::string& name, Precision precision) {
 ModelDescription describe(const Model& model, Precision precision) {
   ModelDescription description;
   description.name = model.name;
+  description.source = "the configuration";
   description.precision = precision;
   description.tensor_parallel_degrees = dividing_degrees(model.heads);
   for (const Layer& layer : model.layers) {

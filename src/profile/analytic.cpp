@@ -43,16 +43,19 @@ LayerSeconds rounded(const LayerSeconds& s) {
   return {rounded(s.forward), rounded(s.backward_input), rounded(s.backward_weight)};
 }
 
-double worst_error(const LayerSeconds& a, const LayerSeconds& b) {
-  const double worst = std::max({std::abs(a.forward - b.forward), std::abs(a.backward_input - b.backward_input),
-                                 std::abs(a.backward_weight - b.backward_weight)});
-  return worst == 0.0 ? 0.0 : worst / a.total();
+double relative_error(const LayerSeconds& exact, const LayerSeconds& found) {
+  const double sum = std::abs(exact.forward - found.forward) + std::abs(exact.backward_input - found.backward_input) +
+                     std::abs(exact.backward_weight - found.backward_weight);
+  return sum == 0.0 ? 0.0 : sum / exact.total();
 }
 
-/// Powers of two up to `largest`, and that.
+/// Where a row may be: 1, 2, 3, 4, 6, 8, 12, ... up to `largest`, and that.
 std::vector<double> sample_counts(double largest) {
   std::vector<double> counts;
-  for (double samples = 1.0; samples < largest; samples *= 2.0) counts.push_back(samples);
+  for (double power = 1.0; power < largest; power *= 2.0) {
+    counts.push_back(power);
+    if (power > 1.0 && 1.5 * power < largest) counts.push_back(1.5 * power);
+  }
   counts.push_back(largest);
   return counts;
 }
@@ -74,7 +77,7 @@ std::vector<ProfileRow> layer_rows(const LayerDescription& layer, const std::str
     double error = row_tolerance;
     for (const double samples : sample_counts(largest_samples)) {
       const ProfileRow exact = row(samples);
-      const double found = worst_error(exact.seconds, *chosen.seconds(0, device, degree, samples));
+      const double found = relative_error(exact.seconds, *chosen.seconds(0, device, degree, samples));
       if (found > error) {
         error = found;
         worst = exact;
@@ -136,6 +139,8 @@ Profile analytic_profile(const ModelDescription& model, const BytesPerParameter&
                          double largest_samples, const std::string& source) {
   Profile profile;
   profile.model = model.name;
+  profile.source = fmt::format("roofline (docs/profiles.md) at the rates of the cluster \"{}\"; dimensions: {}",
+                               cluster.name, model.source);
   profile.bytes_per_parameter = bytes;
   for (const LayerDescription& layer : model.layers) {
     profile.layers.push_back({layer.name,

@@ -50,7 +50,7 @@ class DuplicateKeys {
   std::vector<std::set<std::string>> open_;
 };
 
-constexpr std::size_t line_width = 110;
+constexpr std::size_t line_width = 140;
 
 void format_value(const Json& value, std::size_t indent, std::string& out) {
   const std::string compact = value.dump();

@@ -9,6 +9,7 @@
 #include "comm/mpi.hpp"
 #include "planners/grid.hpp"
 #include "planners/restrictions.hpp"
+#include "profile/analytic.hpp"
 #include "runtime/bucketed_all_reduce.hpp"
 #include "runtime/layer_timer.hpp"
 
