@@ -132,7 +132,8 @@ void deliver_plan(const Options& options, const SearchResult& result, const Clus
   if (options.format == "json") {
     if (options.output.empty()) deliver(write_plan(plan), "");
   } else {
-    std::cout << describe_candidates(result, cluster) << "\n" << describe_plan(plan, cluster) << std::flush;
+    if (verbosity() == Verbosity::verbose) std::cout << describe_candidates(result, cluster) << "\n";
+    std::cout << describe_plan(plan, cluster) << std::flush;
   }
 }
 

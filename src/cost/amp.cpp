@@ -41,8 +41,9 @@ AmpTerms amp_terms(const Instance& instance, const Plan& plan) {
   return terms;
 }
 
-TimeParts time_parts(const Instance& instance, const Plan& plan) {
-  const AmpTerms terms = amp_terms(instance, plan);
+TimeParts time_parts(const Instance& instance, const Plan& plan) { return time_parts(amp_terms(instance, plan), plan); }
+
+TimeParts time_parts(const AmpTerms& terms, const Plan& plan) {
   const auto slowest = std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
   const PassSeconds& busy = terms.stages[slowest - terms.stage_seconds.begin()];
   const auto micro_batches = static_cast<double>(plan.micro_batches);

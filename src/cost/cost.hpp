@@ -46,20 +46,9 @@ struct AmpTerms {
 };
 AmpTerms amp_terms(const Instance& instance, const Plan& plan);
 
-/// The `amp` estimate as the slowest stage (the first of equal ones) spends it; the parts add up to it.
-struct TimeParts {
-  double compute = 0.0;                   ///< F, B and W of all micro-batches on the slowest stage
-  double bubble = 0.0;                    ///< one micro-batch on each other stage: the pipeline fills and drains
-  double pipeline_communication = 0.0;    ///< all e_i
-  double tensor_communication = 0.0;      ///< tensor-parallel collectives and re-partitions of the slowest stage
-  double parameter_gathers = 0.0;         ///< of the slowest stage, ZeRO stage 3
-  double gradient_synchronization = 0.0;  ///< the largest gradient all-reduce
-  double sum() const {
-    return compute + bubble + pipeline_communication + tensor_communication + parameter_gathers +
-           gradient_synchronization;
-  }
-};
+/// The estimate in parts, as `TimeParts` defines them.
 TimeParts time_parts(const Instance& instance, const Plan& plan);
+TimeParts time_parts(const AmpTerms& terms, const Plan& plan);
 
 /// DAPPLE Eq. 1-3 over stages and communication stages in line. Of a single stage only that part
 /// of the gradient all-reduces counts that is left after the last backward, when layers are

@@ -23,6 +23,10 @@ double core_limit(const Instance& instance, const Plan& plan) {
   return limit;
 }
 
+double with_update_and_cores(const Instance& instance, const Plan& plan, double amp) {
+  return std::max(amp + longest_update_seconds(instance, plan), core_limit(instance, plan));
+}
+
 }  // namespace
 
 void check_instance(const Instance& instance, const std::string& source) {
@@ -42,8 +46,7 @@ void check_instance(const Instance& instance, const std::string& source) {
 }
 
 double iteration_seconds(const Instance& instance, const Plan& plan) {
-  const double amp = amp_terms(instance, plan).iteration_seconds;
-  return std::max(amp + longest_update_seconds(instance, plan), core_limit(instance, plan));
+  return with_update_and_cores(instance, plan, amp_terms(instance, plan).iteration_seconds);
 }
 
 Prediction predict(const Instance& instance, const Plan& plan) {
@@ -52,10 +55,12 @@ Prediction predict(const Instance& instance, const Plan& plan) {
 
 Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds) {
   Prediction prediction;
-  const double amp = amp_terms(instance, plan).iteration_seconds;
-  prediction.estimates = {{"amp", amp}, {"dapple", dapple_seconds(instance, plan)}};
-  prediction.estimate_seconds = amp;
-  prediction.iteration_seconds = iteration_seconds(instance, plan);
+  const AmpTerms terms = amp_terms(instance, plan);
+  prediction.estimates = {{"amp", terms.iteration_seconds}, {"dapple", dapple_seconds(instance, plan)}};
+  prediction.estimate_seconds = terms.iteration_seconds;
+  prediction.iteration_seconds = with_update_and_cores(instance, plan, terms.iteration_seconds);
+  prediction.parts = time_parts(terms, plan);
+  prediction.stage_seconds = terms.stage_seconds;
   prediction.lower_bound_seconds = lower_bound_seconds;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);

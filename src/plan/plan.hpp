@@ -42,13 +42,30 @@ struct Stage {
   std::vector<Block> blocks;
 };
 
+/// The `amp` estimate as the slowest stage (the first of equal ones) spends it; the parts add up to it.
+struct TimeParts {
+  double compute = 0.0;                   ///< F, B and W of all micro-batches on the slowest stage
+  double bubble = 0.0;                    ///< one micro-batch on each other stage: the pipeline fills and drains
+  double pipeline_communication = 0.0;    ///< all e_i
+  double tensor_communication = 0.0;      ///< tensor-parallel collectives and re-partitions of the slowest stage
+  double parameter_gathers = 0.0;         ///< of the slowest stage, ZeRO stage 3
+  double gradient_synchronization = 0.0;  ///< the largest gradient all-reduce
+  double sum() const {
+    return compute + bubble + pipeline_communication + tensor_communication + parameter_gathers +
+           gradient_synchronization;
+  }
+};
+
+/// What is predicted of a plan .
 struct Prediction {
   double iteration_seconds = 0.0;
   double estimate_seconds = 0.0;
   std::map<std::string, double> estimates;  ///< "amp", "dapple"
   double lower_bound_seconds = 0.0;
   double bubble_fraction = 0.0;
-  std::vector<double> peak_bytes;  ///< per device of the cluster, in device order
+  std::vector<double> peak_bytes;     ///< per device of the cluster, in device order
+  TimeParts parts;                    ///< of the `amp` estimate
+  std::vector<double> stage_seconds;  ///< of one micro-batch on each stage: t_i of AMP Eq. 4
 };
 
 /// The best plan of another planner, for the reader.
@@ -85,7 +102,7 @@ struct Plan {
 };
 
 /// A uniform grid as a plan. Shard k of replica j of stage i is device (i * dp + j) * tmp + k
-/// (COST.md). `layers` is the interval of each stage.
+/// . `layers` is the interval of each stage.
 /// micro_batch_size must divide global_batch_size, and dp must not exceed it.
 Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
                   std::int64_t micro_batch_size, const std::string& schedule);

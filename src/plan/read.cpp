@@ -94,9 +94,22 @@ ScheduleChoice read_schedule(const JsonNode& node) {
   return schedule;
 }
 
+TimeParts read_parts(const JsonNode& node) {
+  node.allow_keys({"compute_seconds", "bubble_seconds", "pipeline_communication_seconds",
+                   "tensor_communication_seconds", "parameter_gather_seconds", "gradient_synchronization_seconds"});
+  TimeParts parts;
+  parts.compute = node.at("compute_seconds").number();
+  parts.bubble = node.at("bubble_seconds").number();
+  parts.pipeline_communication = node.at("pipeline_communication_seconds").number();
+  parts.tensor_communication = node.at("tensor_communication_seconds").number();
+  parts.parameter_gathers = node.at("parameter_gather_seconds").number();
+  parts.gradient_synchronization = node.at("gradient_synchronization_seconds").number();
+  return parts;
+}
+
 Prediction read_prediction(const JsonNode& node) {
-  node.allow_keys(
-      {"iteration_seconds", "estimate_seconds", "estimates", "lower_bound_seconds", "bubble_fraction", "peak_bytes"});
+  node.allow_keys({"iteration_seconds", "estimate_seconds", "estimates", "lower_bound_seconds", "bubble_fraction",
+                   "parts", "stage_seconds", "peak_bytes"});
   Prediction prediction;
   prediction.iteration_seconds = node.at("iteration_seconds").number();
   prediction.estimate_seconds = node.at("estimate_seconds").number();
@@ -105,6 +118,10 @@ Prediction read_prediction(const JsonNode& node) {
   const JsonNode estimates = node.at("estimates");
   for (const std::string& name : estimates.keys()) prediction.estimates[name] = estimates.at(name).number();
   for (const JsonNode& bytes : node.at("peak_bytes").elements()) prediction.peak_bytes.push_back(bytes.number());
+  if (node.has("parts")) prediction.parts = read_parts(node.at("parts"));
+  if (node.has("stage_seconds")) {
+    for (const JsonNode& t : node.at("stage_seconds").elements()) prediction.stage_seconds.push_back(t.number());
+  }
   return prediction;
 }
 

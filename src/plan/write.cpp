@@ -44,17 +44,32 @@ Json stage_json(const Stage& stage) {
           {"blocks", blocks}};
 }
 
+Json parts_json(const TimeParts& parts) {
+  return {{"compute_seconds", json_number(parts.compute)},
+          {"bubble_seconds", json_number(parts.bubble)},
+          {"pipeline_communication_seconds", json_number(parts.pipeline_communication)},
+          {"tensor_communication_seconds", json_number(parts.tensor_communication)},
+          {"parameter_gather_seconds", json_number(parts.parameter_gathers)},
+          {"gradient_synchronization_seconds", json_number(parts.gradient_synchronization)}};
+}
+
+Json numbers_json(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (const double value : values) json.push_back(json_number(value));
+  return json;
+}
+
 Json prediction_json(const Prediction& prediction) {
   Json estimates = Json::object();
   for (const auto& [name, seconds] : prediction.estimates) estimates[name] = json_number(seconds);
-  Json peaks = Json::array();
-  for (const double bytes : prediction.peak_bytes) peaks.push_back(json_number(bytes));
   return {{"iteration_seconds", json_number(prediction.iteration_seconds)},
           {"estimate_seconds", json_number(prediction.estimate_seconds)},
           {"estimates", estimates},
           {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
           {"bubble_fraction", json_number(prediction.bubble_fraction)},
-          {"peak_bytes", peaks}};
+          {"parts", parts_json(prediction.parts)},
+          {"stage_seconds", numbers_json(prediction.stage_seconds)},
+          {"peak_bytes", numbers_json(prediction.peak_bytes)}};
 }
 
 Json alternative_json(const Alternative& alternative) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -97,26 +98,129 @@ std::vector<std::string> candidate_row(const GridCandidate& candidate) {
           layers_per_stage(plan)};
 }
 
-std::string stages_text(const Plan& plan, const Cluster& cluster) {
-  Rows rows = {{"stage", "layers", "replicas x shards", "samples", "peak memory", "devices"}};
-  for (int i = 0; i < plan.num_stages(); ++i) {
-    const Stage& stage = plan.stages[i];
-    std::vector<std::string> layers;
-    for (const Interval& chunk : stage.layers) layers.push_back(fmt::format("{}-{}", chunk.begin, chunk.end - 1));
-    std::vector<int> devices;
-    double peak = 0.0;
-    for (const auto& row : stage.devices) {
-      for (const DeviceId device : row) {
-        devices.push_back(device.value);
-        if (plan.predicted && device.index() < plan.predicted->peak_bytes.size()) {
-          peak = std::max(peak, plan.predicted->peak_bytes[device.index()]);
-        }
-      }
-    }
-    rows.push_back({fmt::format("{}", i), join(layers), fmt::format("{} x {}", stage.replicas, stage.tensor_parallel),
-                    samples_text(stage), plan.predicted ? format_bytes(peak) : "?",
-                    fmt::format("{} ({})", ranges(devices), kinds_text(stage, cluster))});
+/// A bar of `width` characters of which `part` (0 to 1) is filled; anything above 0 shows.
+std::string bar(double part, int width) {
+  const int filled = part > 0.0 ? std::clamp(static_cast<int>(std::lround(part * width)), 1, width) : 0;
+  return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
+}
+
+/// Where in the chain of layers the stage's are.
+std::string layers_picture(const Stage& stage, std::int64_t num_layers) {
+  constexpr std::int64_t widest = 32;
+  const std::int64_t width = std::min(num_layers, widest);
+  std::string picture(width, '.');
+  for (const Interval& chunk : stage.layers) {
+    const std::int64_t begin = chunk.begin * width / num_layers;
+    const std::int64_t end = std::max(begin + 1, chunk.end * width / num_layers);
+    for (std::int64_t c = begin; c < std::min(end, width); ++c) picture[c] = '#';
   }
+  return picture;
+}
+
+/// Need and memory of the fullest device of a stage.
+struct Fullest {
+  double need = 0.0;
+  double memory = 0.0;
+  double part() const { return memory > 0.0 ? need / memory : 0.0; }
+};
+
+Fullest fullest_of(const Stage& stage, const Prediction& prediction, const Cluster& cluster) {
+  Fullest fullest;
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) {
+      if (device.index() >= prediction.peak_bytes.size()) continue;
+      const Fullest mine = {prediction.peak_bytes[device.index()], cluster.kind_of(device).memory};
+      if (fullest.memory == 0.0 || mine.part() > fullest.part()) fullest = mine;
+    }
+  }
+  return fullest;
+}
+
+std::string layers_text(const Stage& stage) {
+  std::vector<std::string> layers;
+  for (const Interval& chunk : stage.layers) {
+    layers.push_back(chunk.size() == 1 ? fmt::format("{}", chunk.begin)
+                                       : fmt::format("{}-{}", chunk.begin, chunk.end - 1));
+  }
+  return join(layers);
+}
+
+std::string devices_text(const Stage& stage, const Cluster& cluster) {
+  std::vector<int> devices;
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) devices.push_back(device.value);
+  }
+  return fmt::format("{} ({})", ranges(devices), kinds_text(stage, cluster));
+}
+
+/// What a stage does beside holding its layers: recomputation, ZeRO, offload, blocks, uneven shards.
+std::string choices_text(const Stage& stage) {
+  std::string text;
+  if (stage.recompute != Recompute::none) text += fmt::format(", recompute {}", to_string(stage.recompute));
+  if (stage.zero_stage > 0) text += fmt::format(", ZeRO {}", stage.zero_stage);
+  if (stage.offload) text += ", optimizer offloaded";
+  if (!stage.shards.empty()) text += ", uneven shards";
+  for (const Block& block : stage.blocks) {
+    text += fmt::format(", layers {}-{} {} {} x {}", block.layers.begin, block.layers.end - 1, block.pattern,
+                        block.replicas, block.tensor_parallel);
+  }
+  return text;
+}
+
+std::vector<std::string> stage_row(const Plan& plan, int i, const Cluster& cluster, std::int64_t num_layers) {
+  constexpr int width = 8;
+  const Stage& stage = plan.stages[i];
+  std::vector<std::string> row = {fmt::format("{}", i), layers_text(stage), layers_picture(stage, num_layers),
+                                  fmt::format("{} x {}", stage.replicas, stage.tensor_parallel), samples_text(stage)};
+  if (plan.predicted) {
+    const std::vector<double>& times = plan.predicted->stage_seconds;
+    const double slowest = *std::max_element(times.begin(), times.end());
+    row.push_back(fmt::format("{} {}", bar(slowest > 0.0 ? times[i] / slowest : 0.0, width), format_seconds(times[i])));
+    const Fullest fullest = fullest_of(stage, *plan.predicted, cluster);
+    row.push_back(fmt::format("{} {} of {}", bar(fullest.part(), width), format_bytes(fullest.need),
+                              format_bytes(fullest.memory)));
+  }
+  row.push_back(devices_text(stage, cluster) + choices_text(stage));
+  return row;
+}
+
+/// The plan as a picture: a row per stage.
+std::string stages_text(const Plan& plan, const Cluster& cluster) {
+  constexpr int most_stages = 40;
+  std::int64_t num_layers = 0;
+  for (const Stage& stage : plan.stages) {
+    for (const Interval& chunk : stage.layers) num_layers = std::max(num_layers, chunk.end);
+  }
+  Rows rows = {{"stage", "layers", "", "dp x tmp", "samples"}};
+  if (plan.predicted) rows[0].insert(rows[0].end(), {"time of a micro-batch", "memory"});
+  rows[0].emplace_back("devices");
+  for (int i = 0; i < std::min(plan.num_stages(), most_stages); ++i) {
+    rows.push_back(stage_row(plan, i, cluster, num_layers));
+  }
+  std::string text = align(rows);
+  if (plan.num_stages() > most_stages) text += fmt::format("  ... and {} more\n", plan.num_stages() - most_stages);
+  return text;
+}
+
+/// Where the predicted time goes.
+std::string parts_text(const Prediction& prediction) {
+  constexpr int width = 20;
+  const TimeParts& parts = prediction.parts;
+  const double rest = prediction.iteration_seconds - parts.sum();
+  Rows rows;
+  const auto add = [&](const char* name, double seconds) {
+    if (seconds <= 1e-9 * prediction.iteration_seconds) return;
+    const double part = seconds / prediction.iteration_seconds;
+    rows.push_back(
+        {"  " + std::string(name), format_seconds(seconds), fmt::format("{:.0f} %", 100.0 * part), bar(part, width)});
+  };
+  add("compute of the slowest stage", parts.compute);
+  add("bubble", parts.bubble);
+  add("pipeline communication", parts.pipeline_communication);
+  add("tensor communication", parts.tensor_communication);
+  add("parameter gathers", parts.parameter_gathers);
+  add("gradient synchronization", parts.gradient_synchronization);
+  add("optimizer step and shared cores", rest);
   return align(rows);
 }
 
@@ -135,27 +239,43 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
 std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
   std::vector<std::string> estimates;
   for (const auto& [name, seconds] : prediction.estimates) estimates.push_back(name + " " + format_seconds(seconds));
-  std::string text = fmt::format("  predicted iteration {} (estimates: {}), bubble {:.0f} %, peak memory {}\n",
-                                 format_seconds(prediction.iteration_seconds), join(estimates),
-                                 100.0 * prediction.bubble_fraction, format_bytes(peak_of(prediction)));
+  std::string text =
+      fmt::format("  predicted iteration {} (estimates: {}), devices idle {:.0f} % of it\n",
+                  format_seconds(prediction.iteration_seconds), join(estimates), 100.0 * prediction.bubble_fraction);
+  text += parts_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
 }
 
+/// Devices of the cluster that no stage uses.
+std::string unused_text(const Plan& plan, const Cluster& cluster) {
+  std::vector<bool> used(cluster.num_devices(), false);
+  for (const Stage& stage : plan.stages) {
+    for (const auto& row : stage.devices) {
+      for (const DeviceId device : row) used[device.index()] = true;
+    }
+  }
+  std::vector<int> unused;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (!used[d]) unused.push_back(d);
+  }
+  if (unused.empty()) return "";
+  return fmt::format("  {} {} left out: the iteration is no faster with more\n",
+                     unused.size() == 1 ? "device" : "devices", ranges(unused) + (unused.size() == 1 ? " is" : " are"));
+}
+
 std::string alternatives_text(const Plan& plan) {
-  std::string text;
+  Rows rows;
   for (const Alternative& other : plan.alternatives) {
     if (!other.feasible || !other.iteration_seconds) {
-      text += fmt::format("  {}: not possible, {}\n", other.planner, other.why_not);
+      rows.push_back({other.planner, "-", "", "not possible: " + other.why_not});
       continue;
     }
-    text += fmt::format("  {}: {}", other.planner, format_seconds(*other.iteration_seconds));
-    if (plan.predicted && plan.predicted->iteration_seconds > 0.0) {
-      text += fmt::format(", {:.2f} times as long", *other.iteration_seconds / plan.predicted->iteration_seconds);
-    }
-    text += "\n";
+    const double ratio = plan.predicted ? *other.iteration_seconds / plan.predicted->iteration_seconds : 1.0;
+    rows.push_back(
+        {other.planner, format_seconds(*other.iteration_seconds), fmt::format("{:.2f} x", ratio), other.why_not});
   }
-  return text;
+  return align(rows);
 }
 
 /// One sentence for each kind of node whose devices share cores.
@@ -189,9 +309,13 @@ std::string describe_candidates(const SearchResult& result, const Cluster& clust
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {
   std::string text = fmt::format("plan by {}: {}, schedule {}, {} micro-batches of {} samples\n", plan.planner,
                                  plan.shape(), plan.schedule.name, plan.micro_batches, plan.micro_batch_size);
-  text += stages_text(plan, cluster);
+  text += stages_text(plan, cluster) + unused_text(plan, cluster);
   if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
   text += shared_cores_text(cluster);
+  if (plan.search_candidates > 0) {
+    text += fmt::format("  found in {}, {} candidates looked at\n", format_seconds(plan.search_seconds),
+                        format_count(static_cast<double>(plan.search_candidates)));
+  }
   if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
   return text;
 }

@@ -9,6 +9,7 @@
 #include "base/names.hpp"
 #include "planners/auto.hpp"
 #include "planners/exhaustive.hpp"
+#include "planners/explain.hpp"
 #include "planners/uniform_planners.hpp"
 
 namespace pptrain {
@@ -54,9 +55,9 @@ Beside ask(const std::string& name, const SearchSpace& space, std::int64_t& num_
   }
 }
 
-Alternative alternative_of(const Beside& beside) {
+Alternative alternative_of(const Beside& beside, const Plan& chosen) {
   if (!beside.plan) return {beside.planner, std::nullopt, false, beside.why_not};
-  return {beside.planner, beside.plan->predicted->iteration_seconds, true, ""};
+  return {beside.planner, beside.plan->predicted->iteration_seconds, true, why_slower(chosen, *beside.plan)};
 }
 
 /// What others found: those that the search asked, then those that are always shown.
@@ -67,12 +68,12 @@ std::vector<Alternative> alternatives_of(const std::string& name, const SearchSp
     return std::any_of(alternatives.begin(), alternatives.end(),
                        [&](const Alternative& a) { return a.planner == other; });
   };
-  for (const Beside& beside : outcome.beside) alternatives.push_back(alternative_of(beside));
+  for (const Beside& beside : outcome.beside) alternatives.push_back(alternative_of(beside, *outcome.plan));
   for (const std::string& other : others_beside(name)) {
     if (known(other)) continue;
     const Beside beside =
         other == outcome.plan->planner ? Beside{other, outcome.plan, ""} : ask(other, space, num_examined);
-    alternatives.push_back(alternative_of(beside));
+    alternatives.push_back(alternative_of(beside, *outcome.plan));
   }
   return alternatives;
 }

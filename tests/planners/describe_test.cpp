@@ -60,8 +60,36 @@ TEST_CASE("a plan is described with stages, prediction and other planners", "[pl
   CHECK(has(text, "2-3 (2 x v)"));
   CHECK(has(text, "predicted iteration"));
   CHECK(has(text, "times the optimum"));
-  CHECK(has(text, "data-parallel: not possible"));
+  CHECK(has(text, "##.."));  // the first stage's layers
+  CHECK(has(text, "compute of the slowest stage"));
+  CHECK(has(text, "not possible: the configuration asks for another grid"));
   CHECK_FALSE(has(text, "share"));
+}
+
+TEST_CASE("the parts of the predicted time add up, and say why others lost", "[planners]") {
+  const Profile profile = layers(4);
+  const Cluster cluster = nodes_of(2, 2);
+  const Plan plan = *search_plan("auto", {profile, cluster, 8}, {}, "x").plan;
+  CHECK(plan.predicted->parts.sum() == Approx(plan.predicted->estimates.at("amp")).epsilon(1e-12));
+  CHECK(plan.predicted->stage_seconds.size() == plan.stages.size());
+  bool any_slower = false;
+  for (const Alternative& other : plan.alternatives) {
+    if (!other.feasible) continue;
+    any_slower |= has(other.why_not, " +") || has(other.why_not, "hardly different");
+    CHECK(has(describe_plan(plan, cluster), other.why_not));
+  }
+  CHECK(any_slower);
+  const Plan back = parse_plan(write_plan(plan), "plan");
+  CHECK(back.predicted->parts.sum() == plan.predicted->parts.sum());
+  CHECK(back.predicted->stage_seconds == plan.predicted->stage_seconds);
+}
+
+TEST_CASE("devices that are left out are named", "[planners]") {
+  const Profile profile = layers(2);
+  const Cluster cluster = nodes_of(1, 3);
+  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 4, 1, "1f1b");
+  plan.predicted = predict({profile, cluster, 4}, plan);
+  CHECK(has(describe_plan(plan, cluster), "device 2 is left out"));
 }
 
 TEST_CASE("one sentence says that devices share cores", "[planners]") {

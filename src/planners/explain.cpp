@@ -1,0 +1,49 @@
+#include "planners/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/units.hpp"
+
+namespace pptrain {
+namespace {
+
+using NamedTime = std::pair<const char*, double>;
+
+/// Differences of the parts, the largest first.
+std::array<NamedTime, 6> differences(const TimeParts& best, const TimeParts& other) {
+  std::array<NamedTime, 6> all = {{
+      {"compute", other.compute - best.compute},
+      {"bubble", other.bubble - best.bubble},
+      {"pipeline communication", other.pipeline_communication - best.pipeline_communication},
+      {"tensor communication", other.tensor_communication - best.tensor_communication},
+      {"parameter gathers", other.parameter_gathers - best.parameter_gathers},
+      {"gradient synchronization", other.gradient_synchronization - best.gradient_synchronization},
+  }};
+  std::stable_sort(all.begin(), all.end(),
+                   [](const NamedTime& a, const NamedTime& b) { return std::abs(a.second) > std::abs(b.second); });
+  return all;
+}
+
+}  // namespace
+
+std::string why_slower(const Plan& best, const Plan& other) {
+  constexpr double worth_telling = 0.02;  // of the best iteration
+  constexpr std::size_t most_told = 3;
+  const double least = worth_telling * best.predicted->iteration_seconds;
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [name, seconds] : differences(best.predicted->parts, other.predicted->parts)) {
+    if (std::abs(seconds) < least || told == most_told) break;
+    text += fmt::format("{} {} {}{}", told == 0 ? ":" : ",", name, seconds > 0.0 ? "+" : "-",
+                        format_seconds(std::abs(seconds)));
+    ++told;
+  }
+  return other.shape() + (text.empty() ? ": hardly different" : text);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "plan/plan.hpp"
+
+namespace pptrain {
+
+/// Why another plan lost: its shape and the parts of the time in which it differs most from the best
+/// one, for instance "pp 1 x dp 16 x tmp 1: gradient synchronization +1.2 s, compute -40 ms". Both have
+/// `predicted`.
+std::string why_slower(const Plan& best, const Plan& other);
+
+}  // namespace pptrain
