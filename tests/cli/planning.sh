@@ -63,25 +63,34 @@ expect() {
 files=(--cluster jobs/cluster.toml --profile jobs/profiles/toy.json)
 expect "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
 expect "its batch counts" 0 '"global_batch_size": ?12' plan jobs/toy.toml --format json
-expect "--cluster replaces its cluster" 0 '"cluster": ?"three"' plan jobs/toy.toml --cluster elsewhere/three.toml --format json
-expect "--profile replaces its profile" 0 '"model": ?"other"' plan jobs/toy.toml --profile elsewhere/other.json --format json
+expect "--cluster replaces its cluster" 0 '"cluster": ?"three"' \
+  plan jobs/toy.toml --cluster elsewhere/three.toml --format json
+expect "--profile replaces its profile" 0 '"model": ?"other"' \
+  plan jobs/toy.toml --profile elsewhere/other.json --format json
 expect "--cluster completes a job without one" 0 '"cluster": ?"three"' \
   plan jobs/no_cluster.toml --cluster elsewhere/three.toml --format json
 expect "--set replaces its cluster" 0 '"cluster": ?"three"' \
   plan jobs/toy.toml --set cluster.file=elsewhere/three.toml --format json
-expect "a model that the profile is not of" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' plan jobs/misnamed.toml
-expect "validate looks at the model too" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' validate jobs/misnamed.toml
-expect "validate tells a planning job" 0 'a planning job: toy-3 with 3 layers on 2 devices, 12 samples' validate jobs/toy.toml
-expect "a planning job cannot be trained" 2 'toy.toml:2: name = "toy-3" cannot be trained.*pptrain plan' train jobs/toy.toml
+expect "a model that the profile is not of" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' \
+  plan jobs/misnamed.toml
+expect "validate looks at the model too" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' \
+  validate jobs/misnamed.toml
+expect "validate tells a planning job" 0 'a planning job: toy-3 with 3 layers on 2 devices, 12 samples' \
+  validate jobs/toy.toml
+expect "a planning job cannot be trained" 2 'toy.toml:2: name = "toy-3" cannot be trained.*pptrain plan' \
+  train jobs/toy.toml
 expect "nor planned without a cluster" 2 'no_cluster.toml:2: .*--cluster CLUSTER.toml' plan jobs/no_cluster.toml
 expect "files alone" 0 '"global_batch_size": ?8' plan "${files[@]}" --global-batch-size 8 --format json
-expect "files with --set" 0 '2 stages|pp 2|pipeline.*2' plan "${files[@]}" --global-batch-size 8 --set parallelism.pipeline=2
+expect "files with --set" 0 '2 stages|pp 2|pipeline.*2' \
+  plan "${files[@]}" --global-batch-size 8 --set parallelism.pipeline=2
 expect "files with --set beyond the default model" 2 'pipeline = 9 .*3 layers|pipeline = 9.*2 devices' \
   plan "${files[@]}" --global-batch-size 9 --set parallelism.pipeline=9
 expect "files with automatic recomputation" 0 '"model": ?"toy-3"' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=auto --format json
-expect "a wrong --set" 2 'did you mean "auto"' plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=atuo
-expect "the batch by --set" 0 '"global_batch_size": ?6' plan "${files[@]}" --set training.global_batch_size=6 --format json
+expect "a wrong --set" 2 'did you mean "auto"' \
+  plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=atuo
+expect "the batch by --set" 0 '"global_batch_size": ?6' \
+  plan "${files[@]}" --set training.global_batch_size=6 --format json
 expect "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"
 expect "a profile alone" 2 'nothing to plan.*add CONFIG.toml' plan --profile jobs/profiles/toy.json --global-batch-size 8
 expect "a missing profile" 2 'profiles/none.json: cannot read' plan jobs/toy.toml --set profile.file=profiles/none.json
