@@ -92,7 +92,8 @@ expect "a wrong --set" 2 'did you mean "auto"' \
 expect "the batch by --set" 0 '"global_batch_size": ?6' \
   plan "${files[@]}" --set training.global_batch_size=6 --format json
 expect "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"
-expect "a profile alone" 2 'nothing to plan.*add CONFIG.toml' plan --profile jobs/profiles/toy.json --global-batch-size 8
+expect "a profile alone" 2 'nothing to plan.*add CONFIG.toml' \
+  plan --profile jobs/profiles/toy.json --global-batch-size 8
 expect "a missing profile" 2 'profiles/none.json: cannot read' plan jobs/toy.toml --set profile.file=profiles/none.json
 cd elsewhere
 expect "files are found beside the job" 0 '"model": ?"toy-3"' plan ../jobs/toy.toml --format json
