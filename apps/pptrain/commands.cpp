@@ -218,7 +218,7 @@ void run_plan(const Options& options) {
   });
 }
 
-/// Name and number of layers of a model that is planned and not trained.
+/// Name and number of layers of the model of a planning job.
 std::pair<std::string, int> planned_model(const Config& config) {
   if (config.profile.file.empty()) return {config.model.name, describe_model(config).num_layers()};
   const Profile profile = named_profile(config);
@@ -228,7 +228,7 @@ std::pair<std::string, int> planned_model(const Config& config) {
 /// What kind of job a configuration is, every file that it names being valid.
 std::string validated_job(const std::string& path) {
   const Config config = read_config(path);
-  if (config.can_train_model()) {
+  if (config.can_train_model() && !names_files(config)) {
     refuse_unsupported(config);
     if (!config.profile.file.empty()) named_profile(config);
     return fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
