@@ -191,6 +191,7 @@ void plan_from_files(const Options& options) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
   }
   const Instance instance = {profile, cluster, config.training.global_batch_size};
+  check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   const std::string& source = config.source;
   const InterruptEndsSearch interrupt;

@@ -18,10 +18,10 @@ bool negative_or_not_finite(double value) { return !(value >= 0.0) || std::isinf
 
 void check_link(const Locate& locate, const std::string& path, const Link& link) {
   if (negative_or_not_finite(link.bandwidth)) {
-    throw_bad_input({locate(path + ".bandwidth"), "the bandwidth must be positive", "", ""});
+    throw_bad_input({locate(path + ".bandwidth"), "the bandwidth must be positive", "", "for instance \"10 Gbit/s\""});
   }
   if (negative_or_not_finite(link.latency)) {
-    throw_bad_input({locate(path + ".latency"), "the latency must not be negative", "", ""});
+    throw_bad_input({locate(path + ".latency"), "the latency must not be negative", "", "for instance \"5 us\""});
   }
 }
 
@@ -29,7 +29,8 @@ std::set<std::string> check_kinds(const Locate& locate, const std::vector<Device
   std::set<std::string> names;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string path = fmt::format("device[{}]", i);
-    if (kinds[i].name.empty()) throw_bad_input({locate(path + ".kind"), "a device kind needs a name", "", ""});
+    if (kinds[i].name.empty())
+      throw_bad_input({locate(path + ".kind"), "a device kind needs a name", "", "add kind = \"...\""});
     if (!names.insert(kinds[i].name).second) {
       throw_bad_input({locate(path + ".kind"), fmt::format("the device kind \"{}\" is described twice", kinds[i].name),
                        "", "remove one of the two"});
@@ -44,9 +45,13 @@ std::set<std::string> check_kinds(const Locate& locate, const std::vector<Device
 
 void check_group(const Locate& locate, const std::string& path, const NodeGroup& group,
                  const std::set<std::string>& kinds, bool alone) {
-  if (group.count < 1) throw_bad_input({locate(path + ".count"), "count must be at least 1", "", ""});
-  if (group.num_devices < 1) throw_bad_input({locate(path + ".devices.count"), "count must be at least 1", "", ""});
-  if (group.cores < 0) throw_bad_input({locate(path + ".cores"), "cores must not be negative", "", ""});
+  if (group.count < 1)
+    throw_bad_input({locate(path + ".count"), "count must be at least 1", "", "remove nodes that are not there"});
+  if (group.num_devices < 1)
+    throw_bad_input({locate(path + ".devices.count"), "count must be at least 1", "", "remove nodes without devices"});
+  if (group.cores < 0)
+    throw_bad_input(
+        {locate(path + ".cores"), "cores must not be negative", "", "leave cores out where each device has its own"});
   if (!kinds.contains(group.device_kind)) {
     const std::vector<std::string> known(kinds.begin(), kinds.end());
     const std::string nearest = nearest_name(group.device_kind, known);
@@ -76,7 +81,8 @@ void check_switches(const Locate& locate, const std::vector<Switch>& switches) {
   std::map<std::string, std::string> parents;
   for (std::size_t i = 0; i < switches.size(); ++i) {
     const std::string path = fmt::format("switch[{}]", i);
-    if (switches[i].name.empty()) throw_bad_input({locate(path + ".name"), "a switch needs a name", "", ""});
+    if (switches[i].name.empty())
+      throw_bad_input({locate(path + ".name"), "a switch needs a name", "", "add name = \"...\""});
     if (!parents.insert({switches[i].name, switches[i].parent}).second) {
       throw_bad_input({locate(path + ".name"), fmt::format("the switch \"{}\" is described twice", switches[i].name),
                        "", "remove one of the two"});
@@ -89,7 +95,7 @@ void check_switches(const Locate& locate, const std::vector<Switch>& switches) {
       if (++steps <= switches.size()) continue;
       throw_bad_input({locate(fmt::format("switch[{}].switch", i)),
                        fmt::format("the switch \"{}\" hangs below itself", switches[i].name), "switches form a tree",
-                       ""});
+                       "remove switch = \"...\" from the one at the top"});
     }
   }
 }
@@ -106,7 +112,8 @@ void Cluster::check(const Locate& locate) const {
     check_group(locate, path, groups[i], kinds, alone);
     devices += static_cast<double>(groups[i].count) * groups[i].num_devices;
     if (devices > most_devices) {
-      throw_bad_input({locate(path), fmt::format("the cluster has more than {:.0f} devices", most_devices), "", ""});
+      throw_bad_input({locate(path), fmt::format("the cluster has more than {:.0f} devices", most_devices), "",
+                       "describe fewer nodes, or fewer devices on each"});
     }
   }
   check_switches(locate, switches);

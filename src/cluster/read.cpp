@@ -14,16 +14,20 @@ double positive(const TomlTable& table, const std::string& key, Quantity quantit
                 std::optional<double> fallback = {}) {
   const double value = table.quantity(key, quantity, fallback);
   if (table.has(key) && !(value > 0.0)) {
-    table.refuse(key, fmt::format("{} must be positive", table.full_name(key)), fmt::format("it is {}", value), "");
+    table.refuse(key, fmt::format("{} must be positive", table.full_name(key)), fmt::format("it is {}", value),
+                 fmt::format("write a positive number and one of {}", accepted_units(quantity)));
   }
   return value;
 }
 
 int count_at_least(const TomlTable& table, const std::string& key, int minimum, int fallback) {
   const std::int64_t value = table.integer(key, fallback);
-  if (value < minimum || value > std::numeric_limits<int>::max()) {
-    table.refuse(key, fmt::format("{} must be at least {}", table.full_name(key), minimum),
-                 fmt::format("it is {}", value), "");
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  if (value < minimum || value > most) {
+    table.refuse(key,
+                 fmt::format("{} must be {} {}", table.full_name(key), value < minimum ? "at least" : "at most",
+                             value < minimum ? minimum : most),
+                 fmt::format("it is {}", value), "correct it, or remove this part of the cluster");
   }
   return static_cast<int>(value);
 }
@@ -36,7 +40,7 @@ Link read_link(const TomlTable& parent, const std::string& key) {
   link.latency = table->quantity("latency", Quantity::seconds, 0.0);
   if (link.latency < 0.0) {
     table->refuse("latency", fmt::format("{} must not be negative", table->full_name("latency")),
-                  fmt::format("it is {} s", link.latency), "");
+                  fmt::format("it is {} s", link.latency), "leave it out where it is unknown");
   }
   table->finish();
   return link;

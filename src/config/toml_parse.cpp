@@ -93,7 +93,7 @@ TomlTable read_toml(const std::string& path, const std::vector<std::string>& ove
     throw_bad_input({path, "the file does not exist", "", "check the path; examples are in inputs/"});
   }
   if (std::filesystem::is_directory(status))
-    throw_bad_input({path, "this is a directory", "a TOML file is needed", ""});
+    throw_bad_input({path, "this is a directory", "a TOML file is needed", "name the file in it"});
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file.is_open() || file.bad()) {

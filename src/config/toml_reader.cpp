@@ -40,12 +40,23 @@ std::string dotted(const std::string& path, std::string_view key) {
                    fmt::format("it has to be {}", wanted), suggestion});
 }
 
+/// Keys that nobody has looked up yet: misspelt ones are among them.
+std::vector<std::string> unasked_keys(const TomlTable::State& state) {
+  std::vector<std::string> keys;
+  for (const auto& [key, node] : *state.table) {
+    if (!state.known.contains(std::string(key.str()))) keys.emplace_back(key.str());
+  }
+  return keys;
+}
+
 /// What a missing key without fallback leads to.
 template <class T>
 T fallback_or_missing(const TomlTable::State& state, std::string_view key, std::optional<T> fallback) {
   if (fallback) return *std::move(fallback);
+  const std::string near = nearest_name(std::string(key), unasked_keys(state));
   throw_bad_input({place_of(*state.table, state.source), fmt::format("{} is missing", dotted(state.path, key)),
-                   "it has no default", fmt::format("add {} = ...", key)});
+                   "it has no default",
+                   near.empty() ? fmt::format("add {} = ...", key) : fmt::format("write {} instead of {}", key, near)});
 }
 
 TomlTable child(const TomlTable::State& state, std::string_view key, const toml::table& table) {
@@ -105,7 +116,8 @@ double TomlTable::number(std::string_view key, std::optional<double> fallback) c
   if (node == nullptr) return fallback_or_missing(*state_, key, fallback);
   if (!node->is_number()) refuse_type(*state_, key, *node, "a number", "write it without quotes");
   const double value = *node->value<double>();
-  if (!std::isfinite(value)) refuse(key, fmt::format("{} is {}", full_name(key), value), "it has to be finite", "");
+  if (!std::isfinite(value))
+    refuse(key, fmt::format("{} is {}", full_name(key), value), "it has to be finite", "write a finite number");
   return value;
 }
 
@@ -134,7 +146,7 @@ std::optional<std::int64_t> TomlTable::integer_or_auto(std::string_view key,
     refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text), "it has to be an integer or \"auto\"",
            nearest_name(*text, {"auto"}).empty() ? "write a whole number without quotes" : "write \"auto\"");
   }
-  refuse_type(*state_, key, *node, "an integer or \"auto\"", "");
+  refuse_type(*state_, key, *node, "an integer or \"auto\"", "write a whole number or \"auto\"");
 }
 
 std::string TomlTable::name(std::string_view key, const std::vector<std::string>& names,
@@ -143,18 +155,19 @@ std::string TomlTable::name(std::string_view key, const std::vector<std::string>
   if (std::find(names.begin(), names.end(), value) != names.end()) return value;
   const std::string near = nearest_name(value, names);
   refuse(key, fmt::format("{} = \"{}\" is not known", full_name(key), value), "it is one of " + join(names),
-         near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+         near.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", near));
 }
 
 std::vector<std::string> TomlTable::strings(std::string_view key) const {
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return {};
   if (const auto value = node->value_exact<std::string>()) return {*value};
-  if (!node->is_array()) refuse_type(*state_, key, *node, "a string or an array of strings", "");
+  if (!node->is_array()) refuse_type(*state_, key, *node, "a string or an array of strings", "put it in quotes");
   std::vector<std::string> values;
   for (const toml::node& element : *node->as_array()) {
     const auto value = element.value_exact<std::string>();
-    if (!value) refuse_type(*state_, fmt::format("{}[{}]", key, values.size()), element, "a string", "");
+    if (!value)
+      refuse_type(*state_, fmt::format("{}[{}]", key, values.size()), element, "a string", "put it in quotes");
     values.push_back(*value);
   }
   return values;
@@ -163,11 +176,13 @@ std::vector<std::string> TomlTable::strings(std::string_view key) const {
 std::vector<std::int64_t> TomlTable::integers(std::string_view key) const {
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return {};
-  if (!node->is_array()) refuse_type(*state_, key, *node, "an array of integers", "");
+  if (!node->is_array()) refuse_type(*state_, key, *node, "an array of integers", "write [1, 2, ...]");
   std::vector<std::int64_t> values;
   for (const toml::node& element : *node->as_array()) {
     const auto value = element.value_exact<std::int64_t>();
-    if (!value) refuse_type(*state_, fmt::format("{}[{}]", key, values.size()), element, "an integer", "");
+    if (!value)
+      refuse_type(*state_, fmt::format("{}[{}]", key, values.size()), element, "an integer",
+                  "write a whole number without quotes or decimal point");
     values.push_back(*value);
   }
   return values;
@@ -207,7 +222,7 @@ void TomlTable::finish() const {
   const std::string near = nearest_name(name, known);
   throw_bad_input({place_of(*first, state_->source), fmt::format("{} is not known", full_name(name)),
                    near.empty() ? "known here: " + join(known) : "",
-                   near.empty() ? "" : fmt::format("did you mean {}?", full_name(near))});
+                   near.empty() ? "remove it" : fmt::format("did you mean {}?", full_name(near))});
 }
 
 void TomlTable::refuse(std::string_view key, const std::string& problem, const std::string& reason,

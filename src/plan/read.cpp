@@ -12,7 +12,7 @@ constexpr std::string_view schema = "pptrain.plan/1";
 
 Interval read_interval(const JsonNode& node) {
   const std::vector<JsonNode> ends = node.elements();
-  if (ends.size() != 2) node.refuse("is not an interval", "an interval is [begin, end]");
+  if (ends.size() != 2) node.refuse("is not an interval", "an interval is [begin, end]", "give two numbers");
   return {ends[0].integer(), ends[1].integer()};
 }
 
@@ -45,7 +45,7 @@ std::size_t read_name(const JsonNode& node, const std::vector<std::string>& name
   }
   const std::string nearest = nearest_name(found, names);
   node.refuse(fmt::format("unknown value \"{}\"", found), "known: " + join(names),
-              nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
+              nearest.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", nearest));
 }
 
 Recompute read_recompute(const JsonNode& node) {

@@ -20,7 +20,7 @@ class PlanChecker {
   void check_without_model() {
     check_batch();
     check_schedule();
-    if (plan_.stages.empty()) refuse("stages", "is empty", "a plan has at least one stage", "");
+    if (plan_.stages.empty()) refuse("stages", "is empty", "a plan has at least one stage", "plan again");
     for (int i = 0; i < plan_.num_stages(); ++i) check_stage(i);
     check_stage_order();
     check_devices();
@@ -86,10 +86,11 @@ class PlanChecker {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string nearest = nearest_name(name, known);
       refuse("schedule.name", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
-             nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
+             nearest.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", nearest));
     }
-    if (plan_.schedule.virtual_stages < 1) refuse("schedule.virtual_stages", "must be at least 1", "", "");
-    if (plan_.schedule.unit < 0) refuse("schedule.unit", "must be at least 0", "", "");
+    if (plan_.schedule.virtual_stages < 1)
+      refuse("schedule.virtual_stages", "must be at least 1", "", "1 is the plain pipeline");
+    if (plan_.schedule.unit < 0) refuse("schedule.unit", "must be at least 0", "", "0 lets it be chosen");
   }
 
   void check_stage(int index) const {
@@ -99,16 +100,17 @@ class PlanChecker {
       refuse(path + ".layers", fmt::format("{} intervals", stage.layers.size()),
              fmt::format("a stage has one per virtual stage, and schedule.virtual_stages is {}",
                          plan_.schedule.virtual_stages),
-             "");
+             "make the two agree");
     }
     for (const Interval& chunk : stage.layers) {
       if (chunk.begin < 0 || chunk.empty()) {
         refuse(path + ".layers", fmt::format("[{}, {}] holds no layers", chunk.begin, chunk.end),
-               "intervals are half open and start at layer 0 or later", "");
+               "intervals are half open and start at layer 0 or later", "write [begin, end] with 0 <= begin < end");
       }
     }
     if (stage.zero_stage < 0 || stage.zero_stage > 3) {
-      refuse(path + ".zero_stage", fmt::format("is {}", stage.zero_stage), "ZeRO has the stages 0 to 3", "");
+      refuse(path + ".zero_stage", fmt::format("is {}", stage.zero_stage), "ZeRO has the stages 0 to 3",
+             "write one of these");
     }
     check_mesh(path, stage);
     check_samples(path + ".samples", stage.samples, stage.replicas);
@@ -117,27 +119,31 @@ class PlanChecker {
   }
 
   void check_mesh(const std::string& path, const Stage& stage) const {
-    if (stage.replicas < 1) refuse(path + ".replicas", "must be at least 1", "", "");
-    if (stage.tensor_parallel < 1) refuse(path + ".tensor_parallel", "must be at least 1", "", "");
+    if (stage.replicas < 1) refuse(path + ".replicas", "must be at least 1", "", "1 is no replication");
+    if (stage.tensor_parallel < 1) refuse(path + ".tensor_parallel", "must be at least 1", "", "1 is whole layers");
     const auto columns = static_cast<std::size_t>(stage.tensor_parallel);
     const bool square = std::all_of(stage.devices.begin(), stage.devices.end(),
                                     [columns](const auto& row) { return row.size() == columns; });
     if (static_cast<int>(stage.devices.size()) != stage.replicas || !square) {
       refuse(path + ".devices", fmt::format("is not a mesh of {} x {}", stage.replicas, stage.tensor_parallel),
-             "it has a row per replica and a column per tensor-parallel member", "");
+             "it has a row per replica and a column per tensor-parallel member",
+             "correct the devices, or replicas and tensor_parallel");
     }
   }
 
   void check_samples(const std::string& path, const std::vector<Interval>& samples, int replicas) const {
     if (static_cast<int>(samples.size()) != replicas) {
-      refuse(path, fmt::format("{} intervals for {} replicas", samples.size(), replicas), "each has one", "");
+      refuse(path, fmt::format("{} intervals for {} replicas", samples.size(), replicas), "each has one",
+             "give as many as there are replicas");
     }
     if (!divides(samples, plan_.micro_batch_size)) {
       refuse(path, fmt::format("do not cover the {} samples of a micro-batch once", plan_.micro_batch_size),
-             "the intervals follow one another from 0 to micro_batch_size", "");
+             "the intervals follow one another from 0 to micro_batch_size",
+             "correct the intervals, or micro_batch_size");
     }
     if (std::any_of(samples.begin(), samples.end(), [](Interval i) { return i.empty(); })) {
-      refuse(path, "a replica has no samples", "every replica computes at least one", "");
+      refuse(path, "a replica has no samples", "every replica computes at least one",
+             "use fewer replicas or a larger micro-batch");
     }
   }
 
@@ -145,14 +151,16 @@ class PlanChecker {
                     int members) const {
     for (const auto& [axis, parts] : shards) {
       if (axis != "heads" && axis != "columns" && axis != "vocabulary") {
-        refuse(path, fmt::format("unknown axis \"{}\"", axis), "axes: heads, columns, vocabulary", "");
+        refuse(path, fmt::format("unknown axis \"{}\"", axis), "axes: heads, columns, vocabulary",
+               "write one of these");
       }
       if (static_cast<int>(parts.size()) != members) {
         refuse(path + "." + axis, fmt::format("{} intervals for {} members", parts.size(), members), "each has one",
-               "");
+               "give as many as tensor_parallel says");
       }
       if (!divides(parts, parts.back().end)) {
-        refuse(path + "." + axis, "the intervals have a gap or overlap", "they follow one another from 0", "");
+        refuse(path + "." + axis, "the intervals have a gap or overlap", "they follow one another from 0",
+               "correct the intervals");
       }
     }
   }
@@ -164,13 +172,15 @@ class PlanChecker {
       const bool inside = std::any_of(stage.layers.begin(), stage.layers.end(), [&](Interval chunk) {
         return !block.layers.empty() && intersect(chunk, block.layers) == block.layers;
       });
-      if (!inside) refuse(at + ".layers", "are not in this stage", "a block is a part of its stage's layers", "");
+      if (!inside)
+        refuse(at + ".layers", "are not in this stage", "a block is a part of its stage's layers",
+               "correct the layers of the block or of the stage");
       const int stage_devices = stage.replicas * stage.tensor_parallel;
       if (block.replicas < 1 || block.tensor_parallel < 1 || block.replicas * block.tensor_parallel != stage_devices) {
         refuse(at,
                fmt::format("{} replicas x {} members are not the stage's {} devices", block.replicas,
                            block.tensor_parallel, stage_devices),
-               "a block uses the devices of its stage", "");
+               "a block uses the devices of its stage", "correct replicas or tensor_parallel of the block");
       }
       if (block.pattern == "replicate" && block.tensor_parallel != 1) {
         refuse(at + ".pattern", fmt::format("\"replicate\" with tensor_parallel {}", block.tensor_parallel),
@@ -178,7 +188,8 @@ class PlanChecker {
       }
       for (std::size_t k = 0; k < i; ++k) {
         if (intersect(stage.blocks[k].layers, block.layers).empty()) continue;
-        refuse(at + ".layers", fmt::format("overlap those of blocks[{}]", k), "a layer is divided in one way", "");
+        refuse(at + ".layers", fmt::format("overlap those of blocks[{}]", k), "a layer is divided in one way",
+               "give each layer to one block");
       }
       check_samples(at + ".samples", block.samples, block.replicas);
       check_shards(at + ".shards", block.shards, block.tensor_parallel);
@@ -191,7 +202,7 @@ class PlanChecker {
     for (int i = 1; i < plan_.num_stages(); ++i) {
       if (plan_.stages[i].layers.front() < plan_.stages[i - 1].layers.front()) {
         refuse(fmt::format("stages[{}].layers", i), "come before those of the stage before",
-               "stages are listed in layer order", "");
+               "stages are listed in layer order", "put the stages in this order");
       }
     }
   }
@@ -202,10 +213,11 @@ class PlanChecker {
       for (const auto& row : plan_.stages[i].devices) {
         for (const DeviceId device : row) {
           const std::string path = fmt::format("stages[{}].devices", i);
-          if (device.value < 0) refuse(path, fmt::format("{} is no device", device.value), "they count from 0", "");
+          if (device.value < 0)
+            refuse(path, fmt::format("{} is no device", device.value), "they count from 0", "correct it");
           if (!used.insert(device).second) {
             refuse(path, fmt::format("device {} is used twice", device.value),
-                   "a device belongs to one replica of one stage", "");
+                   "a device belongs to one replica of one stage", "name another device");
           }
         }
       }

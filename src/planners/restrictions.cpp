@@ -51,7 +51,7 @@ class RestrictionChecker {
   void check_positive() const {
     if (instance_.global_batch_size < 1) {
       refuse("global_batch_size", fmt::format("a global batch of {} samples", instance_.global_batch_size),
-             "an iteration needs at least one", "");
+             "an iteration needs at least one", "give a positive number");
     }
     for (const auto& [key, value] : {std::pair<const char*, AutoInt>{"data", fixed_.data},
                                      {"pipeline", fixed_.pipeline},

@@ -85,7 +85,8 @@ Json parse_json(const std::string& text, const std::string& source) {
   try {
     return Json::parse(text, DuplicateKeys(source));
   } catch (const Json::parse_error& error) {
-    throw_bad_input({place(source, text, error.byte), "this is not JSON", short_message(error.what()), ""});
+    throw_bad_input({place(source, text, error.byte), "this is not JSON", short_message(error.what()),
+                     "correct it at that place, or write the file again"});
   } catch (const Json::exception& error) {
     throw_bad_input({source, "a number is out of range", short_message(error.what()), "give a finite number"});
   }
@@ -118,7 +119,7 @@ void JsonNode::allow_keys(std::initializer_list<std::string_view> names) const {
 bool JsonNode::has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
 
 JsonNode JsonNode::at(const std::string& key) const {
-  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "");
+  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "write {\"key\": value, ...}");
   const std::string path = path_.empty() ? key : path_ + "." + key;
   const auto member = value_->find(key);
   if (member == value_->end()) throw_bad_input({source_ + ": " + path, "is missing", "", "add this key"});
@@ -126,7 +127,7 @@ JsonNode JsonNode::at(const std::string& key) const {
 }
 
 std::vector<JsonNode> JsonNode::elements() const {
-  if (!value_->is_array()) refuse("must be an array", "it is " + text(), "");
+  if (!value_->is_array()) refuse("must be an array", "it is " + text(), "write [value, ...]");
   std::vector<JsonNode> nodes;
   nodes.reserve(value_->size());
   for (const Json& element : *value_)
@@ -135,51 +136,54 @@ std::vector<JsonNode> JsonNode::elements() const {
 }
 
 std::vector<std::string> JsonNode::keys() const {
-  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "");
+  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "write {\"key\": value, ...}");
   std::vector<std::string> names;
   for (const auto& [key, member] : value_->items()) names.push_back(key);
   return names;
 }
 
 std::string JsonNode::string() const {
-  if (!value_->is_string()) refuse("must be a string", "it is " + text());
+  if (!value_->is_string()) refuse("must be a string", "it is " + text(), "put it in quotes");
   return value_->get<std::string>();
 }
 
 bool JsonNode::boolean() const {
-  if (!value_->is_boolean()) refuse("must be true or false", "it is " + text());
+  if (!value_->is_boolean()) refuse("must be true or false", "it is " + text(), "write it without quotes");
   return value_->get<bool>();
 }
 
 double JsonNode::number() const {
-  if (!value_->is_number()) refuse("must be a number", "it is " + text());
+  if (!value_->is_number()) refuse("must be a number", "it is " + text(), "write it without quotes");
   const double value = value_->get<double>();
-  if (!std::isfinite(value)) refuse("must be a finite number", "it is " + text());
+  if (!std::isfinite(value)) refuse("must be a finite number", "it is " + text(), "give a finite one");
   return value;
 }
 
 double JsonNode::number_at_least(double minimum) const {
   const double value = number();
-  if (value < minimum) refuse(fmt::format("must be at least {}", minimum), "it is " + text());
+  if (value < minimum) refuse(fmt::format("must be at least {}", minimum), "it is " + text(), "correct the value");
   return value;
 }
 
 std::int64_t JsonNode::integer() const {
   constexpr double limit = 9007199254740992.0;  // 2^53
   const double value = number();
-  if (std::trunc(value) != value || std::abs(value) > limit) refuse("must be a whole number", "it is " + text());
+  if (std::trunc(value) != value || std::abs(value) > limit)
+    refuse("must be a whole number", "it is " + text(), "round it");
   return static_cast<std::int64_t>(value);
 }
 
 std::int64_t JsonNode::integer_at_least(std::int64_t minimum) const {
   const std::int64_t value = integer();
-  if (value < minimum) refuse(fmt::format("must be at least {}", minimum), fmt::format("it is {}", value));
+  if (value < minimum)
+    refuse(fmt::format("must be at least {}", minimum), fmt::format("it is {}", value), "correct the value");
   return value;
 }
 
 int JsonNode::small_integer_at_least(int minimum) const {
   const std::int64_t value = integer_at_least(minimum);
-  if (value > std::numeric_limits<int>::max()) refuse("is too large", fmt::format("it is {}", value));
+  if (value > std::numeric_limits<int>::max())
+    refuse("is too large", fmt::format("it is {}", value), "correct the value");
   return static_cast<int>(value);
 }
 

@@ -70,7 +70,7 @@ ProfileLayer read_layer(const JsonNode& node) {
       {"name", "parameters", "output_bytes", "stored_bytes", "tensor_parallel_allreduce_bytes", "seconds", "update"});
   ProfileLayer layer;
   layer.name = node.at("name").string();
-  if (layer.name.empty()) node.at("name").refuse("is empty", "layers are told apart by their names");
+  if (layer.name.empty()) node.at("name").refuse("is empty", "layers are told apart by their names", "give a name");
   layer.parameters = node.at("parameters").number_at_least(0.0);
   layer.output_bytes = node.at("output_bytes").number_at_least(0.0);
   layer.stored_bytes = node.at("stored_bytes").number_at_least(0.0);
@@ -91,7 +91,7 @@ void read_layers(const JsonNode& node, Profile& profile) {
                                 "number equal layers: \"block.0\", \"block.1\"");
     }
   }
-  if (profile.layers.empty()) node.refuse("has no layers", "there is nothing to plan");
+  if (profile.layers.empty()) node.refuse("has no layers", "there is nothing to plan", "add a layer");
 }
 
 }  // namespace

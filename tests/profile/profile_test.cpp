@@ -122,7 +122,8 @@ TEST_CASE("a profile may say where its figures are from", "[profile][json]") {
 }
 
 TEST_CASE("each wrong value of a profile is refused with its path", "[profile][json]") {
-  CHECK(refused("0.0021", "-1") == "p.json: layers[0].seconds[0].forward: must be at least 0 (it is -1)");
+  CHECK(refused("0.0021", "-1") ==
+        "p.json: layers[0].seconds[0].forward: must be at least 0 (it is -1); correct the value");
   CHECK(refused("1792", "-5").starts_with("p.json: layers[0].parameters: must be at least 0"));
   CHECK(refused("12845056", "\"12 MB\"").starts_with("p.json: layers[0].output_bytes: must be a number"));
   CHECK(refused("25690112", "null").starts_with("p.json: layers[0].stored_bytes: must be a number"));

@@ -3,6 +3,7 @@
 // The cost model once more, written plainly and independently of src/cost: loops over devices, rows and pairs, no
 // tables and no shortcuts. Slow on purpose; only tests use it.
 
+#include <string>
 #include <vector>
 
 #include "cluster/cluster.hpp"
@@ -20,8 +21,14 @@ struct Path {
 /// Between two different devices: the smallest bandwidth and the largest latency on the way.
 Path path(const Cluster& cluster, DeviceId a, DeviceId b);
 
+/// The slowest of all pairs of a group.
+Path slowest_path(const Cluster& cluster, const std::vector<DeviceId>& group);
+
 /// Flat ring: 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest pair; a group of one costs nothing.
 double all_reduce(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
+
+/// Half an all-reduce.
+double all_gather(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
 
 /// Seconds of F, and of B with W, of one micro-batch.
 struct Seconds {
@@ -33,17 +40,37 @@ struct Seconds {
 /// Whether the profile has rows for every layer of every stage on the devices and degrees of the plan.
 bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan);
 
-/// One layer on the slowest device of a replica with `samples` samples, tensor all-reduces included.
-Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const std::vector<DeviceId>& members,
-                      double samples);
+/// A run of neighbouring layers of a stage that are divided alike: a whole stage without blocks is one part.
+struct Part {
+  Interval layers;
+  std::string pattern;                         ///< of its tensor-parallel layers
+  std::vector<std::vector<DeviceId>> devices;  ///< a row per replica, a column per member
+  std::vector<Interval> samples;               ///< per replica
 
-/// Every replica of the stage. t_i is the largest sum of both parts; DAPPLE's F and B are the largest of each.
-std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
+  int num_replicas() const { return static_cast<int>(devices.size()); }
+  int degree() const { return static_cast<int>(devices[0].size()); }
+  double num_samples(int replica) const { return static_cast<double>(samples[replica].size()); }
+  std::vector<DeviceId> shard_group(int shard) const;
+};
+std::vector<Part> parts_of(const Stage& stage);
 
-/// e_i between two stages, the first of which ends with layer `last_layer`.
-double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to, int last_layer);
+/// One layer on the slowest device of a replica of a part, collectives of its tensor-parallel group included.
+Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const Part& part, int replica);
 
-/// The largest all-reduce of a stage's gradients over the devices of one shard index.
+/// A part's replicas one by one, with the gathers of ZeRO stage 3 where the stage has it.
+std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage,
+                                     const Part& part);
+
+/// What it takes to pass samples on between two neighbouring parts of a stage, in F and in B.
+Seconds repartition_seconds(const Profile& profile, const Cluster& cluster, const Part& before, const Part& after);
+
+/// t_i: the slowest replicas of the parts one after another.
+double stage_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
+
+/// e_i between two stages.
+double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to);
+
+/// The all-reduces of a stage's gradients, part after part, the slowest shard index of each.
 double gradient_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
 
 /// AMP Eq. 3-5 of a plan whose stages hold one interval of layers each.

@@ -8,50 +8,83 @@ namespace pptrain::reference {
 
 namespace {
 
-/// When the backward of each layer of a stage's replica has ended, counted from the start of its last backward; in
-/// layer order.
-std::vector<double> backward_ends(const Profile& profile, const Cluster& cluster, const Stage& stage, int replica) {
-  std::vector<double> ends(static_cast<std::size_t>(stage.layers[0].size()));
-  double end = 0.0;
-  for (std::size_t l = ends.size(); l-- > 0;) {
-    const int layer = static_cast<int>(stage.layers[0].begin) + static_cast<int>(l);
-    end += layer_seconds(profile, cluster, layer, stage.devices[replica], samples_of(stage, replica)).backward;
-    ends[l] = end;
+/// Largest of each of F and B over the replicas.
+Seconds slowest_of(const std::vector<Seconds>& replicas) {
+  Seconds slowest;
+  for (const Seconds& replica : replicas) {
+    slowest = {std::max(slowest.forward, replica.forward), std::max(slowest.backward, replica.backward)};
   }
-  return ends;
+  return slowest;
+}
+
+/// F and B of a stage: its parts and what lies between them.
+Seconds stage_line_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage) {
+  const std::vector<Part> parts = parts_of(stage);
+  Seconds sum;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    std::vector<Seconds> added = {slowest_of(replica_seconds(profile, cluster, stage, parts[p]))};
+    if (p + 1 < parts.size()) added.push_back(repartition_seconds(profile, cluster, parts[p], parts[p + 1]));
+    for (const Seconds& s : added) sum = {sum.forward + s.forward, sum.backward + s.backward};
+  }
+  return sum;
+}
+
+/// Seconds from the start of a part's backward until each of its layers is done on all replicas, in layer order; its
+/// ZeRO gather comes first.
+std::vector<double> backward_ends(const Profile& profile, const Cluster& cluster, const Stage& stage,
+                                  const Part& part) {
+  std::vector<double> latest(static_cast<std::size_t>(part.layers.size()), 0.0);
+  for (int j = 0; j < part.num_replicas(); ++j) {
+    double layers = 0.0;
+    for (std::size_t l = 0; l < latest.size(); ++l) {
+      layers +=
+          layer_seconds(profile, cluster, static_cast<int>(part.layers.begin + static_cast<int>(l)), part, j).backward;
+    }
+    double end = replica_seconds(profile, cluster, stage, part)[j].backward - layers;
+    for (std::size_t l = latest.size(); l-- > 0;) {
+      end +=
+          layer_seconds(profile, cluster, static_cast<int>(part.layers.begin + static_cast<int>(l)), part, j).backward;
+      latest[l] = std::max(latest[l], end);
+    }
+  }
+  return latest;
 }
 
 /// What is left of a single stage's all-reduces after its last backward: each layer's gradients are reduced as soon as
-/// its backward is done on all replicas and the all-reduce before has ended, last layer first.
+/// its backward is done on all replicas and its devices have ended the all-reduce before, last layer first.
 double gradient_seconds_left(const Profile& profile, const Cluster& cluster, const Stage& stage) {
-  std::vector<std::vector<double>> ends;
-  for (int j = 0; j < stage.replicas; ++j) ends.push_back(backward_ends(profile, cluster, stage, j));
-  const auto slowest_end = [&](std::size_t l) {
-    double latest = 0.0;
-    for (const auto& replica : ends) latest = std::max(latest, replica[l]);
-    return latest;
-  };
-  double left = 0.0;
-  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
-    double reduce_end = 0.0;
-    for (std::size_t l = ends[0].size(); l-- > 0;) {
-      const double parameters = profile.layers[stage.layers[0].begin + static_cast<std::int64_t>(l)].parameters;
-      const double bytes = profile.bytes_per_parameter.gradient * parameters / stage.tensor_parallel;
-      if (bytes <= 0.0) continue;
-      reduce_end = std::max(reduce_end, slowest_end(l)) + all_reduce(cluster, shard_group(stage, shard), bytes);
+  const std::vector<Part> parts = parts_of(stage);
+  std::vector<double> busy_until(static_cast<std::size_t>(cluster.num_devices()), 0.0);
+  double start = 0.0;
+  for (std::size_t p = parts.size(); p-- > 0;) {
+    const Part& part = parts[p];
+    if (p + 1 < parts.size()) start += repartition_seconds(profile, cluster, part, parts[p + 1]).backward;
+    const std::vector<double> ends = backward_ends(profile, cluster, stage, part);
+    for (std::size_t l = ends.size(); l-- > 0;) {
+      const double parameters = profile.layers[static_cast<std::size_t>(part.layers.begin) + l].parameters;
+      if (parameters <= 0.0) continue;
+      for (int shard = 0; shard < part.degree(); ++shard) {
+        const std::vector<DeviceId> group = part.shard_group(shard);
+        double begin = start + ends[l];
+        for (const DeviceId d : group) begin = std::max(begin, busy_until[d.index()]);
+        const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
+        for (const DeviceId d : group) busy_until[d.index()] = begin + all_reduce(cluster, group, bytes);
+      }
     }
-    left = std::max(left, reduce_end - slowest_end(0));
+    start += ends[0];
   }
-  return left;
+  return std::max(0.0, *std::max_element(busy_until.begin(), busy_until.end()) - start);
 }
 
 /// A communication stage: F = B = the larger of e_i / 2 and what each node sends or receives over its uplink.
 LineStage communication_stage(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to) {
-  double seconds = cut_seconds(profile, cluster, from, to, last_layer(from)) / 2.0;
+  const Part last = parts_of(from).back();
+  const double bytes_per_sample = profile.layers[last.layers.end - 1].output_bytes;
+  double seconds = cut_seconds(profile, cluster, from, to) / 2.0;
   for (int node = 0; node < cluster.num_nodes(); ++node) {
     double leaving = 0.0;
     double entering = 0.0;
-    for (const Transfer& t : transfers(from, to, profile.layers[last_layer(from)].output_bytes)) {
+    for (const Transfer& t : transfers(last, parts_of(to).front(), bytes_per_sample)) {
       const bool from_here = cluster.node_of(t.from) == node;
       const bool to_here = cluster.node_of(t.to) == node;
       if (from_here && !to_here) leaving += t.bytes;
@@ -73,13 +106,12 @@ double amp(const Profile& profile, const Cluster& cluster, const Plan& plan) {
   double slowest_gradient = 0.0;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const Stage& stage = plan.stages[i];
-    double t = 0.0;
-    for (const Seconds& replica : replica_seconds(profile, cluster, stage)) t = std::max(t, replica.total());
+    const double t = stage_seconds(profile, cluster, stage);
     sum += t;
     slowest_stage = std::max(slowest_stage, t);
     slowest_gradient = std::max(slowest_gradient, gradient_seconds(profile, cluster, stage));
     if (i + 1 < plan.num_stages()) {
-      sum += cut_seconds(profile, cluster, stage, plan.stages[i + 1], last_layer(stage));
+      sum += cut_seconds(profile, cluster, stage, plan.stages[i + 1]);
     }
   }
   return static_cast<double>(plan.micro_batches - 1) * slowest_stage + sum + slowest_gradient;
@@ -89,13 +121,10 @@ std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluste
   std::vector<LineStage> line;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const Stage& stage = plan.stages[i];
-    Seconds slowest;
-    for (const Seconds& replica : replica_seconds(profile, cluster, stage)) {
-      slowest = {std::max(slowest.forward, replica.forward), std::max(slowest.backward, replica.backward)};
-    }
+    const Seconds seconds = stage_line_seconds(profile, cluster, stage);
     const double reduce = plan.num_stages() == 1 ? gradient_seconds_left(profile, cluster, stage)
                                                  : gradient_seconds(profile, cluster, stage);
-    line.push_back({slowest.forward, slowest.backward, reduce});
+    line.push_back({seconds.forward, seconds.backward, reduce});
     if (i + 1 < plan.num_stages()) line.push_back(communication_stage(profile, cluster, stage, plan.stages[i + 1]));
   }
   return line;

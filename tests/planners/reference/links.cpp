@@ -57,8 +57,7 @@ Path path(const Cluster& cluster, DeviceId a, DeviceId b) {
   return result;
 }
 
-double all_reduce(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
-  if (group.size() == 1) return 0.0;
+Path slowest_path(const Cluster& cluster, const std::vector<DeviceId>& group) {
   Path slowest = {INFINITY, 0.0};
   for (std::size_t a = 0; a < group.size(); ++a) {
     for (std::size_t b = a + 1; b < group.size(); ++b) {
@@ -66,8 +65,18 @@ double all_reduce(const Cluster& cluster, const std::vector<DeviceId>& group, do
       slowest = {std::min(slowest.bandwidth, pair.bandwidth), std::max(slowest.latency, pair.latency)};
     }
   }
+  return slowest;
+}
+
+double all_reduce(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+  if (group.size() == 1) return 0.0;
+  const Path slowest = slowest_path(cluster, group);
   const auto n = static_cast<double>(group.size());
   return 2.0 * (n - 1.0) / n * bytes / slowest.bandwidth + 2.0 * (n - 1.0) * slowest.latency;
+}
+
+double all_gather(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+  return all_reduce(cluster, group, bytes) / 2.0;
 }
 
 }  // namespace pptrain::reference

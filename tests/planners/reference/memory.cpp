@@ -15,28 +15,39 @@ double in_flight(const Plan& plan, int i) {
   return batches;
 }
 
+/// Weights, gradients and optimizer state of a part on each of its devices.
+double state_bytes(const Profile& profile, const Stage& stage, const Part& part) {
+  const BytesPerParameter& bytes = profile.bytes_per_parameter;
+  const double replicas = part.num_replicas();
+  const double weight = bytes.weight / (stage.zero_stage >= 3 ? replicas : 1.0);
+  const double gradient = bytes.gradient / (stage.zero_stage >= 2 ? replicas : 1.0);
+  const double optimizer = stage.offload ? 0.0 : bytes.optimizer / (stage.zero_stage >= 1 ? replicas : 1.0);
+  return sum_over_layers(part.layers, [&](int layer) {
+    return (weight + gradient + optimizer) * profile.layers[layer].parameters / part.degree();
+  });
+}
+
+/// What one sample of one micro-batch leaves behind in a part.
+double stored_bytes(const Profile& profile, const Stage& stage, const Part& part) {
+  return sum_over_layers(part.layers, [&](int layer) {
+    const double whole = profile.layers[layer].stored_bytes;
+    if (stage.recompute != Recompute::full) return whole;
+    // The input is among what is stored; that of layer 0 is no output of a layer.
+    return layer == 0 ? 0.0 : std::min(whole, profile.layers[layer - 1].output_bytes);
+  });
+}
+
 }  // namespace
 
 std::vector<double> memory(const Profile& profile, const Cluster& cluster, const Plan& plan) {
   std::vector<double> need(cluster.num_devices(), 0.0);
-  const BytesPerParameter& bytes = profile.bytes_per_parameter;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const Stage& stage = plan.stages[i];
-    const double weight = bytes.weight / (stage.zero_stage >= 3 ? stage.replicas : 1);
-    const double gradient = bytes.gradient / (stage.zero_stage >= 2 ? stage.replicas : 1);
-    const double optimizer = bytes.optimizer / (stage.zero_stage >= 1 ? stage.replicas : 1);
-    const double state = sum_over_layers(stage, [&](int layer) {
-      return (weight + gradient + optimizer) * profile.layers[layer].parameters / stage.tensor_parallel;
-    });
-    const double stored = sum_over_layers(stage, [&](int layer) {
-      const double whole = profile.layers[layer].stored_bytes;
-      if (stage.recompute != Recompute::full) return whole;
-      // The input is among what is stored; that of layer 0 is no output of a layer.
-      return layer == 0 ? 0.0 : std::min(whole, profile.layers[layer - 1].output_bytes);
-    });
-    for (int j = 0; j < stage.replicas; ++j) {
-      for (const DeviceId device : stage.devices[j]) {
-        need[device.index()] = state + in_flight(plan, i) * samples_of(stage, j) * stored;
+    for (const Part& part : parts_of(stage)) {
+      for (int j = 0; j < part.num_replicas(); ++j) {
+        const double bytes = state_bytes(profile, stage, part) +
+                             in_flight(plan, i) * part.num_samples(j) * stored_bytes(profile, stage, part);
+        for (const DeviceId device : part.devices[j]) need[device.index()] += bytes;
       }
     }
   }

@@ -39,56 +39,122 @@ Seconds device_seconds(const ProfileLayer& layer, const std::string& device, int
               interpolate(rows, samples, [](const LayerSeconds& s) { return s.backward_weight; })};
 }
 
+/// Seconds of the collectives of a tensor-parallel layer, by what its pattern says.
+Seconds collective_seconds(const Profile& profile, const Cluster& cluster, int layer, const std::string& pattern,
+                           const std::vector<DeviceId>& members, double samples) {
+  const double out = profile.layers[layer].output_bytes * samples;
+  const double in = layer > 0 ? profile.layers[layer - 1].output_bytes * samples : 0.0;
+  const bool first = layer == 0;
+  const bool last = layer + 1 == profile.num_layers();
+  if (pattern == "sp1") {
+    return {last ? 0.0 : all_gather(cluster, members, out), first ? 0.0 : all_reduce(cluster, members, in)};
+  }
+  if (pattern == "sp2") return {all_reduce(cluster, members, out), first ? 0.0 : all_gather(cluster, members, in)};
+  const double bytes = profile.layers[layer].tensor_parallel_allreduce_bytes * samples;
+  if (bytes <= 0.0) return {};
+  return {all_reduce(cluster, members, bytes), all_reduce(cluster, members, bytes)};
+}
+
+/// What ZeRO stage 3 gathers before F and before B of a part: the weights of its layers, over the replicas.
+double gather_seconds(const Profile& profile, const Cluster& cluster, const Part& part) {
+  const double parameters = sum_over_layers(part.layers, [&](int layer) { return profile.layers[layer].parameters; });
+  double largest = 0.0;
+  for (int shard = 0; shard < part.degree(); ++shard) {
+    largest = std::max(largest, all_gather(cluster, part.shard_group(shard),
+                                           profile.bytes_per_parameter.weight * parameters / part.degree()));
+  }
+  return largest;
+}
+
+/// Largest number of samples of `after` that a device does not hold from `before`.
+double samples_lacking(const Part& before, const Part& after) {
+  double largest = 0.0;
+  for (int b = 0; b < after.num_replicas(); ++b) {
+    for (const DeviceId device : after.devices[b]) {
+      for (int a = 0; a < before.num_replicas(); ++a) {
+        const auto& row = before.devices[a];
+        if (std::find(row.begin(), row.end(), device) == row.end()) continue;
+        const auto kept = intersect(before.samples[a], after.samples[b]).size();
+        largest = std::max(largest, static_cast<double>(after.samples[b].size() - kept));
+      }
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
 bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan) {
   for (const Stage& stage : plan.stages) {
-    for (const auto& replica : stage.devices) {
-      for (const DeviceId device : replica) {
-        const double layers_without = sum_over_layers(stage, [&](int layer) {
-          const std::string& kind = cluster.kind_of(device).name;
-          return rows_of(profile.layers[layer], kind, stage.tensor_parallel).empty() ? 1.0 : 0.0;
-        });
-        if (layers_without > 0.0) return false;
+    for (const Part& part : parts_of(stage)) {
+      for (const auto& replica : part.devices) {
+        for (const DeviceId device : replica) {
+          const double layers_without = sum_over_layers(part.layers, [&](int layer) {
+            const std::string& kind = cluster.kind_of(device).name;
+            return rows_of(profile.layers[layer], kind, part.degree()).empty() ? 1.0 : 0.0;
+          });
+          if (layers_without > 0.0) return false;
+        }
       }
     }
   }
   return true;
 }
 
-Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const std::vector<DeviceId>& members,
-                      double samples) {
-  const ProfileLayer& l = profile.layers[layer];
-  const int degree = static_cast<int>(members.size());
+Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const Part& part, int replica) {
+  const std::vector<DeviceId>& members = part.devices[replica];
+  const double samples = part.num_samples(replica);
   Seconds slowest = {-1.0, 0.0};
   for (const DeviceId device : members) {
-    const Seconds seconds = device_seconds(l, cluster.kind_of(device).name, degree, samples);
+    const Seconds seconds = device_seconds(profile.layers[layer], cluster.kind_of(device).name, part.degree(), samples);
     if (seconds.total() > slowest.total()) slowest = seconds;
   }
-  if (l.tensor_parallel_allreduce_bytes > 0.0) {
-    const double seconds = all_reduce(cluster, members, l.tensor_parallel_allreduce_bytes * samples);
-    slowest.forward += seconds;
-    slowest.backward += seconds;
-  }
-  return slowest;
+  const Seconds collective = collective_seconds(profile, cluster, layer, part.pattern, members, samples);
+  return {slowest.forward + collective.forward, slowest.backward + collective.backward};
 }
 
-std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage) {
+std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage,
+                                     const Part& part) {
+  const double gather = stage.zero_stage >= 3 ? gather_seconds(profile, cluster, part) : 0.0;
   std::vector<Seconds> result;
-  for (int j = 0; j < stage.replicas; ++j) {
-    const auto part = [&](double Seconds::*which) {
-      return sum_over_layers(stage, [&](int layer) {
-        return layer_seconds(profile, cluster, layer, stage.devices[j], samples_of(stage, j)).*which;
-      });
-    };
-    result.push_back({part(&Seconds::forward), part(&Seconds::backward)});
+  for (int j = 0; j < part.num_replicas(); ++j) {
+    Seconds seconds = {gather, gather};
+    for (auto layer = part.layers.begin; layer < part.layers.end; ++layer) {
+      const Seconds one = layer_seconds(profile, cluster, static_cast<int>(layer), part, j);
+      seconds = {seconds.forward + one.forward, seconds.backward + one.backward};
+    }
+    result.push_back(seconds);
   }
   return result;
 }
 
-double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to, int last_layer) {
+Seconds repartition_seconds(const Profile& profile, const Cluster& cluster, const Part& before, const Part& after) {
+  std::vector<DeviceId> devices;
+  for (const auto& row : before.devices) devices.insert(devices.end(), row.begin(), row.end());
+  const Path slowest = slowest_path(cluster, devices);
+  const auto seconds = [&](double samples) {
+    if (samples <= 0.0) return 0.0;
+    return samples * profile.layers[before.layers.end - 1].output_bytes / slowest.bandwidth + slowest.latency;
+  };
+  return {seconds(samples_lacking(before, after)), seconds(samples_lacking(after, before))};
+}
+
+double stage_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage) {
+  const std::vector<Part> parts = parts_of(stage);
+  double sum = 0.0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    double slowest = 0.0;
+    for (const Seconds& s : replica_seconds(profile, cluster, stage, parts[p])) slowest = std::max(slowest, s.total());
+    sum += slowest;
+    if (p + 1 < parts.size()) sum += repartition_seconds(profile, cluster, parts[p], parts[p + 1]).total();
+  }
+  return sum;
+}
+
+double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to) {
+  const Part last = parts_of(from).back();
   double largest = 0.0;
-  for (const Transfer& t : transfers(from, to, profile.layers[last_layer].output_bytes)) {
+  for (const Transfer& t : transfers(last, parts_of(to).front(), profile.layers[last.layers.end - 1].output_bytes)) {
     const Path way = path(cluster, t.from, t.to);
     largest = std::max(largest, 2.0 * (t.bytes / way.bandwidth + way.latency));
   }
@@ -96,13 +162,17 @@ double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& 
 }
 
 double gradient_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage) {
-  const double parameters = sum_over_layers(stage, [&](int layer) { return profile.layers[layer].parameters; });
-  const double bytes = profile.bytes_per_parameter.gradient * parameters / stage.tensor_parallel;
-  double largest = 0.0;
-  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
-    largest = std::max(largest, all_reduce(cluster, shard_group(stage, shard), bytes));
+  double sum = 0.0;
+  for (const Part& part : parts_of(stage)) {
+    const double parameters = sum_over_layers(part.layers, [&](int l) { return profile.layers[l].parameters; });
+    const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
+    double largest = 0.0;
+    for (int shard = 0; shard < part.degree(); ++shard) {
+      largest = std::max(largest, all_reduce(cluster, part.shard_group(shard), bytes));
+    }
+    sum += largest;
   }
-  return largest;
+  return sum;
 }
 
 }  // namespace pptrain::reference

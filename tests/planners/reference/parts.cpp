@@ -1,0 +1,55 @@
+#include "planners/reference/cost.hpp"
+
+namespace pptrain::reference {
+
+namespace {
+
+/// The stage's devices, row after row, in rows of `degree`.
+std::vector<std::vector<DeviceId>> rows_of_degree(const Stage& stage, int degree) {
+  std::vector<std::vector<DeviceId>> rows;
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) {
+      if (rows.empty() || static_cast<int>(rows.back().size()) == degree) rows.emplace_back();
+      rows.back().push_back(device);
+    }
+  }
+  return rows;
+}
+
+/// One layer as a part: the block that holds it says how it is divided, else the stage.
+Part part_of_layer(const Stage& stage, std::int64_t layer) {
+  Part part = {{layer, layer + 1}, "megatron", stage.devices, stage.samples};
+  for (const Block& block : stage.blocks) {
+    if (!block.layers.contains(layer)) continue;
+    part.pattern = block.pattern;
+    part.devices = rows_of_degree(stage, block.tensor_parallel);
+    part.samples = block.samples;
+  }
+  if (part.degree() == 1) part.pattern = "replicate";
+  return part;
+}
+
+}  // namespace
+
+std::vector<DeviceId> Part::shard_group(int shard) const {
+  std::vector<DeviceId> group;
+  for (const auto& row : devices) group.push_back(row[shard]);
+  return group;
+}
+
+std::vector<Part> parts_of(const Stage& stage) {
+  std::vector<Part> parts;
+  for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
+    const Part next = part_of_layer(stage, layer);
+    const bool alike = !parts.empty() && parts.back().devices == next.devices && parts.back().samples == next.samples &&
+                       parts.back().pattern == next.pattern;
+    if (alike) {
+      parts.back().layers.end = layer + 1;
+    } else {
+      parts.push_back(next);
+    }
+  }
+  return parts;
+}
+
+}  // namespace pptrain::reference
