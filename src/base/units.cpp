@@ -47,7 +47,9 @@ std::string scaled(double value, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (std::abs(value) >= unit.factor) best = &unit;
   }
-  return fmt::format("{:.3g} {}", value / best->factor, best->name);
+  const double number = value / best->factor;  // four digits before a step of 1024 or the last unit
+  const bool long_number = std::abs(number) >= 999.5;
+  return (long_number ? fmt::format("{:.0f} ", number) : fmt::format("{:.3g} ", number)) + std::string(best->name);
 }
 
 }  // namespace

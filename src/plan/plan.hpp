@@ -90,6 +90,7 @@ struct Plan {
   std::optional<Prediction> predicted;
   std::int64_t search_candidates = 0;
   double search_seconds = 0.0;
+  bool search_complete = true;  ///< false: a time limit or the user ended it with the best so far
   std::vector<Alternative> alternatives;
 
   int num_stages() const { return static_cast<int>(stages.size()); }

@@ -141,9 +141,10 @@ void read_commentary(const JsonNode& root, Plan& plan) {
   if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
   if (root.has("search")) {
     const JsonNode search = root.at("search");
-    search.allow_keys({"candidates", "seconds"});
+    search.allow_keys({"candidates", "seconds", "complete"});
     plan.search_candidates = search.at("candidates").integer_at_least(0);
     plan.search_seconds = search.at("seconds").number_at_least(0.0);
+    if (search.has("complete")) plan.search_complete = search.at("complete").boolean();
   }
   if (root.has("alternatives")) {
     for (const JsonNode& node : root.at("alternatives").elements()) plan.alternatives.push_back(read_alternative(node));

@@ -95,7 +95,9 @@ std::string write_plan(const Plan& plan) {
   json["stages"] = Json::array();
   for (const Stage& stage : plan.stages) json["stages"].push_back(stage_json(stage));
   if (plan.predicted) json["predicted"] = prediction_json(*plan.predicted);
-  json["search"] = {{"candidates", plan.search_candidates}, {"seconds", json_number(plan.search_seconds)}};
+  json["search"] = {{"candidates", plan.search_candidates},
+                    {"seconds", json_number(plan.search_seconds)},
+                    {"complete", plan.search_complete}};
   json["alternatives"] = Json::array();
   for (const Alternative& alternative : plan.alternatives) {
     json["alternatives"].push_back(alternative_json(alternative));

@@ -313,8 +313,9 @@ std::string describe_plan(const Plan& plan, const Cluster& cluster) {
   if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
   text += shared_cores_text(cluster);
   if (plan.search_candidates > 0) {
-    text += fmt::format("  found in {}, {} candidates looked at\n", format_seconds(plan.search_seconds),
-                        format_count(static_cast<double>(plan.search_candidates)));
+    text += fmt::format("  found in {}, {} candidates looked at{}\n", format_seconds(plan.search_seconds),
+                        format_count(static_cast<double>(plan.search_candidates)),
+                        plan.search_complete ? "" : "; the search was ended, this is the best so far");
   }
   if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
   return text;

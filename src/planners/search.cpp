@@ -124,9 +124,13 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }
-  if (!result.plan) return result;
+  if (!result.plan) {
+    if (!outcome.complete) result.why_not = "the search was ended before it found one; so far: " + result.why_not;
+    return result;
+  }
   result.plan->predicted->lower_bound_seconds = bound;
   result.plan->alternatives = alternatives_of(name, space, outcome, outcome.num_examined);
+  result.plan->search_complete = outcome.complete;
   result.plan->search_candidates = outcome.num_examined;
   result.plan->search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

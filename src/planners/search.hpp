@@ -20,7 +20,7 @@ const std::vector<std::string>& planner_names();
 struct SearchResult {
   std::optional<Plan> plan;          ///< with `predicted`, `alternatives` and search figures; none when nothing fits
   std::string why_not;               ///< when nothing fits: what does not fit and by how much
-  bool complete = true;              ///< false: ended by the time limit or an interrupt with the best so far
+  bool complete = true;              ///< false: ended by the time limit or the user with the best so far
   std::vector<GridCandidate> grids;  ///< best plan of each uniform grid, fastest first, infeasible ones last
 };
 

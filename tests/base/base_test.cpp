@@ -23,6 +23,8 @@ TEST_CASE("quantities are read with and without units") {
 
 TEST_CASE("numbers are printed for people") {
   CHECK(format_bytes(1536) == "1.5 KiB");
+  CHECK(format_bytes(1010.0 * 1024 * 1024) == "1010 MiB");
+  CHECK(format_seconds(12345.0) == "12345 s");
   CHECK(format_seconds(0.00125) == "1.25 ms");
   CHECK(format_count(124439808) == "124M");
   CHECK(format_duration(3723) == "1:02:03");

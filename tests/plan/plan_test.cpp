@@ -98,6 +98,7 @@ TEST_CASE("a plan reads back as it was written, to the last bit", "[plan][json]"
   plan.predicted->peak_bytes = {1e17, 3.0, 2.5e-17};
   plan.alternatives.push_back({"megatron", 2.0 / 3.0, true, ""});
   plan.search_seconds = 1e-9;
+  plan.search_complete = false;
   const std::string text = write_plan(plan);
   const Plan back = parse_plan(text, "written");
   CHECK(back.predicted->iteration_seconds == 0.1 + 0.2);
@@ -105,6 +106,7 @@ TEST_CASE("a plan reads back as it was written, to the last bit", "[plan][json]"
   CHECK(back.predicted->peak_bytes == plan.predicted->peak_bytes);
   CHECK(back.alternatives[1].iteration_seconds == 2.0 / 3.0);
   CHECK(back.search_seconds == 1e-9);
+  CHECK_FALSE(back.search_complete);
   CHECK(write_plan(back) == text);
   CHECK(text.find("\"iteration_seconds\":null") != std::string::npos);
 }

@@ -66,3 +66,16 @@ TEST_CASE("auto leaves slow devices out where that is faster", "[planners]") {
   CHECK(result.plan->num_devices() == 1);
   CHECK(result.plan->stages[0].devices[0][0] == DeviceId(0));
 }
+
+TEST_CASE("a search without time left gives the best so far and says so", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(4, 4);
+  const SearchResult ended = search_plan("auto", {profile, cluster, 64}, {}, "x", Stop(1e-9));
+  if (ended.plan) {
+    CHECK_FALSE(ended.plan->search_complete);
+    validate_plan(*ended.plan, 6, 16, "plan");
+  } else {
+    CHECK(ended.why_not.find("ended") != std::string::npos);
+  }
+  CHECK(search_plan("auto", {profile, cluster, 64}, {}, "x", Stop(60.0)).plan->search_complete);
+}
