@@ -126,8 +126,7 @@ std::optional<LoadBalance> balance_load(const std::vector<LoadClass>& classes, s
   if (capacity < total) return std::nullopt;
   LoadBalance balance = {LevelSearch(classes, total, std::move(most), seconds).shares(), 0.0};
   for (int k = 0; k < static_cast<int>(classes.size()); ++k) {
-    const ClassShare& share = balance.shares[k];
-    balance.seconds = std::max(balance.seconds, seconds(k, share.units + (share.num_more > 0 ? 1 : 0)));
+    balance.seconds = std::max(balance.seconds, seconds(k, balance.shares[k].most()));
   }
   return balance;
 }
@@ -137,11 +136,12 @@ Shortage least_shortage(const std::vector<LoadClass>& classes, std::int64_t tota
   PPTRAIN_ASSERT(total >= devices && devices > 0, "{} units for {} devices", total, devices);
   const LoadSeconds lack = [&](int k, std::int64_t units) { return classes[k].need(units) - classes[k].memory; };
   const std::vector<std::int64_t> most(classes.size(), total - devices + 1);
-  const std::vector<ClassShare> shares = LevelSearch(classes, total, most, lack).shares();
-  Shortage shortage = {0, -infinity};
+  Shortage shortage = {0, -infinity, LevelSearch(classes, total, most, lack).shares()};
   for (int k = 0; k < static_cast<int>(classes.size()); ++k) {
-    const double bytes = lack(k, shares[k].units + (shares[k].num_more > 0 ? 1 : 0));
-    if (bytes > shortage.bytes) shortage = {k, bytes};
+    const double bytes = lack(k, shortage.shares[k].most());
+    if (bytes <= shortage.bytes) continue;
+    shortage.load_class = k;
+    shortage.bytes = bytes;
   }
   return shortage;
 }

@@ -22,6 +22,7 @@ struct LoadClass {
 struct ClassShare {
   std::int64_t units = 0;
   int num_more = 0;
+  std::int64_t most() const { return units + (num_more > 0 ? 1 : 0); }
   bool operator==(const ClassShare&) const = default;
 };
 
@@ -50,7 +51,8 @@ std::optional<LoadBalance> balance_load(const std::vector<LoadClass>& classes, s
 /// largest shortage is least.
 struct Shortage {
   int load_class = 0;
-  double bytes = 0.0;  ///< that a device of it lacks
+  double bytes = 0.0;              ///< that a device of it lacks
+  std::vector<ClassShare> shares;  ///< that division
 };
 Shortage least_shortage(const std::vector<LoadClass>& classes, std::int64_t total);
 

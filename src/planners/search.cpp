@@ -11,6 +11,7 @@
 #include "planners/exhaustive.hpp"
 #include "planners/explain.hpp"
 #include "planners/uniform_planners.hpp"
+#include "planners/whale.hpp"
 
 namespace pptrain {
 namespace {
@@ -21,6 +22,7 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   all.push_back(std::make_unique<AmpPlanner>());
   all.push_back(std::make_unique<MegatronPlanner>());
   all.push_back(std::make_unique<DataParallelPlanner>());
+  all.push_back(std::make_unique<WhalePlanner>());
   all.push_back(std::make_unique<ExhaustivePlanner>());
   return all;
 }

@@ -134,6 +134,14 @@ double MeshCost::seconds(int option, int begin, int end) const {
   return slowest + gather_seconds(option, begin, end);
 }
 
+double MeshCost::least_seconds(int option, int begin, int end) const {
+  const Part* slowest = &parts_.front();
+  for (const Part& part : parts_) {
+    if (part.times[option]->total.back() > slowest->times[option]->total.back()) slowest = &part;
+  }
+  return slowest->times[option]->total[end] - slowest->times[option]->total[begin];
+}
+
 double MeshCost::gradient_seconds(int begin, int end) const {
   if (mesh_.replicas() == 1) return 0.0;
   const double bytes =
@@ -182,7 +190,10 @@ bool MeshCost::may_fit(int begin, int end) const {
   return false;
 }
 
-std::vector<ClassShare> shares_by_speed(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch) {
+std::vector<ClassShare> shares_by_speed(const StageMesh& mesh, std::int64_t micro_batch, const LoadSeconds& seconds) {
+  if (mesh.classes().size() == 1) {
+    return {{micro_batch / mesh.replicas(), static_cast<int>(micro_batch % mesh.replicas())}};
+  }
   std::vector<LoadClass> classes;  // none of which is ever full, but the larger one is less so
   double unlimited = 0.0;
   for (const StageMesh::RowClass& row_class : mesh.classes()) {
@@ -190,9 +201,7 @@ std::vector<ClassShare> shares_by_speed(LayerSums& sums, const StageMesh& mesh, 
     unlimited = std::max(unlimited, classes.back().need(micro_batch));
   }
   for (LoadClass& c : classes) c.memory = unlimited;
-  return balance_load(classes, micro_batch,
-                      [&](int k, std::int64_t samples) { return whole_model_seconds(sums, mesh, k, samples); })
-      ->shares;
+  return balance_load(classes, micro_batch, seconds)->shares;
 }
 
 std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassShare>& shares) {
@@ -211,8 +220,9 @@ std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassS
 std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
                                                     Shares shares) {
   if (micro_batch < mesh.replicas()) return std::nullopt;
-  if (shares == Shares::even || mesh.classes().size() == 1) return even_division(micro_batch, mesh.replicas());
-  return samples_of(mesh, shares_by_speed(sums, mesh, micro_batch));
+  if (shares == Shares::even) return even_division(micro_batch, mesh.replicas());
+  const auto seconds = [&](int k, std::int64_t samples) { return whole_model_seconds(sums, mesh, k, samples); };
+  return samples_of(mesh, shares_by_speed(mesh, micro_batch, seconds));
 }
 
 CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver)

@@ -74,6 +74,8 @@ class MeshCost {
 
   /// F + B + W of one micro-batch on the slowest replica.
   double seconds(int option, int begin, int end) const;
+  /// The same on the replica that is slowest with the whole model: adds up over the layers, and is never more.
+  double least_seconds(int option, int begin, int end) const;
   /// The gradient all-reduce of the slowest shard group.
   double gradient_seconds(int begin, int end) const;
   /// The fastest option with which the layers fit on every device with `in_flight` micro-batches.
@@ -106,9 +108,9 @@ class MeshCost {
   std::vector<Part> parts_;
 };
 
-/// The samples of the rows of each class so that the slowest one takes least time with the whole model
-/// (Whale's load balance), whatever the memory; `micro_batch` holds a sample for each row.
-std::vector<ClassShare> shares_by_speed(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch);
+/// The samples of the rows of each class so that the slowest one takes least time by `seconds`, whatever
+/// the memory (Whale's load balance); `micro_batch` holds a sample for each row.
+std::vector<ClassShare> shares_by_speed(const StageMesh& mesh, std::int64_t micro_batch, const LoadSeconds& seconds);
 /// Shares as the intervals of each replica.
 std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassShare>& shares);
 

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planners/chain_division.hpp"
+#include "planners/task_graphs.hpp"
+#include "planners/virtual_devices.hpp"
+
+namespace pptrain {
+
+/// Devices for some TaskGraphs.
+struct PipelineLayout {
+  TaskGraphs graphs;
+  int order = 0;  ///< of `virtual_devices`
+  std::vector<StageMesh> meshes;
+};
+
+/// One layout with one micro-batch size.
+struct PipelineCandidate {
+  const PipelineLayout* layout = nullptr;
+  std::int64_t micro_batch = 0;
+};
+
+/// Searches pipelines of TaskGraphs: for each layout and micro-batch size the samples balanced inside
+/// the stages and the layers divided between them (Whale 3.3), for the least AMP Eq. 4.
+class PipelineSearch {
+ public:
+  explicit PipelineSearch(const SearchSpace& space);
+
+  /// Adds TaskGraphs with all orders of their devices.
+  void add(const TaskGraphs& graphs);
+  /// Searches what was added, that with the least lower bound first.
+  void run();
+
+  /// The best plan, without names and predictions, and its Eq. 4.
+  const std::optional<Plan>& plan() const { return plan_; }
+  double seconds() const { return seconds_; }
+  bool complete() const { return complete_; }
+  std::int64_t num_examined() const { return num_examined_; }
+  /// The layout that comes closest to fitting, with what does not fit and by how much.
+  std::string why_not();
+
+ private:
+  /// The stages of a candidate with their samples, and what they cost.
+  struct Costs {
+    std::deque<BalancedMesh> meshes;
+    std::optional<ChainProblem> problem;
+  };
+  struct Bounded {
+    PipelineCandidate candidate;
+    double bound = 0.0;
+  };
+
+  std::vector<std::int64_t> micro_batches(const PipelineLayout& layout) const;
+  void make_costs(const PipelineCandidate& candidate, Costs& costs);
+  void examine(const Bounded& bounded);
+  void offer(const PipelineCandidate& candidate, Plan plan);
+  bool comes_first(const PipelineCandidate& candidate) const;
+  Plan plan_of(const PipelineCandidate& candidate, const Costs& costs, const ChainDivision& division,
+               bool refined) const;
+  Plan tightest_plan(const PipelineCandidate& candidate, const Costs& costs) const;
+
+  const SearchSpace& space_;
+  LayerSums sums_;
+  SampleTimes times_;
+  std::vector<StageOption> options_;
+  Shares shares_;
+  std::deque<PipelineLayout> layouts_;
+  std::optional<Plan> plan_;
+  double seconds_;
+  PipelineCandidate best_;
+  bool complete_ = true;
+  std::int64_t num_examined_ = 0;
+};
+
+}  // namespace pptrain
