@@ -1,206 +1,162 @@
 #include "planners/divide.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "base/error.hpp"
-#include "planners/stage_windows.hpp"
+#include "planners/suffix_labels.hpp"
 
 namespace pptrain {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What Eq. 4 needs to know of some stages: sum of t_i and e_i, largest t_i, largest all-reduce.
-struct Label {
-  double sum = 0.0;
-  double slowest = 0.0;
-  double gradient = 0.0;
+/// Divisions whose largest t_i and largest all-reduce lie within two intervals.
+struct Box {
+  DivisionBound least;  ///< the lower ends, and what the sums are at least
+  StageCaps most;       ///< the upper ends
 };
 
-Label combined(const Label& a, const Label& b) {
-  return {a.sum + b.sum, std::max(a.slowest, b.slowest), std::max(a.gradient, b.gradient)};
-}
-
-/// Stage `i` with layers [begin, end) and the cut behind it.
-Label stage_label(const DivisionProblem& problem, int i, int begin, int end) {
-  const double seconds = problem.stage_seconds(i, begin, end);
-  return {seconds + problem.cut_seconds(i, end), seconds, problem.gradient_seconds(i, begin, end)};
-}
-
-/// What is known before the labels are made: bounds on all divisions, and a time that the best one
-/// does not exceed, with some slack.
-class Frame {
+/// Branch and bound over boxes: a box is searched by labels where these are few, else it is split in
+/// two, whose bounds lie nearer to the truth.
+class DivisionSearch {
  public:
-  Frame(const DivisionProblem& problem, double limit)
-      : problem_(problem), bound_(bound_of(problem)), limit_(limit * (1.0 + bound_slack)) {
-    if (is_empty()) return;
-    if (!reaches_all_layers(problem, caps())) {
-      limit_ = -infinity;
-      return;
+  DivisionSearch(const DivisionProblem& problem, double limit)
+      : problem_(problem),
+        limit_(limit * (1.0 + bound_slack)),
+        boxes_([this](const Box& a, const Box& b) { return bound(a) > bound(b); }) {}
+
+  std::optional<Division> search() {
+    Box root = {bound_of(problem_), {}};
+    if (!tighten(root) || !reaches_all_layers(problem_, root.most)) return std::nullopt;
+    root.least = sharpened(problem_, root.least, root.most);
+    if (!tighten(root)) return std::nullopt;
+    try_even_stages(root);
+    for (boxes_.push(root); !boxes_.empty();) {
+      Box box = boxes_.top();
+      boxes_.pop();
+      if (tighten(box)) search(box);
     }
-    bound_ = sharpened(problem, bound_, caps());
-  }
-
-  /// Whether no division is within the limit.
-  bool is_empty() const {
-    const double seconds = bound_.seconds(problem_.repeats());
-    return seconds == infinity || seconds > limit_;
-  }
-  const DivisionBound& bound() const { return bound_; }
-  double limit() const { return limit_; }
-
-  /// A stage beyond these is part of no division within the limit.
-  StageCaps caps() const {
-    const double repeats = problem_.repeats();
-    StageCaps caps;
-    if (repeats > 0.0) caps.seconds = (limit_ - bound_.sum - bound_.gradient) / repeats;
-    caps.gradient = limit_ - bound_.sum - repeats * bound_.slowest;
-    return caps;
-  }
-
-  /// The division with the least sums in which no stage is much slower than need be sets a limit.
-  void try_even_stages() {
-    StageCaps even = caps();
-    even.seconds = std::min(even.seconds, bound_.slowest * (1.0 + 1e-5));
-    const StageWindows windows(problem_, even);
-    const LeastSums sums(problem_, windows);
-    if (sums.total() < infinity) lower_limit(sums.division());
-  }
-
-  /// Sums of all divisions within the limit, the least of them with a division that may lower it.
-  void use(const LeastSums& sums) {
-    bound_.sum = std::max(bound_.sum, sums.total() * (1.0 - tie_tolerance));
-    if (sums.total() < infinity) lower_limit(sums.division());
+    return first_of_best();
   }
 
  private:
+  double bound(const Box& box) const { return box.least.seconds(problem_.repeats()); }
+
+  /// Takes off what exceeds the limit. False when nothing is left.
+  bool tighten(Box& box) const {
+    const double repeats = problem_.repeats();
+    const double seconds = bound(box);
+    if (seconds == infinity || seconds > limit_) return false;
+    if (repeats > 0.0) {
+      box.most.seconds = std::min(box.most.seconds, (limit_ - box.least.sum - box.least.gradient) / repeats);
+    }
+    box.most.gradient = std::min(box.most.gradient, limit_ - box.least.sum - repeats * box.least.slowest);
+    return true;
+  }
+
   void lower_limit(const std::vector<Interval>& division) {
     limit_ = std::min(limit_, problem_.iteration_seconds(division) * (1.0 + bound_slack));
   }
 
-  const DivisionProblem& problem_;
-  DivisionBound bound_;
-  double limit_;
-};
+  /// The division with the least sums in which no stage is much slower than need be sets a limit.
+  void try_even_stages(const Box& root) {
+    const double even = root.least.slowest * (1.0 + 1e-5);
+    const StageWindows windows(problem_, {std::min(root.most.seconds, even), root.most.gradient});
+    const LeastSums sums(problem_, windows);
+    if (sums.total() < infinity) lower_limit(sums.division());
+  }
 
-/// Labels of the last stages for every number of layers that are left to them. AMP's dynamic
-/// programme keeps one label per value of max t_i; Pareto labels over (sum, max t_i, max all-reduce)
-/// also hold the gradient term of Eq. 4, and need no discretisation. As no whole division has smaller
-/// maxima than the bounds, a label's maxima count as the bounds where they are below; and a label goes
-/// where even the least sum before it would exceed the limit.
-class SuffixLabels {
- public:
-  SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before, const Frame& frame)
-      : problem_(problem), windows_(windows), before_(before), limit_(frame.limit()) {
-    const int stages = windows.num_stages();
-    const int layers = windows.num_layers();
-    spans_.resize(static_cast<std::size_t>(stages + 1) * (layers + 1));
-    labels_ = {Label{0.0, frame.bound().slowest, frame.bound().gradient}};
-    span(stages, layers) = {0, 1};
-    for (int i = stages - 1; i >= 0; --i) {
-      for (int begin = windows.first_begin(i); begin <= windows.last_begin(i); ++begin) extend(i, begin);
+  void search(Box& box) {
+    const StageWindows all(problem_, box.most);
+    const LeastSums before(problem_, all);
+    if (before.total() == infinity) return;
+    lower_limit(before.division());
+    box.least.sum = std::max(box.least.sum, before.total() * (1.0 - tie_tolerance));
+    if (!tighten(box)) return;
+    const StageWindows windows(problem_, box.most);
+    SuffixLabels labels(problem_, windows, before, box.least, limit_);
+    if (labels.make(most_labels(box))) {
+      keep_first(windows, labels);
+    } else {
+      split(box);
     }
   }
 
-  /// The least time of the layers from `begin` on in the stages from `stage` on, after stages with
-  /// the label `before`; infinite when there is none within the limit.
-  double best_after(const Label& before, int stage, int begin) const {
-    double best = infinity;
-    const Span known = spans_[index(stage, begin)];
-    for (std::size_t l = known.begin; l < known.end; ++l) best = std::min(best, seconds(combined(before, labels_[l])));
-    return best;
+  /// Seconds of Eq. 4 that lie between the ends of the box.
+  double slowest_width(const Box& box) const {
+    return problem_.repeats() > 0.0 ? problem_.repeats() * (box.most.seconds - box.least.slowest) : 0.0;
+  }
+  static double gradient_width(const Box& box) { return box.most.gradient - box.least.gradient; }
+
+  /// A fraction of all states of the programme, as most are on no good way: with more of them splitting
+  /// takes less time (measured). Any number where it would not help.
+  std::size_t most_labels(const Box& box) const {
+    if (slowest_width(box) + gradient_width(box) <= bound_slack * limit_)
+      return std::numeric_limits<std::size_t>::max();
+    return 64 + static_cast<std::size_t>(problem_.num_stages()) * problem_.num_layers() / 4;
   }
 
- private:
-  struct Span {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
-
-  std::size_t index(int stage, int begin) const {
-    return static_cast<std::size_t>(stage) * (windows_.num_layers() + 1) + begin;
-  }
-  Span& span(int stage, int begin) { return spans_[index(stage, begin)]; }
-  double seconds(const Label& label) const { return problem_.repeats() * label.slowest + label.sum + label.gradient; }
-
-  /// Whether `a` is at least as good as `b` after whatever comes before: its larger maxima cost it no
-  /// more than its smaller sum saves.
-  bool dominates(const Label& a, const Label& b) const {
-    return a.sum + problem_.repeats() * std::max(0.0, a.slowest - b.slowest) + std::max(0.0, a.gradient - b.gradient) <=
-           b.sum;
-  }
-
-  void insert(const Label& label) {
-    for (const Label& other : frontier_) {
-      if (dominates(other, label)) return;
+  void split(const Box& box) {
+    Box lower = box;
+    Box upper = box;
+    if (slowest_width(box) >= gradient_width(box)) {
+      lower.most.seconds = upper.least.slowest = 0.5 * (box.least.slowest + box.most.seconds);
+    } else {
+      lower.most.gradient = upper.least.gradient = 0.5 * (box.least.gradient + box.most.gradient);
     }
-    std::erase_if(frontier_, [&](const Label& other) { return dominates(label, other); });
-    frontier_.push_back(label);
+    boxes_.push(lower);
+    boxes_.push(upper);
   }
 
-  void extend(int i, int begin) {
-    const double before = before_.of(i, begin);
-    if (before == infinity) return;
-    frontier_.clear();
-    for (int end = windows_.first_end(i, begin); end <= windows_.last_end(i, begin); ++end) {
-      const Span rest = span(i + 1, end);
-      if (rest.begin == rest.end) continue;
-      const Label stage = stage_label(problem_, i, begin, end);
-      for (std::size_t l = rest.begin; l < rest.end; ++l) {
-        const Label label = combined(stage, labels_[l]);
-        if (before + seconds(label) <= limit_) insert(label);
+  /// The division of the box with the smallest boundaries of those that are as good as its best.
+  void keep_first(const StageWindows& windows, const SuffixLabels& labels) {
+    const double best = labels.best_after(StageLabel{}, 0, 0);
+    if (best > limit_) return;
+    Division division = {{}, best};
+    StageLabel before;
+    int begin = 0;
+    for (int i = 0; i < problem_.num_stages(); ++i) {
+      int end = windows.first_end(i, begin);
+      StageLabel with = combined(before, stage_label(problem_, i, begin, end));
+      while (labels.best_after(with, i + 1, end) > best * (1.0 + tie_tolerance)) {
+        ++end;
+        PPTRAIN_ASSERT(end <= windows.last_end(i, begin), "stage {} of the best division was not found again", i);
+        with = combined(before, stage_label(problem_, i, begin, end));
       }
+      before = with;
+      division.layers.push_back({begin, end});
+      begin = end;
     }
-    span(i, begin) = {labels_.size(), labels_.size() + frontier_.size()};
-    labels_.insert(labels_.end(), frontier_.begin(), frontier_.end());
+    kept_.push_back(std::move(division));
+  }
+
+  /// Of the best ones of all boxes.
+  std::optional<Division> first_of_best() const {
+    if (kept_.empty()) return std::nullopt;
+    double best = infinity;
+    for (const Division& division : kept_) best = std::min(best, division.seconds);
+    const Division* first = nullptr;
+    for (const Division& division : kept_) {
+      if (division.seconds > best * (1.0 + tie_tolerance)) continue;
+      if (first == nullptr || division.layers < first->layers) first = &division;
+    }
+    return Division{first->layers, best};
   }
 
   const DivisionProblem& problem_;
-  const StageWindows& windows_;
-  const LeastSums& before_;
-  double limit_;
-  std::vector<Label> labels_;
-  std::vector<Span> spans_;      // [stage][first layer], into labels_
-  std::vector<Label> frontier_;  // of the state that is being extended
+  double limit_;  // what the best division does not exceed, with some slack
+  std::priority_queue<Box, std::vector<Box>, std::function<bool(const Box&, const Box&)>> boxes_;
+  std::vector<Division> kept_;
 };
-
-/// The smallest boundaries of a division that takes `best` or as good as that.
-Division first_division(const DivisionProblem& problem, const StageWindows& windows, const SuffixLabels& suffixes,
-                        double best) {
-  const double limit = best * (1.0 + tie_tolerance);
-  Division division = {{}, best};
-  Label before;
-  int begin = 0;
-  for (int i = 0; i < problem.num_stages(); ++i) {
-    int end = windows.first_end(i, begin);
-    Label with = combined(before, stage_label(problem, i, begin, end));
-    while (suffixes.best_after(with, i + 1, end) > limit) {
-      ++end;
-      PPTRAIN_ASSERT(end <= windows.last_end(i, begin), "stage {} of the best division was not found again", i);
-      with = combined(before, stage_label(problem, i, begin, end));
-    }
-    before = with;
-    division.layers.push_back({begin, end});
-    begin = end;
-  }
-  return division;
-}
 
 }  // namespace
 
 std::optional<Division> best_division(const DivisionProblem& problem, double limit) {
-  Frame frame(problem, limit);
-  if (frame.is_empty()) return std::nullopt;
-  frame.try_even_stages();
-  const StageWindows all(problem, frame.caps());
-  const LeastSums before(problem, all);
-  frame.use(before);
-  if (frame.is_empty()) return std::nullopt;
-  const StageWindows windows(problem, frame.caps());
-  const SuffixLabels suffixes(problem, windows, before, frame);
-  const double best = suffixes.best_after(Label{}, 0, 0);
-  if (best == infinity || best > limit * (1.0 + tie_tolerance)) return std::nullopt;
-  return first_division(problem, windows, suffixes, best);
+  std::optional<Division> division = DivisionSearch(problem, limit).search();
+  if (division && division->seconds > limit * (1.0 + tie_tolerance)) return std::nullopt;
+  return division;
 }
 
 }  // namespace pptrain

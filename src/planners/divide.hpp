@@ -21,9 +21,10 @@ constexpr double bound_slack = 4.0 * tie_tolerance;
 /// AMP Eq. 4 as a whole; of those within `tie_tolerance` the one with the smallest boundaries.
 /// Nothing when none fits, or none that takes `limit` at most.
 ///
-/// First bounds on every term and a good division are found by programmes over sums alone; then a
-/// programme over labels (sum, max t_i, max all-reduce) keeps the labels that could still win. With n
-/// stages, L layers and windows of w layers: O(n L w) times the labels of a state, which are few.
+/// Branch and bound over the largest t_i and the largest all-reduce. A programme over sums alone bounds
+/// what lies between two pairs of them, and its division is a plan that may be the best so far; where
+/// few labels (sum, max t_i, max all-reduce) can still win, a programme over these settles the rest. With
+/// n stages, L layers and at most w layers in a stage, each programme takes O(n L w).
 std::optional<Division> best_division(const DivisionProblem& problem,
                                       double limit = std::numeric_limits<double>::infinity());
 

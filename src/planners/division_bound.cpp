@@ -15,7 +15,7 @@ void add_layers(const DivisionProblem& problem, DivisionBound& bound) {
   for (int l = 0; l < problem.num_layers(); ++l) {
     double least = infinity;
     for (int k = 0; k < problem.num_kinds(); ++k) {
-      least = std::min(least, problem.seconds_of_kind(k)[l + 1] - problem.seconds_of_kind(k)[l]);
+      least = std::min(least, problem.least_seconds(k)[l + 1] - problem.least_seconds(k)[l]);
     }
     bound.sum += least;
     bound.slowest = std::max(bound.slowest, least);
@@ -28,7 +28,7 @@ double shared_seconds(const DivisionProblem& problem) {
   const int layers = problem.num_layers();
   double stages = 0.0;
   for (int k = 0; k < problem.num_kinds(); ++k) {
-    const double total = problem.seconds_of_kind(k)[layers];
+    const double total = problem.least_seconds(k)[layers];
     if (!(total > 0.0)) return 0.0;
     stages += problem.num_stages_of(k) / total;
   }
@@ -36,7 +36,7 @@ double shared_seconds(const DivisionProblem& problem) {
   for (int l = 0; l < layers; ++l) {
     double least = infinity;
     for (int k = 0; k < problem.num_kinds(); ++k) {
-      const double* seconds = problem.seconds_of_kind(k);
+      const std::vector<double>& seconds = problem.least_seconds(k);
       least = std::min(least, (seconds[l + 1] - seconds[l]) / seconds[layers]);
     }
     work += least;
@@ -70,7 +70,9 @@ DivisionBound bound_of(const DivisionProblem& problem) {
   DivisionBound bound;
   add_layers(problem, bound);
   bound.slowest = std::max(bound.slowest, shared_seconds(problem));
-  for (int k = 0; k < problem.num_kinds(); ++k) bound.sum += problem.num_stages_of(k) * problem.least_cut_seconds(k);
+  for (int k = 0; k < problem.num_kinds(); ++k) {
+    bound.sum += problem.num_stages_of(k) * (problem.least_seconds_beside(k) + problem.least_cut_seconds(k));
+  }
   bound.gradient = least_gradient_seconds(problem);
   return {bound.slowest * rounding, bound.sum * rounding, bound.gradient * rounding};
 }

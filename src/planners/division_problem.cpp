@@ -5,9 +5,15 @@
 namespace pptrain {
 namespace {
 
-double model_bytes(const BytesPerParameter& bytes, int zero_stage, double replicas) {
-  return bytes.weight / (zero_stage >= 3 ? replicas : 1.0) + bytes.gradient / (zero_stage >= 2 ? replicas : 1.0) +
-         bytes.optimizer / (zero_stage >= 1 ? replicas : 1.0);
+Link without_latency(const Link& link) { return {link.bandwidth, 0.0}; }
+
+Stage mesh_of(const Grid& grid, const StageModes& modes) {
+  Stage mesh;
+  mesh.replicas = grid.data;
+  mesh.tensor_parallel = grid.tensor;
+  mesh.recompute = modes.recompute;
+  mesh.zero_stage = modes.zero_stage;
+  return mesh;
 }
 
 /// In-flight counts depend on the numbers of stages and micro-batches and on the schedule alone.
@@ -31,15 +37,14 @@ DivisionProblem::DivisionProblem(const Instance& instance, LayerSums& sums, cons
   const Profile& profile = instance.profile;
   const std::int64_t micro_batches = instance.global_batch_size / (samples * layout.grid.data);
   repeats_ = static_cast<double>(micro_batches - 1);
-  model_bytes_ = model_bytes(profile.bytes_per_parameter, modes.zero_stage, layout.grid.data);
-  gradient_bytes_ = profile.bytes_per_parameter.gradient;
+  model_bytes_ = bytes_per_parameter(profile.bytes_per_parameter, mesh_of(layout.grid, modes));
   workspace_ = samples_ * profile.workspace_bytes_per_sample + profile.workspace_bytes;
   for (int l = 0; l <= profile.num_layers(); ++l) {
     parameters_.push_back(sums.parameters(0, l));
     stored_.push_back(sums.stored_bytes(0, l, modes.recompute));
   }
   for (const StageLayout& kind : layout.kinds) {
-    kinds_.push_back(kind_of(profile, sums, layout, kind, modes.recompute));
+    kinds_.push_back(kind_of(profile, sums, layout.grid, kind, modes));
   }
   const Plan pipeline = bare_pipeline(layout.grid.pipeline, micro_batches, schedule);
   for (int i = 0; i < layout.grid.pipeline; ++i) {
@@ -48,32 +53,50 @@ DivisionProblem::DivisionProblem(const Instance& instance, LayerSums& sums, cons
   }
 }
 
-DivisionProblem::Kind DivisionProblem::kind_of(const Profile& profile, LayerSums& sums, const GridLayout& grid,
-                                               const StageLayout& layout, Recompute recompute) const {
+DivisionProblem::Kind DivisionProblem::kind_of(const Profile& profile, LayerSums& sums, const Grid& grid,
+                                               const StageLayout& layout, const StageModes& modes) const {
   Kind kind;
   for (ReplicaGroup group : layout.replicas) {
     group.samples = samples_;
-    kind.totals.push_back(sums.times(group, grid.grid.tensor, recompute).total.data());
+    kind.totals.push_back(sums.times(group, grid.tensor, modes.recompute).total.data());
   }
-  const int layers = num_layers();
-  std::sort(kind.totals.begin(), kind.totals.end(),
-            [layers](const double* a, const double* b) { return a[layers] > b[layers]; });
-  const int replicas = grid.grid.data;
-  for (const Link& link : layout.gradient_links) {
-    const Link without_latency = {link.bandwidth, 0.0};
-    kind.gradient.push_back({all_reduce_seconds(without_latency, replicas, gradient_bytes_ / tensor_),
-                             all_reduce_seconds(link, replicas, 0.0)});
-  }
-  kind.cuts.assign(static_cast<std::size_t>(layers) + 1, 0.0);
-  for (int end = 1; end < layers; ++end) {
+  add_collectives(profile.bytes_per_parameter, grid, layout, modes, kind);
+  kind.cuts.assign(static_cast<std::size_t>(num_layers()) + 1, 0.0);
+  for (int end = 1; end < num_layers(); ++end) {
     for (const Link& link : layout.next_links) {
       const double bytes = samples_ * profile.layers[end - 1].output_bytes;
       kind.cuts[end] = std::max(kind.cuts[end], 2.0 * (bytes / link.bandwidth + link.latency));
     }
   }
-  if (layers > 1) kind.least_cut = *std::min_element(kind.cuts.begin() + 1, kind.cuts.end() - 1);
   kind.memory = layout.memory;
+  add_bounds(kind);
   return kind;
+}
+
+void DivisionProblem::add_collectives(const BytesPerParameter& bytes, const Grid& grid, const StageLayout& layout,
+                                      const StageModes& modes, Kind& kind) const {
+  for (const Link& link : layout.gradient_links) {
+    const double latency = all_reduce_seconds(link, grid.data, 0.0);
+    kind.gradients.push_back({all_reduce_seconds(without_latency(link), grid.data, bytes.gradient / tensor_), latency});
+    if (modes.zero_stage < 3 || grid.data == 1) continue;
+    // Weights are gathered before F and again before B.
+    kind.gathers.push_back({2.0 * all_gather_seconds(without_latency(link), grid.data, bytes.weight / tensor_),
+                            2.0 * all_gather_seconds(link, grid.data, 0.0)});
+  }
+}
+
+/// Any one replica and any one link bound the slowest from below; those that are taken are slow for the whole model.
+void DivisionProblem::add_bounds(Kind& kind) const {
+  const int layers = num_layers();
+  const double* total = *std::max_element(kind.totals.begin(), kind.totals.end(),
+                                          [layers](const double* a, const double* b) { return a[layers] < b[layers]; });
+  Collective gather;
+  for (const Collective& c : kind.gathers) {
+    if (c.per_parameter >= gather.per_parameter) gather = c;
+  }
+  for (int l = 0; l <= layers; ++l) kind.least_seconds.push_back(total[l] + gather.per_parameter * parameters_[l]);
+  kind.least_beside = gather.latency;
+  if (layers > 1) kind.least_cut = *std::min_element(kind.cuts.begin() + 1, kind.cuts.end() - 1);
 }
 
 double DivisionProblem::iteration_seconds(const std::vector<Interval>& layers) const {

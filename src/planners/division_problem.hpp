@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,13 +36,13 @@ class DivisionProblem {
   double repeats() const { return repeats_; }
 
   double stage_seconds(int stage, int begin, int end) const {
-    const std::vector<const double*>& totals = kind(stage).totals;
-    double slowest = totals.front()[end] - totals.front()[begin];
-    for (std::size_t k = 1; k < totals.size(); ++k) slowest = std::max(slowest, totals[k][end] - totals[k][begin]);
-    return slowest;
+    const Kind& kind = this->kind(stage);
+    double slowest = 0.0;
+    for (const double* total : kind.totals) slowest = std::max(slowest, total[end] - total[begin]);
+    return slowest + largest(kind.gathers, parameters(begin, end));
   }
   double gradient_seconds(int stage, int begin, int end) const {
-    return gradient_seconds_of(stages_[stage].kind, parameters_[end] - parameters_[begin]);
+    return largest(kind(stage).gradients, parameters(begin, end));
   }
   /// Of the cut after layer `end - 1`, which is the last one of `stage`; 0 behind the last stage.
   double cut_seconds(int stage, int end) const { return kind(stage).cuts[end]; }
@@ -61,28 +62,34 @@ class DivisionProblem {
   /// Stages that cost the same but for the micro-batches in flight are of one kind.
   int num_kinds() const { return static_cast<int>(kinds_.size()); }
   int num_stages_of(int kind) const { return kinds_[kind].num_stages; }
-  /// Seconds of the first l layers on the slowest replica of a kind: no more than the stage takes.
-  const double* seconds_of_kind(int kind) const { return kinds_[kind].totals.front(); }
+  /// A stage of the kind takes no less for its layers than the difference of these, of the first l layers,
+  /// and the time beside that does not depend on its layers.
+  const std::vector<double>& least_seconds(int kind) const { return kinds_[kind].least_seconds; }
+  double least_seconds_beside(int kind) const { return kinds_[kind].least_beside; }
   double least_cut_seconds(int kind) const { return kinds_[kind].least_cut; }
   /// All-reduce of the gradients of as many parameters.
-  double gradient_seconds_of(int kind, double parameters) const {
-    double slowest = 0.0;
-    for (const Affine& reduce : kinds_[kind].gradient) slowest = std::max(slowest, reduce.of(parameters));
-    return slowest;
-  }
+  double gradient_seconds_of(int kind, double parameters) const { return largest(kinds_[kind].gradients, parameters); }
   double parameters(int begin, int end) const { return parameters_[end] - parameters_[begin]; }
 
  private:
-  struct Affine {
-    double slope = 0.0;
-    double constant = 0.0;
-    double of(double x) const { return slope * x + constant; }
+  /// Seconds of a collective by the parameters whose gradients or weights it moves.
+  struct Collective {
+    double per_parameter = 0.0;
+    double latency = 0.0;
   };
+  static double largest(const std::vector<Collective>& collectives, double parameters) {
+    double slowest = 0.0;
+    for (const Collective& c : collectives) slowest = std::max(slowest, c.per_parameter * parameters + c.latency);
+    return slowest;
+  }
   struct Kind {
     int num_stages = 0;
-    std::vector<const double*> totals;  ///< of each distinct replica, seconds of the first l layers; slowest first
-    std::vector<Affine> gradient;       ///< seconds by parameters, of each distinct link
+    std::vector<const double*> totals;  ///< of each distinct replica, seconds of the first l layers
+    std::vector<Collective> gathers;    ///< of weights, with ZeRO stage 3, over each distinct link
+    std::vector<Collective> gradients;  ///< all-reduces over each distinct link
     std::vector<double> cuts;           ///< [l]: between the first l layers and the others
+    std::vector<double> least_seconds;
+    double least_beside = 0.0;
     double least_cut = 0.0;
     double memory = 0.0;
   };
@@ -92,14 +99,16 @@ class DivisionProblem {
   };
 
   const Kind& kind(int stage) const { return kinds_[stages_[stage].kind]; }
-  Kind kind_of(const Profile& profile, LayerSums& sums, const GridLayout& grid, const StageLayout& layout,
-               Recompute recompute) const;
+  Kind kind_of(const Profile& profile, LayerSums& sums, const Grid& grid, const StageLayout& layout,
+               const StageModes& modes) const;
+  void add_collectives(const BytesPerParameter& bytes, const Grid& grid, const StageLayout& layout,
+                       const StageModes& modes, Kind& kind) const;
+  void add_bounds(Kind& kind) const;
 
   double samples_;
   double repeats_;
   double tensor_;
-  double model_bytes_;     ///< per parameter: weight, gradient, optimizer
-  double gradient_bytes_;  ///< per parameter
+  double model_bytes_;  ///< per parameter: weight, gradient, optimizer
   double workspace_;
   std::vector<StageCost> stages_;
   std::vector<Kind> kinds_;

@@ -182,10 +182,14 @@ const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& cand
 
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner) {
   const Grid& grid = candidate.grid;
-  return finished_plan(space,
-                       uniform_plan(candidate.division.layers, grid.data, grid.tensor, space.instance.global_batch_size,
-                                    candidate.samples * grid.data, space.schedule),
-                       planner);
+  Plan plan = uniform_plan(candidate.division.layers, grid.data, grid.tensor, space.instance.global_batch_size,
+                           candidate.samples * grid.data, space.schedule);
+  const StageModes modes = modes_of(space.restrictions);
+  for (Stage& stage : plan.stages) {
+    stage.recompute = modes.recompute;
+    stage.zero_stage = modes.zero_stage;
+  }
+  return finished_plan(space, std::move(plan), planner);
 }
 
 }  // namespace pptrain

@@ -34,11 +34,14 @@ void for_each_division(int layers, int stages, const std::function<void(const st
 
 /// The plain reference: every division as a plan, costed by `amp_terms` and `memory_bytes`.
 std::optional<Division> best_by_enumeration(const Instance& instance, const Grid& grid, std::int64_t samples,
-                                            const std::string& schedule) {
+                                            const std::string& schedule, const StageModes& modes) {
   std::vector<Division> fitting;
   for_each_division(instance.profile.num_layers(), grid.pipeline, [&](const std::vector<Interval>& layers) {
-    const Plan plan =
-        uniform_plan(layers, grid.data, grid.tensor, instance.global_batch_size, samples * grid.data, schedule);
+    Plan plan = uniform_plan(layers, grid.data, grid.tensor, instance.global_batch_size, samples * grid.data, schedule);
+    for (Stage& stage : plan.stages) {
+      stage.recompute = modes.recompute;
+      stage.zero_stage = modes.zero_stage;
+    }
     if (!why_not_fit(instance, plan).empty()) return;
     fitting.push_back({layers, amp_terms(instance, plan).iteration_seconds});
   });
@@ -95,7 +98,7 @@ class RandomInstance {
 TEST_CASE("the division is the best of all, with mixed devices and little memory", "[planners]") {
   int num_solved = 0;
   int num_infeasible = 0;
-  for (unsigned seed = 0; seed < 1500; ++seed) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
     const RandomInstance random(seed);
     const Instance instance = {random.profile, random.cluster, random.batch};
     LayerSums sums(instance);
@@ -104,9 +107,10 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
       const GridLayout layout = place(random.cluster, grid);
       for (const std::int64_t samples : samples_per_replica(grid, random.batch, {})) {
         const std::string schedule = samples % 2 == 0 ? "gpipe" : "1f1b";
-        const DivisionProblem problem(instance, sums, layout, samples, schedule);
+        const StageModes modes = {seed % 4 == 3 ? Recompute::full : Recompute::none, static_cast<int>(seed / 4 % 4)};
+        const DivisionProblem problem(instance, sums, layout, samples, schedule, modes);
         const std::optional<Division> fast = best_division(problem);
-        const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule);
+        const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule, modes);
         INFO("seed " << seed << ", " << to_string(grid) << ", samples " << samples);
         REQUIRE(fast.has_value() == plain.has_value());
         ++(fast ? num_solved : num_infeasible);
@@ -124,6 +128,82 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
   }
   CHECK(num_solved > 5000);
   CHECK(num_infeasible > 1000);
+}
+
+/// All Pareto labels of the first stages for every number of layers, with their boundaries: AMP's dynamic programme
+/// with nothing left out by bounds.
+std::vector<Interval> best_by_labels(const DivisionProblem& problem) {
+  struct Label {
+    double sum, slowest, gradient;
+    std::vector<Interval> layers;
+  };
+  const auto dominates = [](const Label& a, const Label& b) {
+    return a.sum <= b.sum && a.slowest <= b.slowest && a.gradient <= b.gradient;
+  };
+  const int num_layers = problem.num_layers();
+  std::vector<std::vector<Label>> labels(num_layers + 1);
+  labels[0] = {{0.0, 0.0, 0.0, {}}};
+  for (int i = 0; i < problem.num_stages(); ++i) {
+    std::vector<std::vector<Label>> next(num_layers + 1);
+    for (int begin = 0; begin < num_layers; ++begin) {
+      for (int end = begin + 1; end <= num_layers && problem.fits(i, begin, end); ++end) {
+        const double seconds = problem.stage_seconds(i, begin, end);
+        const double gradient = problem.gradient_seconds(i, begin, end);
+        for (const Label& label : labels[begin]) {
+          Label with = {label.sum + seconds + problem.cut_seconds(i, end), std::max(label.slowest, seconds),
+                        std::max(label.gradient, gradient), label.layers};
+          const auto is_better = [&](const Label& other) { return dominates(other, with); };
+          if (std::any_of(next[end].begin(), next[end].end(), is_better)) continue;
+          std::erase_if(next[end], [&](const Label& other) { return dominates(with, other); });
+          with.layers.push_back({begin, end});
+          next[end].push_back(std::move(with));
+        }
+      }
+    }
+    labels = std::move(next);
+  }
+  const auto seconds = [&](const Label& l) { return problem.repeats() * l.slowest + l.sum + l.gradient; };
+  const auto best = std::min_element(labels[num_layers].begin(), labels[num_layers].end(),
+                                     [&](const Label& a, const Label& b) { return seconds(a) < seconds(b); });
+  return best == labels[num_layers].end() ? std::vector<Interval>{} : best->layers;
+}
+
+TEST_CASE("branch and bound finds what a programme over all labels finds", "[planners]") {
+  int num_solved = 0;
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    std::mt19937 random(seed);
+    const auto real = [&](double low, double high) {
+      return std::uniform_real_distribution<double>(low, high)(random);
+    };
+    Profile profile;
+    for (int l = 0; l < 24; ++l) {
+      profile.layers.push_back(layer(fmt::format("{}", l), real(0.5, 1.5), real(0, 1), real(0, 1)));
+      profile.layers.back().output_bytes = real(0, 500);
+      profile.layers.back().parameters = real(0, 500);
+      profile.layers.back().stored_bytes = real(0, 50);
+    }
+    add_kind(profile, "t", 1.5);
+    for (ProfileLayer& l : profile.layers) l.rows.back().seconds.forward *= real(0.5, 1.5);
+    Cluster cluster = nodes_of(2, 2, real(0.0, 1.0) < 0.5 ? 1e6 : 1e5);
+    add_slow_node(cluster, 2);
+    for (int node = 0; node < 3; ++node) {  // fast and slow in turn
+      cluster.groups.push_back(cluster.groups[node % 2]);
+      cluster.groups.back().count = 1;
+      cluster.groups.back().uplink.bandwidth = real(50, 500);
+    }
+    cluster.finish("made");
+    const Instance instance = {profile, cluster, std::int64_t{2} << (seed % 6)};
+    LayerSums sums(instance);
+    for (const Grid& grid : {Grid{12, 1, 1}, Grid{6, 2, 1}, Grid{4, 3, 1}}) {
+      if (instance.global_batch_size % grid.data != 0) continue;
+      const DivisionProblem problem(instance, sums, place(cluster, grid), 1, "1f1b");
+      const std::optional<Division> fast = best_division(problem);
+      INFO("seed " << seed << ", " << to_string(grid));
+      REQUIRE((fast ? fast->layers : std::vector<Interval>{}) == best_by_labels(problem));
+      num_solved += fast ? 1 : 0;
+    }
+  }
+  CHECK(num_solved > 400);
 }
 
 TEST_CASE("of equally good divisions the one with the smallest boundaries is taken", "[planners]") {

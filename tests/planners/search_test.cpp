@@ -194,6 +194,27 @@ TEST_CASE("restrictions bind the other planners too", "[planners]") {
   CHECK(alternative(*result.plan, "megatron").feasible);
 }
 
+TEST_CASE("recomputation and ZeRO that are asked for bind the planners over grids", "[planners]") {
+  const Profile profile = chain(6);
+  const Cluster cluster = fast_nodes(2, 4);
+  const Instance instance = {profile, cluster, 16};
+  for (const int zero_stage : {0, 1, 3}) {
+    Restrictions restrictions;
+    restrictions.data = 4;
+    restrictions.recompute = Recompute::full;
+    restrictions.zero_stage = zero_stage;
+    for (const char* planner : {"amp", "megatron"}) {
+      const Plan plan = *search_plan(planner, instance, restrictions, "x").plan;
+      for (const Stage& stage : plan.stages) {
+        CHECK(stage.recompute == Recompute::full);
+        CHECK(stage.zero_stage == zero_stage);
+      }
+      CHECK(amp_terms(instance, plan).iteration_seconds == plan.predicted->estimate_seconds);
+      CHECK(why_not_fit(instance, plan).empty());
+    }
+  }
+}
+
 TEST_CASE("gpipe is planned where it is asked for, with all micro-batches in flight", "[planners]") {
   const Profile profile = chain(4);
   const Cluster cluster = fast_nodes(1, 4);
