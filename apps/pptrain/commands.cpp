@@ -11,37 +11,18 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
-#include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
-#include "config/supported.hpp"
-#include "config/toml_reader.hpp"
 #include "data/tokenize.hpp"
-#include "interrupt.hpp"
-#include "model/model.hpp"
-#include "model/zoo.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
-#include "planners/describe.hpp"
-#include "profile/analytic.hpp"
+#include "planning.hpp"
 #include "profile/profile.hpp"
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
 
 namespace pptrain {
 namespace {
-
-JobOptions job_options(const Options& options) {
-  JobOptions job;
-  job.config_path = options.input;
-  job.overrides = options.overrides;
-  if (!options.planner.empty()) job.overrides.push_back("planner.name=" + options.planner);
-  if (options.analytic) job.overrides.emplace_back("profile.analytic=true");
-  job.cluster_path = options.cluster;
-  job.profile_path = options.profile;
-  job.dry_run = options.dry_run;
-  return job;
-}
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -77,169 +58,6 @@ void run_cluster(const Options& options) {
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover");
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
-}
-
-/// The configuration of a plan or profile, which the files of the command line replace those of; defaults without one.
-Config planning_config(const Options& options) {
-  std::vector<std::string> overrides = options.overrides;
-  if (!options.profile.empty()) overrides.push_back("profile.file=" + quote_toml(options.profile));
-  if (options.analytic) overrides.emplace_back("profile.analytic=true");
-  Config config =
-      options.input.empty() ? parse_config("", "command line", "", overrides) : read_config(options.input, overrides);
-  if (!options.profile.empty()) config.profile.file = options.profile;  // not beside the configuration
-  if (!options.cluster.empty()) config.cluster.file = options.cluster;
-  return config;
-}
-
-/// Whether a profile needs no measurement. A configuration that cannot be read is reported there.
-bool profiles_from_files(const Options& options) {
-  try {
-    return planning_config(options).profile.analytic;
-  } catch (const Error&) {
-    return true;
-  }
-}
-
-/// The cluster file of a command that looks at no machine.
-Cluster named_planning_cluster(const Config& config) {
-  if (config.cluster.file == "discover") {
-    throw_bad_input({config.source, "no cluster to take device rates from", "an analytic profile looks at no machine",
-                     "add --cluster CLUSTER.toml, or [cluster] file"});
-  }
-  return read_cluster(config.cluster.file);
-}
-
-void run_profile(const Options& options) {
-  if (profiles_from_files(options)) {
-    const Config config = planning_config(options);
-    deliver(write_profile(analytic_profile(config, named_planning_cluster(config))), options.output);
-    return;
-  }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD);
-  JobOptions job = job_options(options);
-  job.overrides.insert(job.overrides.end(), {"profile.cache=false", "profile.file=\"\""});
-  const Config config = load_config(MPI_COMM_WORLD, waiter, job);
-  const Model model = build_model(config.model, config.training, config.source);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
-  if (rank_in(MPI_COMM_WORLD) == 0) deliver(write_profile(profile), options.output);
-}
-
-void deliver_plan(const Options& options, const SearchResult& result, const Cluster& cluster,
-                  const std::string& source) {
-  const Plan& plan = feasible_plan(result, source);
-  if (!options.output.empty()) deliver(write_plan(plan), options.output);
-  if (options.format == "json") {
-    if (options.output.empty()) deliver(write_plan(plan), "");
-  } else {
-    if (verbosity() == Verbosity::verbose) std::cout << describe_candidates(result, cluster) << "\n";
-    std::cout << describe_plan(plan, cluster) << std::flush;
-  }
-}
-
-bool names_files(const Config& config) {
-  return config.cluster.file != "discover" && (config.profile.analytic || !config.profile.file.empty());
-}
-
-/// Whether a plan takes everything from files. A configuration that cannot be read is reported there.
-bool plans_from_files(const Options& options) {
-  try {
-    return options.input.empty() || names_files(planning_config(options));
-  } catch (const Error&) {
-    return true;
-  }
-}
-
-/// The profile that the configuration names, of the very model that it names.
-Profile named_profile(const Config& config) {
-  Profile profile = read_profile(config.profile.file);
-  if (config.places.contains("model.name") && config.model.name != profile.model) {
-    throw_bad_input(
-        {config.where("model.name"),
-         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
-         "a planning job takes the model from its profile",
-         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
-  }
-  return profile;
-}
-
-/// The profile that a plan from files is made of: named, computed, or both.
-Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster) {
-  if (config.profile.file.empty()) return analytic_profile(config, cluster);
-  Profile profile = options.profile.empty() ? named_profile(config) : read_profile(options.profile);
-  if (!config.profile.analytic) return profile;
-  for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
-    log_info("{}", note);
-  }
-  return profile;
-}
-
-/// From a profile and a cluster alone: no machine, any model.
-void plan_from_files(const Options& options) {
-  Config config = planning_config(options);
-  if (options.global_batch_size) config.training.global_batch_size = *options.global_batch_size;
-  if (!names_files(config)) {
-    throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
-                     "add CONFIG.toml, or both options"});
-  }
-  const Cluster cluster = read_cluster(config.cluster.file);
-  const Profile profile = planning_profile(options, config, cluster);
-  Restrictions restrictions = restrictions_of(config);
-  if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
-  const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
-  if (options.input.empty() && !has_batch) {
-    throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
-  }
-  const Instance instance = {profile, cluster, config.training.global_batch_size};
-  check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
-  const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
-  const std::string& source = config.source;
-  const InterruptEndsSearch interrupt;
-  deliver_plan(options, search_plan(planner, instance, restrictions, source, Stop(config.planner.time_limit)), cluster,
-               source);
-}
-
-void run_plan(const Options& options) {
-  if (plans_from_files(options)) {
-    plan_from_files(options);
-    return;
-  }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD);
-  const JobOptions job = job_options(options);
-  const Config config = load_config(MPI_COMM_WORLD, waiter, job);
-  const Model model = build_model(config.model, config.training, config.source);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
-  collectively(MPI_COMM_WORLD, waiter, [&] {
-    if (rank_in(MPI_COMM_WORLD) != 0) return;
-    const SearchResult result = search_plan(config.planner.name, instance, runnable(restrictions_of(config)),
-                                            config.source, Stop(config.planner.time_limit));
-    deliver_plan(options, result, machine.cluster, config.source);
-  });
-}
-
-/// Name and number of layers of the model of a planning job.
-std::pair<std::string, int> planned_model(const Config& config) {
-  if (config.profile.file.empty()) return {config.model.name, describe_model(config).num_layers()};
-  const Profile profile = named_profile(config);
-  return {profile.model, profile.num_layers()};
-}
-
-/// What kind of job a configuration is, every file that it names being valid.
-std::string validated_job(const std::string& path) {
-  const Config config = read_config(path);
-  if (config.can_train_model() && !names_files(config)) {
-    refuse_unsupported(config);
-    if (!config.profile.file.empty()) named_profile(config);
-    return fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
-  }
-  const auto [name, num_layers] = planned_model(config);
-  const std::string cluster = config.cluster.file == "discover"
-                                  ? "the cluster of --cluster"
-                                  : fmt::format("{} devices", read_cluster(config.cluster.file).num_devices());
-  return fmt::format("a planning job: {} with {} layers on {}, {} samples", name, num_layers, cluster,
-                     config.training.global_batch_size);
 }
 
 void run_validate(const Options& options) {

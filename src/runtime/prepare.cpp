@@ -13,6 +13,7 @@
 #include "config/read.hpp"
 #include "config/supported.hpp"
 #include "planners/describe.hpp"
+#include "planners/given_plan.hpp"
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"
 #include "runtime/profiler.hpp"
@@ -130,17 +131,8 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
 
 namespace {
 
-Plan given_plan(const Config& config, const Instance& instance) {
-  Plan plan = read_plan(config.parallelism.plan);
-  validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), config.parallelism.plan);
-  if (plan.global_batch_size != config.training.global_batch_size) {
-    throw_bad_input({config.parallelism.plan,
-                     fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size, config.source,
-                                 config.training.global_batch_size),
-                     "plan and configuration must agree", "make them equal"});
-  }
-  plan.predicted = predict(instance, plan);
-  print_result(describe_plan(plan, instance.cluster));
+Plan printed_plan(Plan plan, const Cluster& cluster) {
+  print_result(describe_plan(plan, cluster));
   return plan;
 }
 
@@ -173,7 +165,8 @@ Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Mac
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
-    text = write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance) : given_plan(config, instance));
+    text = write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance)
+                                                      : printed_plan(given_plan(config, instance), instance.cluster));
   });
   return parse_plan(broadcast(world, text, waiter), "the plan");
 }

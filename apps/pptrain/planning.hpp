@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "options.hpp"
+#include "runtime/prepare.hpp"
+
+namespace pptrain {
+
+/// What the command line says, for a job that looks at the machine.
+JobOptions job_options(const Options& options);
+
+/// Whether `pptrain profile` measures nothing, and whether `pptrain plan` takes everything from files. A
+/// configuration that cannot be read counts as such: reading it again reports why.
+bool profiles_from_files(const Options& options);
+bool plans_from_files(const Options& options);
+
+/// `pptrain profile` and `pptrain plan`. Collective where they look at the machine.
+void run_profile(const Options& options);
+void run_plan(const Options& options);
+
+/// What kind of job a configuration is, every file that it names being valid.
+std::string validated_job(const std::string& path);
+
+}  // namespace pptrain

@@ -1,0 +1,30 @@
+#include "planners/given_plan.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+
+Plan given_plan(const Config& config, const Instance& instance) {
+  const std::string& path = config.parallelism.plan;
+  Plan plan = read_plan(path);
+  validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), path);
+  if (plan.global_batch_size != instance.global_batch_size) {
+    throw_bad_input({path,
+                     fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size, config.source,
+                                 instance.global_batch_size),
+                     "plan and configuration must agree", "make them equal"});
+  }
+  plan.predicted = predict(instance, plan);
+  plan.alternatives.clear();
+  plan.search_candidates = 0;
+  plan.search_seconds = 0.0;
+  if (const std::string why_not = why_not_fit(instance, plan); !why_not.empty()) {
+    throw_no_feasible_plan({path, "the plan does not fit", why_not,
+                            "search a plan for this cluster, or use recompute or a higher zero_stage in it"});
+  }
+  return plan;
+}
+
+}  // namespace pptrain
