@@ -89,7 +89,9 @@ Profile planning_profile(const Options& options, const Config& config, const Clu
 void plan_from_files(const Options& options) {
   Config config = planning_config(options);
   if (options.global_batch_size) config.training.global_batch_size = *options.global_batch_size;
-  if (!names_files(config)) {
+  const bool names_model =
+      !options.input.empty() || !config.profile.file.empty() || config.places.contains("model.name");
+  if (!names_files(config) || !names_model) {
     throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
                      "add CONFIG.toml, or both options"});
   }

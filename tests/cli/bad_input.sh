@@ -5,6 +5,7 @@
 set -euo pipefail
 
 pptrain=$(realpath -- "$1")
+inputs=$(realpath -- "$(dirname -- "$0")/../../inputs")
 mpiexec=$2
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
@@ -174,6 +175,15 @@ run 2 good.toml --set model.heads=5
 check "a bad --set" 2 '(--set model.heads|[^ ]*good.toml:[0-9]+)' 'heads|hidden_size'
 run 2 good.toml --set model.headz=4
 check "an unknown key in --set" 2 '--set model.headz' 'headz.*heads'
+
+# --- profiles without a machine
+run 2 profile good.toml --analytic
+check "an analytic profile without a cluster" 2 '[^ ]*good.toml' 'cluster'
+run 2 plan --analytic --cluster "$inputs/clusters/aws-heterogeneous.toml" --global-batch-size 8 \
+  --set 'model.name="gpt-1.5b"' --set 'training.precision="bf16"'
+check "a precision without a rate" 2 '[^ ]*aws-heterogeneous.toml' 'v100.*bf16'
+run 2 plan good.toml --analytic --cluster "$inputs/clusters/aws-homogeneous.toml" --set 'model.name="t5-larg"'
+check "a model that is not in the zoo" 2 '--set model.name' 't5-large'
 
 printf '%d cases, %d failures\n' "$cases" "$failures"
 [[ $failures -eq 0 ]]

@@ -275,8 +275,8 @@ TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   CHECK_FALSE(config.can_train_model());
   CHECK(parse("").can_train_model());
   CHECK(complaint_of([&] { check_trainable(config); }) ==
-        "c.toml:2: name = \"vgg-19\" cannot be trained (this version trains gpt2; with [profile] file this is a "
-        "planning job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
+        "c.toml:2: name = \"vgg-19\" cannot be trained (this version trains gpt2; with [profile] file or analytic "
+        "this is a planning job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
 }
 
 TEST_CASE("a planning job takes its layers from the profile", "[config]") {
