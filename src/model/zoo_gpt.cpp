@@ -41,6 +41,28 @@ LayerDescription pass_on(const std::string& name, double output_bytes) {
   return layer;
 }
 
+/// The output layer as AMP's list has it: normalisation, product with the vocabulary, loss.
+std::vector<LayerDescription> output_in_parts(const GptShape& shape, double e) {
+  const auto tokens = static_cast<double>(shape.tokens);
+  const auto hidden = static_cast<double>(shape.hidden);
+  const auto vocabulary = static_cast<double>(shape.vocabulary);
+  const double residual_bytes = e * tokens * hidden;
+  LayerBuilder norm("norm", e);
+  add_norm(norm, tokens * hidden);
+  norm.layer().parameters = 2.0 * hidden;
+  norm.layer().output_bytes = norm.layer().stored_bytes = residual_bytes;
+  LayerBuilder logits("logits", e);
+  logits.product(linear(tokens, hidden, vocabulary, Division::columns));
+  logits.layer().parameters = vocabulary * hidden;
+  logits.layer().output_bytes = e * tokens * vocabulary;
+  logits.layer().stored_bytes = residual_bytes;
+  logits.layer().tensor_parallel_allreduce_bytes = residual_bytes / 2.0;  // in B only
+  LayerBuilder loss("loss", e);
+  add_loss(loss, tokens, vocabulary);
+  loss.layer().stored_bytes = 4.0 * tokens * vocabulary;
+  return {norm.layer(), logits.layer(), loss.layer()};
+}
+
 /// Gating, the sending of every token to two experts, and their feed-forward parts.
 ///
 /// Expert parallelism at degree n is tensor parallelism n with the experts as shards: the members
@@ -109,31 +131,12 @@ ModelDescription amp_gpt2(Precision precision) {
   // AMP, section 6.2 and tables 6-9: 24 layers, hidden size 1024, sequence length 1024, vocabulary
   // 52256; layers 3 to 26 of a list of 30 are transformer layers. 16 heads: the authors' scripts.
   const GptShape shape = {24, 1024, 16, 52256, 1024};
-  const double e = element_bytes(precision);
-  const auto tokens = static_cast<double>(shape.tokens);
-  const auto hidden = static_cast<double>(shape.hidden);
-  const auto vocabulary = static_cast<double>(shape.vocabulary);
   ModelDescription model = gpt(shape, precision);
   const double residual_bytes = model.layers.front().output_bytes;
   model.layers.pop_back();
   model.layers.insert(model.layers.begin() + 1, pass_on("transpose.0", residual_bytes));
   model.layers.push_back(pass_on("transpose.1", residual_bytes));
-  LayerBuilder norm("norm", e);
-  add_norm(norm, tokens * hidden);
-  norm.layer().parameters = 2.0 * hidden;
-  norm.layer().output_bytes = norm.layer().stored_bytes = residual_bytes;
-  model.layers.push_back(norm.layer());
-  LayerBuilder logits("logits", e);
-  logits.product(linear(tokens, hidden, vocabulary, Division::columns));
-  logits.layer().parameters = vocabulary * hidden;
-  logits.layer().output_bytes = e * tokens * vocabulary;
-  logits.layer().stored_bytes = residual_bytes;
-  logits.layer().tensor_parallel_allreduce_bytes = residual_bytes / 2.0;  // in B only
-  model.layers.push_back(logits.layer());
-  LayerBuilder loss("loss", e);
-  add_loss(loss, tokens, vocabulary);
-  loss.layer().stored_bytes = 4.0 * tokens * vocabulary;
-  model.layers.push_back(loss.layer());
+  for (const LayerDescription& layer : output_in_parts(shape, element_bytes(precision))) model.layers.push_back(layer);
   return model;
 }
 
