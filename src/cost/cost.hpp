@@ -80,12 +80,22 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
 /// memory a transfer is CPU work) and the waking up of a receiver for every message.
 std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
 
-/// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, also one that
-/// leaves devices out: the larger of
+/// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, whatever its schedule,
+/// also one that leaves devices out. For each number of micro-batches the largest of
 /// - the whole batch spread over all devices in proportion to their speed, each layer at the fewest
-///   device-seconds per sample of any of its rows;
-/// - forward and backward of one sample through all layers, one after another, each at its best row.
+///   device-seconds per sample of any degree and any share of a micro-batch, tensor-parallel
+///   all-reduces over the best links included;
+/// - the slowest layer, which lies in one stage, for all micro-batches;
+/// - forward and backward of one micro-batch through all layers, one after another;
+/// and the least of these bounds.
 double lower_bound_seconds(const Instance& instance);
+
+/// Bound on `estimates.amp` alone (amp_bound.hpp), at least `lower_bound_seconds`: AMP's estimate also
+/// charges the line of stages, every cut and the gradient all-reduce in full.
+double amp_lower_bound_seconds(const Instance& instance);
+
+/// Bound on `iteration_seconds` where devices share cores: the work of the whole batch on all cores.
+double core_lower_bound_seconds(const Instance& instance);
 
 /// max(`amp` estimate + the longest optimizer step of any device (where the profile knows it),
 /// work / cores of each node whose devices share cores). For a profile without update times and a

@@ -122,7 +122,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const SearchSpace space = {instance, restrictions, restrictions.schedule == "gpipe" ? "gpipe" : "1f1b", stop};
   Outcome outcome = planner_called(name == "all" ? "auto" : name).search(space);
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
-  const double bound = lower_bound_seconds(instance);
+  // No plan is predicted to take less than AMP's estimate of it.
+  const double bound = amp_lower_bound_seconds(instance);
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }

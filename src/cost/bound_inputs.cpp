@@ -1,0 +1,154 @@
+#include "cost/bound_inputs.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+std::vector<UsedKind> used_kinds(const Cluster& cluster) {
+  std::vector<UsedKind> kinds;
+  for (const NodeGroup& group : cluster.groups) {
+    auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const UsedKind& k) { return k.name == group.device_kind; });
+    if (kind == kinds.end()) kind = kinds.insert(kind, UsedKind{group.device_kind, 0.0, 0.0, 0, {}, {}});
+    kind->devices += static_cast<double>(group.count) * group.num_devices;
+    kind->cores += static_cast<double>(group.count) * (group.shares_cores() ? group.cores : group.num_devices);
+    kind->largest_node = std::max(kind->largest_node, group.num_devices);
+    if (group.num_devices > 1) improve(kind->inside, group.link);
+    if (cluster.num_nodes() > 1) improve(kind->between, group.uplink);
+  }
+  return kinds;
+}
+
+/// Rows of the kinds in use with degrees that the cluster has devices for.
+std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<UsedKind>& kinds, int num_devices) {
+  std::vector<const ProfileRow*> sorted;
+  for (const ProfileRow& row : layer.rows) sorted.push_back(&row);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const ProfileRow* a, const ProfileRow* b) { return a->samples < b->samples; });
+  std::vector<DegreeRows> all;
+  for (const ProfileRow* row : sorted) {
+    const auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const UsedKind& k) { return k.name == row->device; });
+    if (kind == kinds.end() || row->tensor_parallel > num_devices) continue;
+    const int index = static_cast<int>(kind - kinds.begin());
+    auto same = std::find_if(all.begin(), all.end(),
+                             [&](const DegreeRows& r) { return r.kind == index && r.degree == row->tensor_parallel; });
+    if (same == all.end()) same = all.insert(same, DegreeRows{index, row->tensor_parallel, {}, {}, {}, {}});
+    const double path = row->seconds.forward + row->seconds.backward_input;
+    same->total.push_back({row->samples, row->seconds.total()});
+    same->path.push_back({row->samples, row->split_known ? path : row->seconds.total()});
+  }
+  return all;
+}
+
+/// Of the patterns that cost.hpp knows those that no other one beats in both terms.
+std::vector<LinearSeconds> collectives(const Profile& profile, int layer, int degree, const Link& link) {
+  if (degree == 1) return {{}};
+  std::vector<LinearSeconds> lines;
+  for (const TensorPattern pattern : {TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2}) {
+    const auto seconds = [&](double samples) {
+      const TensorSeconds both = tensor_seconds(profile, link, layer, degree, samples, pattern);
+      return both.forward + both.backward;
+    };
+    const double per_sample = std::max(0.0, seconds(2.0) - seconds(1.0));
+    lines.push_back({std::max(0.0, seconds(1.0) - per_sample), per_sample});
+  }
+  std::vector<LinearSeconds> best;
+  for (const LinearSeconds& line : lines) {
+    const auto beats = [&line](const LinearSeconds& other) {
+      return &other != &line && other.seconds <= line.seconds && other.per_sample <= line.per_sample &&
+             (other.seconds < line.seconds || other.per_sample < line.per_sample || &other < &line);
+    };
+    if (std::none_of(lines.begin(), lines.end(), beats)) best.push_back(line);
+  }
+  return best;
+}
+
+bool same_lines(const std::vector<LinearSeconds>& a, const std::vector<LinearSeconds>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const LinearSeconds& x, const LinearSeconds& y) {
+    return x.seconds == y.seconds && x.per_sample == y.per_sample;
+  });
+}
+
+bool same_points(const std::vector<TimePoint>& a, const std::vector<TimePoint>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TimePoint& x, const TimePoint& y) {
+    return x.samples == y.samples && x.seconds == y.seconds;
+  });
+}
+
+bool same_cost(const EqualLayers& a, const EqualLayers& b) {
+  return a.gradient_bytes == b.gradient_bytes &&
+         std::equal(
+             a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), [](const DegreeRows& x, const DegreeRows& y) {
+               return x.kind == y.kind && x.degree == y.degree && same_points(x.total, y.total) &&
+                      same_points(x.path, y.path) && same_lines(x.inside, y.inside) && same_lines(x.between, y.between);
+             });
+}
+
+}  // namespace
+
+std::vector<std::int64_t> micro_batch_counts(std::int64_t global_batch_size) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t m = 1; m <= global_batch_size / m; ++m) {
+    if (global_batch_size % m != 0) continue;
+    counts.push_back(m);
+    if (m != global_batch_size / m) counts.push_back(global_batch_size / m);
+  }
+  std::sort(counts.begin(), counts.end());
+  return counts;
+}
+
+void improve(Link& best, const Link& link) {
+  const double bandwidth = link.bandwidth > 0.0 ? link.bandwidth : std::numeric_limits<double>::infinity();
+  best = best.bandwidth > 0.0 ? Link{std::max(best.bandwidth, bandwidth), std::min(best.latency, link.latency)}
+                              : Link{bandwidth, link.latency};
+}
+
+std::vector<LinearSeconds> DegreeRows::tensor(CollectiveLaw law) const {
+  std::vector<LinearSeconds> all = inside;
+  for (const LinearSeconds& ring : between) {
+    if (law == CollectiveLaw::flat_ring || degree == 1) {
+      all.push_back(ring);
+      continue;
+    }
+    // Some node with at most half of the members gets at least half of what is gathered from the others, and
+    // sends or gets all that is reduced: of (n-1)/n and 2 (n-1)/n of it for the ring. One message at least.
+    const double n = degree;
+    all.push_back({ring.seconds / (2.0 * (n - 1.0)), ring.per_sample * n / (2.0 * (n - 1.0))});
+  }
+  return all;
+}
+
+BoundInputs::BoundInputs(const Instance& instance)
+    : kinds(used_kinds(instance.cluster)),
+      num_devices(instance.cluster.num_devices()),
+      num_layers(instance.profile.num_layers()),
+      least_output_bytes(std::numeric_limits<double>::infinity()) {
+  const Profile& profile = instance.profile;
+  for (int l = 0; l < profile.num_layers(); ++l) {
+    const ProfileLayer& layer = profile.layers[l];
+    EqualLayers one = {1.0, profile.bytes_per_parameter.gradient * layer.parameters,
+                       rows_of(layer, kinds, instance.cluster.num_devices())};
+    for (DegreeRows& rows : one.rows) {
+      const UsedKind& kind = kinds[rows.kind];
+      if (rows.degree <= kind.largest_node) rows.inside = collectives(profile, l, rows.degree, kind.inside);
+      if (kind.between.bandwidth > 0.0 && rows.degree > 1) {
+        rows.between = collectives(profile, l, rows.degree, kind.between);
+      }
+    }
+    const auto same =
+        std::find_if(layers.begin(), layers.end(), [&](const EqualLayers& other) { return same_cost(one, other); });
+    if (same == layers.end()) {
+      layers.push_back(std::move(one));
+    } else {
+      same->count += 1.0;
+    }
+    if (l + 1 < profile.num_layers()) least_output_bytes = std::min(least_output_bytes, layer.output_bytes);
+  }
+}
+
+}  // namespace pptrain

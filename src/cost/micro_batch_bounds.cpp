@@ -1,0 +1,86 @@
+#include "cost/micro_batch_bounds.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace pptrain {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Least device-seconds for all samples of the micro-batch, whatever shares replicas take: seconds
+/// per sample are monotone between two points of the curve.
+double least_work(const DegreeRows& rows, double samples, CollectiveLaw law) {
+  const std::vector<LinearSeconds> tensor = rows.tensor(law);
+  double least = infinity;
+  for (const TimePoint& point : lower_curve({&rows.total}, samples)) {
+    for (const LinearSeconds& collectives : tensor) {
+      const double seconds = point.seconds + collectives.seconds + collectives.per_sample * point.samples;
+      least = std::min(least, rows.degree * seconds * samples / point.samples);
+    }
+  }
+  return least;
+}
+
+/// Seconds of the layer on average over the samples of a micro-batch, when as many replicas as there
+/// are devices for share it. A replica with share y of them takes part y of the average, and
+/// sum y^2 >= 1 / replicas; the rest is Jensen's inequality on a curve below those of all kinds.
+double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, double samples, CollectiveLaw law,
+                     std::vector<TimePoint> DegreeRows::*points) {
+  double least = infinity;
+  for (std::size_t i = 0; i < layers.rows.size(); ++i) {
+    const int degree = layers.rows[i].degree;
+    const auto same = [degree](const DegreeRows& rows) { return rows.degree == degree; };
+    if (std::any_of(layers.rows.begin(), layers.rows.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+    const double share = std::min(samples, std::max(1.0, samples * degree / inputs.num_devices));
+    std::vector<const std::vector<TimePoint>*> of_kinds;
+    double tensor = infinity;
+    for (const DegreeRows& rows : layers.rows) {
+      if (!same(rows)) continue;
+      of_kinds.push_back(&(rows.*points));
+      for (const LinearSeconds& collectives : rows.tensor(law)) {
+        tensor = std::min(tensor, collectives.seconds + collectives.per_sample * share);
+      }
+    }
+    least = std::min(least, seconds_at(lower_curve(of_kinds, samples), share) + tensor);
+  }
+  return least;
+}
+
+}  // namespace
+
+std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples, CollectiveLaw law) {
+  std::vector<LayerWork> work;
+  for (const EqualLayers& layers : inputs.layers) {
+    LayerWork of_layer = {std::vector<double>(inputs.kinds.size(), infinity), layers.count};
+    for (const DegreeRows& rows : layers.rows) {
+      double& least = of_layer.on_kind[rows.kind];
+      least = std::min(least, least_work(rows, samples, law));
+    }
+    work.push_back(std::move(of_layer));
+  }
+  return work;
+}
+
+double path_seconds(const BoundInputs& inputs, double samples, CollectiveLaw law) {
+  double sum = 0.0;
+  for (const EqualLayers& layers : inputs.layers) {
+    sum += layers.count * least_seconds(inputs, layers, samples, law, &DegreeRows::path);
+  }
+  return sum;
+}
+
+MicroBatchBounds micro_batch_bounds(const BoundInputs& inputs, double samples, CollectiveLaw law) {
+  std::vector<double> devices;
+  for (const UsedKind& kind : inputs.kinds) devices.push_back(kind.devices);
+  MicroBatchBounds bounds;
+  bounds.samples = samples;
+  bounds.work = share_work(layer_work(inputs, samples, law), devices);
+  for (const EqualLayers& layers : inputs.layers) {
+    bounds.slowest_seconds =
+        std::max(bounds.slowest_seconds, least_seconds(inputs, layers, samples, law, &DegreeRows::total));
+  }
+  return bounds;
+}
+
+}  // namespace pptrain
