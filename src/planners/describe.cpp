@@ -307,8 +307,10 @@ std::string describe_candidates(const SearchResult& result, const Cluster& clust
 }
 
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {
-  std::string text = fmt::format("plan by {}: {}, schedule {}, {} micro-batches of {} samples\n", plan.planner,
-                                 plan.shape(), plan.schedule.name, plan.micro_batches, plan.micro_batch_size);
+  std::string text =
+      fmt::format("plan by {}: {}, schedule {}, {} micro-batch{} of {} sample{}\n", plan.planner, plan.shape(),
+                  plan.schedule.name, plan.micro_batches, plan.micro_batches == 1 ? "" : "es", plan.micro_batch_size,
+                  plan.micro_batch_size == 1 ? "" : "s");
   text += stages_text(plan, cluster) + unused_text(plan, cluster);
   if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
   text += shared_cores_text(cluster);
