@@ -2,6 +2,8 @@
 # Planning from files: whatever is missing or contradicts itself, and whatever does not fit, ends with exit code 2 or
 # 3, one message (where, problem, suggestion), nothing on standard output and no file.
 # Usage: bad_planning.sh PPTRAIN
+# The edits are for sed, which expands them.
+# shellcheck disable=SC2016
 set -euo pipefail
 
 pptrain=$(realpath -- "$1")

@@ -43,7 +43,8 @@ bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan);
 /// A run of neighbouring layers of a stage that are divided alike: a whole stage without blocks is one part.
 struct Part {
   Interval layers;
-  std::string pattern;                         ///< of its tensor-parallel layers
+  std::string pattern;  ///< of its tensor-parallel layers
+  Recompute recompute = Recompute::none;
   std::vector<std::vector<DeviceId>> devices;  ///< a row per replica, a column per member
   std::vector<Interval> samples;               ///< per replica
 

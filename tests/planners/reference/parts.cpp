@@ -18,7 +18,7 @@ std::vector<std::vector<DeviceId>> rows_of_degree(const Stage& stage, int degree
 
 /// One layer as a part: the block that holds it says how it is divided, else the stage.
 Part part_of_layer(const Stage& stage, std::int64_t layer) {
-  Part part = {{layer, layer + 1}, "megatron", stage.devices, stage.samples};
+  Part part = {{layer, layer + 1}, "megatron", stage.recompute, stage.devices, stage.samples};
   for (const Block& block : stage.blocks) {
     if (!block.layers.contains(layer)) continue;
     part.pattern = block.pattern;

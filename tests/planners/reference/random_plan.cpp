@@ -24,11 +24,8 @@ std::vector<Interval> random_division(Choices& choices, std::int64_t size, int p
   return intervals;
 }
 
-/// A stage on `devices`, in that order, with a degree that has rows and replicas that use as many as they can.
-Stage random_stage(const RandomInstance& instance, Choices& choices, Interval layers, std::vector<DeviceId> devices,
-                   std::int64_t micro_batch_size) {
-  Stage stage;
-  stage.layers = {layers};
+/// Degrees that all of `devices` have rows for.
+std::vector<int> degrees_of(const RandomInstance& instance, const std::vector<DeviceId>& devices) {
   std::vector<int> degrees;
   for (int n = 1; n <= static_cast<int>(devices.size()); ++n) {
     const bool rows = std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
@@ -36,19 +33,62 @@ Stage random_stage(const RandomInstance& instance, Choices& choices, Interval la
     });
     if (rows) degrees.push_back(n);
   }
-  stage.tensor_parallel = choices.of(degrees);
+  return degrees;
+}
+
+std::vector<Interval> random_samples(Choices& choices, std::int64_t micro_batch_size, int replicas) {
+  return choices.one_in(3) ? random_division(choices, micro_batch_size, replicas)
+                           : even_division(micro_batch_size, replicas);
+}
+
+/// A stage on `devices`, in that order, with a degree that has rows and replicas that use as many as they can.
+Stage random_stage(const RandomInstance& instance, Choices& choices, Interval layers,
+                   const std::vector<DeviceId>& devices, std::int64_t micro_batch_size) {
+  Stage stage;
+  stage.layers = {layers};
+  stage.tensor_parallel = choices.of(degrees_of(instance, devices));
   const auto most = std::min<std::int64_t>(static_cast<int>(devices.size()) / stage.tensor_parallel, micro_batch_size);
   stage.replicas = choices.one_in(4) ? choices.between(1, static_cast<int>(most)) : static_cast<int>(most);
   for (int j = 0; j < stage.replicas; ++j) {
     const auto first = devices.begin() + j * stage.tensor_parallel;
     stage.devices.emplace_back(first, first + stage.tensor_parallel);
   }
-  stage.samples = choices.one_in(3) ? random_division(choices, micro_batch_size, stage.replicas)
-                                    : even_division(micro_batch_size, stage.replicas);
+  stage.samples = random_samples(choices, micro_batch_size, stage.replicas);
   return stage;
 }
 
+/// A block of some of the stage's layers, from `begin` on.
+void add_block(const RandomInstance& instance, Choices& choices, Stage& stage, std::int64_t begin,
+               std::int64_t micro_batch_size) {
+  std::vector<DeviceId> devices;
+  for (const auto& row : stage.devices) devices.insert(devices.end(), row.begin(), row.end());
+  Block block;
+  block.layers = {begin, begin + choices.between(1, static_cast<int>(stage.layers[0].end - begin))};
+  std::vector<int> degrees;
+  for (const int n : degrees_of(instance, devices)) {
+    const auto replicas = static_cast<int>(devices.size()) / n;
+    if (replicas * n == static_cast<int>(devices.size()) && replicas <= micro_batch_size) degrees.push_back(n);
+  }
+  if (degrees.empty()) return;
+  block.tensor_parallel = choices.of(degrees);
+  block.replicas = static_cast<int>(devices.size()) / block.tensor_parallel;
+  block.pattern = block.tensor_parallel == 1 ? "replicate" : choices.of<std::string>({"megatron", "sp1", "sp2"});
+  block.samples = random_samples(choices, micro_batch_size, block.replicas);
+  stage.blocks.push_back(block);
+}
+
 }  // namespace
+
+void divide_differently(const RandomInstance& instance, Choices& choices, Plan& plan) {
+  for (Stage& stage : plan.stages) {
+    stage.zero_stage = choices.between(0, 3);
+    if (choices.one_in(4)) stage.recompute = Recompute::full;
+    for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
+      if (!stage.blocks.empty() && layer < stage.blocks.back().layers.end) continue;
+      if (choices.one_in(3)) add_block(instance, choices, stage, layer, plan.micro_batch_size);
+    }
+  }
+}
 
 Plan random_plan(const RandomInstance& instance, Choices& choices) {
   Plan plan;
@@ -62,7 +102,9 @@ Plan random_plan(const RandomInstance& instance, Choices& choices) {
   std::vector<DeviceId> devices;
   for (int d = 0; d < instance.cluster.num_devices(); ++d) devices.emplace_back(d);
   choices.shuffle(devices);
-  const int num_stages = choices.between(1, std::min(instance.cluster.num_devices(), instance.profile.num_layers()));
+  const int num_stages =
+      choices.one_in(4) ? 1
+                        : choices.between(1, std::min(instance.cluster.num_devices(), instance.profile.num_layers()));
   const std::vector<Interval> layers = random_division(choices, instance.profile.num_layers(), num_stages);
   const std::vector<Interval> shares = random_division(choices, instance.cluster.num_devices(), num_stages);
   for (int i = 0; i < num_stages; ++i) {

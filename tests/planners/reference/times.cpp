@@ -104,13 +104,16 @@ bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan) 
 Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const Part& part, int replica) {
   const std::vector<DeviceId>& members = part.devices[replica];
   const double samples = part.num_samples(replica);
+  const double forwards_in_backward = part.recompute == Recompute::full ? 1.0 : 0.0;
   Seconds slowest = {-1.0, 0.0};
   for (const DeviceId device : members) {
-    const Seconds seconds = device_seconds(profile.layers[layer], cluster.kind_of(device).name, part.degree(), samples);
+    Seconds seconds = device_seconds(profile.layers[layer], cluster.kind_of(device).name, part.degree(), samples);
+    seconds.backward += forwards_in_backward * seconds.forward;
     if (seconds.total() > slowest.total()) slowest = seconds;
   }
   const Seconds collective = collective_seconds(profile, cluster, layer, part.pattern, members, samples);
-  return {slowest.forward + collective.forward, slowest.backward + collective.backward};
+  return {slowest.forward + collective.forward,
+          slowest.backward + collective.backward};
 }
 
 std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage,
