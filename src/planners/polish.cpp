@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "planners/degrees.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -10,7 +12,7 @@ namespace {
 class Polisher {
  public:
   Polisher(const SearchSpace& space, const Plan& plan)
-      : space_(space), plan_(plan), seconds_(iteration_seconds(space.instance, plan)) {}
+      : space_(space), degrees_(space.instance), plan_(plan), seconds_(iteration_seconds(space.instance, plan)) {}
 
   Outcome run() {
     while (!space_.stop.requested() && improve()) {
@@ -41,6 +43,13 @@ class Polisher {
       seconds_ = seconds;
       return true;
     }
+    plan_.stages = before;
+    return false;
+  }
+
+  /// The same for devices that changed places.
+  bool keep_exchange(const std::vector<Stage>& before) {
+    if (has_degrees()) return keep(before);
     plan_.stages = before;
     return false;
   }
@@ -106,6 +115,18 @@ class Polisher {
     return places;
   }
 
+  /// Whether the profile knows every stage's degree on the kinds of devices that it has now.
+  bool has_degrees() const {
+    const Cluster& cluster = space_.instance.cluster;
+    return std::all_of(plan_.stages.begin(), plan_.stages.end(), [&](const Stage& stage) {
+      return std::all_of(stage.devices.begin(), stage.devices.end(), [&](const std::vector<DeviceId>& row) {
+        return std::all_of(row.begin(), row.end(), [&](DeviceId device) {
+          return degrees_.has(cluster.kind_index_of(device), stage.tensor_parallel);
+        });
+      });
+    });
+  }
+
   bool exchange_devices() {
     bool any = false;
     const int num_places = plan_.num_devices();
@@ -116,7 +137,7 @@ class Polisher {
         if (space_.instance.cluster.node_of(*places[a]) == space_.instance.cluster.node_of(*places[b])) continue;
         const std::vector<Stage> before = plan_.stages;
         std::swap(*places[a], *places[b]);
-        any |= keep(before);
+        any |= keep_exchange(before);
       }
     }
     return any;
@@ -132,13 +153,14 @@ class Polisher {
         const std::vector<Stage> before = plan_.stages;
         std::swap(first.devices, second.devices);
         std::swap(first.samples, second.samples);
-        any |= keep(before);
+        any |= keep_exchange(before);
       }
     }
     return any;
   }
 
   const SearchSpace& space_;
+  const Degrees degrees_;
   Plan plan_;
   double seconds_;
   std::int64_t num_examined_ = 0;

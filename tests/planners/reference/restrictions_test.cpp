@@ -1,6 +1,7 @@
 // Planners whose degrees and micro-batch size are fixed in part.
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "planners/reference/check_predicted.hpp"
@@ -20,10 +21,16 @@ Restrictions random_restrictions(const RandomInstance& instance, Choices& choice
   if (choices.one_in(3)) restrictions.tensor = choices.between(1, 2);
   if (choices.one_in(3)) restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
   if (choices.one_in(4)) restrictions.schedule = "gpipe";
+  if (choices.one_in(4)) restrictions.recompute = Recompute::full;
+  if (choices.one_in(4)) restrictions.zero_stage = choices.between(1, 3);
   return restrictions;
 }
 
-/// What brute force finds for the planners that it knows.
+/// Whether brute force knows what the planner has to find.
+bool known(const std::string& planner) {
+  return planner == "amp" || planner == "megatron" || planner == "data-parallel";
+}
+
 std::optional<Optimum> restricted_optimum(const std::string& planner, const RandomInstance& instance,
                                           const Restrictions& restrictions) {
   if (planner == "amp") return optimum(instance, visit_amp_space, Form::amp, restrictions);
@@ -31,33 +38,55 @@ std::optional<Optimum> restricted_optimum(const std::string& planner, const Rand
   return optimum(instance, visit_data_parallel_space, Form::amp, restrictions);
 }
 
-TEST_CASE("plans obey the degrees and micro-batch sizes that are fixed", "[restrictions]") {
+void check_against(const std::optional<Optimum>& best, const Run& run) {
+  REQUIRE(best.has_value() == run.plan.has_value());
+  if (best) REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <= 1e-9 * best->seconds);
+}
+
+TEST_CASE("plans obey what is fixed, and auto is best among them", "[restrictions]") {
   std::map<std::string, int> found;
   for (int seed = 0; seed < num_instances; ++seed) {
     const RandomInstance instance = random_instance(seed);
     Choices choices(seed);
     const Restrictions restrictions = random_restrictions(instance, choices);
+    double best = std::numeric_limits<double>::infinity();
+    double best_of_auto = std::numeric_limits<double>::infinity();
     for (const auto& planner : planners()) {
       const std::string name = planner->name();
-      CAPTURE(seed, name);
       const Run run = run_planner(name, instance, restrictions);
-      CAPTURE(run.message);
-      if (run.plan) {
-        CAPTURE(write_plan(*run.plan));
-        REQUIRE(obeys(*run.plan, restrictions));
-        check_predicted(instance, *run.plan);
-        ++found[name];
-      }
-      if (name != "amp" && name != "megatron" && name != "data-parallel") continue;
-      const auto best = restricted_optimum(name, instance, restrictions);
-      REQUIRE(best.has_value() == run.plan.has_value());
-      if (best) REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <= 1e-9 * best->seconds);
+      CAPTURE(seed, name, run.message);
+      if (known(name)) check_against(restricted_optimum(name, instance, restrictions), run);
+      if (!run.plan) continue;
+      CAPTURE(write_plan(*run.plan));
+      REQUIRE(obeys(*run.plan, restrictions));
+      check_predicted(instance, *run.plan);
+      best = std::min(best, run.plan->predicted->iteration_seconds);
+      if (name == "auto") best_of_auto = run.plan->predicted->iteration_seconds;
+      ++found[name];
     }
+    CAPTURE(seed);
+    REQUIRE(best_of_auto <= best * (1.0 + 1e-12));
   }
   for (const auto& planner : planners()) {
     CAPTURE(planner->name());
     CHECK(found[planner->name()] > num_instances / 20);
   }
+}
+
+TEST_CASE("exhaustive finds the optimum that is left", "[restrictions]") {
+  int found = 0;
+  for (int seed = 0; seed < num_instances; ++seed) {
+    const RandomInstance instance = random_instance(seed, {5, 4, {1, 2, 4, 6, 8}});
+    Choices choices(seed);
+    const Restrictions restrictions = random_restrictions(instance, choices);
+    const Run run = run_planner("exhaustive", instance, restrictions);
+    CAPTURE(seed, run.message);
+    if (run.ending == Ending::refused) continue;  // the settings leave no uniform grid
+    const auto best = optimum(instance, visit_exhaustive_space, Form::amp, restrictions);
+    check_against(best, run);
+    if (best) ++found;
+  }
+  CHECK(found > num_instances / 4);
 }
 
 }  // namespace
