@@ -45,7 +45,7 @@ void check_alternatives(const Plan& plan) {
 /// The best time of each planner.
 using Times = std::map<std::string, Plan>;
 
-Times check_all(const RandomInstance& instance) {
+Times check_each(const RandomInstance& instance) {
   Times times;
   for (const auto& planner : planners()) {
     CAPTURE(planner->name());
@@ -70,7 +70,7 @@ TEST_CASE("every plan is valid, fits, and is predicted as defined; auto wins; bo
   for (int seed = 0; seed < num_instances; ++seed) {
     CAPTURE(seed);
     const RandomInstance instance = random_instance(seed);
-    const Times times = check_all(instance);
+    const Times times = check_each(instance);
     for (const auto& [name, plan] : times) {
       CAPTURE(name, write_plan(plan));
       ++found[name];
@@ -91,6 +91,28 @@ TEST_CASE("every plan is valid, fits, and is predicted as defined; auto wins; bo
   for (const auto& planner : planners()) {
     CAPTURE(planner->name());
     CHECK(found[planner->name()] > num_instances / 4);
+  }
+}
+
+TEST_CASE("all gives the best plan with what every other planner finds by itself", "[properties]") {
+  for (int seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const RandomInstance instance = random_instance(seed);
+    const Run all = run_planner("all", instance);
+    const Times times = check_each(instance);
+    REQUIRE(all.plan.has_value() == !times.empty());
+    if (!all.plan) continue;
+    REQUIRE(equal(all.plan->predicted->iteration_seconds, times.at("auto").predicted->iteration_seconds));
+    std::map<std::string, std::optional<double>> others;
+    for (const Alternative& other : all.plan->alternatives) others[other.planner] = other.iteration_seconds;
+    for (const auto& planner : planners()) {
+      const std::string name = planner->name();
+      if (name == all.plan->planner) continue;
+      CAPTURE(name);
+      REQUIRE(others.count(name) == 1);
+      REQUIRE(others[name].has_value() == (times.count(name) == 1));
+      if (others[name]) REQUIRE(equal(*others[name], times.at(name).predicted->iteration_seconds));
+    }
   }
 }
 
