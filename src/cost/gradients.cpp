@@ -15,6 +15,7 @@ class OverlappedReduction {
 
   void pass(const StagePart& part) {
     const Stage& mesh = *part.mesh;
+    ready_ += gather_seconds(instance_, part);
     const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, mesh);
     std::vector<double> backward(groups.size(), ready_);
     std::vector<Link> links;

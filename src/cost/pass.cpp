@@ -3,9 +3,7 @@
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
-namespace {
 
-/// Weights that ZeRO stage 3 has spread over the replicas, brought together before F and before B.
 double gather_seconds(const Instance& instance, const StagePart& part) {
   const Stage& mesh = *part.mesh;
   if (mesh.zero_stage < 3 || mesh.replicas == 1) return 0.0;
@@ -19,8 +17,6 @@ double gather_seconds(const Instance& instance, const StagePart& part) {
   }
   return slowest;
 }
-
-}  // namespace
 
 PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
   forward += other.forward;
@@ -51,19 +47,21 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
 
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
                           Recompute recompute, TensorPattern pattern) {
+  const bool again_forward = recompute == Recompute::full;
   PassSeconds pass;
   for (const int kind : group.kinds) {
     const LayerSeconds seconds = device_seconds(instance, kind, layer, tensor_parallel, group.samples);
-    const double again = recompute == Recompute::full ? seconds.forward : 0.0;
+    const double again = again_forward ? seconds.forward : 0.0;
     pass.forward = std::max(pass.forward, seconds.forward);
     pass.backward = std::max(pass.backward, seconds.backward_input + seconds.backward_weight + again);
     pass.total = std::max(pass.total, seconds.total() + again);
   }
   const TensorSeconds more =
       tensor_seconds(instance.profile, group.link, layer, tensor_parallel, group.samples, pattern);
+  const double backward = more.backward + (again_forward ? more.forward : 0.0);
   pass.forward += more.forward;
-  pass.backward += more.backward;
-  pass.tensor = more.forward + more.backward;
+  pass.backward += backward;
+  pass.tensor = more.forward + backward;
   pass.total += pass.tensor;
   return pass;
 }

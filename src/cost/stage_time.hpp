@@ -67,6 +67,10 @@ void for_each_pair(const Stage& sender, const Stage& receiver,
 /// Parameters of an interval of layers.
 double parameters_of(const Profile& profile, Interval layers);
 
+/// Bringing together the weights that ZeRO stage 3 has spread over the replicas: once before F and once
+/// before B; 0 below that stage.
+double gather_seconds(const Instance& instance, const StagePart& part);
+
 /// Bytes per sample that a layer holds between F and W. With full recomputation its input only; what
 /// selective recomputation drops is not in the profile, so it counts as none.
 double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute);

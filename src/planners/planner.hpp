@@ -54,6 +54,8 @@ class Planner {
   virtual std::string name() const = 0;
   /// What it does, in one line for people.
   virtual std::string description() const = 0;
+  /// What its plans are; restrictions that leave none of them are refused before it searches.
+  virtual PlanScope scope() const { return PlanScope::any; }
   /// The instance can be costed and the restrictions are checked. The plan, when there is one, is valid, fits in
   /// memory and obeys the restrictions.
   virtual Outcome search(const SearchSpace& space) const = 0;

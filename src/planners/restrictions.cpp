@@ -17,14 +17,16 @@ class RestrictionChecker {
   RestrictionChecker(const Instance& instance, const Restrictions& restrictions, const std::string& source)
       : instance_(instance), fixed_(restrictions), source_(source) {}
 
-  void check() const {
+  void check(PlanScope scope) const {
     check_schedule();
     check_positive();
-    check_grid();
+    if (scope == PlanScope::uniform) check_grid();
+    check_devices();
     check_pipeline();
-    check_batches();
-    check_tensor();
-    check_any_left();
+    check_micro_batch();
+    if (scope == PlanScope::uniform) check_even_batches();
+    check_tensor(scope);
+    if (scope == PlanScope::uniform) check_any_left();
   }
 
  private:
@@ -86,6 +88,14 @@ class RestrictionChecker {
                : fmt::format("use divisors of {}, or set them to \"auto\"", devices));
   }
 
+  void check_devices() const {
+    const int devices = instance_.cluster.num_devices();
+    const std::int64_t least = fixed_.data.value_or(1) * fixed_.pipeline.value_or(1) * fixed_.tensor.value_or(1);
+    if (least <= devices) return;
+    refuse(first_fixed_degree(), fmt::format("{} needs {} devices", fixed_degrees(), least),
+           fmt::format("the cluster has {}", devices), "set one of them to \"auto\"");
+  }
+
   void check_pipeline() const {
     const int layers = instance_.profile.num_layers();
     if (!fixed_.pipeline || *fixed_.pipeline <= layers) return;
@@ -93,7 +103,7 @@ class RestrictionChecker {
            fmt::format("the model has {} layers, each stage needs one", layers), fmt::format("use at most {}", layers));
   }
 
-  void check_batches() const {
+  void check_micro_batch() const {
     const std::int64_t batch = instance_.global_batch_size;
     if (fixed_.micro_batch_size && batch % *fixed_.micro_batch_size != 0) {
       refuse(
@@ -101,6 +111,15 @@ class RestrictionChecker {
           fmt::format("micro_batch_size = {} does not divide global_batch_size = {}", *fixed_.micro_batch_size, batch),
           "an iteration is a whole number of micro-batches", "use " + near_divisors(batch, *fixed_.micro_batch_size));
     }
+    const std::int64_t largest = fixed_.micro_batch_size.value_or(batch);
+    if (fixed_.data && *fixed_.data > largest) {
+      refuse("data", fmt::format("data = {} replicas cannot share {} samples", *fixed_.data, largest),
+             "each needs one of every micro-batch", fmt::format("use at most {}", largest));
+    }
+  }
+
+  void check_even_batches() const {
+    const std::int64_t batch = instance_.global_batch_size;
     if (!fixed_.data) return;
     if (batch % *fixed_.data != 0) {
       refuse("data", fmt::format("data = {} does not divide global_batch_size = {}", *fixed_.data, batch),
@@ -124,25 +143,25 @@ class RestrictionChecker {
     return fmt::format("{}", below);
   }
 
-  /// Degrees for which every kind of the cluster has rows of every layer.
-  std::vector<std::string> known_degrees() const {
-    std::vector<std::string> degrees;
-    for (const std::int64_t n : divisors(instance_.cluster.num_devices())) {
-      const auto& groups = instance_.cluster.groups;
-      const bool known = std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
-        return instance_.profile.has_degree(group.device_kind, static_cast<int>(n));
-      });
-      if (known) degrees.push_back(fmt::format("{}", n));
-    }
-    return degrees;
+  bool has_degree(std::int64_t n, PlanScope scope) const {
+    const auto& groups = instance_.cluster.groups;
+    const auto known = [&](const NodeGroup& group) {
+      return instance_.profile.has_degree(group.device_kind, static_cast<int>(n));
+    };
+    return scope == PlanScope::uniform ? std::all_of(groups.begin(), groups.end(), known)
+                                       : std::any_of(groups.begin(), groups.end(), known);
   }
 
-  void check_tensor() const {
-    if (!fixed_.tensor) return;
-    const std::vector<std::string> degrees = known_degrees();
-    if (std::find(degrees.begin(), degrees.end(), fmt::format("{}", *fixed_.tensor)) != degrees.end()) return;
+  /// A grid uses every kind of device; another plan can leave those out that do not know the degree.
+  void check_tensor(PlanScope scope) const {
+    if (!fixed_.tensor || has_degree(*fixed_.tensor, scope)) return;
+    std::vector<std::string> degrees;
+    for (const std::int64_t n : divisors(instance_.cluster.num_devices())) {
+      if (has_degree(n, scope)) degrees.push_back(fmt::format("{}", n));
+    }
     refuse("tensor", fmt::format("tensor = {} cannot be used", *fixed_.tensor),
-           "the profile does not have every layer at that degree on every kind of device",
+           fmt::format("the profile does not have every layer at that degree on {} kind of device",
+                       scope == PlanScope::uniform ? "every" : "any"),
            "degrees that it has: " + join(degrees));
   }
 
@@ -196,8 +215,9 @@ Restrictions restrictions_of(const Config& config) {
   return restrictions;
 }
 
-void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source) {
-  RestrictionChecker(instance, restrictions, source).check();
+void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,
+                        PlanScope scope) {
+  RestrictionChecker(instance, restrictions, source).check(scope);
 }
 
 }  // namespace pptrain

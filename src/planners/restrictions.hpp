@@ -35,7 +35,8 @@ struct Restrictions {
 Restrictions restrictions_of(const Config& config);
 
 /// Refuses (`Error`, exit code 2) restrictions that contradict each other or the instance, or that
-/// leave no grid. `source` is the place where a key has none of its own.
-void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source);
+/// leave no plan of this scope, whatever the memory. `source` is the place where a key has none of its own.
+void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,
+                        PlanScope scope);
 
 }  // namespace pptrain

@@ -118,9 +118,11 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const auto start = std::chrono::steady_clock::now();
   check_planner_name(name, source);
   check_instance(instance, source);
-  check_restrictions(instance, restrictions, source);
+  const Planner& planner = planner_called(name == "all" ? "auto" : name);
+  const bool grids = planner.scope() == PlanScope::uniform || restrictions.scope == PlanScope::uniform;
+  check_restrictions(instance, restrictions, source, grids ? PlanScope::uniform : PlanScope::any);
   const SearchSpace space = {instance, restrictions, restrictions.schedule == "gpipe" ? "gpipe" : "1f1b", stop};
-  Outcome outcome = planner_called(name == "all" ? "auto" : name).search(space);
+  Outcome outcome = planner.search(space);
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
   // No plan is predicted to take less than AMP's estimate of it.
   const double bound = amp_lower_bound_seconds(instance);

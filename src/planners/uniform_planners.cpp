@@ -44,6 +44,7 @@ Outcome outcome_of(const SearchSpace& space, const UniformCandidates& candidates
   outcome.num_examined = candidates.num_examined;
   outcome.complete = candidates.complete;
   outcome.grids = best_of_grids(space, candidates, planner);
+  if (outcome.why_not.empty() && candidates.found.empty()) outcome.why_not = "no uniform grid is left";
   if (const UniformCandidate* best = best_candidate(candidates.found)) outcome.plan = plan_of(space, *best, planner);
   return outcome;
 }

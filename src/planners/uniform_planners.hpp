@@ -12,6 +12,7 @@ class AmpPlanner : public Planner {
  public:
   std::string name() const override { return "amp"; }
   std::string description() const override { return "uniform grids, layers divided exactly (AMP)"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
@@ -20,6 +21,7 @@ class MegatronPlanner : public Planner {
  public:
   std::string name() const override { return "megatron"; }
   std::string description() const override { return "smallest model parallelism that fits, even layers (Megatron-LM)"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
@@ -28,6 +30,7 @@ class DataParallelPlanner : public Planner {
  public:
   std::string name() const override { return "data-parallel"; }
   std::string description() const override { return "every device a replica of the whole model"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 

@@ -138,7 +138,8 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
       }
     }
   }
-  check_restrictions({profile, cluster, config.training.global_batch_size}, restrictions_of(config), config.source);
+  check_restrictions({profile, cluster, config.training.global_batch_size}, restrictions_of(config), config.source,
+                     PlanScope::uniform);
 }
 
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,

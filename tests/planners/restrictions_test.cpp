@@ -17,7 +17,7 @@ Profile six_layers() {
 std::string refused(const Restrictions& restrictions, std::int64_t batch = 12) {
   const Profile profile = six_layers();
   const Cluster cluster = nodes_of(4, 4);
-  return complaint_of([&] { search_plan("auto", {profile, cluster, batch}, restrictions, "x.toml"); });
+  return complaint_of([&] { search_plan("amp", {profile, cluster, batch}, restrictions, "x.toml"); });
 }
 
 TEST_CASE("a grid has to multiply up to the devices", "[planners]") {
@@ -95,4 +95,25 @@ TEST_CASE("restrictions come from the configuration with their lines", "[planner
 }
 
 }  // namespace
+TEST_CASE("what no grid can be is left to planners of other shapes", "[planners]") {
+  const Profile profile = [] {
+    Profile p;
+    p.layers = {layer("a", 1, 1, 1), layer("b", 1, 1, 1)};
+    return p;
+  }();
+  const Cluster cluster = nodes_of(1, 3);
+  Restrictions restrictions;
+  restrictions.pipeline = 2;
+  const Instance instance = {profile, cluster, 8};
+  CHECK(complaint_of([&] { search_plan("amp", instance, restrictions, "x"); }).find("does not multiply up") !=
+        std::string::npos);
+  const SearchResult result = search_plan("auto", instance, restrictions, "x");
+  REQUIRE(result.plan.has_value());
+  CHECK(result.plan->num_stages() == 2);
+  CHECK(search_plan("exhaustive", instance, restrictions, "x").plan->num_devices() == 3);
+  restrictions.data = 2;
+  CHECK(complaint_of([&] { search_plan("auto", instance, restrictions, "x"); }).find("needs 4 devices") !=
+        std::string::npos);
+}
+
 }  // namespace pptrain
