@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "planners/cut_cost.hpp"
 
 namespace pptrain {
 namespace {

@@ -118,19 +118,4 @@ std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassS
 std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
                                                     Shares shares);
 
-/// e_i of the cut between two meshes as COST.md defines it: for `bytes_per_sample` that cross it.
-class CutCost {
- public:
-  CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);
-  CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver);
-  double seconds(double bytes_per_sample) const;
-
- private:
-  struct Pair {
-    double samples = 0.0;
-    Link link;
-  };
-  std::vector<Pair> pairs_;  // none of which is never slower than another
-};
-
 }  // namespace pptrain

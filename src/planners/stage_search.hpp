@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "planners/cut_cost.hpp"
 #include "planners/stage_mesh.hpp"
 
 namespace pptrain {

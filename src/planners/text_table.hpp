@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pptrain {
+
+/// Cells of a table for people.
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Rows as aligned columns; a row may end early, its last cell is not padded.
+std::string align(const Rows& rows);
+
+/// A bar of `width` characters of which `part` (0 to 1) is filled; anything above 0 shows.
+std::string bar(double part, int width);
+
+/// "0-3, 8" of numbers in any order.
+std::string ranges(std::vector<int> numbers);
+
+}  // namespace pptrain
