@@ -24,13 +24,9 @@ const GridLayout& GridProblems::layout(const Grid& grid) {
   return layouts_.emplace(grid, place(space_.instance.cluster, grid)).first->second;
 }
 
-DivisionProblem GridProblems::problem(const Grid& grid, std::int64_t samples) {
-  return DivisionProblem(space_.instance, sums_, layout(grid), samples, space_.schedule, modes_);
-}
-
-Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples) {
+Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples,
+                   const std::vector<Interval>& layers) {
   const DivisionProblem problem = problems.problem(grid, samples);
-  const std::vector<Interval> layers = roomiest_division(problem);
   Overrun overrun;
   int worst = 0;
   double need = 0.0;
@@ -48,6 +44,16 @@ Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t sample
                              samples * grid.data, device.value, cluster.kind_of(device).name, format_bytes(need),
                              format_bytes(memory), format_bytes(need - memory));
   return overrun;
+}
+
+Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples) {
+  return overrun_of(problems, grid, samples, roomiest_division(problems.problem(grid, samples)));
+}
+
+void NearestOverrun::offer(const Grid& grid, const Overrun& overrun) {
+  if (overrun.use >= use_) return;
+  use_ = overrun.use;
+  text_ = fmt::format("{}: {}", to_string(grid), overrun.text);
 }
 
 }  // namespace pptrain

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "planners/division_problem.hpp"
 #include "planners/planner.hpp"
@@ -17,8 +19,11 @@ class GridProblems {
 
   const SearchSpace& space() const { return space_; }
   const GridLayout& layout(const Grid& grid);
-  /// Valid as long as this is.
-  DivisionProblem problem(const Grid& grid, std::int64_t samples);
+  /// In the default placement. Valid as long as this is.
+  DivisionProblem problem(const Grid& grid, std::int64_t samples) { return problem(layout(grid), samples); }
+  DivisionProblem problem(const GridLayout& layout, std::int64_t samples) {
+    return DivisionProblem(space_.instance, sums_, layout, samples, space_.schedule, modes_);
+  }
   /// Samples per replica that the restrictions allow, ascending.
   std::vector<std::int64_t> samples_of(const Grid& grid) const {
     return samples_per_replica(grid, space_.instance.global_batch_size, space_.restrictions);
@@ -31,11 +36,26 @@ class GridProblems {
   std::map<Grid, GridLayout> layouts_;
 };
 
-/// A grid and micro-batch size for which no division fits: what the roomiest one would need.
+/// A division that does not fit: what its fullest device would need.
 struct Overrun {
   double use = 0.0;  ///< need over memory on the fullest device; at most 1 where it would fit
   std::string text;  ///< micro-batch, device, need, memory
 };
+Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples, const std::vector<Interval>& layers);
+/// Of the roomiest division.
 Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples);
+
+/// The overrun that comes nearest to fitting stands for all.
+class NearestOverrun {
+ public:
+  void offer(const Grid& grid, const Overrun& overrun);
+  bool any() const { return use_ < std::numeric_limits<double>::infinity(); }
+  /// With the grid.
+  const std::string& text() const { return text_; }
+
+ private:
+  double use_ = std::numeric_limits<double>::infinity();
+  std::string text_;
+};
 
 }  // namespace pptrain

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 
-#include "planners/balance.hpp"
-#include "planners/uniform_search.hpp"
+#include "planners/remedy.hpp"
+#include "planners/ruled.hpp"
 
 namespace pptrain {
 namespace {
@@ -26,18 +25,13 @@ bool before(const Grid& a, const Grid& b) {
 /// Tries micro-batch sizes on grids in Megatron's order.
 class MegatronSearch {
  public:
-  explicit MegatronSearch(const SearchSpace& space) : space_(space), problems_(space) {
-    for (const ProfileLayer& layer : space.instance.profile.layers) parameters_.push_back(layer.parameters);
-    const int largest_tensor = smallest_node(space.instance.cluster);
-    for (const Grid& grid : grids_of(space.instance.cluster.num_devices(), space.restrictions)) {
-      if (grid.tensor > largest_tensor) continue;
-      const std::string why_not = why_not_in_space(grid, space.instance, space.restrictions);
-      if (why_not.empty()) {
-        grids_.push_back(grid);
-      } else {
-        result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
-      }
-    }
+  explicit MegatronSearch(const SearchSpace& space)
+      : space_(space), problems_(space), divisions_(space.instance.profile), grids_(grids_under(space.restrictions)) {
+    std::erase_if(grids_, [this](const Grid& grid) {
+      const std::string why_not = why_not_in_space(grid, space_.instance, space_.restrictions);
+      if (!why_not.empty()) result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
+      return !why_not.empty();
+    });
     std::sort(grids_.begin(), grids_.end(), before);
   }
 
@@ -47,9 +41,7 @@ class MegatronSearch {
       for (const std::int64_t samples : problems_.samples_of(grid)) sizes.insert(samples);
     }
     for (const std::int64_t samples : sizes) choose_grid(samples);
-    std::sort(result_.found.begin(), result_.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
-      return std::tie(a.grid, a.samples, a.division.layers) < std::tie(b.grid, b.samples, b.division.layers);
-    });
+    std::sort(result_.found.begin(), result_.found.end(), comes_first);
     if (grids_.empty() && result_.why_not.empty())
       result_.why_not = "no allowed degree of tensor parallelism is within a node";
     if (result_.found.empty()) {
@@ -61,6 +53,16 @@ class MegatronSearch {
   }
 
  private:
+  static constexpr DivisionRule rules_[] = {DivisionRule::by_count, DivisionRule::by_parameters};
+
+  /// Those with tensor parallelism inside a node.
+  std::vector<Grid> grids_under(const Restrictions& restrictions) const {
+    std::vector<Grid> grids = grids_of(space_.instance.cluster.num_devices(), restrictions);
+    const int most = smallest_node(space_.instance.cluster);
+    std::erase_if(grids, [most](const Grid& grid) { return grid.tensor > most; });
+    return grids;
+  }
+
   /// The first grid that fits with this many samples per replica.
   void choose_grid(std::int64_t samples) {
     for (const Grid& grid : grids_) {
@@ -73,38 +75,38 @@ class MegatronSearch {
 
   /// The grid that comes nearest to fitting, with its smallest micro-batch.
   void explain() {
-    double nearest = std::numeric_limits<double>::infinity();
+    NearestOverrun nearest;
     for (const Grid& grid : grids_) {
-      const Overrun overrun = overrun_of(problems_, grid, problems_.samples_of(grid).front());
-      if (overrun.use >= nearest) continue;
-      nearest = overrun.use;
-      result_.why_not = overrun.use > 1.0 ? fmt::format("{}: {}", to_string(grid), overrun.text)
-                                          : to_string(grid) + ": layers by count or parameters do not fit in memory";
+      for (const DivisionRule rule : rules_) {
+        const std::int64_t samples = problems_.samples_of(grid).front();
+        nearest.offer(grid, overrun_of(problems_, grid, samples, divisions_.of(rule, grid.pipeline)));
+      }
     }
+    if (!nearest.any()) return;
+    const Fits fits = [this](const DivisionProblem& problem) {
+      return std::any_of(std::begin(rules_), std::end(rules_),
+                         [&](DivisionRule rule) { return problem.fits(divisions_.of(rule, problem.num_stages())); });
+    };
+    const auto grids = [this](const Restrictions& restrictions) { return grids_under(restrictions); };
+    result_.why_not = nearest.text() + remedy(space_.restrictions, fits_on_grids(space_, grids, fits));
   }
 
   bool add_divisions(const Grid& grid, std::int64_t samples, const DivisionProblem& problem) {
     bool any = false;
-    for (auto& layers : {even_division(problem.num_layers(), grid.pipeline), by_parameters(grid.pipeline)}) {
+    for (const DivisionRule rule : rules_) {
+      const std::vector<Interval>& layers = divisions_.of(rule, grid.pipeline);
       if (!problem.fits(layers)) continue;
       const double seconds = problem.iteration_seconds(layers);
-      result_.found.push_back({grid, samples, {layers, seconds}, seconds});
+      result_.found.push_back({grid, samples, {layers, seconds}, seconds, {}});
       any = true;
     }
     return any;
   }
 
-  const std::vector<Interval>& by_parameters(int stages) {
-    auto& division = by_parameters_[stages];
-    if (division.empty()) division = balanced_division(parameters_, stages);
-    return division;
-  }
-
   const SearchSpace& space_;
   GridProblems problems_;
-  std::vector<double> parameters_;
+  RuledDivisions divisions_;
   std::vector<Grid> grids_;
-  std::map<int, std::vector<Interval>> by_parameters_;
   UniformCandidates result_;
 };
 

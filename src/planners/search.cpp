@@ -20,9 +20,13 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   std::vector<std::unique_ptr<Planner>> all;
   all.push_back(std::make_unique<AutoPlanner>());
   all.push_back(std::make_unique<AmpPlanner>());
+  all.push_back(std::make_unique<AnnealingPlanner>());
   all.push_back(std::make_unique<MegatronPlanner>());
   all.push_back(std::make_unique<DataParallelPlanner>());
   all.push_back(std::make_unique<WhalePlanner>());
+  all.push_back(std::make_unique<UniformLayersPlanner>());
+  all.push_back(std::make_unique<UniformParametersPlanner>());
+  all.push_back(std::make_unique<RandomPlanner>());
   all.push_back(std::make_unique<ExhaustivePlanner>());
   return all;
 }

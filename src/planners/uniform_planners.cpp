@@ -59,4 +59,20 @@ Outcome DataParallelPlanner::search(const SearchSpace& space) const {
   return outcome_of(space, data_parallel_candidates(space), name());
 }
 
+Outcome UniformLayersPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, ruled_candidates(space, DivisionRule::by_count), name());
+}
+
+Outcome UniformParametersPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, ruled_candidates(space, DivisionRule::by_parameters), name());
+}
+
+Outcome RandomPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, random_candidates(space), name());
+}
+
+Outcome AnnealingPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, annealed_candidates(space), name());
+}
+
 }  // namespace pptrain

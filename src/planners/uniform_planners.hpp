@@ -34,6 +34,38 @@ class DataParallelPlanner : public Planner {
   Outcome search(const SearchSpace& space) const override;
 };
 
+/// AMP's ablation "ours w/ uniform".
+class UniformLayersPlanner : public Planner {
+ public:
+  std::string name() const override { return "amp-uniform-layers"; }
+  std::string description() const override { return "uniform grids, layers divided by count (AMP's ablation)"; }
+  Outcome search(const SearchSpace& space) const override;
+};
+
+/// AMP's ablation "ours w/ parameter".
+class UniformParametersPlanner : public Planner {
+ public:
+  std::string name() const override { return "amp-uniform-parameters"; }
+  std::string description() const override { return "uniform grids, layers divided by parameters (AMP's ablation)"; }
+  Outcome search(const SearchSpace& space) const override;
+};
+
+/// AMP's baseline RS.
+class RandomPlanner : public Planner {
+ public:
+  std::string name() const override { return "random"; }
+  std::string description() const override { return "the best of some uniform grids drawn at random (AMP's RS)"; }
+  Outcome search(const SearchSpace& space) const override;
+};
+
+/// AMP's Algorithm 2: simulated annealing over degrees, micro-batch sizes and domino tilings.
+class AnnealingPlanner : public Planner {
+ public:
+  std::string name() const override { return "amp-sa"; }
+  std::string description() const override { return "uniform grids placed by simulated annealing (AMP's SA)"; }
+  Outcome search(const SearchSpace& space) const override;
+};
+
 /// The best of the candidates as an outcome of the planner called `planner`.
 Outcome outcome_of(const SearchSpace& space, const UniformCandidates& candidates, const std::string& planner);
 

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "planners/division_bound.hpp"
+#include "planners/remedy.hpp"
 
 namespace pptrain {
 namespace {
@@ -33,13 +34,14 @@ class UniformSearch {
  public:
   UniformSearch(const SearchSpace& space, Breadth breadth) : space_(space), breadth_(breadth), problems_(space) {}
 
-  UniformCandidates search(const std::vector<Grid>& grids) {
-    for (const Grid& grid : grids) {
+  UniformCandidates search(const GridsUnder& grids_under) {
+    for (const Grid& grid : grids_under(space_.restrictions)) {
       std::string why_not = why_not_in_space(grid, space_.instance, space_.restrictions);
       if (why_not.empty()) {
         grids_.push_back(bounded(grid));
       } else {
-        leave_out(grid, why_not, outside_);
+        leave_out(grid, why_not);
+        if (result_.why_not.empty()) result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
       }
     }
     search_best_first();
@@ -47,16 +49,17 @@ class UniformSearch {
     for (const GridSearch& grid : grids_) {
       if (grid.best == infinity) leave_out(grid);
     }
-    if (!result_.found.empty()) result_.why_not.clear();
-    std::sort(result_.found.begin(), result_.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
-      return std::tie(a.grid, a.samples) < std::tie(b.grid, b.samples);
-    });
+    if (!result_.found.empty()) {
+      result_.why_not.clear();
+    } else if (nearest_.any()) {
+      const FitsUnder fits_under = fits_on_grids(space_, grids_under, fits_somehow);
+      result_.why_not = nearest_.text() + remedy(space_.restrictions, fits_under);
+    }
+    std::sort(result_.found.begin(), result_.found.end(), comes_first);
     return std::move(result_);
   }
 
  private:
-  static constexpr double outside_ = 1e300;  ///< memory use of grids that no memory would help
-
   /// A larger micro-batch needs no less memory, so the rest need not be asked once one does not fit.
   GridSearch bounded(const Grid& grid) {
     GridSearch search = {grid, {}, infinity, false};
@@ -90,7 +93,7 @@ class UniformSearch {
     }
     const double seconds = division->seconds;
     grid.best = std::min(grid.best, seconds);
-    result_.found.push_back({grid.grid, size.samples, std::move(*division), seconds});
+    result_.found.push_back({grid.grid, size.samples, std::move(*division), seconds, {}});
     return seconds;
   }
 
@@ -128,21 +131,14 @@ class UniformSearch {
   }
 
   void leave_out(const GridSearch& grid) {
-    if (grid.pruned) {
-      const std::string text = fmt::format("at least {}", format_seconds(grid.bound()));
-      result_.without.push_back({grid.grid.pipeline, grid.grid.data, grid.grid.tensor, std::nullopt, text});
-      return;
-    }
+    if (grid.pruned) return leave_out(grid.grid, fmt::format("at least {}", format_seconds(grid.bound())));
     const Overrun overrun = overrun_of(problems_, grid.grid, problems_.samples_of(grid.grid).front());
-    leave_out(grid.grid, overrun.text, overrun.use);
+    leave_out(grid.grid, overrun.text);
+    nearest_.offer(grid.grid, overrun);
   }
 
-  /// The reason of the grid that comes nearest to fitting stands for all.
-  void leave_out(const Grid& grid, const std::string& why_not, double use) {
+  void leave_out(const Grid& grid, const std::string& why_not) {
     result_.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, why_not});
-    if (use >= nearest_) return;
-    nearest_ = use;
-    result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
   }
 
   const SearchSpace& space_;
@@ -150,25 +146,32 @@ class UniformSearch {
   GridProblems problems_;
   std::vector<GridSearch> grids_;
   UniformCandidates result_;
-  double nearest_ = infinity;
+  NearestOverrun nearest_;
 };
 
 }  // namespace
 
+bool comes_first(const UniformCandidate& a, const UniformCandidate& b) {
+  return std::tie(a.grid, a.samples, a.division.layers) < std::tie(b.grid, b.samples, b.division.layers);
+}
+
 UniformCandidates amp_candidates(const SearchSpace& space, Breadth breadth) {
-  return UniformSearch(space, breadth).search(grids_of(space.instance.cluster.num_devices(), space.restrictions));
+  const int devices = space.instance.cluster.num_devices();
+  return UniformSearch(space, breadth).search([devices](const Restrictions& r) { return grids_of(devices, r); });
 }
 
 UniformCandidates data_parallel_candidates(const SearchSpace& space) {
   const Grid grid = {1, space.instance.cluster.num_devices(), 1};
-  const std::vector<Grid> allowed = grids_of(grid.data, space.restrictions);
-  if (std::find(allowed.begin(), allowed.end(), grid) != allowed.end()) {
-    return UniformSearch(space, Breadth::everything).search({grid});
-  }
-  UniformCandidates none;
-  none.why_not = "the configuration asks for another grid";
-  none.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, none.why_not});
-  return none;
+  const auto grids_under = [grid](const Restrictions& restrictions) {
+    std::vector<Grid> grids = grids_of(grid.data, restrictions);
+    std::erase_if(grids, [&](const Grid& other) { return other != grid; });
+    return grids;
+  };
+  UniformCandidates result = UniformSearch(space, Breadth::everything).search(grids_under);
+  if (!grids_under(space.restrictions).empty()) return result;
+  result.why_not = "the configuration asks for another grid";
+  result.without.push_back({grid.pipeline, grid.data, grid.tensor, std::nullopt, result.why_not});
+  return result;
 }
 
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates) {
@@ -185,9 +188,10 @@ Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const 
   Plan plan = uniform_plan(candidate.division.layers, grid.data, grid.tensor, space.instance.global_batch_size,
                            candidate.samples * grid.data, space.schedule);
   const StageModes modes = modes_of(space.restrictions);
-  for (Stage& stage : plan.stages) {
-    stage.recompute = modes.recompute;
-    stage.zero_stage = modes.zero_stage;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    plan.stages[i].recompute = modes.recompute;
+    plan.stages[i].zero_stage = modes.zero_stage;
+    if (!candidate.meshes.empty()) plan.stages[i].devices = candidate.meshes[i];
   }
   return finished_plan(space, std::move(plan), planner);
 }

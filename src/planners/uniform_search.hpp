@@ -17,7 +17,11 @@ struct UniformCandidate {
   std::int64_t samples = 0;  ///< of a micro-batch on one replica
   Division division;
   double rank_seconds = 0.0;  ///< what the planner minimises
+  std::vector<Mesh> meshes;   ///< devices of each stage; none: the default placement
 };
+
+/// The order of COST.md's ties: degrees, micro-batch size, boundaries.
+bool comes_first(const UniformCandidate& a, const UniformCandidate& b);
 
 /// Candidates in the order of COST.md's ties, or why there are none.
 struct UniformCandidates {
@@ -46,6 +50,21 @@ UniformCandidates megatron_candidates(const SearchSpace& space);
 
 /// Every device a replica of the whole model, for every micro-batch size.
 UniformCandidates data_parallel_candidates(const SearchSpace& space);
+
+/// How layers are divided where nothing is searched.
+enum class DivisionRule {
+  by_count,      ///< the first L mod pp stages get one more
+  by_parameters  ///< the largest stage as small as can be
+};
+
+/// AMP's ablations: every grid and micro-batch size with the layers divided by a rule.
+UniformCandidates ruled_candidates(const SearchSpace& space, DivisionRule rule);
+
+/// AMP's baseline RS: plans drawn at random, those that fit. The same ones every time.
+UniformCandidates random_candidates(const SearchSpace& space);
+
+/// AMP's Algorithm 2 from the best of `amp_candidates`, which is among those found.
+UniformCandidates annealed_candidates(const SearchSpace& space);
 
 /// The first candidate within `tie_tolerance` of the least `rank_seconds`; nothing when there are none.
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates);
