@@ -31,12 +31,13 @@ class Annealing {
       grid_ = best->grid;
       seconds_ = best_ = best->division.seconds;
     }
-    for (int step = 0; step < num_steps_; ++step) {
+    const int steps = num_steps();
+    for (int step = 0; step < steps; ++step) {
       if (space_.stop.requested()) {
         result_.complete = false;
         break;
       }
-      take_step(first_temperature_ * std::pow(last_temperature_ / first_temperature_, 1.0 * step / num_steps_));
+      take_step(first_temperature_ * std::pow(last_temperature_ / first_temperature_, 1.0 * step / steps));
     }
     std::stable_sort(result_.found.begin(), result_.found.end(), comes_first);
     if (best_ < infinity) result_.why_not.clear();
@@ -44,7 +45,14 @@ class Annealing {
   }
 
  private:
-  static constexpr int num_steps_ = 1000;
+  /// A step looks at every device.
+  int num_steps() const {
+    constexpr int most = 1000;
+    constexpr int least = 200;
+    constexpr int most_devices = 1000 * 1024;  // looked at altogether
+    return std::clamp(most_devices / space_.instance.cluster.num_devices(), least, most);
+  }
+
   static constexpr double first_temperature_ = 0.3;
   static constexpr double last_temperature_ = 0.003;
 

@@ -39,6 +39,7 @@ class UniformLayersPlanner : public Planner {
  public:
   std::string name() const override { return "amp-uniform-layers"; }
   std::string description() const override { return "uniform grids, layers divided by count (AMP's ablation)"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
@@ -47,6 +48,7 @@ class UniformParametersPlanner : public Planner {
  public:
   std::string name() const override { return "amp-uniform-parameters"; }
   std::string description() const override { return "uniform grids, layers divided by parameters (AMP's ablation)"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
@@ -55,6 +57,7 @@ class RandomPlanner : public Planner {
  public:
   std::string name() const override { return "random"; }
   std::string description() const override { return "the best of some uniform grids drawn at random (AMP's RS)"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
@@ -63,6 +66,7 @@ class AnnealingPlanner : public Planner {
  public:
   std::string name() const override { return "amp-sa"; }
   std::string description() const override { return "uniform grids placed by simulated annealing (AMP's SA)"; }
+  PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
