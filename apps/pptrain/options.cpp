@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "base/names.hpp"
+#include "planners/search.hpp"
 #include "pptrain_version.hpp"
 
 namespace pptrain {
@@ -89,7 +90,8 @@ class Parser {
     sub->add_option("--cluster", options_.cluster, "a CLUSTER.toml instead of the configuration's");
     sub->add_option("--profile", options_.profile, "a PROFILE.json instead of measuring");
     analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
-    sub->add_option("--planner", options_.planner, "auto, amp, megatron or data-parallel; all: every one");
+    sub->add_option("--planner", options_.planner, join(planner_names()) + " (auto and every other one beside it)")
+        ->type_name("NAME");
     sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration");
     sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together");
     format(sub, {"text", "json"});

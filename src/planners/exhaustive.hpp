@@ -18,7 +18,7 @@ class ExhaustivePlanner : public Planner {
 
 /// Number of plans of that space; infinite where it exceeds a double.
 double count_exhaustive_plans(const SearchSpace& space);
-constexpr double most_exhaustive_plans = 2e8;
+constexpr double most_exhaustive_plans = 1e11;
 
 /// The same search for a plan faster than `limit` seconds; no plan where there is none. The instance
 /// must be small enough.
