@@ -47,9 +47,9 @@ class Annealing {
  private:
   /// A step looks at every device.
   int num_steps() const {
-    constexpr int most = 1000;
+    constexpr int most = 500;
     constexpr int least = 200;
-    constexpr int most_devices = 1000 * 1024;  // looked at altogether
+    constexpr int most_devices = 500 * 1024;  // looked at altogether
     return std::clamp(most_devices / space_.instance.cluster.num_devices(), least, most);
   }
 

@@ -40,7 +40,13 @@ class MegatronSearch {
     for (const Grid& grid : grids_) {
       for (const std::int64_t samples : problems_.samples_of(grid)) sizes.insert(samples);
     }
-    for (const std::int64_t samples : sizes) choose_grid(samples);
+    for (const std::int64_t samples : sizes) {
+      if (!result_.found.empty() && space_.stop.requested()) {
+        result_.complete = false;
+        break;
+      }
+      choose_grid(samples);
+    }
     std::sort(result_.found.begin(), result_.found.end(), comes_first);
     if (grids_.empty() && result_.why_not.empty())
       result_.why_not = "no allowed degree of tensor parallelism is within a node";

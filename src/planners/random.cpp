@@ -46,6 +46,10 @@ UniformCandidates random_candidates(const SearchSpace& space) {
   NearestOverrun nearest;
   Draws draws("random planner");
   for (int draw = 0; draw < num_draws && !grids.empty(); ++draw) {
+    if (!result.found.empty() && space.stop.requested()) {
+      result.complete = false;
+      break;
+    }
     const Grid& grid = grids[draws.below(grids.size())];
     const std::vector<std::int64_t> sizes = problems.samples_of(grid);
     const std::int64_t samples = sizes[draws.below(sizes.size())];

@@ -33,6 +33,10 @@ UniformCandidates ruled_candidates(const SearchSpace& space, DivisionRule rule) 
       if (result.why_not.empty()) result.why_not = fmt::format("{}: {}", to_string(grid), why_not);
       continue;
     }
+    if (!result.found.empty() && space.stop.requested()) {
+      result.complete = false;
+      break;
+    }
     const std::vector<Interval>& layers = divisions.of(rule, grid.pipeline);
     for (const std::int64_t samples : problems.samples_of(grid)) {
       ++result.num_examined;
