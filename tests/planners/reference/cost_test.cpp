@@ -44,7 +44,6 @@ TEST_CASE("DAPPLE's latency equals the plain one", "[cost]") {
     for (int p = 0; p < plans_of_an_instance; ++p) {
       Plan plan = random_plan(instance, choices);
       if (p % 2 == 1) divide_differently(instance, choices, plan);
-      if (plan.num_stages() == 1 && plan.stages[0].zero_stage == 3) continue;
       const auto line = dapple_line(instance.profile, instance.cluster, plan);
       // The latency jumps where two stages tie for the pivot: there it hangs on the last digit.
       if (pivot(line, static_cast<double>(plan.micro_batches)).margin < 1e-12) continue;

@@ -112,7 +112,8 @@ Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer,
     if (seconds.total() > slowest.total()) slowest = seconds;
   }
   const Seconds collective = collective_seconds(profile, cluster, layer, part.pattern, members, samples);
-  return {slowest.forward + collective.forward, slowest.backward + collective.backward};
+  return {slowest.forward + collective.forward,
+          slowest.backward + collective.backward + forwards_in_backward * collective.forward};
 }
 
 std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage,
