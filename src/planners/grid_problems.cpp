@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/units.hpp"
-#include "planners/balance.hpp"
 
 namespace pptrain {
 namespace {
@@ -24,10 +23,9 @@ const GridLayout& GridProblems::layout(const Grid& grid) {
   return layouts_.emplace(grid, place(space_.instance.cluster, grid)).first->second;
 }
 
-Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples,
+Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,
                    const std::vector<Interval>& layers) {
-  const DivisionProblem problem = problems.problem(grid, samples);
-  Overrun overrun;
+  Overrun overrun = {0.0, grid, ""};
   int worst = 0;
   double need = 0.0;
   for (int i = 0; i < problem.num_stages(); ++i) {
@@ -37,7 +35,6 @@ Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t sample
     worst = i;
     need = stage;
   }
-  const Cluster& cluster = problems.space().instance.cluster;
   const double memory = problem.memory(worst);
   const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, memory);
   overrun.text = fmt::format("with micro-batches of {} device {} ({}) needs {} of its {}, {} too much",
@@ -46,14 +43,10 @@ Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t sample
   return overrun;
 }
 
-Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples) {
-  return overrun_of(problems, grid, samples, roomiest_division(problems.problem(grid, samples)));
-}
-
-void NearestOverrun::offer(const Grid& grid, const Overrun& overrun) {
+void NearestOverrun::offer(const Overrun& overrun) {
   if (overrun.use >= use_) return;
   use_ = overrun.use;
-  text_ = fmt::format("{}: {}", to_string(grid), overrun.text);
+  text_ = fmt::format("{}: {}", to_string(overrun.grid), overrun.text);
 }
 
 }  // namespace pptrain

@@ -39,16 +39,17 @@ class GridProblems {
 /// A division that does not fit: what its fullest device would need.
 struct Overrun {
   double use = 0.0;  ///< need over memory on the fullest device; at most 1 where it would fit
+  Grid grid;
   std::string text;  ///< micro-batch, device, need, memory
 };
-Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples, const std::vector<Interval>& layers);
-/// Of the roomiest division.
-Overrun overrun_of(GridProblems& problems, const Grid& grid, std::int64_t samples);
+/// In the default placement.
+Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,
+                   const std::vector<Interval>& layers);
 
 /// The overrun that comes nearest to fitting stands for all.
 class NearestOverrun {
  public:
-  void offer(const Grid& grid, const Overrun& overrun);
+  void offer(const Overrun& overrun);
   bool any() const { return use_ < std::numeric_limits<double>::infinity(); }
   /// With the grid.
   const std::string& text() const { return text_; }

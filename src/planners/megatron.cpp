@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
 
-#include "planners/remedy.hpp"
+#include "planners/grid_trials.hpp"
 #include "planners/ruled.hpp"
 
 namespace pptrain {
@@ -22,102 +20,49 @@ bool before(const Grid& a, const Grid& b) {
   return size(a) != size(b) ? size(a) < size(b) : a.tensor < b.tensor;
 }
 
-/// Tries micro-batch sizes on grids in Megatron's order.
-class MegatronSearch {
- public:
-  explicit MegatronSearch(const SearchSpace& space)
-      : space_(space), problems_(space), divisions_(space.instance.profile), grids_(grids_under(space.restrictions)) {
-    std::erase_if(grids_, [this](const Grid& grid) {
-      const std::string why_not = why_not_in_space(grid, space_.instance, space_.restrictions);
-      if (!why_not.empty()) result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
-      return !why_not.empty();
-    });
-    std::sort(grids_.begin(), grids_.end(), before);
-  }
+constexpr DivisionRule rules[] = {DivisionRule::by_count, DivisionRule::by_parameters};
 
-  UniformCandidates search() {
-    std::set<std::int64_t> sizes;
-    for (const Grid& grid : grids_) {
-      for (const std::int64_t samples : problems_.samples_of(grid)) sizes.insert(samples);
+/// The first grid in Megatron's order that fits with this many samples per replica.
+void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vector<Grid>& grids, std::int64_t samples) {
+  for (const Grid& grid : grids) {
+    const std::vector<std::int64_t> sizes = trials.samples_of(grid);
+    if (std::find(sizes.begin(), sizes.end(), samples) == sizes.end()) continue;
+    bool fits = false;
+    for (const DivisionRule rule : rules) {
+      if (trials.try_division(grid, samples, divisions.of(rule, grid.pipeline))) fits = true;
     }
-    for (const std::int64_t samples : sizes) {
-      if (!result_.found.empty() && space_.stop.requested()) {
-        result_.complete = false;
-        break;
-      }
-      choose_grid(samples);
-    }
-    std::sort(result_.found.begin(), result_.found.end(), comes_first);
-    if (grids_.empty() && result_.why_not.empty())
-      result_.why_not = "no allowed degree of tensor parallelism is within a node";
-    if (result_.found.empty()) {
-      explain();
-    } else {
-      result_.why_not.clear();
-    }
-    return std::move(result_);
+    if (fits) return;
   }
-
- private:
-  static constexpr DivisionRule rules_[] = {DivisionRule::by_count, DivisionRule::by_parameters};
-
-  /// Those with tensor parallelism inside a node.
-  std::vector<Grid> grids_under(const Restrictions& restrictions) const {
-    std::vector<Grid> grids = grids_of(space_.instance.cluster.num_devices(), restrictions);
-    const int most = smallest_node(space_.instance.cluster);
-    std::erase_if(grids, [most](const Grid& grid) { return grid.tensor > most; });
-    return grids;
-  }
-
-  /// The first grid that fits with this many samples per replica.
-  void choose_grid(std::int64_t samples) {
-    for (const Grid& grid : grids_) {
-      const std::vector<std::int64_t> sizes = problems_.samples_of(grid);
-      if (std::find(sizes.begin(), sizes.end(), samples) == sizes.end()) continue;
-      ++result_.num_examined;
-      if (add_divisions(grid, samples, problems_.problem(grid, samples))) return;
-    }
-  }
-
-  /// The grid that comes nearest to fitting, with its smallest micro-batch.
-  void explain() {
-    NearestOverrun nearest;
-    for (const Grid& grid : grids_) {
-      for (const DivisionRule rule : rules_) {
-        const std::int64_t samples = problems_.samples_of(grid).front();
-        nearest.offer(grid, overrun_of(problems_, grid, samples, divisions_.of(rule, grid.pipeline)));
-      }
-    }
-    if (!nearest.any()) return;
-    const Fits fits = [this](const DivisionProblem& problem) {
-      return std::any_of(std::begin(rules_), std::end(rules_),
-                         [&](DivisionRule rule) { return problem.fits(divisions_.of(rule, problem.num_stages())); });
-    };
-    const auto grids = [this](const Restrictions& restrictions) { return grids_under(restrictions); };
-    result_.why_not = nearest.text() + remedy(space_.restrictions, fits_on_grids(space_, grids, fits));
-  }
-
-  bool add_divisions(const Grid& grid, std::int64_t samples, const DivisionProblem& problem) {
-    bool any = false;
-    for (const DivisionRule rule : rules_) {
-      const std::vector<Interval>& layers = divisions_.of(rule, grid.pipeline);
-      if (!problem.fits(layers)) continue;
-      const double seconds = problem.iteration_seconds(layers);
-      result_.found.push_back({grid, samples, {layers, seconds}, seconds, {}});
-      any = true;
-    }
-    return any;
-  }
-
-  const SearchSpace& space_;
-  GridProblems problems_;
-  RuledDivisions divisions_;
-  std::vector<Grid> grids_;
-  UniformCandidates result_;
-};
+}
 
 }  // namespace
 
-UniformCandidates megatron_candidates(const SearchSpace& space) { return MegatronSearch(space).search(); }
+UniformCandidates megatron_candidates(const SearchSpace& space) {
+  const Cluster& cluster = space.instance.cluster;
+  GridTrials trials(space, [&](const Restrictions& restrictions) {
+    std::vector<Grid> grids = grids_of(cluster.num_devices(), restrictions);
+    std::erase_if(grids, [most = smallest_node(cluster)](const Grid& grid) { return grid.tensor > most; });
+    return grids;
+  });
+  std::vector<Grid> grids = trials.grids();
+  std::sort(grids.begin(), grids.end(), before);
+  std::set<std::int64_t> sizes;
+  for (const Grid& grid : grids) {
+    for (const std::int64_t samples : trials.samples_of(grid)) sizes.insert(samples);
+  }
+  RuledDivisions divisions(space.instance.profile);
+  for (const std::int64_t samples : sizes) {
+    if (trials.stopped()) break;
+    choose_grid(trials, divisions, grids, samples);
+  }
+  UniformCandidates result = trials.finish([&](const DivisionProblem& problem) {
+    return std::any_of(std::begin(rules), std::end(rules),
+                       [&](DivisionRule rule) { return problem.fits(divisions.of(rule, problem.num_stages())); });
+  });
+  if (result.found.empty() && result.why_not.empty()) {
+    result.why_not = "no allowed degree of tensor parallelism is within a node";
+  }
+  return result;
+}
 
 }  // namespace pptrain

@@ -1,12 +1,9 @@
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "planners/draws.hpp"
-#include "planners/remedy.hpp"
-#include "planners/uniform_search.hpp"
+#include "planners/grid_trials.hpp"
 
 namespace pptrain {
 namespace {
@@ -33,43 +30,18 @@ std::vector<Interval> drawn_division(Draws& draws, int layers, int stages) {
 
 UniformCandidates random_candidates(const SearchSpace& space) {
   constexpr int num_draws = 200;
-  const Instance& instance = space.instance;
-  const auto grids_under = [&](const Restrictions& r) { return grids_of(instance.cluster.num_devices(), r); };
-  UniformCandidates result;
-  std::vector<Grid> grids = grids_under(space.restrictions);
-  std::erase_if(grids, [&](const Grid& grid) {
-    const std::string why_not = why_not_in_space(grid, instance, space.restrictions);
-    if (!why_not.empty()) result.why_not = fmt::format("{}: {}", to_string(grid), why_not);
-    return !why_not.empty();
-  });
-  GridProblems problems(space);
-  NearestOverrun nearest;
+  const int devices = space.instance.cluster.num_devices();
+  const int layers = space.instance.profile.num_layers();
+  GridTrials trials(space, [devices](const Restrictions& r) { return grids_of(devices, r); });
+  const std::vector<Grid>& grids = trials.grids();
   Draws draws("random planner");
-  for (int draw = 0; draw < num_draws && !grids.empty(); ++draw) {
-    if (!result.found.empty() && space.stop.requested()) {
-      result.complete = false;
-      break;
-    }
+  for (int draw = 0; draw < num_draws && !grids.empty() && !trials.stopped(); ++draw) {
     const Grid& grid = grids[draws.below(grids.size())];
-    const std::vector<std::int64_t> sizes = problems.samples_of(grid);
+    const std::vector<std::int64_t> sizes = trials.samples_of(grid);
     const std::int64_t samples = sizes[draws.below(sizes.size())];
-    std::vector<Interval> layers = drawn_division(draws, instance.profile.num_layers(), grid.pipeline);
-    const DivisionProblem problem = problems.problem(grid, samples);
-    ++result.num_examined;
-    if (!problem.fits(layers)) {
-      nearest.offer(grid, overrun_of(problems, grid, samples, layers));
-      continue;
-    }
-    const double seconds = problem.iteration_seconds(layers);
-    result.found.push_back({grid, samples, {std::move(layers), seconds}, seconds, {}});
+    trials.try_division(grid, samples, drawn_division(draws, layers, grid.pipeline));
   }
-  if (!result.found.empty()) {
-    result.why_not.clear();
-  } else if (nearest.any()) {
-    result.why_not = nearest.text() + remedy(space.restrictions, fits_on_grids(space, grids_under, fits_somehow));
-  }
-  std::sort(result.found.begin(), result.found.end(), comes_first);
-  return result;
+  return trials.finish(fits_somehow);
 }
 
 }  // namespace pptrain

@@ -1,9 +1,7 @@
 #include "planners/ruled.hpp"
 
-#include <fmt/format.h>
-
 #include "planners/balance.hpp"
-#include "planners/remedy.hpp"
+#include "planners/grid_trials.hpp"
 
 namespace pptrain {
 
@@ -21,41 +19,16 @@ const std::vector<Interval>& RuledDivisions::of(DivisionRule rule, int stages) {
 }
 
 UniformCandidates ruled_candidates(const SearchSpace& space, DivisionRule rule) {
-  const Instance& instance = space.instance;
-  const auto grids_under = [&](const Restrictions& r) { return grids_of(instance.cluster.num_devices(), r); };
-  RuledDivisions divisions(instance.profile);
-  GridProblems problems(space);
-  UniformCandidates result;
-  NearestOverrun nearest;
-  for (const Grid& grid : grids_under(space.restrictions)) {
-    const std::string why_not = why_not_in_space(grid, instance, space.restrictions);
-    if (!why_not.empty()) {
-      if (result.why_not.empty()) result.why_not = fmt::format("{}: {}", to_string(grid), why_not);
-      continue;
-    }
-    if (!result.found.empty() && space.stop.requested()) {
-      result.complete = false;
-      break;
-    }
-    const std::vector<Interval>& layers = divisions.of(rule, grid.pipeline);
-    for (const std::int64_t samples : problems.samples_of(grid)) {
-      ++result.num_examined;
-      const DivisionProblem problem = problems.problem(grid, samples);
-      if (!problem.fits(layers)) {  // nor does it with more samples
-        nearest.offer(grid, overrun_of(problems, grid, samples, layers));
-        break;
-      }
-      const double seconds = problem.iteration_seconds(layers);
-      result.found.push_back({grid, samples, {layers, seconds}, seconds, {}});
+  const int devices = space.instance.cluster.num_devices();
+  RuledDivisions divisions(space.instance.profile);
+  GridTrials trials(space, [devices](const Restrictions& r) { return grids_of(devices, r); });
+  for (const Grid& grid : trials.grids()) {
+    if (trials.stopped()) break;
+    for (const std::int64_t samples : trials.samples_of(grid)) {
+      if (!trials.try_division(grid, samples, divisions.of(rule, grid.pipeline))) break;  // nor with more samples
     }
   }
-  if (!result.found.empty()) {
-    result.why_not.clear();
-  } else if (nearest.any()) {
-    const Fits fits = [&](const DivisionProblem& p) { return p.fits(divisions.of(rule, p.num_stages())); };
-    result.why_not = nearest.text() + remedy(space.restrictions, fits_on_grids(space, grids_under, fits));
-  }
-  return result;
+  return trials.finish([&](const DivisionProblem& p) { return p.fits(divisions.of(rule, p.num_stages())); });
 }
 
 }  // namespace pptrain

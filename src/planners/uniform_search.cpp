@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/units.hpp"
+#include "planners/balance.hpp"
 #include "planners/division_bound.hpp"
 #include "planners/remedy.hpp"
 
@@ -132,9 +133,12 @@ class UniformSearch {
 
   void leave_out(const GridSearch& grid) {
     if (grid.pruned) return leave_out(grid.grid, fmt::format("at least {}", format_seconds(grid.bound())));
-    const Overrun overrun = overrun_of(problems_, grid.grid, problems_.samples_of(grid.grid).front());
+    const std::int64_t samples = problems_.samples_of(grid.grid).front();
+    const DivisionProblem problem = problems_.problem(grid.grid, samples);
+    const Overrun overrun =
+        overrun_of(space_.instance.cluster, grid.grid, samples, problem, roomiest_division(problem));
     leave_out(grid.grid, overrun.text);
-    nearest_.offer(grid.grid, overrun);
+    nearest_.offer(overrun);
   }
 
   void leave_out(const Grid& grid, const std::string& why_not) {
