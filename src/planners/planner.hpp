@@ -25,8 +25,8 @@ struct GridCandidate {
   int pipeline = 1;
   int data = 1;
   int tensor = 1;
-  std::optional<Plan> plan;  ///< with `predicted`; nothing when none fits
-  std::string why_not;
+  std::optional<Plan> plan;  ///< with `predicted`; nothing when none fits or a bound left the grid out
+  std::string why_not;       ///< what does not fit, or how long it takes at least
 };
 
 /// What another planner found, for showing beside.
