@@ -25,7 +25,8 @@ Usage: ./bootstrap.sh COMMAND
   run CONFIG [pptrain options]   build, then mpirun -np $main_ranks ./pptrain CONFIG
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
-  bench [NAME ...]               build, then measure: kernels peer ranks prediction (default: all)
+  bench [NAME ...]               build, then measure: kernels peer ranks prediction (default: these); also
+                                 papers, which plans published experiments and writes docs/papers.md
   style                          check format and style of all tracked files
   tidy [FILE ...]                run clang-tidy over src/ and apps/
   --help                         this text
@@ -241,8 +242,14 @@ command_bench() {
   local names=("$@") name
   if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction); fi
   for name in "${names[@]}"; do
-    [[ -f $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction" 2
+    [[ -f $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction papers" 2
   done
+  if [[ ${names[*]} == papers ]]; then
+    setup pptrain
+    say "planning the experiments of the papers"
+    "$root/benchmarks/papers.py"
+    return
+  fi
   start_log
   ensure_packages "${packages[@]}" "${benchmark_packages[@]}" "${peer_packages[@]}"
   configure -DPPTRAIN_BENCHMARKS=ON

@@ -53,17 +53,28 @@ class ResNet {
     return finish(builder, divided ? 0.5 * e_ * sums : 0.0);
   }
 
-  /// Average over the image, classes, loss; its columns are divided (Whale, section 2.1).
+  /// Adds the average over the image to the last block, so that no more than a value per channel crosses to the
+  /// classifier.
+  void average(LayerDescription& last) {
+    const double elements = side_ * side_ * channels_;
+    LayerBuilder builder("average", e_);
+    builder.elementwise({elements + channels_, elements + channels_, 1, 1, Share::whole});
+    const LayerDescription& pool = builder.layer();
+    last.forward.insert(last.forward.end(), pool.forward.begin(), pool.forward.end());
+    last.backward_input.insert(last.backward_input.end(), pool.backward_input.begin(), pool.backward_input.end());
+    last.stored_bytes += e_ * elements;
+    last.output_bytes = e_ * channels_;
+  }
+
+  /// Classes and loss; its columns are divided (Whale, section 2.1).
   LayerDescription classifier() {
     const auto classes = static_cast<double>(shape_.classes);
     LayerBuilder builder("classifier", e_);
-    const double elements = side_ * side_ * channels_;
-    builder.elementwise({elements + channels_, elements + channels_, 1, 1, Share::whole});
     builder.product(linear(1.0, channels_, classes, Division::columns));
     add_loss(builder, 1.0, classes);
     LayerDescription& layer = builder.layer();
     layer.parameters = (channels_ + 1.0) * classes;
-    layer.stored_bytes = e_ * (elements + channels_) + 4.0 * classes;
+    layer.stored_bytes = e_ * channels_ + 4.0 * classes;
     layer.tensor_parallel_allreduce_bytes = 0.5 * e_ * channels_;  // in B only
     return layer;
   }
@@ -115,6 +126,7 @@ ModelDescription resnet(const ResNetShape& shape, Precision precision) {
       model.layers.push_back(layers.bottleneck(fmt::format("block.{}.{}", i, j), filters, stride));
     }
   }
+  layers.average(model.layers.back());
   model.layers.push_back(layers.classifier());
   return model;
 }

@@ -45,6 +45,7 @@ TEST_CASE("ResNet-50 has Whale's bytes of features and classifier", "[zoo]") {
   CHECK(4.0 * classifier / mib == Approx(782.0).epsilon(0.001));
   CHECK(4.0 * (model.num_parameters() - classifier) / mib == Approx(90.0).epsilon(0.01));
   CHECK(model.num_layers() == 18);
+  CHECK(model.layers[16].output_bytes == 4.0 * 2048);  // averaged over the image before it crosses
   // 4.1 billion multiplications and additions forward, of which the classifier's are 2 x 2048 x 10^5.
   double flop = 0.0;
   for (const LayerDescription& l : zoo_model("resnet-50", Precision::fp32).layers) flop += flop_of(l.forward);

@@ -1,0 +1,36 @@
+#!/usr/bin/python3
+"""Plans the experiments of the papers with their inputs in inputs/ and writes docs/papers.md: ours beside what was
+published. A paper is a module of benchmarks/published with a function `section()`."""
+
+import datetime
+import sys
+import time
+
+import measure
+from published import alpa, amp, correlation, whale, zeropp
+
+SECTIONS = (amp.section, whale.section, zeropp.section, alpa.section, correlation.section)
+
+HEAD = """# Published experiments
+
+Written by `./bootstrap.sh bench papers`; do not edit. Planned from the files of [`inputs/`](../inputs) with no machine at
+hand; published figures are in `benchmarks/papers.json`, each with its source. Predictions are estimates of
+[COST](cost.md) for the iteration alone: ratios between plans are to be compared, not seconds with seconds, unless times
+of the same hardware and software are in the profile. `tests/planners/published_orders_test.cpp` holds the orders."""
+
+
+def main():
+    start = time.monotonic()
+    parts = [HEAD]
+    for section in SECTIONS:
+        parts.append(section())
+        print(f"{section.__module__}: done after {time.monotonic() - start:.0f} s", flush=True)
+    parts.append("`./bootstrap.sh bench papers`: {}, commit {}, {} s.".format(
+        datetime.date.today().isoformat(), measure.revision(), round(time.monotonic() - start)))
+    target = measure.ROOT / "docs" / "papers.md"
+    target.write_text("\n\n".join(parts) + "\n")
+    print(f"wrote {target.relative_to(measure.ROOT)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

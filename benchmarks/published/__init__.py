@@ -1,0 +1,1 @@
+"""The experiments of one paper each: `section()` plans them and returns Markdown."""

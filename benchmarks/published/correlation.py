@@ -1,0 +1,89 @@
+"""How well our estimates rank the plans that AMP and Sailor measured."""
+
+import planning
+from published import amp
+
+SAILOR = planning.FIGURES["sailor"]
+SAILOR_JOB = "papers/sailor-opt-350m"
+SETTINGS = {"homogeneous": ("papers/amp-gpt2-homogeneous", "aws-homogeneous", "amp-gpt2-24"),
+            "heterogeneous cluster": ("papers/amp-gpt2-heterogeneous", "aws-heterogeneous", "amp-gpt2-24"),
+            "heterogeneous model": ("papers/amp-transgan", "aws-heterogeneous-model", "amp-transgan")}
+
+
+def amp_estimates(setting, figures):
+    """Both forms from the authors' times, both from computed ones, peak bytes."""
+    job, cluster, model = SETTINGS[setting]
+    document = planning.measured_plan(job, cluster, figures)
+    computed = planning.INPUTS / "profiles" / f"{model}-analytic.json"
+    predictions = [planning.cost(job, document, cluster=planning.unlimited(cluster), profile=profile)
+                   for profile in (None, computed)]
+    return ([predicted["estimates"][form] for predicted in predictions for form in ("amp", "dapple")],
+            max(predictions[0]["peak_bytes"]))
+
+
+def amp_rows(setting):
+    """A row of figures for each measured plan: table, plan, measured, four estimates, peak GB."""
+    rows = []
+    for figures in amp.FIGURES["measured"]["plans"]:
+        if figures["setting"] != setting:
+            continue
+        estimates, peak = amp_estimates(setting, figures)
+        plan = "pp {} x dp {} x tmp {}, {} samples".format(len(figures["boundaries"]) - 1, figures["dp"],
+                                                           figures["tmp"], figures["samples"])
+        rows.append([figures["table"], plan, figures["seconds"], *estimates, peak / 1e9])
+    return rows
+
+
+def correlations(rows, measured, columns):
+    return [f"{planning.rank_correlation([row[measured] for row in rows], [row[c] for row in rows]):.2f}"
+            for c in columns]
+
+
+def amp_part():
+    rows = {setting: amp_rows(setting) for setting in SETTINGS}
+    summary = [[setting, len(rows[setting])] + correlations(rows[setting], 2, range(3, 7)) for setting in SETTINGS]
+    forms = ("`amp`, authors' times", "`dapple`, authors' times", "`amp`, computed times", "`dapple`, computed times")
+    everything = [row for setting in SETTINGS for row in rows[setting]]
+    over = [row for row in everything if row[-1] > 16.0]
+    return "\n\n".join([
+        "AMP's measured plans (tables 6-11 and the data-parallel run of section 4.5) against our two closed forms, 0.5 being "
+        "\"generally considered a reasonably strong positive correlation\" in the paper:",
+        planning.table(("setting", "plans", *forms), summary),
+        "The authors' times were taken at one sample. Twice the samples then cost twice the time, where their framework "
+        "spends much of it outside the kernels: estimates of plans with several samples per replica are too high, most for "
+        "those with the most samples. Computed times are too low by what the framework adds, but grow as they should; they "
+        "rank better where micro-batches differ (both heterogeneous settings) and worse where little but the framework "
+        "tells plans apart.",
+        f"All of these plans ran on devices of 16 GB. By our memory model {len(everything) - len(over)} of "
+        f"{len(everything)} fit" + ("." if not over else "; the others need " + ", ".join(
+            f"{row[-1]:.4f} GB (table {row[0]}, {row[1]})" for row in over) + "."),
+        planning.table(("table", "plan", "measured, s", *(form + ", s" for form in forms), "our peak, GB"), everything)])
+
+
+def sailor_part():
+    rows = []
+    for figures in SAILOR["plans"]:
+        document = planning.measured_plan(SAILOR_JOB, "sailor-clariden", figures, figures["batch"])
+        predicted = planning.cost(SAILOR_JOB, document)
+        estimates = [predicted["estimates"][form] for form in ("amp", "dapple")]
+        plan = "pp {} x dp {} x tmp {}, {} samples, batch {}".format(
+            len(figures["boundaries"]) - 1, figures["dp"], figures["tmp"], figures["samples"], figures["batch"])
+        rows.append([plan, figures["seconds"], *estimates, planning.error(estimates[0], figures["seconds"]),
+                     planning.error(estimates[1], figures["seconds"]), max(predicted["peak_bytes"]) / 1e9,
+                     figures["peak_bytes"] / 1e9])
+    several = [abs(row[2] / row[1] - 1) for row, figures in zip(rows, SAILOR["plans"]) if figures["samples"] > 1]
+    by_form = correlations(rows, 1, (2, 3))
+    return "\n\n".join([
+        f"Sailor's measured plans of OPT-350M on up to 128 GH200, from its own layer times at tensor-parallel degree 4 "
+        f"(`inputs/papers/sailor-opt-350m.toml`). Rank correlation {by_form[0]} by `amp` and {by_form[1]} by `dapple`; with "
+        f"more than one sample per replica the `amp` form is off by {sum(several) / len(several):.0%} on average. At one "
+        "sample the published times of a degree-4 layer are longer than at two, since they were taken kernel by kernel. "
+        "Its 12 plans of GPT-Neo-2.7B are left out: the GH200 times published for that model repeat those of OPT-350M.",
+        planning.table(("plan", "measured, s", "`amp`, s", "`dapple`, s", "`amp` off by", "`dapple` off by", "our peak, GB",
+                        "measured peak, GB"), rows),
+        "Our peaks are too high at degree 4 because `stored_bytes` is not divided by the degree (COST); what Megatron's "
+        "division keeps on each device is."])
+
+
+def section():
+    return "\n\n".join(["## Estimates beside measured iterations", amp_part(), sailor_part()])
