@@ -83,7 +83,7 @@ expect "nor planned without a cluster" 2 'no_cluster.toml:2: .*--cluster CLUSTER
 expect "files alone" 0 '"global_batch_size": ?8' plan "${files[@]}" --global-batch-size 8 --format json
 expect "files with --set" 0 '2 stages|pp 2|pipeline.*2' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.pipeline=2
-expect "files with --set beyond the default model" 2 'pipeline = 9 .*3 layers|pipeline = 9.*2 devices' \
+expect "files with --set beyond the default model" 2 'pipeline = 9 needs 9 devices .the cluster has 2' \
   plan "${files[@]}" --global-batch-size 9 --set parallelism.pipeline=9
 expect "files with automatic recomputation" 0 '"model": ?"toy-3"' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=auto --format json

@@ -51,6 +51,7 @@ const std::vector<PaperCluster>& paper_clusters() {
       // ZeroPP and Alpa, evaluation
       {"zeropp-8x8", {{8, 8, "a800", 80 * gb, 200 * gb, 200 * gbit}}},
       {"alpa-8x8", {{8, 8, "v100", 16 * gb, 150 * gb, 25 * gbit}}},
+      {"alpa-2x8", {{2, 8, "v100", 16 * gb, 150 * gb, 25 * gbit}}},
       // Sailor, its measured bandwidths
       {"sailor-clariden", {{32, 4, "gh200-96gb", 96 * gb, 125.5 * gb, 92.55 * gb}}},
   };
