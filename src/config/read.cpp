@@ -85,6 +85,7 @@ class Reader : public KeyVisitor {
   void begin_element(const std::string& key, std::size_t index) override {
     section_ = table_;
     table_ = section_->tables(key)[index];
+    places_[fmt::format("{}[{}]", section_->full_name(key), index)] = table_->where();
   }
   void end_element() override {
     table_->finish();

@@ -25,8 +25,8 @@ bool among(const std::string& name, std::initializer_list<std::string_view> name
 void refuse_training(const Config& c) {
   refuse(c, c.training.precision == Precision::fp16, "training.precision", "precision = \"fp16\"",
          "fp16 needs GPUs and loss scaling", "use precision = \"bf16\"");
-  refuse(c, !c.model.annotate.empty(), "model.annotate", "[[model.annotate]]", "the whale planner is missing",
-         "remove the annotations");
+  refuse(c, !c.model.annotate.empty(), "model.annotate", "[[model.annotate]]",
+         "stages of different shape can be planned, not run", "remove the annotations");
   refuse(c, c.job.time_limit > 0.0, "job.time_limit", "time_limit", "checkpoints are missing",
          "use time_limit = \"0 s\" and fewer steps");
   refuse(c, c.checkpoint.interval > 0, "checkpoint.interval", "interval > 0", "checkpoints are missing",

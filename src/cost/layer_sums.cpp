@@ -11,8 +11,21 @@ LayerSums::LayerSums(const Instance& instance)
   }
 }
 
-const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute) {
-  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples, tensor_parallel, recompute};
+PassSeconds LayerSums::layer_of(const ReplicaGroup& group, int layer, int tensor_parallel, Recompute recompute,
+                                Sharding sharding) const {
+  if (sharding == Sharding::profiled) return layer_seconds(instance_, group, layer, tensor_parallel, recompute);
+  for (const int kind : group.kinds) {
+    if (!instance_.profile.has_degree(layer, instance_.cluster.device_kinds[kind].name, tensor_parallel)) return {};
+  }
+  const TensorPattern pattern =
+      least_communication(instance_.profile, group.link, layer, tensor_parallel, group.samples);
+  return layer_seconds(instance_, group, layer, tensor_parallel, recompute, pattern);
+}
+
+const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
+                                 Sharding sharding) {
+  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples, tensor_parallel, recompute,
+                   sharding};
   const auto [place, is_new] = times_.try_emplace(key);
   PassSums& sums = place->second;
   if (!is_new) return sums;
@@ -22,7 +35,7 @@ const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel,
     sums.backward.push_back(sum.backward);
     sums.total.push_back(sum.total);
     if (l == num_layers()) break;
-    const PassSeconds pass = layer_seconds(instance_, group, l, tensor_parallel, recompute);
+    const PassSeconds pass = layer_of(group, l, tensor_parallel, recompute, sharding);
     sum.forward += pass.forward;
     sum.backward += pass.backward;
     sum.total += pass.total;

@@ -19,6 +19,12 @@ struct PassSums {
   }
 };
 
+/// How tensor-parallel members divide the layers of a stage.
+enum class Sharding {
+  profiled,  ///< as the profile does: what it says is all-reduced
+  patterns,  ///< by `least_communication`
+};
+
 /// Sums over the first layers of a profile, so that a search costs any interval of layers with two
 /// look-ups. Agrees with `layers_seconds` up to rounding.
 class LayerSums {
@@ -27,14 +33,18 @@ class LayerSums {
 
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
   /// Of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is cheap. The
-  /// reference stays valid.
-  const PassSums& times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute);
+  /// reference stays valid. By patterns, layers that have no rows at the degree count nothing.
+  const PassSums& times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
+                        Sharding sharding = Sharding::profiled);
   double parameters(int begin, int end) const { return parameters_[end] - parameters_[begin]; }
   /// Bytes per sample held between F and W.
   double stored_bytes(int begin, int end, Recompute recompute) const;
 
  private:
-  using Key = std::tuple<std::vector<int>, double, double, double, int, Recompute>;
+  using Key = std::tuple<std::vector<int>, double, double, double, int, Recompute, Sharding>;
+
+  PassSeconds layer_of(const ReplicaGroup& group, int layer, int tensor_parallel, Recompute recompute,
+                       Sharding sharding) const;
 
   const Instance& instance_;
   std::map<Key, PassSums> times_;

@@ -45,6 +45,15 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
   return {all_reduce_seconds(link, n, output), layer == 0 ? 0.0 : all_gather_seconds(link, n, input)};
 }
 
+TensorPattern least_communication(const Profile& profile, const Link& link, int layer, int n, double samples) {
+  if (n == 1 || profile.layers[layer].tensor_parallel_allreduce_bytes > 0.0) return TensorPattern::megatron;
+  const auto seconds = [&](TensorPattern pattern) {
+    const TensorSeconds both = tensor_seconds(profile, link, layer, n, samples, pattern);
+    return both.forward + both.backward;
+  };
+  return seconds(TensorPattern::sp1) <= seconds(TensorPattern::sp2) ? TensorPattern::sp1 : TensorPattern::sp2;
+}
+
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
                           Recompute recompute, TensorPattern pattern) {
   const bool again_forward = recompute == Recompute::full;

@@ -40,6 +40,10 @@ struct TensorSeconds {
 TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer, int n, double samples,
                              TensorPattern pattern);
 
+/// How the members of a group divide a layer by Whale's rule: as the profile does where it all-reduces
+/// something, else by the pattern, sp1 or sp2, that communicates less.
+TensorPattern least_communication(const Profile& profile, const Link& link, int layer, int n, double samples);
+
 /// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
 PassSeconds part_seconds(const Instance& instance, const StagePart& part);
 

@@ -15,14 +15,15 @@ const double* SampleTimes::Row::totals(std::int64_t samples) {
   if (index >= known_.size()) known_.resize(index + 1, nullptr);
   if (known_[index] == nullptr) {
     group_.samples = static_cast<double>(samples);
-    known_[index] = sums_.times(group_, tensor_parallel_, recompute_).total.data();
+    known_[index] = sums_.times(group_, tensor_parallel_, recompute_, sharding_).total.data();
   }
   return known_[index];
 }
 
-SampleTimes::Row& SampleTimes::row(const ReplicaGroup& group, int tensor_parallel, Recompute recompute) {
-  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, tensor_parallel, recompute};
-  return rows_.try_emplace(key, sums_, group, tensor_parallel, recompute).first->second;
+SampleTimes::Row& SampleTimes::row(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
+                                   Sharding sharding) {
+  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, tensor_parallel, recompute, sharding};
+  return rows_.try_emplace(key, sums_, group, tensor_parallel, recompute, sharding).first->second;
 }
 
 BalancedMesh::BalancedMesh(const Instance& instance, SampleTimes& times, const StageMesh& mesh,
@@ -34,7 +35,7 @@ MeshCost BalancedMesh::cost_by_speed(const Instance& instance, SampleTimes& time
   for (const StageOption& option : options) {
     rows_.emplace_back();
     for (const StageMesh::RowClass& row_class : mesh.classes()) {
-      rows_.back().push_back(&times.row(row_class.group, mesh.tensor_parallel(), option.recompute));
+      rows_.back().push_back(&times.row(row_class.group, mesh.tensor_parallel(), option.recompute, mesh.sharding()));
     }
   }
   if (shares_ == Shares::even) {

@@ -20,8 +20,12 @@ class SampleTimes {
   /// Replicas of one kind at one degree.
   class Row {
    public:
-    Row(LayerSums& sums, ReplicaGroup group, int tensor_parallel, Recompute recompute)
-        : sums_(sums), group_(std::move(group)), tensor_parallel_(tensor_parallel), recompute_(recompute) {}
+    Row(LayerSums& sums, ReplicaGroup group, int tensor_parallel, Recompute recompute, Sharding sharding)
+        : sums_(sums),
+          group_(std::move(group)),
+          tensor_parallel_(tensor_parallel),
+          recompute_(recompute),
+          sharding_(sharding) {}
     /// Seconds of layers [begin, end) for so many samples.
     double seconds(std::int64_t samples, int begin, int end) {
       const double* sums = totals(samples);
@@ -35,13 +39,14 @@ class SampleTimes {
     ReplicaGroup group_;
     int tensor_parallel_;
     Recompute recompute_;
+    Sharding sharding_;
     std::vector<const double*> known_;  // by samples
   };
   /// Stays valid.
-  Row& row(const ReplicaGroup& group, int tensor_parallel, Recompute recompute);
+  Row& row(const ReplicaGroup& group, int tensor_parallel, Recompute recompute, Sharding sharding);
 
  private:
-  using Key = std::tuple<std::vector<int>, double, double, int, Recompute>;
+  using Key = std::tuple<std::vector<int>, double, double, int, Recompute, Sharding>;
 
   LayerSums& sums_;
   std::map<Key, Row> rows_;

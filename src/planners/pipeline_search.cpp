@@ -3,35 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
-#include "planners/grid.hpp"
+#include "planners/shared_stage.hpp"
 
 namespace pptrain {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Stages with their in-flight counts, which depend on the numbers of stages and micro-batches alone.
-Plan empty_plan(const SearchSpace& space, int stages, std::int64_t micro_batch) {
-  Plan plan;
-  plan.global_batch_size = space.instance.global_batch_size;
-  plan.micro_batch_size = micro_batch;
-  plan.micro_batches = plan.global_batch_size / micro_batch;
-  plan.schedule.name = space.schedule;
-  plan.stages.resize(static_cast<std::size_t>(stages));
-  return plan;
-}
-
 }  // namespace
 
-PipelineSearch::PipelineSearch(const SearchSpace& space)
+PipelineSearch::PipelineSearch(const SearchSpace& space, SampleTimes& times)
     : space_(space),
-      sums_(space.instance),
-      times_(sums_),
+      times_(times),
       options_(stage_options(space.restrictions)),
-      shares_(space.restrictions.scope == PlanScope::uniform ? Shares::even : Shares::balanced),
-      seconds_(infinity) {}
+      shares_(space.restrictions.scope == PlanScope::uniform ? Shares::even : Shares::balanced) {}
 
 void PipelineSearch::add(const TaskGraphs& graphs) {
   const Cluster& cluster = space_.instance.cluster;
@@ -39,26 +25,24 @@ void PipelineSearch::add(const TaskGraphs& graphs) {
   for (VirtualDevices& devices : virtual_devices(cluster, graphs.devices(), graphs.pipelines)) {
     PipelineLayout layout = {graphs, order++, {}};
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      layout.meshes.emplace_back(cluster, graphs.graphs[i].tensor_parallel, std::move(devices[i]));
+      layout.meshes.emplace_back(cluster, graphs.graphs[i].tensor_parallel, std::move(devices[i]),
+                                 graphs.graphs[i].sharding);
     }
     layouts_.push_back(std::move(layout));
     if (shares_ == Shares::even) break;  // uniform grids have their devices in file order
   }
 }
 
-/// Those that hold a sample for each replica of each stage.
 std::vector<std::int64_t> PipelineSearch::micro_batches(const PipelineLayout& layout) const {
-  std::vector<std::int64_t> sizes = divisors(space_.instance.global_batch_size);
-  if (space_.restrictions.micro_batch_size) sizes = {*space_.restrictions.micro_batch_size};
   const int replicas = layout.graphs.most_replicas();
-  std::erase_if(
-      sizes, [&](std::int64_t size) { return size < replicas || (shares_ == Shares::even && size % replicas != 0); });
+  std::vector<std::int64_t> sizes = micro_batches_for(space_, replicas);
+  if (shares_ == Shares::even) std::erase_if(sizes, [replicas](std::int64_t size) { return size % replicas != 0; });
   return sizes;
 }
 
 void PipelineSearch::make_costs(const PipelineCandidate& candidate, Costs& costs) {
   const PipelineLayout& layout = *candidate.layout;
-  const Plan plan = empty_plan(space_, static_cast<int>(layout.meshes.size()), candidate.micro_batch);
+  const Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(layout.meshes.size()));
   std::vector<ChainStage> stages;
   for (int i = 0; i < plan.num_stages(); ++i) {
     costs.meshes.emplace_back(space_.instance, times_, layout.meshes[i], candidate.micro_batch, options_, shares_);
@@ -83,7 +67,7 @@ void PipelineSearch::run() {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Bounded& a, const Bounded& b) { return a.bound < b.bound; });
   for (const Bounded& bounded : candidates) {
-    if (bounded.bound > seconds_ * (1.0 + tie_tolerance)) break;
+    if (bounded.bound > best_.seconds() * (1.0 + tie_tolerance)) break;
     if (space_.stop.requested()) break;
     examine(bounded);
   }
@@ -94,38 +78,26 @@ void PipelineSearch::examine(const Bounded& bounded) {
   ++num_examined_;
   Costs costs;
   make_costs(bounded.candidate, costs);
-  const double limit = seconds_ * (1.0 + 2.0 * tie_tolerance);
+  const double limit = best_.seconds() * (1.0 + 2.0 * tie_tolerance);
   const std::optional<ChainDivision> division = divide_chain(*costs.problem, limit, space_.stop);
   if (!division) return;
-  offer(bounded.candidate, plan_of(bounded.candidate, costs, *division, false));
-  if (shares_ == Shares::balanced) offer(bounded.candidate, plan_of(bounded.candidate, costs, *division, true));
+  const BestPlan::Key key = key_of(bounded.candidate);
+  best_.offer(space_.instance, plan_of(bounded.candidate, costs, *division, false), key);
+  if (shares_ == Shares::even) return;
+  best_.offer(space_.instance, plan_of(bounded.candidate, costs, *division, true), key);
 }
 
-/// COST.md's order of ties: stages, replicas, degree, micro-batch; then the order of the devices.
-bool PipelineSearch::comes_first(const PipelineCandidate& candidate) const {
-  const auto key = [](const PipelineCandidate& c) {
-    const TaskGraphs& graphs = c.layout->graphs;
-    return std::tuple(graphs.graphs.size(), graphs.replicas(0), graphs.graphs[0].tensor_parallel, c.micro_batch,
-                      c.layout->order);
-  };
-  return key(candidate) < key(best_);
-}
-
-void PipelineSearch::offer(const PipelineCandidate& candidate, Plan plan) {
-  if (!why_not_fit(space_.instance, plan).empty()) return;
-  const double seconds = amp_terms(space_.instance, plan).iteration_seconds;
-  const bool ties = plan_ && seconds <= seconds_ * (1.0 + tie_tolerance) && comes_first(candidate);
-  if (seconds >= seconds_ * (1.0 - tie_tolerance) && !ties) return;
-  plan_ = std::move(plan);
-  seconds_ = seconds;
-  best_ = candidate;
+BestPlan::Key PipelineSearch::key_of(const PipelineCandidate& candidate) const {
+  const TaskGraphs& graphs = candidate.layout->graphs;
+  return {static_cast<std::int64_t>(graphs.graphs.size()), graphs.replicas(0), graphs.graphs[0].tensor_parallel,
+          candidate.micro_batch, candidate.layout->order};
 }
 
 /// `refined`: with the samples balanced for the layers that each stage has.
 Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& costs, const ChainDivision& division,
                              bool refined) const {
   const PipelineLayout& layout = *candidate.layout;
-  Plan plan = empty_plan(space_, static_cast<int>(layout.meshes.size()), candidate.micro_batch);
+  Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(layout.meshes.size()));
   for (int i = 0; i < plan.num_stages(); ++i) {
     const BalancedMesh& mesh = costs.meshes[i];
     const StageCost& cost = division.costs[i];
@@ -140,12 +112,21 @@ Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& co
     plan.stages[i].layers = {layers};
     plan.stages[i].recompute = options_[cost.option].recompute;
     plan.stages[i].zero_stage = options_[cost.option].zero_stage;
+    if (mesh.mesh().sharding() == Sharding::patterns)
+      plan.stages[i].blocks = pattern_blocks(mesh.mesh(), plan.stages[i]);
   }
   return plan;
 }
 
+/// Only of layers that the degree of the stage does not divide already.
+std::vector<Block> PipelineSearch::pattern_blocks(const StageMesh& mesh, const Stage& stage) const {
+  std::vector<Block> blocks = blocks_of(space_.instance, mesh, stage.samples, stage.layers.front());
+  std::erase_if(blocks, [](const Block& block) { return block.pattern == "megatron" || block.tensor_parallel == 1; });
+  return blocks;
+}
+
 Plan PipelineSearch::tightest_plan(const PipelineCandidate& candidate, const Costs& costs) const {
-  Plan plan = empty_plan(space_, static_cast<int>(costs.meshes.size()), candidate.micro_batch);
+  Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(costs.meshes.size()));
   const std::vector<Interval> layers = roomiest_chain(*costs.problem);
   for (int i = 0; i < plan.num_stages(); ++i) {
     const BalancedMesh::Tightest tightest = costs.meshes[i].tightest(
@@ -169,11 +150,7 @@ std::string PipelineSearch::why_not() {
     Costs costs;
     make_costs(candidate, costs);
     const Plan plan = tightest_plan(candidate, costs);
-    const std::vector<double> need = memory_bytes(space_.instance, plan);
-    double use = 0.0;
-    for (std::size_t d = 0; d < need.size(); ++d) {
-      use = std::max(use, need[d] / space_.instance.cluster.kind_of(DeviceId(static_cast<int>(d))).memory);
-    }
+    const double use = fullest_use(space_.instance, plan);
     if (use >= least) continue;
     least = use;
     nearest =

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planners/best_plan.hpp"
 #include "planners/chain_division.hpp"
 #include "planners/task_graphs.hpp"
 #include "planners/virtual_devices.hpp"
@@ -29,16 +30,15 @@ struct PipelineCandidate {
 /// the stages and the layers divided between them (Whale 3.3), for the least AMP Eq. 4.
 class PipelineSearch {
  public:
-  explicit PipelineSearch(const SearchSpace& space);
+  /// `times` belong to the same instance.
+  PipelineSearch(const SearchSpace& space, SampleTimes& times);
 
   /// Adds TaskGraphs with all orders of their devices.
   void add(const TaskGraphs& graphs);
   /// Searches what was added, that with the least lower bound first.
   void run();
 
-  /// The best plan, without names and predictions, and its Eq. 4.
-  const std::optional<Plan>& plan() const { return plan_; }
-  double seconds() const { return seconds_; }
+  const BestPlan& best() const { return best_; }
   bool complete() const { return complete_; }
   std::int64_t num_examined() const { return num_examined_; }
   /// The layout that comes closest to fitting, with what does not fit and by how much.
@@ -58,21 +58,18 @@ class PipelineSearch {
   std::vector<std::int64_t> micro_batches(const PipelineLayout& layout) const;
   void make_costs(const PipelineCandidate& candidate, Costs& costs);
   void examine(const Bounded& bounded);
-  void offer(const PipelineCandidate& candidate, Plan plan);
-  bool comes_first(const PipelineCandidate& candidate) const;
+  BestPlan::Key key_of(const PipelineCandidate& candidate) const;
   Plan plan_of(const PipelineCandidate& candidate, const Costs& costs, const ChainDivision& division,
                bool refined) const;
+  std::vector<Block> pattern_blocks(const StageMesh& mesh, const Stage& stage) const;
   Plan tightest_plan(const PipelineCandidate& candidate, const Costs& costs) const;
 
   const SearchSpace& space_;
-  LayerSums sums_;
-  SampleTimes times_;
+  SampleTimes& times_;
   std::vector<StageOption> options_;
   Shares shares_;
   std::deque<PipelineLayout> layouts_;
-  std::optional<Plan> plan_;
-  double seconds_;
-  PipelineCandidate best_;
+  BestPlan best_;
   bool complete_ = true;
   std::int64_t num_examined_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "planners/annotations.hpp"
 #include "planners/grid.hpp"
 
 namespace pptrain {
@@ -212,12 +213,16 @@ Restrictions restrictions_of(const Config& config) {
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {
     restrictions.places[key] = config.where(std::string("training.") + key);
   }
+  for (std::size_t i = 0; i < restrictions.annotations.size(); ++i) {
+    restrictions.places[fmt::format("annotate[{}]", i)] = config.where(fmt::format("model.annotate[{}]", i));
+  }
   return restrictions;
 }
 
 void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,
                         PlanScope scope) {
   RestrictionChecker(instance, restrictions, source).check(scope);
+  if (!restrictions.annotations.empty()) annotated_model(instance, restrictions, source);
 }
 
 }  // namespace pptrain

@@ -33,13 +33,13 @@ StageMesh::RowClass class_of_row(const Cluster& cluster, const std::vector<Devic
 double whole_model_seconds(LayerSums& sums, const StageMesh& mesh, int row_class, std::int64_t samples) {
   ReplicaGroup group = mesh.classes()[row_class].group;
   group.samples = static_cast<double>(samples);
-  return sums.times(group, mesh.tensor_parallel(), Recompute::none).total.back();
+  return sums.times(group, mesh.tensor_parallel(), Recompute::none, mesh.sharding()).total.back();
 }
 
 }  // namespace
 
-StageMesh::StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices)
-    : tensor_parallel_(tensor_parallel), devices_(std::move(devices)) {
+StageMesh::StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices, Sharding sharding)
+    : tensor_parallel_(tensor_parallel), sharding_(sharding), devices_(std::move(devices)) {
   const int replicas = static_cast<int>(devices_.size()) / tensor_parallel;
   PPTRAIN_ASSERT(replicas * tensor_parallel == static_cast<int>(devices_.size()), "{} devices at degree {}",
                  devices_.size(), tensor_parallel);
@@ -109,7 +109,7 @@ void MeshCost::add_part(LayerSums& sums, int row_class, std::int64_t samples) {
   group.samples = static_cast<double>(samples);
   Part part = {{}, group.samples, mesh_.classes()[row_class].memory};
   for (const StageOption& option : options_) {
-    part.times.push_back(&sums.times(group, mesh_.tensor_parallel(), option.recompute));
+    part.times.push_back(&sums.times(group, mesh_.tensor_parallel(), option.recompute, mesh_.sharding()));
   }
   parts_.push_back(std::move(part));
 }

@@ -22,11 +22,13 @@ class StageMesh {
     int num_rows = 0;
   };
 
-  StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices);
+  StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices,
+            Sharding sharding = Sharding::profiled);
 
   int replicas() const { return static_cast<int>(row_class_.size()); }
   int tensor_parallel() const { return tensor_parallel_; }
   int num_devices() const { return replicas() * tensor_parallel_; }
+  Sharding sharding() const { return sharding_; }
   const std::vector<DeviceId>& devices() const { return devices_; }
   const std::vector<RowClass>& classes() const { return classes_; }
   /// Index into `classes` of a row.
@@ -38,6 +40,7 @@ class StageMesh {
 
  private:
   int tensor_parallel_;
+  Sharding sharding_;
   std::vector<DeviceId> devices_;  // row-major
   std::vector<RowClass> classes_;
   std::vector<int> row_class_;

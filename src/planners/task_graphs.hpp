@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "cost/layer_sums.hpp"
 #include "planners/planner.hpp"
 
 namespace pptrain {
@@ -11,6 +12,7 @@ namespace pptrain {
 struct TaskGraph {
   int devices = 1;                                 ///< in one pipeline
   int tensor_parallel = 1;                         ///< of each replica
+  Sharding sharding = Sharding::profiled;          ///< of its layers over the members
   int first_end = 0;                               ///< its layers end here at the earliest,
   int last_end = std::numeric_limits<int>::max();  ///< and here at the latest
 };

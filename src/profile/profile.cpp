@@ -33,12 +33,18 @@ std::optional<LayerSeconds> Profile::seconds(int layer, const std::string& devic
   return between(below->seconds, above->seconds, (samples - below->samples) / (above->samples - below->samples));
 }
 
-bool Profile::has_degree(const std::string& device, int tensor_parallel) const {
-  return std::all_of(layers.begin(), layers.end(), [&](const ProfileLayer& layer) {
-    return std::any_of(layer.rows.begin(), layer.rows.end(), [&](const ProfileRow& row) {
-      return row.tensor_parallel == tensor_parallel && row.device == device;
-    });
+bool Profile::has_degree(int layer, const std::string& device, int tensor_parallel) const {
+  const std::vector<ProfileRow>& rows = layers[static_cast<std::size_t>(layer)].rows;
+  return std::any_of(rows.begin(), rows.end(), [&](const ProfileRow& row) {
+    return row.tensor_parallel == tensor_parallel && row.device == device;
   });
+}
+
+bool Profile::has_degree(const std::string& device, int tensor_parallel) const {
+  for (int layer = 0; layer < num_layers(); ++layer) {
+    if (!has_degree(layer, device, tensor_parallel)) return false;
+  }
+  return true;
 }
 
 double Profile::update_seconds(int layer, const std::string& device, int tensor_parallel) const {

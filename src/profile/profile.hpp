@@ -62,6 +62,8 @@ class Profile {
   /// Nothing when there is no row for (device, degree).
   std::optional<LayerSeconds> seconds(int layer, const std::string& device, int tensor_parallel, double samples) const;
 
+  /// Whether the layer has rows for (device, degree).
+  bool has_degree(int layer, const std::string& device, int tensor_parallel) const;
   /// Whether every layer has rows for (device, degree).
   bool has_degree(const std::string& device, int tensor_parallel) const;
 

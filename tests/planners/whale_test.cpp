@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "cluster/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
@@ -206,6 +207,50 @@ TEST_CASE("a search that is stopped says so", "[planners]") {
   const Instance instance = {profile, cluster, 256};
   const Outcome outcome = WhalePlanner().search({instance, {}, "1f1b", Stop(1e-9)});
   CHECK_FALSE(outcome.complete);
+}
+
+/// A job of Whale's paper by its analytic profile.
+struct PaperJob {
+  Profile profile;
+  Cluster cluster;
+  std::int64_t batch;
+
+  PaperJob(const std::string& model, const std::string& machine, std::int64_t samples)
+      : profile(read_profile(fmt::format("{}/inputs/profiles/{}-analytic.json", PPTRAIN_SOURCE_DIR, model))),
+        cluster(read_cluster(fmt::format("{}/inputs/clusters/{}.toml", PPTRAIN_SOURCE_DIR, machine))),
+        batch(samples) {}
+  Instance instance() const { return {profile, cluster, batch}; }
+  Plan plan(const std::string& planner, const Restrictions& restrictions) const {
+    return *search_plan(planner, instance(), restrictions, "x").plan;
+  }
+};
+
+TEST_CASE("on 8 V100 and 8 P100 uneven batches are faster, as in Whale's Figure 17", "[planners]") {
+  const PaperJob resnet("resnet-50", "whale-8v100-8p100", 1024);
+  const Plan uneven = resnet.plan("whale", one_stage());
+  const Plan even = resnet.plan("data-parallel", one_stage());
+  CHECK(even.predicted->iteration_seconds > 1.2 * uneven.predicted->iteration_seconds);
+  CHECK(uneven.stages[0].samples.front().size() > uneven.stages[0].samples.back().size());
+  const PaperJob bert("bert-large", "whale-8v100-8p100", 256);
+  const double compute = time_parts(bert.instance(), bert.plan("whale", one_stage())).compute;
+  CHECK(time_parts(bert.instance(), bert.plan("data-parallel", one_stage())).compute > 1.2 * compute);
+  CHECK(bert.plan("data-parallel", {}).predicted->iteration_seconds >
+        1.2 * bert.plan("whale", {}).predicted->iteration_seconds);
+}
+
+TEST_CASE("a large classifier is split over the devices that replicate the features", "[planners]") {
+  const PaperJob job("resnet-50-100k", "whale-v100-4x8", 2048);
+  const Plan plan = job.plan("whale", {});
+  REQUIRE(plan.num_stages() == 1);
+  CHECK(plan.stages[0].replicas == 32);
+  REQUIRE(plan.stages[0].blocks.size() == 1);
+  CHECK(plan.stages[0].blocks[0].layers == Interval{17, 18});
+  CHECK(plan.stages[0].blocks[0].tensor_parallel > 1);
+  CHECK(job.plan("data-parallel", {}).predicted->iteration_seconds > 1.2 * plan.predicted->iteration_seconds);
+  // With 1,000,000 classes no device holds the classifier.
+  const PaperJob larger("resnet-50-1m", "whale-v100-4x8", 2048);
+  CHECK_FALSE(search_plan("data-parallel", larger.instance(), {}, "x").plan);
+  CHECK(larger.plan("whale", {}).stages[0].blocks.size() == 1);
 }
 
 struct Size {
