@@ -73,6 +73,10 @@ int Cluster::group_of(DeviceId device) const {
   return interval_of(first_device_, device.value);
 }
 
+bool Cluster::has_host_links() const {
+  return std::all_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.host_link.bandwidth > 0.0; });
+}
+
 int Cluster::node_of(DeviceId device) const {
   const int group = group_of(device);
   return first_node_[group] + (device.value - first_device_[group]) / groups[group].num_devices;

@@ -63,6 +63,8 @@ class Cluster {
   void finish(const std::function<std::string(const std::string& path)>& locate);
 
   int num_devices() const { return num_devices_; }
+  /// Whether every node says how its devices reach their host's memory.
+  bool has_host_links() const;
   int num_nodes() const { return num_nodes_; }
   int node_of(DeviceId device) const;
   int group_of(DeviceId device) const;

@@ -16,7 +16,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 PipelineSearch::PipelineSearch(const SearchSpace& space, SampleTimes& times)
     : space_(space),
       times_(times),
-      options_(stage_options(space.restrictions)),
+      options_(stage_options(space)),
       shares_(space.restrictions.scope == PlanScope::uniform ? Shares::even : Shares::balanced) {}
 
 void PipelineSearch::add(const TaskGraphs& graphs) {
@@ -110,8 +110,7 @@ Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& co
     }
     plan.stages[i] = mesh.mesh().stage(samples);
     plan.stages[i].layers = {layers};
-    plan.stages[i].recompute = options_[cost.option].recompute;
-    plan.stages[i].zero_stage = options_[cost.option].zero_stage;
+    options_[cost.option].apply_to(plan.stages[i]);
     if (mesh.mesh().sharding() == Sharding::patterns)
       plan.stages[i].blocks = pattern_blocks(mesh.mesh(), plan.stages[i]);
   }
@@ -133,8 +132,7 @@ Plan PipelineSearch::tightest_plan(const PipelineCandidate& candidate, const Cos
         static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end), costs.problem->stage(i).in_flight);
     plan.stages[i] = costs.meshes[i].mesh().stage(samples_of(costs.meshes[i].mesh(), tightest.shares));
     plan.stages[i].layers = {layers[i]};
-    plan.stages[i].recompute = options_[tightest.option].recompute;
-    plan.stages[i].zero_stage = options_[tightest.option].zero_stage;
+    options_[tightest.option].apply_to(plan.stages[i]);
   }
   return plan;
 }

@@ -22,6 +22,7 @@ class RestrictionChecker {
     check_schedule();
     check_positive();
     if (scope == PlanScope::uniform) check_grid();
+    check_offload();
     check_devices();
     check_pipeline();
     check_micro_batch();
@@ -87,6 +88,13 @@ class RestrictionChecker {
                : fmt::format("{} is no divisor of {}", product, devices),
            all ? fmt::format("start {} ranks, or set one of them to \"auto\"", product)
                : fmt::format("use divisors of {}, or set them to \"auto\"", devices));
+  }
+
+  void check_offload() const {
+    if (!fixed_.offload || instance_.cluster.has_host_links()) return;
+    refuse("offload", "offload = true, but there is nothing to offload to",
+           fmt::format("nodes of cluster \"{}\" have no host_link", instance_.cluster.name),
+           "add host_link = { bandwidth = \"...\" } to each [[node]], or use offload = false");
   }
 
   void check_devices() const {
@@ -207,7 +215,7 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.offload = config.parallelism.offload;
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
-  for (const char* key : {"data", "pipeline", "tensor", "schedule"}) {
+  for (const char* key : {"data", "pipeline", "tensor", "schedule", "offload"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {

@@ -72,14 +72,26 @@ Stage StageMesh::stage(const std::vector<Interval>& samples) const {
   return stage;
 }
 
-std::vector<StageOption> stage_options(const Restrictions& restrictions) {
+void StageOption::apply_to(Stage& stage) const {
+  stage.recompute = recompute;
+  stage.zero_stage = zero_stage;
+  stage.offload = offload;
+}
+
+std::vector<StageOption> stage_options(const SearchSpace& space) {
+  const Restrictions& restrictions = space.restrictions;
   std::vector<Recompute> recomputes = {Recompute::none, Recompute::full};
   if (restrictions.recompute) recomputes = {*restrictions.recompute};
   std::vector<int> zero_stages = {0, 1, 2, 3};
   if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
+  const bool may_offload = restrictions.offload && space.instance.cluster.has_host_links();
   std::vector<StageOption> options;
-  for (const Recompute recompute : recomputes) {
-    for (const int zero : zero_stages) options.push_back({recompute, zero});
+  for (const bool offload : {false, true}) {
+    for (const Recompute recompute : recomputes) {
+      for (const int zero : zero_stages) {
+        if (!offload || may_offload) options.push_back({recompute, zero, offload});
+      }
+    }
   }
   return options;
 }
@@ -158,7 +170,7 @@ double MeshCost::model_bytes(int option, int begin, int end) const {
   const int zero = options_[option].zero_stage;
   const double r = mesh_.replicas();
   const double each = bytes.weight / (zero >= 3 ? r : 1.0) + bytes.gradient / (zero >= 2 ? r : 1.0) +
-                      bytes.optimizer / (zero >= 1 ? r : 1.0);
+                      (options_[option].offload ? 0.0 : bytes.optimizer / (zero >= 1 ? r : 1.0));
   return each * sums_.parameters(begin, end) / mesh_.tensor_parallel() + instance_.profile.workspace_bytes;
 }
 

@@ -57,9 +57,12 @@ enum class Shares {
 struct StageOption {
   Recompute recompute = Recompute::none;
   int zero_stage = 0;
+  bool offload = false;
+
+  void apply_to(Stage& stage) const;
 };
-/// Those that the restrictions allow.
-std::vector<StageOption> stage_options(const Restrictions& restrictions);
+/// Those that the restrictions allow; offload only where every node has a link to its host's memory, and last.
+std::vector<StageOption> stage_options(const SearchSpace& space);
 
 /// What a mesh costs with one micro-batch size. Costs any layers in constant time.
 class MeshCost {

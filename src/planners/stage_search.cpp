@@ -7,12 +7,7 @@ namespace pptrain {
 
 StageSearch::StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states, Merging merging,
                          Shares shares)
-    : space_(space),
-      sums_(sums),
-      states_(states),
-      merging_(merging),
-      shares_(shares),
-      options_(stage_options(space.restrictions)) {}
+    : space_(space), sums_(sums), states_(states), merging_(merging), shares_(shares), options_(stage_options(space)) {}
 
 std::optional<StageChain> StageSearch::search(std::int64_t micro_batch, double limit) {
   start(micro_batch, limit);
@@ -208,8 +203,7 @@ Plan StageSearch::plan_of(const StageChain& chain) {
     const StageMesh& mesh = states_.mesh(part.mesh);
     Stage stage = mesh.stage(*shared_samples(sums_, mesh, chain.micro_batch, shares_));
     stage.layers = {part.layers};
-    stage.recompute = options_[part.option].recompute;
-    stage.zero_stage = options_[part.option].zero_stage;
+    options_[part.option].apply_to(stage);
     plan.stages.push_back(std::move(stage));
   }
   return plan;

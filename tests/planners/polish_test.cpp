@@ -3,6 +3,7 @@
 #include "cost/instances.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 using namespace pptrain;
 
@@ -78,4 +79,23 @@ TEST_CASE("a search without time left gives the best so far and says so", "[plan
     CHECK(ended.why_not.find("ended") != std::string::npos);
   }
   CHECK(search_plan("auto", {profile, cluster, 64}, {}, "x", Stop(60.0)).plan->search_complete);
+}
+
+TEST_CASE("optimizer state is offloaded where nothing else fits, and only on request", "[planners]") {
+  Profile profile = six_layers();
+  for (ProfileLayer& l : profile.layers) l.parameters = 10;
+  Cluster cluster = nodes_of(1, 1, 6 * 10 * 12.0);  // 8 bytes of 16 per parameter are the optimizer's
+  const Instance instance = {profile, cluster, 2};
+  Restrictions offload;
+  offload.offload = true;
+  CHECK_FALSE(search_plan("auto", instance, {}, "x").plan.has_value());
+  CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") != std::string::npos);
+  cluster.groups[0].host_link = {100.0, 0.0};
+  cluster.finish("made");
+  const SearchResult result = search_plan("auto", instance, offload, "x");
+  REQUIRE(result.plan.has_value());
+  CHECK(result.plan->stages[0].offload);
+  // 60 parameters x 8 bytes out and in again at 100 B/s.
+  CHECK(result.plan->predicted->iteration_seconds ==
+        Approx(result.plan->predicted->estimates.at("amp") + 2 * 60 * 8 / 100.0));
 }
