@@ -119,7 +119,7 @@ void HybridSearch::search_runs(double limit) {
 void HybridSearch::search_runs_of(const Pair& pair, double limit) {
   for (const std::int64_t micro_batch :
        micro_batches_for(space_, std::max(pair.base.replicas(), pair.runs.replicas()))) {
-    for (const StageOption& option : stage_options(space_.restrictions)) {
+    for (const StageOption& option : stage_options(space_)) {
       if (space_.stop.requested()) {
         complete_ = false;
         return;
@@ -169,7 +169,7 @@ void HybridSearch::search_annotated(const AnnotatedModel& model) {
     const Pair pair = {StageMesh(instance.cluster, 1, sequence[0]),
                        StageMesh(instance.cluster, devices, sequence[0], Sharding::patterns), order++};
     for (const std::int64_t micro_batch : micro_batches_for(space_, pair.base.replicas())) {
-      for (const StageOption& option : stage_options(space_.restrictions)) {
+      for (const StageOption& option : stage_options(space_)) {
         if (space_.stop.requested()) complete_ = false;
         if (complete_) search_annotated(model, pair, micro_batch, option);
       }
