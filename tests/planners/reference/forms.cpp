@@ -79,12 +79,13 @@ double gradient_seconds_left(const Profile& profile, const Cluster& cluster, con
 /// A communication stage: F = B = the larger of e_i / 2 and what each node sends or receives over its uplink.
 LineStage communication_stage(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to) {
   const Part last = parts_of(from).back();
-  const double bytes_per_sample = profile.layers[last.layers.end - 1].output_bytes;
+  const std::vector<Transfer> all =
+      transfers(last, parts_of(to).front(), profile.layers[last.layers.end - 1].output_bytes);
   double seconds = cut_seconds(profile, cluster, from, to) / 2.0;
   for (int node = 0; node < cluster.num_nodes(); ++node) {
     double leaving = 0.0;
     double entering = 0.0;
-    for (const Transfer& t : transfers(last, parts_of(to).front(), bytes_per_sample)) {
+    for (const Transfer& t : all) {
       const bool from_here = cluster.node_of(t.from) == node;
       const bool to_here = cluster.node_of(t.to) == node;
       if (from_here && !to_here) leaving += t.bytes;

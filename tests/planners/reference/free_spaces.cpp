@@ -107,10 +107,9 @@ Plan plan_without_stages(const RandomInstance& instance, int micro_batch_size) {
   return plan;
 }
 
-/// Devices in order: replica by replica, member by member.
-Stage stage_on(const Devices& devices, int tensor_parallel, Interval layers, std::int64_t micro_batch_size) {
+/// Devices in order: replica by replica, member by member. Its layers are yet to be set.
+Stage stage_on(const Devices& devices, int tensor_parallel, std::int64_t micro_batch_size) {
   Stage stage;
-  stage.layers = {layers};
   stage.tensor_parallel = tensor_parallel;
   stage.replicas = static_cast<int>(devices.size()) / tensor_parallel;
   for (int j = 0; j < stage.replicas; ++j) {
@@ -144,11 +143,12 @@ void visit_plans(const RandomInstance& instance, const std::vector<Devices>& pla
   }
   for (const int micro_batch_size : divisors(instance.global_batch_size)) {
     if (static_cast<std::size_t>(micro_batch_size) < most_replicas) continue;
-    visit_divisions(instance.profile.num_layers(), static_cast<int>(placed.size()), [&](const auto& layers) {
-      Plan plan = plan_without_stages(instance, micro_batch_size);
-      for (std::size_t i = 0; i < placed.size(); ++i) {
-        plan.stages.push_back(stage_on(placed[i], degrees[i], layers[i], micro_batch_size));
-      }
+    Plan plan = plan_without_stages(instance, micro_batch_size);
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      plan.stages.push_back(stage_on(placed[i], degrees[i], micro_batch_size));
+    }
+    visit_divisions(instance.profile.num_layers(), plan.num_stages(), [&](const std::vector<Interval>& layers) {
+      for (std::size_t i = 0; i < layers.size(); ++i) plan.stages[i].layers = {layers[i]};
       if (costable(instance.profile, instance.cluster, plan)) visit(plan);
     });
   }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "planners/reference/cost.hpp"
 #include "planners/reference/spaces.hpp"
@@ -33,22 +35,24 @@ Plan with_fixed_choices(Plan plan, const Restrictions& restrictions) {
 
 std::optional<Optimum> optimum(const RandomInstance& instance, const Space& space, Form form,
                                const Restrictions& restrictions) {
-  std::vector<double> seconds;  // of the plans that fit and obey, in order
-  const auto visit_allowed = [&](const Visit& visit) {
-    space(instance, [&](const Plan& free) {
-      const Plan plan = with_fixed_choices(free, restrictions);
-      if (obeys(plan, restrictions) && fits(instance.profile, instance.cluster, plan)) visit(plan);
-    });
-  };
-  visit_allowed([&](const Plan& plan) { seconds.push_back(seconds_of(instance, plan, form)); });
-  if (seconds.empty()) return std::nullopt;
-  const double least = *std::min_element(seconds.begin(), seconds.end());
-  const auto first = std::find_if(seconds.begin(), seconds.end(), [&](double s) { return s <= least * (1.0 + 1e-12); });
+  std::vector<std::pair<std::size_t, double>> found;  // number in the space, seconds
+  std::size_t visited = 0;
+  space(instance, [&](const Plan& free) {
+    const std::size_t number = visited++;
+    const Plan plan = with_fixed_choices(free, restrictions);
+    if (!obeys(plan, restrictions) || !fits(instance.profile, instance.cluster, plan)) return;
+    found.emplace_back(number, seconds_of(instance, plan, form));
+  });
+  if (found.empty()) return std::nullopt;
+  double least = found[0].second;
+  for (const auto& [number, seconds] : found) least = std::min(least, seconds);
+  const auto first =
+      std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.second <= least * (1.0 + 1e-12); });
   Optimum result;
-  result.seconds = *first;
-  auto left = first - seconds.begin();
-  visit_allowed([&](const Plan& plan) {
-    if (left-- == 0) result.plan = plan;
+  result.seconds = first->second;
+  visited = 0;
+  space(instance, [&](const Plan& plan) {
+    if (visited++ == first->first) result.plan = with_fixed_choices(plan, restrictions);
   });
   return result;
 }

@@ -38,6 +38,11 @@ std::vector<DeviceId> Part::shard_group(int shard) const {
 }
 
 std::vector<Part> parts_of(const Stage& stage) {
+  if (stage.blocks.empty()) {
+    std::vector<Part> whole(1, part_of_layer(stage, stage.layers[0].begin));
+    whole[0].layers = stage.layers[0];
+    return whole;
+  }
   std::vector<Part> parts;
   for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
     const Part next = part_of_layer(stage, layer);

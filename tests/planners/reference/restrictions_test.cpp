@@ -12,7 +12,7 @@
 namespace pptrain::reference {
 namespace {
 
-constexpr int num_instances = 2000;
+constexpr int num_instances = 1000;
 
 Restrictions random_restrictions(const RandomInstance& instance, Choices& choices) {
   Restrictions restrictions;

@@ -86,6 +86,7 @@ double samples_lacking(const Part& before, const Part& after) {
 
 bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan) {
   for (const Stage& stage : plan.stages) {
+    if (stage.tensor_parallel == 1 && stage.blocks.empty()) continue;  // without these rows the instance is refused
     for (const Part& part : parts_of(stage)) {
       for (const auto& replica : part.devices) {
         for (const DeviceId device : replica) {
