@@ -15,6 +15,8 @@ packages=(g++ cmake ninja-build ccache pkg-config
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
   libhwloc-dev librandom123-dev libxxhash-dev libsentencepiece-dev catch2)
 benchmark_packages=(libbenchmark-dev)
+fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
+  libtomlplusplus-dev nlohmann-json3-dev librandom123-dev)
 peer_packages=(python3-torch python3-h5py)
 
 usage() {
@@ -27,6 +29,7 @@ Usage: ./bootstrap.sh COMMAND
   test --long [ctest options]    build, then run the tests labelled long
   bench [NAME ...]               build, then measure: kernels peer ranks prediction (default: these); also
                                  papers, which plans published experiments and writes docs/papers.md
+  fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
   tidy [FILE ...]                run clang-tidy over src/ and apps/
   --help                         this text
@@ -262,6 +265,17 @@ command_bench() {
   /usr/bin/python3 "$root/benchmarks/report.py"
 }
 
+command_fuzz() {
+  preset=fuzz
+  build=$root/build/$preset
+  start_log
+  (ensure_packages "${fuzz_packages[@]}") || true
+  command -v clang++-16 >/dev/null || fail "the fuzzers need clang++-16 (Debian: clang-16 libclang-rt-16-dev)" 77
+  configure
+  phase "building the fuzzers" cmake --build "$build" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(num_jobs)}" --target fuzzers
+  "$root/tests/fuzz/run.sh" "$build" "${1:-15}"
+}
+
 command_style() {
   start_log
   ensure_packages clang-format shellcheck git
@@ -284,7 +298,7 @@ command_tidy() {
 { : <&0; } 2>/dev/null || exec </dev/null
 
 case ${1:-} in
-  build | run | test | bench | style | tidy)
+  build | run | test | bench | fuzz | style | tidy)
     name=$1
     shift
     "command_$name" "$@"

@@ -4,6 +4,10 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
+find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
+if(PPTRAIN_FUZZ)
+  return()  # the pure libraries need no more
+endif()
 find_package(CLI11 REQUIRED)
 find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
@@ -28,7 +32,6 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
-find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
 # Matrix products: oneDNN, OpenBLAS, or both (see src/kernels/gemm.hpp).
 # Debian's package configuration for oneDNN wants OpenCL, so it is found by hand.

@@ -27,7 +27,7 @@ void visit(KeyVisitor& v, JobConfig& job) {
 void visit(KeyVisitor& v, Annotation& annotation) {
   v.interval("layers", annotation.layers);
   v.name("primitive", annotation.primitive, {"replicate", "split"});
-  v.integer("devices", annotation.devices, at_least(1));
+  v.integer("devices", annotation.devices, at_least(0));
 }
 
 void visit(KeyVisitor& v, ModelConfig& model) {

@@ -48,7 +48,9 @@ void apply_override(toml::table& root, const std::string& assignment) {
   const std::string value = assignment.substr(equals + 1);
   std::optional<toml::table> parsed = parse_value(value, place);
   if (!parsed) parsed = parse_value(quote_toml(value), place);
-  PPTRAIN_ASSERT(parsed.has_value(), "a quoted string is TOML: {}", quote_toml(value));
+  if (!parsed) {
+    throw_bad_input({place, "the value is not text", "it has bytes that are no UTF-8", "write it in UTF-8"});
+  }
   toml::table& target = section(root, dot == std::string::npos ? "" : path.substr(0, dot), place);
   // Moving keeps the source of the node; copying would lose it.
   parsed->get("value")->visit([&](auto& node) { target.insert_or_assign(key, std::move(node)); });

@@ -222,6 +222,11 @@ TEST_CASE("values out of range name the limits", "[config]") {
   }
 }
 
+TEST_CASE("an override that is no UTF-8 is refused", "[config]") {
+  CHECK(refused("", {"job.name=a\xff"}) ==
+        "--set job.name: the value is not text (it has bytes that are no UTF-8); write it in UTF-8");
+}
+
 TEST_CASE("names that are not known come with the nearest one", "[config]") {
   CHECK(refused("[parallelism]\nschedule = \"1f1\"\n").find("did you mean \"1f1b\"?") != std::string::npos);
   CHECK(refused("[planner]\nname = \"megatrom\"\n").find("did you mean \"megatron\"?") != std::string::npos);
