@@ -51,9 +51,33 @@ def kernels(result):
     return "Kernels alone, one thread.\n\n" + table(("kernel", "CPU time, us", "rate"), rows)
 
 
+def planning_cell(row):
+    if "refused" in row:
+        return "no plan"
+    cell = "{:.3g} s".format(row["seconds"])
+    if row["iteration_seconds"] is None:
+        return cell
+    stopped = "" if row["complete"] else ", stopped"
+    return "{}, {:.0f} MB, {:.4g} s ({:.2f}){}".format(
+        cell, row["resident"] / 1e6, row["iteration_seconds"], row["iteration_seconds"] / row["bound_seconds"], stopped)
+
+
+def planners(result):
+    jobs = list(dict.fromkeys(row["job"] for row in result["rows"]))
+    cells = {(row["planner"], row["job"]): planning_cell(row) for row in result["rows"]}
+    names = list(dict.fromkeys(row["planner"] for row in result["rows"]))
+    rows = [[planner] + [cells.get((planner, job), "") for job in jobs] for planner in names]
+    return "Wall seconds of a search on one core with the alternatives printed beside its plan, peak resident memory, " \
+        "the predicted iteration and, in brackets, how many times the lower bound that is. The first instance is AMP's " \
+        "heterogeneous cluster, the second the same with four times the nodes of four times the devices; the others mix " \
+        "v100 and t4 nodes, and all their layers differ (`tests/planners/large_instances.hpp`).\n\n" + \
+        table(["planner"] + jobs, rows)
+
+
 SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
             ("ranks", "What 16 ranks cost", ranks),
             ("prediction", "Predicted and measured", prediction),
+            ("planners", "Planning", planners),
             ("kernels", "Kernels", kernels))
 
 
