@@ -51,29 +51,30 @@ std::vector<double> backward_ends(const Profile& profile, const Cluster& cluster
 }
 
 /// What is left of a single stage's all-reduces after its last backward: each layer's gradients are reduced as soon as
-/// its backward is done on all replicas and its devices have ended the all-reduce before, last layer first.
+/// its backward is done on all replicas and the all-reduce before has ended, last layer first. The shard groups of a
+/// part go on by themselves; the parts are reduced one after another.
 double gradient_seconds_left(const Profile& profile, const Cluster& cluster, const Stage& stage) {
   const std::vector<Part> parts = parts_of(stage);
-  std::vector<double> busy_until(static_cast<std::size_t>(cluster.num_devices()), 0.0);
-  double start = 0.0;
+  double reduced = 0.0;  // end of the all-reduces so far
+  double start = 0.0;    // of the part's backward
   for (std::size_t p = parts.size(); p-- > 0;) {
     const Part& part = parts[p];
     if (p + 1 < parts.size()) start += repartition_seconds(profile, cluster, part, parts[p + 1]).backward;
     const std::vector<double> ends = backward_ends(profile, cluster, stage, part);
-    for (std::size_t l = ends.size(); l-- > 0;) {
-      const double parameters = profile.layers[static_cast<std::size_t>(part.layers.begin) + l].parameters;
-      if (parameters <= 0.0) continue;
-      for (int shard = 0; shard < part.degree(); ++shard) {
-        const std::vector<DeviceId> group = part.shard_group(shard);
-        double begin = start + ends[l];
-        for (const DeviceId d : group) begin = std::max(begin, busy_until[d.index()]);
+    const double begin = reduced;
+    for (int shard = 0; shard < part.degree(); ++shard) {
+      double end = begin;
+      for (std::size_t l = ends.size(); l-- > 0;) {
+        const double parameters = profile.layers[static_cast<std::size_t>(part.layers.begin) + l].parameters;
+        if (parameters <= 0.0) continue;
         const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
-        for (const DeviceId d : group) busy_until[d.index()] = begin + all_reduce(cluster, group, bytes);
+        end = std::max(end, start + ends[l]) + all_reduce(cluster, part.shard_group(shard), bytes);
       }
+      reduced = std::max(reduced, end);
     }
     start += ends[0];
   }
-  return std::max(0.0, *std::max_element(busy_until.begin(), busy_until.end()) - start);
+  return std::max(0.0, reduced - start);
 }
 
 /// A communication stage: F = B = the larger of e_i / 2 and what each node sends or receives over its uplink.

@@ -83,6 +83,7 @@ void divide_differently(const RandomInstance& instance, Choices& choices, Plan& 
   for (Stage& stage : plan.stages) {
     stage.zero_stage = choices.between(0, 3);
     if (choices.one_in(4)) stage.recompute = Recompute::full;
+    stage.offload = choices.one_in(5);
     for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
       if (!stage.blocks.empty() && layer < stage.blocks.back().layers.end) continue;
       if (choices.one_in(3)) add_block(instance, choices, stage, layer, plan.micro_batch_size);
