@@ -28,7 +28,7 @@ def plan(job, planner="auto", cluster=None, profile=None, batch=None, **options)
     command += settings({key.replace("__", "."): value for key, value in options.items()})
     answer = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if answer.returncode == NO_FEASIBLE_PLAN:
-        return answer.stderr.strip().split("error: ", 1)[-1]
+        return answer.stderr.strip().split(".toml: ", 1)[-1]
     if answer.returncode != 0:
         raise SystemExit("{} failed with {}:\n{}".format(" ".join(map(str, command)), answer.returncode, answer.stderr))
     return json.loads(answer.stdout)
@@ -124,6 +124,11 @@ def variant(cluster, name, **changes):
 def unlimited(cluster):
     """The cluster with so much memory that every plan fits."""
     return variant(cluster, cluster + "-unlimited", memory="1000 TB")
+
+
+def job_with(job, addition):
+    """A copy of inputs/JOB.toml with more configuration at its end. Its cluster has to be given."""
+    return generated(job.replace("/", "-") + "-with.toml", (INPUTS / (job + ".toml")).read_text() + addition)
 
 
 def compute_seconds(job, cluster, document):
