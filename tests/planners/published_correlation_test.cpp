@@ -40,7 +40,7 @@ Plan plan_of(const Json& row, std::int64_t batch) {
     for (int j = 0; j < replicas; ++j) {
       stage.samples.push_back({j * samples, (j + 1) * samples});
       stage.devices.emplace_back();
-      for (int k = 0; k < degree; ++k) stage.devices.back().push_back(device++);
+      for (int k = 0; k < degree; ++k) stage.devices.back().push_back(DeviceId(device++));
     }
     plan.stages.push_back(stage);
   }
