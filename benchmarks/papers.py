@@ -25,8 +25,8 @@ def main():
     for section in SECTIONS:
         parts.append(section())
         print(f"{section.__module__}: done after {time.monotonic() - start:.0f} s", flush=True)
-    parts.append("`./bootstrap.sh bench papers`: {}, commit {}, {} s.".format(
-        datetime.date.today().isoformat(), measure.revision(), round(time.monotonic() - start)))
+    parts.append("`./bootstrap.sh bench papers`: {}, commit {}, {} s on one core of {}.".format(
+        datetime.date.today().isoformat(), measure.revision(), round(time.monotonic() - start), measure.machine()["cpu"]))
     target = measure.ROOT / "docs" / "papers.md"
     target.write_text("\n\n".join(parts) + "\n")
     print(f"wrote {target.relative_to(measure.ROOT)}")
