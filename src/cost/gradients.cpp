@@ -19,8 +19,10 @@ class OverlappedReduction {
     const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, mesh);
     std::vector<double> backward(groups.size(), ready_);
     std::vector<Link> links;
+    std::vector<double> loads;
     for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
       links.push_back(instance_.cluster.slowest_link(shard_group(mesh, shard)));
+      loads.push_back(member_load(mesh, shard));
     }
     std::vector<double> reduced(links.size(), reduced_);
     for (auto layers = part.layers.rbegin(); layers != part.layers.rend(); ++layers) {
@@ -33,7 +35,8 @@ class OverlappedReduction {
         }
         const double bytes = gradient_bytes(instance_.profile, mesh, {layer, layer + 1});
         for (std::size_t shard = 0; bytes > 0.0 && shard < links.size(); ++shard) {
-          reduced[shard] = std::max(reduced[shard], ready_) + all_reduce_seconds(links[shard], mesh.replicas, bytes);
+          reduced[shard] =
+              std::max(reduced[shard], ready_) + all_reduce_seconds(links[shard], mesh.replicas, loads[shard] * bytes);
         }
       }
     }
@@ -57,7 +60,8 @@ double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers
 double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes) {
   double slowest = 0.0;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
-    slowest = std::max(slowest, all_reduce_seconds(cluster, shard_group(mesh, shard), bytes));
+    const double held = member_load(mesh, shard) * bytes;
+    slowest = std::max(slowest, all_reduce_seconds(cluster, shard_group(mesh, shard), held));
   }
   return slowest;
 }

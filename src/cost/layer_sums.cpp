@@ -24,8 +24,8 @@ PassSeconds LayerSums::layer_of(const ReplicaGroup& group, int layer, int tensor
 
 const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
                                  Sharding sharding) {
-  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples, tensor_parallel, recompute,
-                   sharding};
+  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples,
+                   group.loads, tensor_parallel,      recompute,          sharding};
   const auto [place, is_new] = times_.try_emplace(key);
   PassSums& sums = place->second;
   if (!is_new) return sums;

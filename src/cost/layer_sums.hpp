@@ -41,7 +41,7 @@ class LayerSums {
   double stored_bytes(int begin, int end, Recompute recompute) const;
 
  private:
-  using Key = std::tuple<std::vector<int>, double, double, double, int, Recompute, Sharding>;
+  using Key = std::tuple<std::vector<int>, double, double, double, std::vector<double>, int, Recompute, Sharding>;
 
   PassSeconds layer_of(const ReplicaGroup& group, int layer, int tensor_parallel, Recompute recompute,
                        Sharding sharding) const;

@@ -21,7 +21,9 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
   const double model = bytes_per_parameter(profile.bytes_per_parameter, mesh) * parameters / mesh.tensor_parallel;
   for (int j = 0; j < mesh.replicas; ++j) {
     const double activations = static_cast<double>(mesh.samples[j].size()) * (in_flight * stored);
-    for (const DeviceId device : mesh.devices[j]) need[device.index()] += model + activations;
+    for (int k = 0; k < mesh.tensor_parallel; ++k) {
+      need[mesh.devices[j][k].index()] += member_load(mesh, k) * model + activations;
+    }
   }
 }
 

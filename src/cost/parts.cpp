@@ -12,7 +12,7 @@ TensorPattern pattern_of(const Block& block) {
 
 bool alike(const StagePart& a, const StagePart& b) {
   return a.pattern == b.pattern && a.mesh->tensor_parallel == b.mesh->tensor_parallel &&
-         a.mesh->samples == b.mesh->samples;
+         a.mesh->samples == b.mesh->samples && a.mesh->shards == b.mesh->shards;
 }
 
 }  // namespace
@@ -44,6 +44,7 @@ const Stage* StageParts::mesh_of(const Stage& stage, const Block& block) {
   mesh.replicas = block.replicas;
   mesh.tensor_parallel = block.tensor_parallel;
   mesh.samples = block.samples;
+  mesh.shards = block.shards;
   mesh.recompute = stage.recompute;
   mesh.zero_stage = stage.zero_stage;
   mesh.offload = stage.offload;

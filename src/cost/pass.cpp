@@ -13,7 +13,7 @@ double gather_seconds(const Instance& instance, const StagePart& part) {
   double slowest = 0.0;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
     const Link link = instance.cluster.slowest_link(shard_group(mesh, shard));
-    slowest = std::max(slowest, all_gather_seconds(link, mesh.replicas, bytes));
+    slowest = std::max(slowest, all_gather_seconds(link, mesh.replicas, member_load(mesh, shard) * bytes));
   }
   return slowest;
 }
@@ -58,12 +58,13 @@ PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, i
                           Recompute recompute, TensorPattern pattern) {
   const bool again_forward = recompute == Recompute::full;
   PassSeconds pass;
-  for (const int kind : group.kinds) {
-    const LayerSeconds seconds = device_seconds(instance, kind, layer, tensor_parallel, group.samples);
+  for (std::size_t k = 0; k < group.kinds.size(); ++k) {
+    const LayerSeconds seconds = device_seconds(instance, group.kinds[k], layer, tensor_parallel, group.samples);
     const double again = again_forward ? seconds.forward : 0.0;
-    pass.forward = std::max(pass.forward, seconds.forward);
-    pass.backward = std::max(pass.backward, seconds.backward_input + seconds.backward_weight + again);
-    pass.total = std::max(pass.total, seconds.total() + again);
+    const double load = group.loads.empty() ? 1.0 : group.loads[k];
+    pass.forward = std::max(pass.forward, load * seconds.forward);
+    pass.backward = std::max(pass.backward, load * (seconds.backward_input + seconds.backward_weight + again));
+    pass.total = std::max(pass.total, load * (seconds.total() + again));
   }
   const TensorSeconds more =
       tensor_seconds(instance.profile, group.link, layer, tensor_parallel, group.samples, pattern);

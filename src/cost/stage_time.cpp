@@ -3,23 +3,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
 
 namespace pptrain {
 
 bool ReplicaGroup::operator==(const ReplicaGroup& other) const {
-  return kinds == other.kinds && link.bandwidth == other.link.bandwidth && link.latency == other.link.latency &&
-         samples == other.samples;
+  return kinds == other.kinds && loads == other.loads && link.bandwidth == other.link.bandwidth &&
+         link.latency == other.link.latency && samples == other.samples;
+}
+
+double member_load(const Stage& mesh, int member) {
+  double load = mesh.shards.empty() ? 1.0 : 0.0;
+  for (const auto& [axis, parts] : mesh.shards) {
+    const auto share = static_cast<double>(parts[member].size()) / static_cast<double>(parts.back().end);
+    load = std::max(load, mesh.tensor_parallel * share);
+  }
+  return load;
 }
 
 std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& stage) {
   std::vector<ReplicaGroup> groups;
   for (int j = 0; j < stage.replicas; ++j) {
     ReplicaGroup group;
-    for (const DeviceId device : stage.devices[j]) group.kinds.push_back(cluster.kind_index_of(device));
-    std::sort(group.kinds.begin(), group.kinds.end());
-    group.kinds.erase(std::unique(group.kinds.begin(), group.kinds.end()), group.kinds.end());
+    std::map<int, double> loads;  // by kind
+    int member = 0;
+    for (const DeviceId device : stage.devices[j]) {
+      double& load = loads[cluster.kind_index_of(device)];
+      load = std::max(load, member_load(stage, member++));
+    }
+    for (const auto& [kind, load] : loads) {
+      group.kinds.push_back(kind);
+      if (!stage.shards.empty()) group.loads.push_back(load);
+    }
     group.link = cluster.slowest_link(stage.devices[j]);
     group.samples = static_cast<double>(stage.samples[j].size());
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(std::move(group));

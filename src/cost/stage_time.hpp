@@ -10,9 +10,10 @@ namespace pptrain {
 
 /// Replicas of a stage that take equally long: same device kinds, same slowest link, same samples.
 struct ReplicaGroup {
-  std::vector<int> kinds;  ///< kinds of the tensor-parallel members, ascending, each once
-  Link link;               ///< slowest between two members
-  double samples = 0.0;    ///< of a micro-batch
+  std::vector<int> kinds;          ///< kinds of the tensor-parallel members, ascending, each once
+  Link link;                       ///< slowest between two members
+  double samples = 0.0;            ///< of a micro-batch
+  std::vector<double> loads = {};  ///< largest `member_load` of each kind; empty: 1
   bool operator==(const ReplicaGroup& other) const;
 };
 
@@ -22,6 +23,10 @@ std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& st
 /// Seconds of one layer on one device. A degree without rows throws `Error` (exit code 2): a plan
 /// from a file may have one.
 LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel, double samples);
+
+/// What member `member` of each tensor-parallel group holds, over what it holds when the shards are even: n
+/// times its share, the largest of those of the axes in `shards`.
+double member_load(const Stage& mesh, int member);
 
 /// One micro-batch of one layer: the slowest member counts.
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
@@ -79,10 +84,10 @@ double gather_seconds(const Instance& instance, const StagePart& part);
 /// selective recomputation drops is not in the profile, so it counts as none.
 double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute);
 
-/// Gradient bytes that one device of the mesh holds of these layers.
+/// Gradient bytes that one device of the mesh holds of these layers when the shards are even.
 double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
 
-/// The slowest all-reduce of `bytes` between the replicas of any shard of the mesh.
+/// The slowest all-reduce between the replicas of any shard of the mesh, of `bytes` when the shards are even.
 double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes);
 
 /// All-reduces of all gradients of the parts, one per part, one after another.

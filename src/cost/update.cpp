@@ -9,8 +9,20 @@
 namespace pptrain {
 namespace {
 
+/// The largest `member_load` of the devices of this kind.
+double largest_load(const Cluster& cluster, const Stage& mesh, int kind) {
+  if (mesh.shards.empty()) return 1.0;
+  double largest = 0.0;
+  for (const auto& row : mesh.devices) {
+    for (int k = 0; k < mesh.tensor_parallel; ++k) {
+      if (cluster.kind_index_of(row[k]) == kind) largest = std::max(largest, member_load(mesh, k));
+    }
+  }
+  return largest;
+}
+
 /// Optimizer state of one device of the stage, in from the host and out again.
-double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group) {
+double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group, int kind) {
   if (group.host_link.bandwidth == 0.0) {
     throw_bad_input({"", "a stage of the plan offloads its optimizer state",
                      fmt::format("nodes \"{}\" of cluster \"{}\" have no host_link", group.kind, instance.cluster.name),
@@ -20,7 +32,8 @@ double offload_seconds(const Instance& instance, const StageParts& parts, const 
   for (const StagePart& part : parts.all()) {
     for (const Interval& layers : part.layers) {
       bytes += optimizer_bytes_per_parameter(instance.profile.bytes_per_parameter, *part.mesh) *
-               parameters_of(instance.profile, layers) / part.mesh->tensor_parallel;
+               parameters_of(instance.profile, layers) / part.mesh->tensor_parallel *
+               largest_load(instance.cluster, *part.mesh, kind);
     }
   }
   return 2.0 * (bytes / group.host_link.bandwidth + group.host_link.latency);
@@ -38,7 +51,8 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
         sum += instance.profile.update_seconds(static_cast<int>(l), name, part.mesh->tensor_parallel);
       }
     }
-    seconds += sum / (part.mesh->zero_stage >= 1 ? part.mesh->replicas : 1);
+    seconds +=
+        largest_load(instance.cluster, *part.mesh, kind) * sum / (part.mesh->zero_stage >= 1 ? part.mesh->replicas : 1);
   }
   return seconds;
 }
@@ -54,7 +68,8 @@ double longest_update_seconds(const Instance& instance, const Plan& plan) {
       }
     }
     for (const auto& [group, kind] : kinds) {
-      const double offload = stage.offload ? offload_seconds(instance, parts, instance.cluster.groups[group]) : 0.0;
+      const double offload =
+          stage.offload ? offload_seconds(instance, parts, instance.cluster.groups[group], kind) : 0.0;
       longest = std::max(longest, update_seconds(instance, parts, kind) + offload);
     }
   }

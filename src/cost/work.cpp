@@ -68,8 +68,8 @@ class SentByDevice {
     const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;  // of F and B: an all-reduce's volume
     const double weights = per_parameter.weight * parameters / mesh.tensor_parallel;
     for (const auto& row : mesh.devices) {
-      for (const DeviceId device : row) {
-        add(device, ring_bytes(mesh.replicas, gradients + gathers * weights),
+      for (int k = 0; k < mesh.tensor_parallel; ++k) {
+        add(row[k], member_load(mesh, k) * ring_bytes(mesh.replicas, gradients + gathers * weights),
             2.0 * (mesh.replicas - 1) * (1.0 + gathers));
       }
     }
@@ -151,11 +151,12 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
       std::map<std::pair<int, std::int64_t>, double> known;  // by kind and samples
       for (int j = 0; j < part.mesh->replicas; ++j) {
         const std::int64_t samples = part.mesh->samples[j].size();
-        for (const DeviceId device : part.mesh->devices[j]) {
+        for (int k = 0; k < part.mesh->tensor_parallel; ++k) {
+          const DeviceId device = part.mesh->devices[j][k];
           const int kind = instance.cluster.kind_index_of(device);
           const auto [entry, is_new] = known.try_emplace({kind, samples}, 0.0);
           if (is_new) entry->second = part_work(instance, part, kind, static_cast<double>(samples));
-          work[device.index()] += micro_batches * entry->second;
+          work[device.index()] += micro_batches * member_load(*part.mesh, k) * entry->second;
         }
       }
     }
