@@ -38,8 +38,17 @@ std::string Plan::shape() const {
   if (uniform()) {
     return fmt::format("pp {} x dp {} x tmp {}", num_stages(), stages.front().replicas, stages.front().tensor_parallel);
   }
-  std::vector<std::string> shapes;
-  for (const Stage& stage : stages) shapes.push_back(fmt::format("{}x{}", stage.replicas, stage.tensor_parallel));
+  std::vector<std::string> shapes;  // one for each run of equal stages
+  for (int i = 0; i < num_stages();) {
+    int end = i;
+    const auto same = [&](const Stage& s) {
+      return s.replicas == stages[i].replicas && s.tensor_parallel == stages[i].tensor_parallel;
+    };
+    while (end < num_stages() && same(stages[end])) ++end;
+    shapes.push_back(fmt::format("{}x{}", stages[i].replicas, stages[i].tensor_parallel));
+    if (end - i > 1) shapes.back() += fmt::format(" ({} times)", end - i);
+    i = end;
+  }
   return fmt::format("{} stages of dp x tmp {}", num_stages(), join(shapes, " | "));
 }
 

@@ -42,15 +42,18 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
                                   [](const NodeGroup& group) { return group.shares_cores(); });
   if (shares)
     return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
-  return fmt::format("  no plan can take less than {}: this one is at most {:.2f} times the optimum\n", bound,
-                     prediction.iteration_seconds / prediction.lower_bound_seconds);
+  const double slower = prediction.iteration_seconds / prediction.lower_bound_seconds - 1.0;
+  return fmt::format("  no plan can take less than {}: this one is at most {} slower than the optimum\n", bound,
+                     slower < 1.0 ? fmt::format("{:.2g} %", 100.0 * slower) : fmt::format("{:.1f} times", slower));
 }
 
 std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
   std::vector<std::string> estimates;
-  for (const auto& [name, seconds] : prediction.estimates) estimates.push_back(name + " " + format_seconds(seconds));
+  for (const auto& [name, seconds] : prediction.estimates) {
+    estimates.push_back(fmt::format("{} by {}'s formula", format_seconds(seconds), name == "amp" ? "AMP" : "DAPPLE"));
+  }
   std::string text =
-      fmt::format("  predicted iteration {} (estimates: {}), devices idle {:.0f} % of it\n",
+      fmt::format("  predicted iteration {} ({}), devices idle {:.0f} % of it\n",
                   format_seconds(prediction.iteration_seconds), join(estimates), 100.0 * prediction.bubble_fraction);
   text += parts_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);

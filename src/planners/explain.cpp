@@ -35,9 +35,20 @@ std::array<NamedTime, 7> differences(const Prediction& best_plan, const Predicti
   return all;
 }
 
+bool is_same(const Plan& a, const Plan& b) {
+  const auto same_stage = [](const Stage& s, const Stage& t) {
+    return s.layers == t.layers && s.devices == t.devices && s.samples == t.samples && s.shards == t.shards &&
+           s.recompute == t.recompute && s.zero_stage == t.zero_stage && s.offload == t.offload && s.blocks.empty() &&
+           t.blocks.empty();
+  };
+  return a.micro_batch_size == b.micro_batch_size &&
+         std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_stage);
+}
+
 }  // namespace
 
 std::string why_slower(const Plan& best, const Plan& other) {
+  if (is_same(best, other)) return "the same plan";
   constexpr double worth_telling = 0.02;  // of the best iteration
   constexpr std::size_t most_told = 3;
   const double least = worth_telling * best.predicted->iteration_seconds;

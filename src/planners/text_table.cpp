@@ -25,7 +25,7 @@ std::string align(const Rows& rows) {
 }
 
 std::string bar(double part, int width) {
-  const int filled = part > 0.0 ? std::clamp(static_cast<int>(std::lround(part * width)), 1, width) : 0;
+  const int filled = std::clamp(static_cast<int>(std::lround(part * width)), 0, width);
   return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
 }
 

@@ -11,7 +11,7 @@ using Rows = std::vector<std::vector<std::string>>;
 /// Rows as aligned columns; a row may end early, its last cell is not padded.
 std::string align(const Rows& rows);
 
-/// A bar of `width` characters of which `part` (0 to 1) is filled; anything above 0 shows.
+/// A bar of `width` characters of which `part` (0 to 1) is filled.
 std::string bar(double part, int width);
 
 /// "0-3, 8" of numbers in any order.

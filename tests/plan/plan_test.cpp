@@ -29,6 +29,9 @@ TEST_CASE("stages of different shapes are all shown", "[plan]") {
   plan.stages[1].samples = {{0, 4}};
   validate_plan(plan, 5, 4, "made");
   CHECK(plan.shape() == "2 stages of dp x tmp 2x1 | 1x2");
+  plan.stages.push_back(plan.stages.back());
+  CHECK(plan.shape() == "3 stages of dp x tmp 2x1 | 1x2 (2 times)");
+  plan.stages.pop_back();
 }
 
 TEST_CASE("all schedules of the interface but auto are valid in a plan", "[plan]") {
