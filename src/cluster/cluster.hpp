@@ -71,6 +71,8 @@ class Cluster {
   const DeviceKind& kind_of(DeviceId device) const { return device_kinds[kind_index_of(device)]; }
   /// Index into `device_kinds`.
   int kind_index_of(DeviceId device) const { return kind_index_[group_of(device)]; }
+  /// The same for the devices of a group of nodes.
+  int kind_index_of_group(int group) const { return kind_index_[group]; }
   /// Devices of node `node` (0-based over the whole cluster).
   std::vector<DeviceId> devices_of_node(int node) const;
   const NodeGroup& group_of_node(int node) const;

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "planners/auto.hpp"
+#include "planners/dapple.hpp"
 #include "planners/exhaustive.hpp"
 #include "planners/explain.hpp"
 #include "planners/uniform_planners.hpp"
@@ -23,6 +24,7 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   all.push_back(std::make_unique<AnnealingPlanner>());
   all.push_back(std::make_unique<MegatronPlanner>());
   all.push_back(std::make_unique<DataParallelPlanner>());
+  all.push_back(std::make_unique<DapplePlanner>());
   all.push_back(std::make_unique<WhalePlanner>());
   all.push_back(std::make_unique<UniformLayersPlanner>());
   all.push_back(std::make_unique<UniformParametersPlanner>());
