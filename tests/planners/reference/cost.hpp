@@ -47,6 +47,7 @@ struct Part {
   Recompute recompute = Recompute::none;
   std::vector<std::vector<DeviceId>> devices;  ///< a row per replica, a column per member
   std::vector<Interval> samples;               ///< per replica
+  std::vector<double> loads;                   ///< per member, in loads of an even shard
 
   int num_replicas() const { return static_cast<int>(devices.size()); }
   int degree() const { return static_cast<int>(devices[0].size()); }

@@ -15,7 +15,7 @@ double in_flight(const Plan& plan, int i) {
   return batches;
 }
 
-/// Weights, gradients and optimizer state of a part on each of its devices.
+/// Weights, gradients and optimizer state of a part on a device with an even shard.
 double state_bytes(const Profile& profile, const Stage& stage, const Part& part) {
   const BytesPerParameter& bytes = profile.bytes_per_parameter;
   const double replicas = part.num_replicas();
@@ -45,9 +45,10 @@ std::vector<double> memory(const Profile& profile, const Cluster& cluster, const
     const Stage& stage = plan.stages[i];
     for (const Part& part : parts_of(stage)) {
       for (int j = 0; j < part.num_replicas(); ++j) {
-        const double bytes = state_bytes(profile, stage, part) +
-                             in_flight(plan, i) * part.num_samples(j) * stored_bytes(profile, stage, part);
-        for (const DeviceId device : part.devices[j]) need[device.index()] += bytes;
+        const double stored = in_flight(plan, i) * part.num_samples(j) * stored_bytes(profile, stage, part);
+        for (int k = 0; k < part.degree(); ++k) {
+          need[part.devices[j][k].index()] += part.loads[k] * state_bytes(profile, stage, part) + stored;
+        }
       }
     }
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "planners/reference/cost.hpp"
 
 namespace pptrain::reference {
@@ -16,14 +18,28 @@ std::vector<std::vector<DeviceId>> rows_of_degree(const Stage& stage, int degree
   return rows;
 }
 
+/// How much more than an even shard each member has, by the axis on which it has most.
+std::vector<double> loads_of(const std::map<std::string, std::vector<Interval>>& shards, int degree) {
+  std::vector<double> loads(static_cast<std::size_t>(degree), shards.empty() ? 1.0 : 0.0);
+  for (const auto& [axis, intervals] : shards) {
+    for (std::size_t k = 0; k < loads.size(); ++k) {
+      const double share = static_cast<double>(intervals[k].size()) / static_cast<double>(intervals.back().end);
+      loads[k] = std::max(loads[k], degree * share);
+    }
+  }
+  return loads;
+}
+
 /// One layer as a part: the block that holds it says how it is divided, else the stage.
 Part part_of_layer(const Stage& stage, std::int64_t layer) {
-  Part part = {{layer, layer + 1}, "megatron", stage.recompute, stage.devices, stage.samples};
+  Part part = {{layer, layer + 1}, "megatron",    stage.recompute,
+               stage.devices,      stage.samples, loads_of(stage.shards, stage.tensor_parallel)};
   for (const Block& block : stage.blocks) {
     if (!block.layers.contains(layer)) continue;
     part.pattern = block.pattern;
     part.devices = rows_of_degree(stage, block.tensor_parallel);
     part.samples = block.samples;
+    part.loads = loads_of(block.shards, block.tensor_parallel);
   }
   if (part.degree() == 1) part.pattern = "replicate";
   return part;
@@ -47,7 +63,7 @@ std::vector<Part> parts_of(const Stage& stage) {
   for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
     const Part next = part_of_layer(stage, layer);
     const bool alike = !parts.empty() && parts.back().devices == next.devices && parts.back().samples == next.samples &&
-                       parts.back().pattern == next.pattern;
+                       parts.back().pattern == next.pattern && parts.back().loads == next.loads;
     if (alike) {
       parts.back().layers.end = layer + 1;
     } else {

@@ -57,6 +57,15 @@ Stage random_stage(const RandomInstance& instance, Choices& choices, Interval la
   return stage;
 }
 
+/// Uneven shards in one of two cases where there is something to shard.
+std::map<std::string, std::vector<Interval>> random_shards(Choices& choices, int degree) {
+  std::map<std::string, std::vector<Interval>> shards;
+  if (degree == 1 || choices.one_in(2)) return shards;
+  shards["columns"] = random_division(choices, 12, degree);
+  if (choices.one_in(2)) shards["heads"] = random_division(choices, 7, degree);
+  return shards;
+}
+
 /// A block of some of the stage's layers, from `begin` on.
 void add_block(const RandomInstance& instance, Choices& choices, Stage& stage, std::int64_t begin,
                std::int64_t micro_batch_size) {
@@ -73,6 +82,7 @@ void add_block(const RandomInstance& instance, Choices& choices, Stage& stage, s
   block.tensor_parallel = choices.of(degrees);
   block.replicas = static_cast<int>(devices.size()) / block.tensor_parallel;
   block.pattern = block.tensor_parallel == 1 ? "replicate" : choices.of<std::string>({"megatron", "sp1", "sp2"});
+  block.shards = random_shards(choices, block.tensor_parallel);
   block.samples = random_samples(choices, micro_batch_size, block.replicas);
   stage.blocks.push_back(block);
 }
@@ -83,6 +93,7 @@ void divide_differently(const RandomInstance& instance, Choices& choices, Plan& 
   for (Stage& stage : plan.stages) {
     stage.zero_stage = choices.between(0, 3);
     if (choices.one_in(4)) stage.recompute = Recompute::full;
+    stage.shards = random_shards(choices, stage.tensor_parallel);
     stage.offload = choices.one_in(5);
     for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
       if (!stage.blocks.empty() && layer < stage.blocks.back().layers.end) continue;

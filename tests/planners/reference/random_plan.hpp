@@ -10,7 +10,8 @@ namespace pptrain::reference {
 /// devices, and uneven samples, on all or some of the devices.
 Plan random_plan(const RandomInstance& instance, Choices& choices);
 
-/// Gives the stages ZeRO stages, recomputation, and blocks that divide some of their layers differently.
+/// Gives the stages ZeRO stages, recomputation, offloading, uneven shards, and blocks that divide some of their layers
+/// differently.
 void divide_differently(const RandomInstance& instance, Choices& choices, Plan& plan);
 
 }  // namespace pptrain::reference

@@ -60,8 +60,9 @@ double gather_seconds(const Profile& profile, const Cluster& cluster, const Part
   const double parameters = sum_over_layers(part.layers, [&](int layer) { return profile.layers[layer].parameters; });
   double largest = 0.0;
   for (int shard = 0; shard < part.degree(); ++shard) {
-    largest = std::max(largest, all_gather(cluster, part.shard_group(shard),
-                                           profile.bytes_per_parameter.weight * parameters / part.degree()));
+    largest = std::max(largest,
+                       all_gather(cluster, part.shard_group(shard),
+                                  part.loads[shard] * profile.bytes_per_parameter.weight * parameters / part.degree()));
   }
   return largest;
 }
@@ -107,8 +108,10 @@ Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer,
   const double samples = part.num_samples(replica);
   const double forwards_in_backward = part.recompute == Recompute::full ? 1.0 : 0.0;
   Seconds slowest = {-1.0, 0.0};
-  for (const DeviceId device : members) {
-    Seconds seconds = device_seconds(profile.layers[layer], cluster.kind_of(device).name, part.degree(), samples);
+  for (int k = 0; k < part.degree(); ++k) {
+    const std::string& kind = cluster.kind_of(members[k]).name;
+    Seconds seconds = device_seconds(profile.layers[layer], kind, part.degree(), samples);
+    seconds = {part.loads[k] * seconds.forward, part.loads[k] * seconds.backward};
     seconds.backward += forwards_in_backward * seconds.forward;
     if (seconds.total() > slowest.total()) slowest = seconds;
   }
@@ -172,7 +175,7 @@ double gradient_seconds(const Profile& profile, const Cluster& cluster, const St
     const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
     double largest = 0.0;
     for (int shard = 0; shard < part.degree(); ++shard) {
-      largest = std::max(largest, all_reduce(cluster, part.shard_group(shard), bytes));
+      largest = std::max(largest, all_reduce(cluster, part.shard_group(shard), part.loads[shard] * bytes));
     }
     sum += largest;
   }
