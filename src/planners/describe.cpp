@@ -47,6 +47,17 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
                      slower < 1.0 ? fmt::format("{:.2g} %", 100.0 * slower) : fmt::format("{:.1f} times", slower));
 }
 
+/// Where the two forms disagree by far it is because of uplinks.
+std::string contention_text(const Prediction& prediction) {
+  constexpr double worth_telling = 1.25;
+  const double dapple = prediction.estimates.at("dapple");
+  if (dapple < worth_telling * prediction.iteration_seconds) return "";
+  return fmt::format(
+      "  AMP's formula lets transfers between stages pass side by side; sharing the nodes' uplinks they may make it "
+      "{}\n",
+      format_seconds(dapple));
+}
+
 std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
   std::vector<std::string> estimates;
   for (const auto& [name, seconds] : prediction.estimates) {
@@ -55,7 +66,7 @@ std::string prediction_text(const Prediction& prediction, const Cluster& cluster
   std::string text =
       fmt::format("  predicted iteration {} ({}), devices idle {:.0f} % of it\n",
                   format_seconds(prediction.iteration_seconds), join(estimates), 100.0 * prediction.bubble_fraction);
-  text += parts_text(prediction);
+  text += parts_text(prediction) + contention_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
 }
