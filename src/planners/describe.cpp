@@ -53,8 +53,7 @@ std::string contention_text(const Prediction& prediction) {
   const double dapple = prediction.estimates.at("dapple");
   if (dapple < worth_telling * prediction.iteration_seconds) return "";
   return fmt::format(
-      "  AMP's formula lets transfers between stages pass side by side; sharing the nodes' uplinks they may make it "
-      "{}\n",
+      "  AMP's formula lets transfers pass side by side; as they share the nodes' uplinks, it may take {}\n",
       format_seconds(dapple));
 }
 
