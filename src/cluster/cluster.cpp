@@ -121,6 +121,28 @@ Link Cluster::path(DeviceId a, DeviceId b) const {
   return path;
 }
 
+std::vector<Uplink> Cluster::uplinks(DeviceId from, DeviceId to) const {
+  std::vector<Uplink> passed;
+  const int node_from = node_of(from);
+  const int node_to = node_of(to);
+  if (node_from == node_to) return passed;
+  const auto add = [&passed](int owner, Uplink::Direction direction, const Link& link) {
+    if (link.bandwidth > 0.0) passed.push_back({owner, direction, link});
+  };
+  add(node_from, Uplink::Direction::up, groups[group_of(from)].uplink);
+  add(node_to, Uplink::Direction::down, groups[group_of(to)].uplink);
+  int s = switch_index_[group_of(from)];
+  int t = switch_index_[group_of(to)];
+  const auto depth = [this](int i) { return i < 0 ? 0 : switch_depth_[i]; };
+  while (s != t) {
+    const bool climbs = depth(s) >= depth(t);
+    int& deeper = climbs ? s : t;
+    add(num_nodes_ + deeper, climbs ? Uplink::Direction::up : Uplink::Direction::down, switches[deeper].uplink);
+    deeper = switch_parent_[deeper];
+  }
+  return passed;
+}
+
 double Cluster::bandwidth(DeviceId a, DeviceId b) const { return path(a, b).bandwidth; }
 double Cluster::latency(DeviceId a, DeviceId b) const { return path(a, b).latency; }
 

@@ -46,6 +46,14 @@ struct Switch {
 
 enum class Emulate { no, numbers, timing };
 
+/// An uplink that a transfer between nodes passes, in one direction.
+struct Uplink {
+  enum class Direction { up, down };
+  int owner = 0;  ///< node, or the number of nodes + index of the switch
+  Direction direction = Direction::up;
+  Link link;
+};
+
 /// Nodes, devices and links as data. Devices are numbered in file order: all devices of the first
 /// node of the first group, then the next node.
 class Cluster {
@@ -84,6 +92,8 @@ class Cluster {
   double latency(DeviceId a, DeviceId b) const;
   /// Both at once.
   Link path(DeviceId a, DeviceId b) const;
+  /// The uplinks with a bandwidth that a transfer passes; none inside a node.
+  std::vector<Uplink> uplinks(DeviceId from, DeviceId to) const;
   /// Smallest bandwidth and largest latency over all pairs of a group of distinct devices, in
   /// O(group + switches) times the depth of the tree. A group of one is infinitely fast.
   Link slowest_link(const std::vector<DeviceId>& group) const;

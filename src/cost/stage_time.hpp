@@ -100,6 +100,9 @@ double gradient_seconds_left(const Instance& instance, const StageParts& parts);
 /// Seconds of the optimizer step of a device of this kind in the stage; ZeRO divides it over the replicas.
 double update_seconds(const Instance& instance, const StageParts& parts, int kind);
 
+/// The same of a certain device, with offloaded optimizer state in from its host and out again.
+double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device);
+
 /// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh: ZeRO divides
 /// them by the replicas, offload keeps the optimizer state on the host.
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);

@@ -57,20 +57,23 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
   return seconds;
 }
 
+double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device) {
+  const int kind = instance.cluster.kind_index_of(device);
+  const NodeGroup& group = instance.cluster.groups[instance.cluster.group_of(device)];
+  const double offload = stage.offload ? offload_seconds(instance, parts, group, kind) : 0.0;
+  return update_seconds(instance, parts, kind) + offload;
+}
+
 double longest_update_seconds(const Instance& instance, const Plan& plan) {
   double longest = 0.0;
   for (const Stage& stage : plan.stages) {
     const StageParts parts(stage);
-    std::map<int, int> kinds;  // of the node groups: what a device's step takes depends on them alone
+    std::map<int, DeviceId> groups;  // of nodes: what a device's step takes depends on them alone
     for (const auto& row : stage.devices) {
-      for (const DeviceId device : row) {
-        kinds.emplace(instance.cluster.group_of(device), instance.cluster.kind_index_of(device));
-      }
+      for (const DeviceId device : row) groups.emplace(instance.cluster.group_of(device), device);
     }
-    for (const auto& [group, kind] : kinds) {
-      const double offload =
-          stage.offload ? offload_seconds(instance, parts, instance.cluster.groups[group], kind) : 0.0;
-      longest = std::max(longest, update_seconds(instance, parts, kind) + offload);
+    for (const auto& [group, device] : groups) {
+      longest = std::max(longest, step_seconds(instance, parts, stage, device));
     }
   }
   return longest;

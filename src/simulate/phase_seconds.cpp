@@ -1,0 +1,87 @@
+#include "simulate/phase_seconds.hpp"
+
+#include <algorithm>
+
+namespace pptrain {
+namespace {
+
+double& at(PhaseSeconds& seconds, Phase phase) { return seconds[static_cast<std::size_t>(phase)]; }
+
+/// One layer on one kind of device; with full recomputation F comes again before B.
+PhaseSeconds layer_computing(const LayerSeconds& row, double load, Recompute recompute) {
+  const double again = recompute == Recompute::full ? row.forward : 0.0;
+  PhaseSeconds seconds = {};
+  at(seconds, Phase::forward) = load * row.forward;
+  at(seconds, Phase::backward_input) = load * (row.backward_input + again);
+  at(seconds, Phase::backward_weight) = load * row.backward_weight;
+  at(seconds, Phase::backward) = load * (row.backward_input + row.backward_weight + again);
+  return seconds;
+}
+
+template <class Visit>
+void for_each_layer(const StagePart& part, const Visit& visit) {
+  for (const Interval& layers : part.layers) {
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) visit(static_cast<int>(l));
+  }
+}
+
+}  // namespace
+
+PhaseSeconds& operator+=(PhaseSeconds& sum, const PhaseSeconds& more) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  return sum;
+}
+
+PhaseSeconds largest(const PhaseSeconds& a, const PhaseSeconds& b) {
+  PhaseSeconds result = a;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(a[i], b[i]);
+  return result;
+}
+
+PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group) {
+  PhaseSeconds sum = {};
+  for_each_layer(part, [&](int layer) {
+    PhaseSeconds slowest = {};
+    for (std::size_t k = 0; k < group.kinds.size(); ++k) {
+      const LayerSeconds row =
+          device_seconds(instance, group.kinds[k], layer, part.mesh->tensor_parallel, group.samples);
+      const double load = group.loads.empty() ? 1.0 : group.loads[k];
+      slowest = largest(slowest, layer_computing(row, load, part.mesh->recompute));
+    }
+    sum += slowest;
+  });
+  return sum;
+}
+
+PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group) {
+  PhaseSeconds sum = {};
+  for_each_layer(part, [&](int layer) {
+    const TensorSeconds more =
+        tensor_seconds(instance.profile, group.link, layer, part.mesh->tensor_parallel, group.samples, part.pattern);
+    const double backward = more.backward + (part.mesh->recompute == Recompute::full ? more.forward : 0.0);
+    at(sum, Phase::forward) += more.forward;
+    at(sum, Phase::backward_input) += backward;
+    at(sum, Phase::backward) += backward;
+  });
+  return sum;
+}
+
+ReplicaGroup replica_group(const Cluster& cluster, const Stage& mesh, int replica) {
+  Stage one;
+  one.replicas = 1;
+  one.tensor_parallel = mesh.tensor_parallel;
+  one.devices = {mesh.devices[replica]};
+  one.samples = {mesh.samples[replica]};
+  one.shards = mesh.shards;
+  return replica_groups(cluster, one).front();
+}
+
+ReplicaGroup member_group(const Cluster& cluster, const Stage& mesh, int replica, int member) {
+  ReplicaGroup group;
+  group.kinds = {cluster.kind_index_of(mesh.devices[replica][member])};
+  group.loads = {member_load(mesh, member)};
+  group.samples = static_cast<double>(mesh.samples[replica].size());
+  return group;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "cost/cost.hpp"
+#include "program/program.hpp"
+
+namespace pptrain {
+
+/// The tasks that take time of their own.
+enum class Phase { forward, backward_input, backward_weight, backward };
+inline constexpr int num_phases = 4;
+
+/// Phase of an op that is a task.
+Phase phase_of(Op op);
+
+/// Seconds of one task on one device.
+struct TaskPrice {
+  double seconds = 0.0;        ///< from the common start of the group to its common end
+  double busy = 0.0;           ///< what the device itself computes
+  double communication = 0.0;  ///< collectives of the group, re-partitions, gathered weights
+};
+
+/// A chunk on a device.
+struct ChunkPrice {
+  std::array<TaskPrice, num_phases> tasks;  ///< by Phase
+  double stored_bytes = 0.0;                ///< of one micro-batch, from the start of its F to the end of its W
+  int task_group = -1;                      ///< devices that start its tasks together; -1: the device alone
+  int reduce_group = -1;                    ///< devices that all-reduce its gradients; -1: nothing to reduce
+  const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
+};
+
+/// Gradients of a chunk that some programs all-reduce together. Those of one lane wait for each other.
+struct Reduction {
+  std::vector<int> programs;
+  double seconds = 0.0;
+  int lane = 0;
+};
+
+/// What everything in the programs of a plan takes, by the formulas of `cost`.
+class Prices {
+ public:
+  /// Throws `Error` (exit code 2) when a program splits B and W and the profile does not.
+  Prices(const Instance& instance, const Plan& plan, const Programs& programs);
+
+  const ChunkPrice& of(int program, ChunkId chunk) const { return chunks_[index(program, chunk)]; }
+  const std::vector<std::vector<int>>& task_groups() const { return task_groups_; }
+  const std::vector<Reduction>& reductions() const { return reductions_; }
+  int num_lanes() const { return num_lanes_; }
+  double step_seconds(int program) const { return steps_[program]; }
+  double fixed_bytes(int program) const { return fixed_bytes_[program]; }
+  /// Bytes per sample that cross the cut after a chunk.
+  double cut_bytes(ChunkId chunk) const { return cut_bytes_[chunk.index()]; }
+
+ private:
+  std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
+  void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage);
+  void price_steps(const Instance& instance, const Plan& plan, const Programs& programs);
+  void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
+                        ChunkId chunk);
+
+  std::vector<int> first_program_;  // of each stage
+  std::vector<int> first_lane_;     // of each stage: one per shard
+  std::vector<ChunkPrice> chunks_;
+  std::vector<std::vector<int>> task_groups_;
+  std::vector<Reduction> reductions_;
+  int num_lanes_ = 0;
+  std::vector<double> steps_;
+  std::vector<double> fixed_bytes_;
+  std::vector<double> cut_bytes_;
+};
+
+}  // namespace pptrain

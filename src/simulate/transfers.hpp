@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "program/program.hpp"
+#include "simulate/network.hpp"
+#include "simulate/prices.hpp"
+
+namespace pptrain {
+
+/// What moves from one device to another.
+struct Transfer {
+  double bytes = 0.0;
+  int route = 0;
+  int sender = -1;       ///< program
+  int instruction = -1;  ///< of the sender
+};
+
+/// Every send of the programs with its receive.
+class Transfers {
+ public:
+  /// `tied_row_bytes`: gradient of one row of the parameter that the first and the last chunk share.
+  Transfers(const Programs& programs, const Prices& prices, Network& network, double tied_row_bytes);
+
+  const std::vector<Transfer>& all() const { return transfers_; }
+  /// The transfer of a send or wait_receive; -1 for other instructions.
+  int of(int program, std::size_t instruction) const { return numbers_[program][instruction]; }
+
+ private:
+  std::vector<Transfer> transfers_;
+  std::vector<std::vector<int>> numbers_;  // by program and instruction
+};
+
+}  // namespace pptrain

@@ -1,0 +1,201 @@
+#include "simulate/simulate.hpp"
+
+#include "cost/instances.hpp"
+#include "program/check.hpp"
+#include "schedule/schedule.hpp"
+#include "support/complaint.hpp"
+
+namespace pptrain {
+namespace {
+
+/// `num` layers of F, B and W of 1 s per sample each.
+Profile equal_layers(int num, double output_bytes = 0.0) {
+  Profile profile;
+  for (int l = 0; l < num; ++l) {
+    profile.layers.push_back(layer("l" + std::to_string(l), 1, 1, 1));
+    profile.layers.back().output_bytes = output_bytes;
+  }
+  return profile;
+}
+
+Cluster without_latency(int devices) {
+  Cluster cluster = nodes_of(1, devices);
+  cluster.groups[0].link.latency = 0.0;
+  cluster.finish("made");
+  return cluster;
+}
+
+Simulation simulated(const Instance& instance, const Plan& plan, Recording recording = Recording::sums) {
+  const Programs programs = compile_training(plan, task_orders(plan), {});
+  check_programs(plan, programs);
+  return simulate(instance, plan, programs, {recording, 0.0});
+}
+
+void check_sums(const Simulation& simulation) {
+  for (const SimulatedDevice& device : simulation.devices) {
+    CHECK(device.busy_seconds + device.communication_seconds + device.idle_seconds ==
+          Approx(simulation.makespan_seconds));
+    CHECK(device.last_end_seconds <= simulation.makespan_seconds);
+  }
+}
+
+TEST_CASE("without communication GPipe and 1F1B take (m + p - 1) micro-batches", "[simulate]") {
+  for (const int p : {1, 2, 3, 5, 8}) {
+    const Profile profile = equal_layers(p);
+    const Cluster cluster = without_latency(p);
+    for (const int m : {1, 2, 3, 8, 64}) {
+      const Instance instance = {profile, cluster, m};
+      for (const char* name : {"gpipe", "1f1b"}) {
+        const Plan plan = uniform_plan(even_division(p, p), 1, 1, m, 1, name);
+        const Simulation simulation = simulated(instance, plan);
+        CHECK(simulation.makespan_seconds == 3.0 * (m + p - 1));
+        for (int r = 0; r < p; ++r) {
+          const SimulatedDevice& device = simulation.devices[r];
+          CHECK(device.peak_stored == (std::string(name) == "gpipe" ? m : std::min(p - r, m)));
+          CHECK(device.busy_seconds == 3.0 * m);
+          CHECK(device.communication_seconds == 0.0);
+          CHECK(device.first_start_seconds == r);
+          CHECK(device.last_end_seconds == 3.0 * (m + p - 1) - 2.0 * r);
+        }
+        CHECK(simulation.bubble_fraction() == Approx((p - 1.0) / (m + p - 1)));
+        check_sums(simulation);
+      }
+    }
+  }
+}
+
+TEST_CASE("peak bytes are those of the memory model", "[simulate]") {
+  Profile profile = equal_layers(4);
+  profile.bytes_per_parameter = {2, 4, 8};
+  profile.workspace_bytes = 100;
+  for (int l = 0; l < 4; ++l) {
+    profile.layers[l].parameters = 10 + l;
+    profile.layers[l].stored_bytes = 7 + l;
+  }
+  const Cluster cluster = without_latency(8);
+  const Instance instance = {profile, cluster, 12};
+  for (const char* name : {"gpipe", "1f1b"}) {
+    const Plan plan = uniform_plan(even_division(4, 4), 2, 1, 12, 2, name);
+    const Simulation simulation = simulated(instance, plan);
+    const std::vector<double> need = memory_bytes(instance, plan);
+    for (const SimulatedDevice& device : simulation.devices) CHECK(device.peak_bytes == need[device.device.index()]);
+  }
+}
+
+TEST_CASE("transfers over one link delay the next stage", "[simulate]") {
+  // 3000 B take 3 s and arrive 0.5 s later; the second micro-batch's follow the first one's.
+  const Profile profile = equal_layers(2, 3000);
+  const Cluster cluster = nodes_of(1, 2);
+  const Simulation simulation = simulated({profile, cluster, 2}, uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 1, "gpipe"));
+  // Stage 1: F 4.5-5.5 and 7.5-8.5, BW 8.5-10.5 and 10.5-12.5. Stage 0: BW 14-16 and 17-19.
+  CHECK(simulation.makespan_seconds == 19.0);
+  const SimulatedDevice& last = simulation.devices[1];
+  CHECK(last.first_start_seconds == 4.5);
+  CHECK(last.last_end_seconds == 12.5);
+  CHECK(last.busy_seconds == 6.0);
+  CHECK(last.communication_seconds == 3.5 + 2.0);  // 1-4.5, then 5.5-7.5
+  const SimulatedDevice& first = simulation.devices[0];
+  CHECK(first.communication_seconds == 3.5 + 1.0);  // 10.5-14, then 16-17
+  check_sums(simulation);
+}
+
+TEST_CASE("two replicas on one node share its uplink", "[simulate]") {
+  // 100 B at half of 100 B/s, 1 s of latency: 3 s each way. F 0-1, F 4-5, BW 5-7, BW 10-12.
+  const Profile profile = equal_layers(2, 100);
+  const Cluster cluster = nodes_of(2, 2);
+  const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 2, 2, "1f1b");
+  const Simulation simulation = simulated({profile, cluster, 2}, plan);
+  CHECK(simulation.makespan_seconds == 12.0);
+  check_sums(simulation);
+}
+
+TEST_CASE("between two and three replicas the common samples cross", "[simulate]") {
+  const Profile profile = equal_layers(2, 500);
+  const Cluster cluster = nodes_of(1, 5);
+  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 6, 6, "1f1b");
+  plan.stages[0].replicas = 2;
+  plan.stages[0].devices = {{DeviceId(0)}, {DeviceId(1)}};
+  plan.stages[0].samples = {{0, 3}, {3, 6}};
+  plan.stages[1].replicas = 3;
+  plan.stages[1].devices = {{DeviceId(2)}, {DeviceId(3)}, {DeviceId(4)}};
+  plan.stages[1].samples = {{0, 2}, {2, 4}, {4, 6}};
+  const Simulation simulation = simulated({profile, cluster, 6}, plan);
+  // F 0-3. Two samples arrive after 1.5 s, one after 1 s: F 4.5-6.5, 4-6, 4.5-6.5; BW until 10.5, 10, 10.5.
+  CHECK(simulation.devices[2].first_start_seconds == 4.5);
+  CHECK(simulation.devices[3].first_start_seconds == 4.0);
+  CHECK(simulation.devices[3].last_end_seconds == 10.0);
+  // Gradients of two samples arrive at 12: BW 12-18.
+  CHECK(simulation.makespan_seconds == 18.0);
+  check_sums(simulation);
+}
+
+TEST_CASE("one stage takes what the amp estimate says", "[simulate]") {
+  Profile profile = equal_layers(3);
+  for (ProfileLayer& l : profile.layers) {
+    l.parameters = 50;
+    l.tensor_parallel_allreduce_bytes = 40;
+  }
+  add_degree(profile, 2);
+  profile.layers[1].update_seconds[{"v", 2}] = 0.25;
+  const Cluster cluster = nodes_of(2, 2);
+  const Instance instance = {profile, cluster, 12};
+  for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+    for (const int zero_stage : {0, 1, 3}) {
+      Plan plan = uniform_plan({{0, 3}}, 2, 2, 12, 4, "1f1b");
+      plan.stages[0].recompute = recompute;
+      plan.stages[0].zero_stage = zero_stage;
+      const Simulation simulation = simulated(instance, plan);
+      CHECK(simulation.makespan_seconds == Approx(iteration_seconds(instance, plan)));
+      check_sums(simulation);
+    }
+  }
+  Plan plan = uniform_plan({{0, 3}}, 1, 1, 12, 4, "gpipe");
+  CHECK(simulated(instance, plan).makespan_seconds == Approx(amp_terms(instance, plan).iteration_seconds));
+}
+
+TEST_CASE("members of a tensor-parallel group wait for the slowest", "[simulate]") {
+  Profile profile = equal_layers(2);
+  add_kind(profile, "t", 3.0);
+  add_degree(profile, 2);
+  Cluster cluster = nodes_of(1, 1);
+  add_slow_node(cluster, 1);
+  const Plan plan = uniform_plan({{0, 2}}, 1, 2, 1, 1, "1f1b");
+  const Simulation simulation = simulated({profile, cluster, 1}, plan);
+  CHECK(simulation.makespan_seconds == 9.0);
+  CHECK(simulation.devices[0].busy_seconds == 3.0);
+  CHECK(simulation.devices[0].idle_seconds == 6.0);
+  CHECK(simulation.devices[1].busy_seconds == 9.0);
+}
+
+TEST_CASE("activations are held until the end of W", "[simulate]") {
+  Profile profile = equal_layers(1);
+  const Cluster cluster = without_latency(1);
+  const Instance instance = {profile, cluster, 2};
+  const Plan plan = uniform_plan({{0, 1}}, 1, 1, 2, 1, "1f1b");
+  const auto task = [](TaskKind kind, int m) { return Task{kind, ChunkId(0), MicroBatchId(m)}; };
+  const TaskOrder order = {task(TaskKind::forward, 0),        task(TaskKind::backward_input, 0),
+                           task(TaskKind::forward, 1),        task(TaskKind::backward_weight, 0),
+                           task(TaskKind::backward_input, 1), task(TaskKind::backward_weight, 1)};
+  const Programs programs = compile_training(plan, {order}, {});
+  const Simulation simulation = simulate(instance, plan, programs, {Recording::events, 0.0});
+  CHECK(simulation.makespan_seconds == 6.0);
+  CHECK(simulation.devices[0].peak_stored == 2);
+  REQUIRE(simulation.trace.size() == 6);
+  for (int i = 0; i < 6; ++i) CHECK(simulation.trace[i].begin == i);
+  profile.layers[0].rows[0].split_known = false;
+  CHECK_THAT(complaint_of([&] { simulate(instance, plan, programs); }),
+             Catch::Contains("one time for the whole backward"));
+}
+
+TEST_CASE("the optimizer steps when all have agreed on the norm", "[simulate]") {
+  Profile profile = equal_layers(2);
+  profile.layers[0].update_seconds[{"v", 1}] = 5.0;
+  profile.layers[1].update_seconds[{"v", 1}] = 2.0;
+  const Cluster cluster = without_latency(2);
+  const Simulation simulation = simulated({profile, cluster, 4}, uniform_plan({{0, 1}, {1, 2}}, 1, 1, 4, 1, "1f1b"));
+  CHECK(simulation.makespan_seconds == 15.0 + 5.0);
+  CHECK(simulation.devices[1].last_end_seconds == 15.0 + 2.0);
+}
+
+}  // namespace
+}  // namespace pptrain
