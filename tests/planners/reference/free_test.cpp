@@ -10,7 +10,6 @@ namespace pptrain::reference {
 namespace {
 
 TEST_CASE("exhaustive finds the optimum of its space", "[exhaustive]") {
-  if (!has_planner("exhaustive")) return;
   int found = 0;
   for (int seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
@@ -27,21 +26,25 @@ TEST_CASE("exhaustive finds the optimum of its space", "[exhaustive]") {
   CHECK(found > 500);
 }
 
-TEST_CASE("dapple is within five per cent of the optimum of its space nearly always", "[dapple]") {
-  if (!has_planner("dapple")) return;
+TEST_CASE("dapple is at the optimum of its space", "[dapple]") {
   int found = 0;
   int close = 0;
+  int equal = 0;
   for (int seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     const RandomInstance instance = random_instance(seed);
     const auto best = optimum(instance, visit_dapple_space, Form::dapple);
+    const Run run = run_planner("dapple", instance);
+    REQUIRE(run.plan.has_value() == best.has_value());
     if (!best) continue;
     ++found;
-    const Run run = run_planner("dapple", instance);
-    if (run.plan && run.plan->predicted->estimate_seconds <= 1.05 * best->seconds) ++close;
+    const double seconds = run.plan->predicted->estimate_seconds;
+    if (seconds <= 1.05 * best->seconds) ++close;
+    if (std::abs(seconds - best->seconds) <= 1e-9 * best->seconds) ++equal;
   }
   CHECK(found > 1000);
   CHECK(close >= 0.95 * found);
+  CHECK(equal >= 0.99 * found);  // a pivot that hangs on the last digit may make a plan look better or worse
 }
 
 }  // namespace

@@ -31,13 +31,6 @@ inline Run run_planner(const std::string& planner, const RandomInstance& instanc
   }
 }
 
-inline bool has_planner(const std::string& name) {
-  for (const auto& planner : planners()) {
-    if (planner->name() == name) return true;
-  }
-  return false;
-}
-
 /// Whether the plan is one that `exhaustive` and `amp` could have made.
 inline bool in_exhaustive_space(const Plan& plan, const Cluster& cluster) {
   if (plan.num_devices() != cluster.num_devices() || plan.schedule.name != "1f1b") return false;
