@@ -23,6 +23,7 @@ class PlanChecker {
     if (plan_.stages.empty()) refuse("stages", "is empty", "a plan has at least one stage", "plan again");
     for (int i = 0; i < plan_.num_stages(); ++i) check_stage(i);
     check_stage_order();
+    check_chunk_layout(plan_, source_);
     check_devices();
   }
 

@@ -1,59 +1,122 @@
+#include "schedule/orders.hpp"
+
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "schedule/schedule.hpp"
 
 namespace pptrain {
 namespace {
 
-/// `warm_up` forwards, then one backward and one forward in turn, then the remaining backwards.
-/// GPipe warms up with all of them.
-TaskOrder one_chunk_order(ChunkId chunk, int micro_batches, int warm_up) {
+Task task(TaskKind kind, int chunk, int micro_batch) { return {kind, ChunkId(chunk), MicroBatchId(micro_batch)}; }
+
+/// `warm_up` forwards, then one forward and one backward in turn, then the remaining backwards.
+TaskOrder alternate(const TaskOrder& forwards, const TaskOrder& backwards, int warm_up) {
   TaskOrder order;
-  int forward = 0;
-  for (; forward < warm_up; ++forward) order.push_back({TaskKind::forward, chunk, MicroBatchId(forward)});
-  for (int backward = 0; backward < micro_batches; ++backward) {
-    order.push_back({TaskKind::backward, chunk, MicroBatchId(backward)});
-    if (forward < micro_batches) order.push_back({TaskKind::forward, chunk, MicroBatchId(forward++)});
+  order.reserve(forwards.size() + backwards.size());
+  const auto first = forwards.begin() + std::min<std::ptrdiff_t>(warm_up, std::ssize(forwards));
+  order.insert(order.end(), forwards.begin(), first);
+  auto backward = backwards.begin();
+  for (auto forward = first; forward != forwards.end(); ++forward) {
+    order.push_back(*forward);
+    order.push_back(*backward++);
   }
+  order.insert(order.end(), backward, backwards.end());
   return order;
+}
+
+/// One task of each micro-batch of a rank's only chunk.
+TaskOrder all_of(TaskKind kind, int chunk, int micro_batches) {
+  TaskOrder order;
+  for (int i = 0; i < micro_batches; ++i) order.push_back(task(kind, chunk, i));
+  return order;
+}
+
+/// Sizes of the groups of micro-batches: as many of at least p as there can be, the larger ones first.
+std::vector<int> group_sizes(int micro_batches, int ranks) {
+  const int groups = std::max(1, micro_batches / ranks);
+  std::vector<int> sizes(groups, micro_batches / groups);
+  for (int g = 0; g < micro_batches % groups; ++g) ++sizes[g];
+  return sizes;
 }
 
 }  // namespace
 
-std::vector<ChunkPlace> chunk_places(const Plan& plan) {
-  std::vector<ChunkPlace> places;
-  for (int s = 0; s < plan.num_stages(); ++s) {
-    const auto& intervals = plan.stages[s].layers;
-    for (int v = 0; v < static_cast<int>(intervals.size()); ++v) places.push_back({StageId(s), v, intervals[v]});
-  }
-  std::sort(places.begin(), places.end(),
-            [](const ChunkPlace& a, const ChunkPlace& b) { return a.layers.begin < b.layers.begin; });
-  return places;
-}
-
-std::vector<TaskOrder> task_orders(const Plan& plan) {
-  const int stages = plan.num_stages();
-  const int micro_batches = static_cast<int>(plan.micro_batches);
-  const bool gpipe = plan.schedule.name == "gpipe";
-  if (!gpipe && plan.schedule.name != "1f1b") {
-    throw_bad_input({"schedule", fmt::format("\"{}\" cannot be run", plan.schedule.name),
-                     "this version runs gpipe and 1f1b",
-                     "choose one of them in [parallelism] schedule or in the plan"});
-  }
-  const std::vector<ChunkPlace> places = chunk_places(plan);
-  std::vector<TaskOrder> orders(stages);
-  for (int c = 0; c < static_cast<int>(places.size()); ++c) {
-    const StageId stage = places[c].stage;
-    if (!orders[stage.index()].empty()) {
-      throw_bad_input({"plan", fmt::format("stage {} has several chunks", stage.value),
-                       fmt::format("\"{}\" runs one chunk per stage", plan.schedule.name),
-                       "give each stage one interval of layers"});
-    }
-    const int warm_up = gpipe ? micro_batches : std::min(stages - stage.value, micro_batches);
-    orders[stage.index()] = one_chunk_order(ChunkId(c), micro_batches, warm_up);
+std::vector<TaskOrder> gpipe_orders(const PipelineShape& shape) {
+  std::vector<TaskOrder> orders;
+  for (int r = 0; r < shape.ranks; ++r) {
+    orders.push_back(alternate(all_of(TaskKind::forward, r, shape.micro_batches),
+                               all_of(TaskKind::backward, r, shape.micro_batches), shape.micro_batches));
   }
   return orders;
+}
+
+std::vector<TaskOrder> one_f_one_b_orders(const PipelineShape& shape, WarmUp policy) {
+  std::vector<TaskOrder> orders;
+  int most = shape.micro_batches;
+  for (int r = 0; r < shape.ranks; ++r) {
+    const int left = shape.ranks - r;
+    // A rank that warms up with more forwards than the rank before it would wait for ever.
+    most = std::min(most, policy == WarmUp::policy_a ? left : 2 * left - 1);
+    if (!shape.most_stored.empty()) most = std::max(1, std::min(most, shape.most_stored[r]));
+    orders.push_back(alternate(all_of(TaskKind::forward, r, shape.micro_batches),
+                               all_of(TaskKind::backward, r, shape.micro_batches), most - 1));
+  }
+  return orders;
+}
+
+std::vector<TaskOrder> interleaved_orders(const PipelineShape& shape) {
+  const std::vector<int> sizes = group_sizes(shape.micro_batches, shape.ranks);
+  const int chunks = shape.chunks_per_rank;
+  std::vector<TaskOrder> orders;
+  for (int r = 0; r < shape.ranks; ++r) {
+    TaskOrder forwards;
+    TaskOrder backwards;
+    int begin = 0;
+    for (const int size : sizes) {
+      for (int v = 0; v < chunks; ++v) {
+        for (int i = begin; i < begin + size; ++i) {
+          forwards.push_back(task(TaskKind::forward, shape.chunk_of(r, v), i));
+          backwards.push_back(task(TaskKind::backward, shape.chunk_of(r, chunks - 1 - v), i));
+        }
+      }
+      begin += size;
+    }
+    orders.push_back(alternate(forwards, backwards, (chunks - 1) * sizes.front() + 2 * (shape.ranks - 1 - r)));
+  }
+  return orders;
+}
+
+std::vector<TaskOrder> breadth_first_orders(const PipelineShape& shape) {
+  std::vector<TaskOrder> orders(shape.ranks);
+  for (int r = 0; r < shape.ranks; ++r) {
+    for (int v = 0; v < shape.chunks_per_rank; ++v) {
+      for (int i = 0; i < shape.micro_batches; ++i) {
+        orders[r].push_back(task(TaskKind::forward, shape.chunk_of(r, v), i));
+      }
+    }
+    for (int v = shape.chunks_per_rank - 1; v >= 0; --v) {
+      for (int i = shape.micro_batches - 1; i >= 0; --i) {
+        orders[r].push_back(task(TaskKind::backward, shape.chunk_of(r, v), i));
+      }
+    }
+  }
+  return orders;
+}
+
+std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape) {
+  check_shape(shape);
+  const bool one_chunk = schedule == "gpipe" || schedule == "1f1b" || schedule == "dapple-b";
+  if (one_chunk && shape.chunks_per_rank != 1) {
+    throw_bad_input({"schedule", fmt::format("{} chunks per rank", shape.chunks_per_rank),
+                     fmt::format("\"{}\" runs one chunk per rank", schedule), "use 1, or another schedule"});
+  }
+  if (schedule == "gpipe") return gpipe_orders(shape);
+  if (schedule == "1f1b") return one_f_one_b_orders(shape, WarmUp::policy_a);
+  if (schedule == "dapple-b") return one_f_one_b_orders(shape, WarmUp::policy_b);
+  if (schedule == "interleaved-1f1b") return interleaved_orders(shape);
+  if (schedule == "breadth-first") return breadth_first_orders(shape);
+  throw_bad_input({"schedule", fmt::format("no task orders for \"{}\"", schedule),
+                   "there are gpipe, 1f1b, dapple-b, interleaved-1f1b and breadth-first", "choose one of them"});
 }
 
 }  // namespace pptrain

@@ -6,6 +6,7 @@
 #include "base/ids.hpp"
 #include "plan/plan.hpp"
 #include "program/program.hpp"
+#include "schedule/pipeline_shape.hpp"
 
 namespace pptrain {
 
@@ -22,10 +23,17 @@ struct Task {
 /// The order of tasks of one stage; every replica and shard of it follows the same order.
 using TaskOrder = std::vector<Task>;
 
-/// The task order of every stage of the plan, by the schedule that the plan names.
-/// GPipe: all forwards, then all backwards. 1F1B: stage i of S warms up with min(S - i, m)
-/// forwards (DAPPLE's policy A), then alternates.
-std::vector<TaskOrder> task_orders(const Plan& plan);
+/// What is known of the pipeline beside the plan; what is empty counts as equal times, no latency and no
+/// limit. Members as in `PipelineShape`: per chunk, per cut and per stage.
+struct OrderOptions {
+  std::vector<TaskSeconds> seconds;
+  std::vector<double> cut_seconds;
+  std::vector<int> most_stored;
+};
+
+/// The task order of every stage of the plan, by the schedule that the plan names (docs/schedules.md).
+/// Throws `Error` (exit code 2) where the chunks do not lie as the schedule needs them.
+std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options = {});
 
 /// Where a chunk lives. Chunks are numbered globally in layer order.
 struct ChunkPlace {

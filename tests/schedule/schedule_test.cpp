@@ -64,10 +64,19 @@ TEST_CASE("an order holds as many micro-batches as the memory model counts") {
   }
 }
 
-TEST_CASE("a schedule that cannot be run is refused by name") {
+TEST_CASE("chunks have to lie where the schedule has them") {
   Plan plan = uniform_plan(even_division(4, 2), 1, 1, 4, 1, "1f1b");
-  plan.schedule.name = "zb-h1";
-  CHECK_THROWS_WITH(task_orders(plan), Catch::Contains("\"zb-h1\" cannot be run"));
+  plan.schedule.name = "zb-v";
+  CHECK_THROWS_WITH(task_orders(plan), Catch::Contains("\"zb-v\" runs two chunks per stage"));
+  plan.schedule = {"interleaved-1f1b", 2, 0};
+  plan.stages[0].layers = {{0, 1}, {3, 4}};
+  plan.stages[1].layers = {{1, 2}, {2, 3}};
+  CHECK_THROWS_WITH(task_orders(plan), Catch::Contains("chunk 2 lies on stage 1"));
+  plan.stages[0].layers = {{0, 1}, {2, 3}};
+  plan.stages[1].layers = {{1, 2}, {3, 4}};
+  CHECK(text(task_orders(plan)[1]) == "F0 F1 F0 B0 F1 B1 F2 B0 F3 B1 F2 B2 F3 B3 B2 B3 ");
+  plan.schedule.name = "1f1b";
+  CHECK_THROWS_WITH(task_orders(plan), Catch::Contains("\"1f1b\" runs one chunk per stage"));
 }
 
 TEST_CASE("between stages of different replica counts the sample intervals are intersected") {

@@ -1,0 +1,72 @@
+#include "schedule/pipeline_shape.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) {
+  throw_bad_input({"schedule", problem, reason, suggestion});
+}
+
+void check_size(const char* what, std::size_t size, int expected) {
+  if (size == 0 || size == static_cast<std::size_t>(expected)) return;
+  refuse(fmt::format("{} {} for a pipeline that has {}", size, what, expected), "each has one or none is given",
+         "give one each");
+}
+
+bool costs_something(double seconds) { return std::isfinite(seconds) && seconds >= 0.0; }
+
+}  // namespace
+
+int PipelineShape::rank_of(int chunk) const {
+  if (placement == Placement::v_shape) return std::min(chunk, 2 * ranks - 1 - chunk);
+  return chunk % ranks;
+}
+
+int PipelineShape::chunk_of(int rank, int v) const {
+  if (placement == Placement::v_shape) return v == 0 ? rank : 2 * ranks - 1 - rank;
+  return v * ranks + rank;
+}
+
+double PipelineShape::latency_after(int chunk) const {
+  return cut_seconds.empty() || rank_of(chunk) == rank_of(chunk + 1) ? 0.0 : cut_seconds[chunk];
+}
+
+double PipelineShape::rank_seconds(int rank) const {
+  double sum = 0.0;
+  for (int v = 0; v < chunks_per_rank; ++v) sum += seconds_of(chunk_of(rank, v)).sum();
+  return sum;
+}
+
+void check_shape(const PipelineShape& shape) {
+  if (shape.ranks < 1) refuse(fmt::format("{} ranks", shape.ranks), "a pipeline has at least one", "add stages");
+  if (shape.chunks_per_rank < 1) {
+    refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "each rank has at least one",
+           "1 is the plain pipeline");
+  }
+  if (shape.micro_batches < 1) {
+    refuse(fmt::format("{} micro-batches", shape.micro_batches), "an iteration has at least one",
+           "use a smaller micro-batch or a larger global batch");
+  }
+  if (shape.unit < 0) refuse(fmt::format("unit {}", shape.unit), "a unit has micro-batches", "0 lets it be chosen");
+  if (shape.placement == Placement::v_shape && shape.chunks_per_rank != 2) {
+    refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "a V visits each rank twice", "use 2");
+  }
+  check_size("task times", shape.seconds.size(), shape.num_chunks());
+  check_size("cuts", shape.cut_seconds.size(), shape.num_chunks() - 1);
+  check_size("memory limits", shape.most_stored.size(), shape.ranks);
+  const bool times = std::all_of(shape.seconds.begin(), shape.seconds.end(), [](const TaskSeconds& s) {
+    return costs_something(s.forward) && costs_something(s.backward_input) && costs_something(s.backward_weight);
+  });
+  if (!times || !std::all_of(shape.cut_seconds.begin(), shape.cut_seconds.end(), costs_something)) {
+    refuse("a task or a cut takes a time that is negative or not finite", "time passes forwards",
+           "correct the profile");
+  }
+}
+
+}  // namespace pptrain

@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "plan/validate.hpp"
+#include "schedule/orders.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+
+std::vector<ChunkPlace> chunk_places(const Plan& plan) {
+  std::vector<ChunkPlace> places;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const auto& intervals = plan.stages[s].layers;
+    for (int v = 0; v < static_cast<int>(intervals.size()); ++v) places.push_back({StageId(s), v, intervals[v]});
+  }
+  std::sort(places.begin(), places.end(),
+            [](const ChunkPlace& a, const ChunkPlace& b) { return a.layers.begin < b.layers.begin; });
+  return places;
+}
+
+std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options) {
+  PipelineShape shape;
+  shape.ranks = plan.num_stages();
+  shape.chunks_per_rank = plan.schedule.virtual_stages;
+  shape.placement = plan.schedule.name == "zb-v" ? Placement::v_shape : Placement::loop;
+  shape.micro_batches = static_cast<int>(plan.micro_batches);
+  shape.unit = plan.schedule.unit;
+  shape.seconds = options.seconds;
+  shape.cut_seconds = options.cut_seconds;
+  shape.most_stored = options.most_stored;
+  check_chunk_layout(plan, "plan");
+  return orders_of(plan.schedule.name, shape);
+}
+
+}  // namespace pptrain
