@@ -37,7 +37,11 @@ TEST_CASE("stages of different shapes are all shown", "[plan]") {
 TEST_CASE("all schedules of the interface but auto are valid in a plan", "[plan]") {
   CHECK(schedule_names().size() == 10);
   for (const std::string& name : schedule_names()) {
-    const Plan plan = uniform_plan({{0, 2}}, 1, 1, 2, 1, name);
+    Plan plan = uniform_plan({{0, 2}}, 1, 1, 2, 1, name);
+    if (name == "zb-v") {
+      plan.schedule.virtual_stages = 2;
+      plan.stages[0].layers = {{0, 1}, {1, 2}};
+    }
     if (name == "auto") {
       CHECK(complaint_of([&] { validate_plan(plan, 2, 1, "p"); }).starts_with("p: schedule.name: unknown schedule"));
     } else {
@@ -152,6 +156,30 @@ TEST_CASE("stages with one chunk are listed in layer order", "[plan]") {
   Plan plan = uniform_plan({{3, 5}, {0, 3}}, 1, 1, 2, 1, "1f1b");
   CHECK(complaint_of([&] { validate_plan(plan, 5, 2, "p"); }).find("stages are listed in layer order") !=
         std::string::npos);
+}
+
+TEST_CASE("chunks lie where the schedule has them", "[plan]") {
+  Plan plan = uniform_plan({{0, 2}, {2, 4}}, 1, 1, 2, 1, "zb-v");
+  plan.schedule.virtual_stages = 2;
+  plan.stages[0].layers = {{0, 1}, {3, 4}};
+  plan.stages[1].layers = {{1, 2}, {2, 3}};
+  validate_plan(plan, 4, 2, "p");
+  const auto refused = [&](const char* schedule) {
+    plan.schedule.name = schedule;
+    return complaint_of([&] { validate_plan(plan, 4, 2, "p"); });
+  };
+  for (const char* looping : {"interleaved-1f1b", "breadth-first", "zeropp"}) {
+    CHECK(refused(looping).starts_with("p: stages[1].layers: chunk 2 lies on stage 1"));
+  }
+  CHECK(refused("1f1b") ==
+        "p: schedule.virtual_stages: is 2 (\"1f1b\" runs one chunk per stage); use 1, or another schedule");
+  plan.stages[0].layers = {{0, 1}, {2, 3}};
+  plan.stages[1].layers = {{1, 2}, {3, 4}};
+  CHECK(refused("zb-v").starts_with("p: stages[0].layers: chunk 2 lies on stage 0"));
+  for (const char* looping : {"interleaved-1f1b", "breadth-first", "zeropp"}) {
+    plan.schedule.name = looping;
+    validate_plan(plan, 4, 2, "p");
+  }
 }
 
 TEST_CASE("batch sizes near the limit of integers are no overflow", "[plan]") {
