@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "schedule/zero_bubble.hpp"
 
 namespace pptrain {
 namespace {
@@ -105,18 +106,28 @@ std::vector<TaskOrder> breadth_first_orders(const PipelineShape& shape) {
 
 std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape) {
   check_shape(shape);
-  const bool one_chunk = schedule == "gpipe" || schedule == "1f1b" || schedule == "dapple-b";
+  const bool one_chunk =
+      schedule == "gpipe" || schedule == "1f1b" || schedule == "dapple-b" || schedule == "zb-h1" || schedule == "zb-h2";
   if (one_chunk && shape.chunks_per_rank != 1) {
     throw_bad_input({"schedule", fmt::format("{} chunks per rank", shape.chunks_per_rank),
                      fmt::format("\"{}\" runs one chunk per rank", schedule), "use 1, or another schedule"});
+  }
+  if (schedule == "zb-v" && shape.placement != Placement::v_shape) {
+    throw_bad_input({"schedule", "\"zb-v\" on chunks in a loop", "it runs two chunks per rank in a V",
+                     "place chunks r and 2p - 1 - r on rank r"});
   }
   if (schedule == "gpipe") return gpipe_orders(shape);
   if (schedule == "1f1b") return one_f_one_b_orders(shape, WarmUp::policy_a);
   if (schedule == "dapple-b") return one_f_one_b_orders(shape, WarmUp::policy_b);
   if (schedule == "interleaved-1f1b") return interleaved_orders(shape);
   if (schedule == "breadth-first") return breadth_first_orders(shape);
+  if (schedule == "zb-h1") return zero_bubble_orders(shape, ZeroBubble::h1);
+  if (schedule == "zb-h2") return zero_bubble_orders(shape, ZeroBubble::h2);
+  if (schedule == "zb-v") return zero_bubble_orders(shape, ZeroBubble::v);
+  if (schedule == "auto") return zero_bubble_orders(shape);
   throw_bad_input({"schedule", fmt::format("no task orders for \"{}\"", schedule),
-                   "there are gpipe, 1f1b, dapple-b, interleaved-1f1b and breadth-first", "choose one of them"});
+                   "there are gpipe, 1f1b, dapple-b, interleaved-1f1b, breadth-first, zb-h1, zb-h2, zb-v and auto",
+                   "choose one of them"});
 }
 
 }  // namespace pptrain

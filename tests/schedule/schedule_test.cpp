@@ -55,11 +55,31 @@ TEST_CASE("1F1B warms up with S - i forwards and alternates") {
 }
 
 TEST_CASE("an order holds as many micro-batches as the memory model counts") {
-  for (const char* name : {"gpipe", "1f1b"}) {
+  for (const char* name : {"gpipe", "1f1b", "dapple-b"}) {
     for (const std::int64_t micro_batches : {1, 2, 3, 8}) {
       const Plan plan = uniform_plan(even_division(8, 4), 1, 1, micro_batches, 1, name);
       const auto orders = task_orders(plan);
       for (int s = 0; s < 4; ++s) CHECK(peak_stored(orders[s]) == micro_batches_in_flight(plan, StageId(s)));
+    }
+  }
+}
+
+TEST_CASE("interleaved and breadth-first hold as many micro-batches as the memory model counts") {
+  for (const char* name : {"interleaved-1f1b", "breadth-first"}) {
+    for (const std::int64_t micro_batches : {1, 2, 3, 4, 5, 8, 11}) {
+      for (const int chunks : {1, 2, 3}) {
+        Plan plan = uniform_plan(even_division(4, 4), 1, 1, micro_batches, 1, name);
+        plan.schedule.virtual_stages = chunks;
+        for (int s = 0; s < 4; ++s) {
+          plan.stages[s].layers.clear();
+          for (int v = 0; v < chunks; ++v) plan.stages[s].layers.push_back({4 * v + s, 4 * v + s + 1});
+        }
+        const auto orders = task_orders(plan);
+        for (int s = 0; s < 4; ++s) {
+          const std::int64_t stored = peak_stored(orders[s]);
+          CHECK((stored + chunks - 1) / chunks == micro_batches_in_flight(plan, StageId(s)));
+        }
+      }
     }
   }
 }

@@ -1,0 +1,208 @@
+#include "schedule/list_schedule.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+class ListScheduler {
+ public:
+  ListScheduler(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices)
+      : shape_(shape), policy_(policy), choices_(choices), chunks_(shape.num_chunks()), ranks_(shape.ranks) {
+    for (int c = 0; c < shape.num_chunks(); ++c) {
+      Chunk& chunk = chunks_[c];
+      chunk.rank = shape.rank_of(c);
+      chunk.seconds = shape.seconds_of(c);
+      if (c > 0) chunk.latency_before = shape.latency_after(c - 1);
+      if (policy.lead > 0.0) chunk.lead = std::max(1, static_cast<int>(policy.lead * (shape.num_chunks() - c)));
+      chunk.inputs.assign(shape.micro_batches, c == 0 ? 0.0 : never);
+      chunk.gradients.assign(shape.micro_batches, never);
+    }
+    for (int r = 0; r < shape.ranks; ++r) {
+      ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank : shape.most_stored[r];
+      ranks_[r].warm_up = policy.warm_up * (shape.ranks - r) * shape.chunks_per_rank;
+      ranks_[r].order.reserve(3 * static_cast<std::size_t>(shape.micro_batches * shape.chunks_per_rank));
+      for (int v = 0; v < shape.chunks_per_rank; ++v) ranks_[r].chunks.push_back(shape.chunk_of(r, v));
+    }
+  }
+
+  ListResult run() {
+    for (int r = 0; r < shape_.ranks; ++r) events_.emplace(0.0, r);
+    while (!events_.empty()) {
+      const auto [now, rank] = events_.top();
+      events_.pop();
+      if (ranks_[rank].busy_until <= now) decide(rank, now);
+    }
+    ListResult result;
+    for (Rank& rank : ranks_) {
+      PPTRAIN_ASSERT(std::ssize(rank.order) == 3L * shape_.micro_batches * shape_.chunks_per_rank, "{} tasks",
+                     rank.order.size());
+      result.makespan = std::max(result.makespan, rank.busy_until);
+      result.sum_of_ends += rank.busy_until;
+      result.orders.push_back(std::move(rank.order));
+    }
+    return result;
+  }
+
+ private:
+  struct Chunk {
+    int rank = 0;
+    TaskSeconds seconds;
+    double latency_before = 0.0;
+    int lead = std::numeric_limits<int>::max();
+    std::vector<double> inputs;     // when F of a micro-batch can start
+    std::vector<double> gradients;  // when B can
+    int forward = 0;                // the next micro-batch of each kind
+    int backward = 0;
+    int weight = 0;
+  };
+  struct Rank {
+    std::vector<int> chunks;
+    int limit = 0;
+    int warm_up = 0;
+    int stored = 0;
+    int forwards = 0;
+    bool any_backward = false;
+    double busy_until = 0.0;
+    std::size_t decisions = 0;
+    TaskOrder order;
+  };
+  struct Option {
+    bool waits = false;
+    TaskKind kind = TaskKind::forward;
+    int chunk = 0;
+    double preference = 0.0;
+  };
+
+  /// The lowest micro-batch that has an F left on the rank keeps room for all of its chunks.
+  bool has_room(const Rank& rank, const Chunk& chunk) const {
+    if (chunk.forward - chunk.backward >= chunk.lead) return false;
+    const int free = rank.limit - rank.stored;
+    if (rank.chunks.size() == 1) return free >= 1;
+    int oldest = shape_.micro_batches;
+    for (const int c : rank.chunks) oldest = std::min(oldest, chunks_[c].forward);
+    if (chunk.forward == oldest) return free >= 1;
+    int needed = 0;
+    for (const int c : rank.chunks) needed += chunks_[c].forward == oldest ? 1 : 0;
+    return free - 1 >= needed;
+  }
+
+  double chunk_preference(int chunk, int micro_batch) const {
+    if (policy_.chunks == ListPolicy::Chunks::deepest) return chunk;
+    return -static_cast<double>(micro_batch) + 1e-6 * chunk;
+  }
+
+  void decide(int r, double now) {
+    Rank& rank = ranks_[r];
+    options_.clear();
+    double next_arrival = never;
+    bool blocked = false;
+    const bool warming = !rank.any_backward && rank.forwards < rank.warm_up;
+    for (const int c : rank.chunks) {
+      const Chunk& chunk = chunks_[c];
+      if (chunk.forward < shape_.micro_batches) {
+        const double ready = chunk.inputs[chunk.forward];
+        if (!has_room(rank, chunk)) {
+          blocked = blocked || ready <= now;
+        } else if (ready <= now) {
+          options_.push_back({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forward)});
+        } else {
+          next_arrival = std::min(next_arrival, ready);
+        }
+      }
+      if (chunk.backward < shape_.micro_batches) {
+        const double ready = chunk.gradients[chunk.backward];
+        if (ready <= now) {
+          options_.push_back({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backward)});
+        } else {
+          next_arrival = std::min(next_arrival, ready);
+        }
+      }
+    }
+    add_weights(rank, now, next_arrival, blocked);
+    choose(rank, r, now);
+  }
+
+  /// W that would delay what comes too long is put off, unless an F waits for its memory.
+  void add_weights(const Rank& rank, double now, double next_arrival, bool blocked) {
+    for (const int c : rank.chunks) {
+      const Chunk& chunk = chunks_[c];
+      if (chunk.weight == chunk.backward) continue;
+      const bool fits = now + chunk.seconds.backward_weight * (1.0 - policy_.patience) <= next_arrival;
+      const double base = fits || blocked ? 0.0 : -2e9;
+      options_.push_back({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
+    }
+    if (next_arrival < never) options_.push_back({true, TaskKind::forward, 0, -1e9});
+  }
+
+  void choose(Rank& rank, int r, double now) {
+    if (options_.empty()) return;
+    std::size_t choice = 0;
+    if (static_cast<std::size_t>(r) < choices_.size() && rank.decisions < choices_[r].size()) {
+      choice = choices_[r][rank.decisions] % options_.size();
+    }
+    ++rank.decisions;
+    std::nth_element(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(choice), options_.end(),
+                     [](const Option& a, const Option& b) { return a.preference > b.preference; });
+    if (!options_[choice].waits) start(rank, r, options_[choice], now);
+  }
+
+  void start(Rank& rank, int r, const Option& option, double now) {
+    Chunk& chunk = chunks_[option.chunk];
+    const int c = option.chunk;
+    if (option.kind == TaskKind::forward) {
+      const int i = chunk.forward++;
+      ++rank.forwards;
+      ++rank.stored;
+      run(rank, r, {option.kind, ChunkId(c), MicroBatchId(i)}, now + chunk.seconds.forward);
+      if (c + 1 < shape_.num_chunks()) {
+        deliver(chunks_[c + 1].inputs[i], rank.busy_until + chunks_[c + 1].latency_before, chunks_[c + 1].rank);
+      } else {
+        chunk.gradients[i] = rank.busy_until;
+      }
+    } else if (option.kind == TaskKind::backward_input) {
+      const int i = chunk.backward++;
+      rank.any_backward = true;
+      run(rank, r, {option.kind, ChunkId(c), MicroBatchId(i)}, now + chunk.seconds.backward_input);
+      if (c > 0) deliver(chunks_[c - 1].gradients[i], rank.busy_until + chunk.latency_before, chunks_[c - 1].rank);
+    } else {
+      --rank.stored;
+      run(rank, r, {option.kind, ChunkId(c), MicroBatchId(chunk.weight++)}, now + chunk.seconds.backward_weight);
+    }
+  }
+
+  void run(Rank& rank, int r, const Task& task, double end) {
+    rank.order.push_back(task);
+    rank.busy_until = end;
+    events_.emplace(end, r);
+  }
+
+  void deliver(double& arrival, double time, int rank) {
+    arrival = time;
+    events_.emplace(time, rank);
+  }
+
+  const PipelineShape& shape_;
+  const ListPolicy& policy_;
+  const ListChoices& choices_;
+  std::vector<Chunk> chunks_;
+  std::vector<Rank> ranks_;
+  std::vector<Option> options_;
+  using Event = std::pair<double, int>;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+}  // namespace
+
+ListResult list_schedule(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices) {
+  return ListScheduler(shape, policy, choices).run();
+}
+
+}  // namespace pptrain

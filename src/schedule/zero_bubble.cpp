@@ -1,0 +1,123 @@
+#include "schedule/zero_bubble.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "base/error.hpp"
+#include "schedule/improve.hpp"
+#include "schedule/list_schedule.hpp"
+#include "schedule/replay.hpp"
+
+namespace pptrain {
+namespace {
+
+/// A policy and what it makes.
+struct Attempt {
+  ListPolicy policy;
+  ListResult result;
+};
+
+bool better(const ListResult& a, const ListResult& b) {
+  return a.makespan < b.makespan || (a.makespan == b.makespan && a.sum_of_ends < b.sum_of_ends);
+}
+
+class Search {
+ public:
+  explicit Search(const PipelineShape& shape)
+      : shape_(shape),
+        tasks_(3L * shape.num_chunks() * shape.micro_batches),
+        bound_(makespan_bound(shape) * (1.0 + 1e-12)) {}
+
+  std::vector<TaskOrder> run() {
+    try_policies();
+    std::stable_sort(attempts_.begin(), attempts_.end(),
+                     [](const Attempt& a, const Attempt& b) { return better(a.result, b.result); });
+    if (attempts_.size() > num_climbs) attempts_.resize(num_climbs);
+    for (std::size_t i = 0; i < attempts_.size() && !optimal(attempts_.front()); ++i) {
+      climb(attempts_[i]);
+      if (better(attempts_[i].result, attempts_.front().result)) std::swap(attempts_[i], attempts_.front());
+    }
+    return std::move(attempts_.front().result.orders);
+  }
+
+ private:
+  /// Tasks scheduled over all attempts: the work that an order may cost.
+  static constexpr long most_policy_work = 800'000;
+  static constexpr long most_choice_work = 300'000;
+  static constexpr long most_move_work = 1'000'000;
+  static constexpr std::size_t num_climbs = 4;
+
+  bool optimal(const Attempt& attempt) const { return attempt.result.makespan <= bound_; }
+
+  static std::vector<ListPolicy> policies(int chunks_per_rank) {
+    std::vector<ListPolicy> all;
+    for (const double patience : {0.0, 1.0, 0.5, 0.75, 0.25}) {
+      for (const int warm_up : {0, 1, 2}) {
+        for (const auto chunks : {ListPolicy::Chunks::deepest, ListPolicy::Chunks::oldest_micro_batch}) {
+          if (chunks_per_rank == 1 && chunks != ListPolicy::Chunks::deepest) continue;
+          for (const double lead : {0.0, 1.0, 1.5, 2.0}) all.push_back({warm_up, patience, lead, chunks});
+        }
+      }
+    }
+    return all;
+  }
+
+  /// At least one policy, then as many as the work allows.
+  void try_policies() {
+    long work = 0;
+    for (const ListPolicy& policy : policies(shape_.chunks_per_rank)) {
+      attempts_.push_back({policy, list_schedule(shape_, policy)});
+      work += tasks_;
+      if (optimal(attempts_.back()) || work + tasks_ > most_policy_work) return;
+    }
+  }
+
+  /// Changes up to three choices of the policy at a time and keeps what is not worse; then moves tasks.
+  void climb(Attempt& attempt) const {
+    std::mt19937 random(1);
+    ListChoices choices(shape_.ranks, std::vector<unsigned char>(tasks_ / shape_.ranks, 0));
+    for (long work = 0; !optimal(attempt) && work + tasks_ <= most_choice_work; work += tasks_) {
+      ListChoices changed = choices;
+      for (auto changes = 1 + random() % 3; changes > 0; --changes) {
+        auto& of_rank = changed[random() % changed.size()];
+        unsigned char& choice = of_rank[random() % of_rank.size()];
+        choice = static_cast<unsigned char>(choice == 0 ? 1 + random() % 2 : 0);
+      }
+      ListResult result = list_schedule(shape_, attempt.policy, changed);
+      if (better(attempt.result, result)) continue;
+      attempt.result = std::move(result);
+      choices = std::move(changed);
+    }
+    attempt.result.makespan = improve_orders(shape_, bound_, most_move_work, 1, attempt.result.orders);
+  }
+
+  const PipelineShape& shape_;
+  long tasks_;
+  double bound_;
+  std::vector<Attempt> attempts_;
+};
+
+PipelineShape limited(PipelineShape shape, int most_stored) {
+  if (shape.most_stored.empty()) shape.most_stored.assign(shape.ranks, most_stored);
+  for (int& limit : shape.most_stored) limit = std::min(limit, most_stored);
+  return shape;
+}
+
+}  // namespace
+
+std::vector<TaskOrder> zero_bubble_orders(const PipelineShape& shape, ZeroBubble kind) {
+  if (kind == ZeroBubble::h2) return zero_bubble_orders(limited(shape, 2 * shape.ranks));
+  return zero_bubble_orders(limited(shape, shape.ranks * shape.chunks_per_rank));
+}
+
+std::vector<TaskOrder> zero_bubble_orders(const PipelineShape& shape) {
+  for (const int limit : shape.most_stored) {
+    if (limit >= shape.chunks_per_rank) continue;
+    throw_bad_input({"schedule", fmt::format("a rank stores at most {} activations", limit),
+                     fmt::format("a micro-batch needs {} there", shape.chunks_per_rank),
+                     "use smaller micro-batches or recomputation"});
+  }
+  return Search(shape).run();
+}
+
+}  // namespace pptrain

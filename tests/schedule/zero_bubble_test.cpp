@@ -1,0 +1,111 @@
+#include "schedule/zero_bubble.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+
+#include "base/error.hpp"
+#include "cost/cost.hpp"
+#include "schedule/orders.hpp"
+#include "schedule/records.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+/// Makespan of the orders, after checking that they fit and respect the bound.
+double checked_makespan(const PipelineShape& shape, const std::vector<TaskOrder>& orders) {
+  const auto result = replay(shape, orders);
+  REQUIRE(result);
+  CHECK(result->makespan >= makespan_bound(shape) * (1.0 - 1e-12));
+  for (std::size_t r = 0; r < orders.size(); ++r) {
+    CHECK(std::ssize(orders[r]) == 3L * shape.chunks_per_rank * shape.micro_batches);
+    if (!shape.most_stored.empty()) CHECK(peak_stored(orders[r]) <= shape.most_stored[r]);
+  }
+  return result->makespan;
+}
+
+PipelineShape random_shape(std::mt19937& random) {
+  PipelineShape shape;
+  shape.ranks = 1 + static_cast<int>(random() % 6);
+  shape.chunks_per_rank = 1 + static_cast<int>(random() % 3);
+  if (shape.chunks_per_rank == 2 && random() % 2 == 0) shape.placement = Placement::v_shape;
+  shape.micro_batches = 1 + static_cast<int>(random() % 9);
+  const auto seconds = [&] { return static_cast<double>(random() % 20) / 4.0; };
+  for (int c = 0; c < shape.num_chunks(); ++c) shape.seconds.push_back({seconds(), seconds(), seconds()});
+  for (int c = 1; c < shape.num_chunks(); ++c) shape.cut_seconds.push_back(seconds());
+  for (int r = 0; r < shape.ranks; ++r) {
+    shape.most_stored.push_back(shape.chunks_per_rank + static_cast<int>(random() % 8));
+  }
+  return shape;
+}
+
+}  // namespace
+
+TEST_CASE("zero-bubble orders are as good as recorded ones at equal memory", "[zero-bubble]") {
+  int held = 0;
+  int behind = 0;
+  for (const ScheduleRecord& record : schedule_records()) {
+    const bool h1 = record.schedule == "interleaved_zero_bubble" && record.shape.chunks_per_rank == 1;
+    if (!h1 && record.schedule != "zb_auto" && record.schedule != "zbv_auto") continue;
+    INFO(record.name);
+    PipelineShape shape = record.shape;
+    if (record.limit > 0) shape.most_stored.assign(record.peaks.size(), record.limit * shape.chunks_per_rank);
+    const double makespan = checked_makespan(shape, h1 ? orders_of("zb-h1", shape) : orders_of("auto", shape));
+    CHECK(makespan <= 1.05 * record.makespan);
+    behind += makespan > 1.02 * record.makespan ? 1 : 0;
+    ++held;
+  }
+  CHECK(held == 185);
+  CHECK(behind * 20 <= held);
+}
+
+TEST_CASE("each kind of zero bubble stores what its name allows", "[zero-bubble]") {
+  for (const int m : {1, 3, 8, 13}) {
+    for (const char* name : {"zb-h1", "zb-h2", "zb-v"}) {
+      INFO(name << " m " << m);
+      Plan plan = uniform_plan(even_division(8, 4), 1, 1, m, 1, name);
+      if (std::string(name) == "zb-v") {
+        plan.schedule.virtual_stages = 2;
+        for (int s = 0; s < 4; ++s) plan.stages[s].layers = {{s, s + 1}, {7 - s, 8 - s}};
+      }
+      const std::vector<TaskOrder> orders = task_orders(plan);
+      for (int s = 0; s < 4; ++s) {
+        CHECK(peak_stored(orders[s]) <= plan.schedule.virtual_stages * micro_batches_in_flight(plan, StageId(s)));
+      }
+    }
+  }
+}
+
+TEST_CASE("zero-bubble orders of unequal stages fit their memory and end", "[zero-bubble]") {
+  std::mt19937 random(7);
+  for (int n = 0; n < 60; ++n) {
+    const PipelineShape shape = random_shape(random);
+    INFO("p " << shape.ranks << " V " << shape.chunks_per_rank << " m " << shape.micro_batches);
+    const std::vector<TaskOrder> orders = orders_of("auto", shape);
+    checked_makespan(shape, orders);
+    CHECK(orders == orders_of("auto", shape));
+  }
+}
+
+TEST_CASE("zero bubble needs memory for one micro-batch", "[zero-bubble]") {
+  PipelineShape shape;
+  shape.ranks = 2;
+  shape.chunks_per_rank = 2;
+  shape.most_stored = {2, 1};
+  CHECK_THROWS_WITH(orders_of("auto", shape), Catch::Contains("a rank stores at most 1"));
+  CHECK_THROWS_WITH(orders_of("zb-v", shape), Catch::Contains("two chunks per rank in a V"));
+}
+
+TEST_CASE("64 ranks with 1,024 micro-batches are ordered in less than a second", "[zero-bubble]") {
+  PipelineShape shape;
+  shape.ranks = 64;
+  shape.micro_batches = 1024;
+  for (const char* name : {"1f1b", "zb-h1"}) {
+    const std::clock_t begin = std::clock();
+    const std::vector<TaskOrder> orders = orders_of(name, shape);
+    CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 1.0);
+    CHECK(replay(shape, orders)->makespan <= 1.02 * 3.0 * (1024 + 63));
+  }
+}
