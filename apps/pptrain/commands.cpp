@@ -20,6 +20,7 @@
 #include "profile/profile.hpp"
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
+#include "simulating.hpp"
 
 namespace pptrain {
 namespace {
@@ -100,6 +101,7 @@ bool needs_machine(const Options& options) {
     case Command::plan: return !plans_from_files(options);
     case Command::cluster:
       return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
+    case Command::simulate:
     case Command::validate:
     case Command::tokenize: return false;
   }
@@ -112,6 +114,7 @@ void run_command(const Options& options) {
     case Command::cluster: run_cluster(options); break;
     case Command::profile: run_profile(options); break;
     case Command::plan: run_plan(options); break;
+    case Command::simulate: run_simulate(options); break;
     case Command::validate: run_validate(options); break;
     case Command::tokenize: run_tokenize(options); break;
   }

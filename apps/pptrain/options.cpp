@@ -6,13 +6,14 @@
 
 #include "base/log.hpp"
 #include "base/names.hpp"
+#include "plan/plan.hpp"
 #include "planners/search.hpp"
 #include "pptrain_version.hpp"
 
 namespace pptrain {
 namespace {
 
-const std::vector<std::string> commands = {"train", "cluster", "profile", "plan", "validate", "tokenize"};
+const std::vector<std::string> commands = {"train", "cluster", "profile", "plan", "simulate", "validate", "tokenize"};
 
 /// The command line of pptrain, filling `Options`.
 class Parser {
@@ -27,6 +28,7 @@ class Parser {
     cluster();
     profile();
     plan();
+    simulate();
     validate();
     tokenize();
   }
@@ -97,6 +99,22 @@ class Parser {
     format(sub, {"text", "json"});
     output(sub);
   }
+  void simulate() {
+    CLI::App* sub =
+        command(Command::simulate, "simulate", "Execute a plan's schedule event by event and show its time");
+    sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile");
+    sub->add_option("--plan", options_.plan, "the PLAN.json")->required();
+    overrides(sub);
+    sub->add_option("--cluster", options_.cluster, "a CLUSTER.toml instead of the configuration's");
+    sub->add_option("--profile", options_.profile, "a PROFILE.json instead of the configuration's");
+    analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+    sub->add_option("--schedule", options_.schedule, "instead of the plan's: " + join(schedule_names()))
+        ->type_name("NAME");
+    sub->add_option("--order", options_.order, "an ORDER.json instead of a schedule: a list of tasks per device")
+        ->excludes("--schedule");
+    sub->add_option("--trace", options_.trace, "write a Chrome trace to this file")->type_name("TRACE.json");
+    format(sub, {"text", "json"});
+  }
   void validate() {
     CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
     sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json or PLAN.json")->required();
@@ -112,7 +130,7 @@ class Parser {
   }
 
   Options& options_;
-  CLI::App app_{"Trains large neural networks on mixed clusters: profiles, plans, trains.", "pptrain"};
+  CLI::App app_{"Trains large neural networks on mixed clusters: profiles, plans, simulates, trains.", "pptrain"};
 };
 
 /// `pptrain x.toml` means `pptrain train x.toml`.

@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-enum class Command { train, cluster, profile, plan, validate, tokenize };
+enum class Command { train, cluster, profile, plan, simulate, validate, tokenize };
 
 /// What the command line says.
 struct Options {
@@ -18,6 +18,10 @@ struct Options {
   std::string cluster;
   std::string profile;
   std::string planner;
+  std::string plan;  ///< of `simulate`, like the next three
+  std::string schedule;
+  std::string order;
+  std::string trace;
   std::string format = "text";
   std::string output;
   std::string sentencepiece_model;

@@ -21,7 +21,21 @@
 namespace pptrain {
 namespace {
 
-/// The configuration of a plan or profile, which the files of the command line replace those of; defaults without one.
+/// The profile that the configuration names, of the very model that it names.
+Profile named_profile(const Config& config) {
+  Profile profile = read_profile(config.profile.file);
+  if (config.places.contains("model.name") && config.model.name != profile.model) {
+    throw_bad_input(
+        {config.where("model.name"),
+         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
+         "a planning job takes the model from its profile",
+         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
+  }
+  return profile;
+}
+
+}  // namespace
+
 Config planning_config(const Options& options) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.profile.empty()) overrides.push_back("profile.file=" + quote_toml(options.profile));
@@ -32,6 +46,22 @@ Config planning_config(const Options& options) {
   if (!options.cluster.empty()) config.cluster.file = options.cluster;
   return config;
 }
+
+bool names_files(const Config& config) {
+  return config.cluster.file != "discover" && (config.profile.analytic || !config.profile.file.empty());
+}
+
+Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster) {
+  if (config.profile.file.empty()) return analytic_profile(config, cluster);
+  Profile profile = options.profile.empty() ? named_profile(config) : read_profile(options.profile);
+  if (!config.profile.analytic) return profile;
+  for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
+    log_info("{}", note);
+  }
+  return profile;
+}
+
+namespace {
 
 /// The cluster file of a command that looks at no machine.
 Cluster named_planning_cluster(const Config& config) {
@@ -55,34 +85,6 @@ void deliver_result(const Options& options, const SearchResult& result, const Cl
     deliver(describe_candidates(result, cluster) + "\n", "");
   }
   deliver_plan(options, plan, cluster);
-}
-
-bool names_files(const Config& config) {
-  return config.cluster.file != "discover" && (config.profile.analytic || !config.profile.file.empty());
-}
-
-/// The profile that the configuration names, of the very model that it names.
-Profile named_profile(const Config& config) {
-  Profile profile = read_profile(config.profile.file);
-  if (config.places.contains("model.name") && config.model.name != profile.model) {
-    throw_bad_input(
-        {config.where("model.name"),
-         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
-         "a planning job takes the model from its profile",
-         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
-  }
-  return profile;
-}
-
-/// The profile that a plan from files is made of: named, computed, or both.
-Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster) {
-  if (config.profile.file.empty()) return analytic_profile(config, cluster);
-  Profile profile = options.profile.empty() ? named_profile(config) : read_profile(options.profile);
-  if (!config.profile.analytic) return profile;
-  for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
-    log_info("{}", note);
-  }
-  return profile;
 }
 
 /// From a profile and a cluster alone: no machine, any model.

@@ -10,6 +10,15 @@ namespace pptrain {
 /// What the command line says, for a job that looks at the machine.
 JobOptions job_options(const Options& options);
 
+/// The configuration of a planning job, which the files of the command line replace those of; defaults without one.
+Config planning_config(const Options& options);
+
+/// Whether the configuration names all that planning without a machine needs.
+bool names_files(const Config& config);
+
+/// The profile of a planning job from files: named, computed, or both.
+Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster);
+
 /// Whether `pptrain profile` measures nothing, and whether `pptrain plan` takes everything from files. A
 /// configuration that cannot be read counts as such: reading it again reports why.
 bool profiles_from_files(const Options& options);

@@ -126,6 +126,10 @@ bool divided_as_stage(const StageParts& parts, const Stage& stage) {
 
 }  // namespace
 
+bool is_task(Op op) {
+  return op == Op::forward || op == Op::backward_input || op == Op::backward_weight || op == Op::backward;
+}
+
 Phase phase_of(Op op) {
   switch (op) {
     case Op::backward_input: return Phase::backward_input;

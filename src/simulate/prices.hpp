@@ -12,6 +12,8 @@ namespace pptrain {
 enum class Phase { forward, backward_input, backward_weight, backward };
 inline constexpr int num_phases = 4;
 
+/// Whether an op is a task of training.
+bool is_task(Op op);
 /// Phase of an op that is a task.
 Phase phase_of(Op op);
 

@@ -1,0 +1,125 @@
+#include "simulating.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "cluster/read.hpp"
+#include "model/model.hpp"
+#include "output.hpp"
+#include "planners/text_table.hpp"
+#include "planning.hpp"
+#include "program/check.hpp"
+#include "program/trace.hpp"
+#include "schedule/schedule.hpp"
+#include "simulate/read_order.hpp"
+#include "simulate/report.hpp"
+
+namespace pptrain {
+namespace {
+
+Plan plan_to_simulate(const Options& options, const Profile& profile, const Cluster& cluster) {
+  Plan plan = read_plan(options.plan);
+  std::string source = options.plan;
+  if (!options.schedule.empty()) {
+    plan.schedule.name = options.schedule;
+    source = "command line: --schedule";
+  }
+  validate_plan(plan, profile.num_layers(), cluster.num_devices(), source);
+  return plan;
+}
+
+/// What compilation and transfers need of a model that pptrain trains.
+struct TiedEmbedding {
+  CompileOptions compile;
+  double row_bytes = 0.0;
+};
+TiedEmbedding tied_embedding(const Options& options, const Config& config, const Profile& profile) {
+  if (options.input.empty() || !config.can_train_model()) return {};
+  const Model model = build_model(config.model, config.training, config.source);
+  return {{model.tied, model.vocabulary_size},
+          static_cast<double>(config.model.hidden_size) * profile.bytes_per_parameter.gradient};
+}
+
+Programs programs_of(const Options& options, const Plan& plan, const CompileOptions& compile) {
+  if (options.order.empty()) {
+    Programs programs = compile_training(plan, task_orders(plan), compile);
+    check_programs(plan, programs);
+    return programs;
+  }
+  Programs programs = compile_training(plan, read_orders(options.order, plan), compile);
+  if (const std::string violation = find_violation(plan, programs); !violation.empty()) {
+    throw_bad_input({options.order, "the order cannot be executed", violation,
+                     "let every task come after those that it needs on other devices"});
+  }
+  return programs;
+}
+
+void warn_of_memory(const Simulation& simulation, const Cluster& cluster) {
+  for (const SimulatedDevice& device : simulation.devices) {
+    const DeviceKind& kind = cluster.kind_of(device.device);
+    if (device.peak_bytes <= kind.memory) continue;
+    log_warning("device {} ({}) needs {} of its {}", device.device.value, kind.name, format_bytes(device.peak_bytes),
+                format_bytes(kind.memory));
+    return;
+  }
+}
+
+std::string device_table(const Simulation& simulation, const Programs& programs, const Cluster& cluster) {
+  Rows rows = {
+      {"device", "kind", "stage", "busy", "communication", "idle", "first start", "last end", "peak bytes", "stored"}};
+  for (std::size_t d = 0; d < programs.size(); ++d) {
+    const SimulatedDevice& device = simulation.devices[d];
+    rows.push_back({std::to_string(device.device.value), cluster.kind_of(device.device).name,
+                    std::to_string(programs[d].stage.value), format_seconds(device.busy_seconds),
+                    format_seconds(device.communication_seconds), format_seconds(device.idle_seconds),
+                    format_seconds(device.first_start_seconds), format_seconds(device.last_end_seconds),
+                    format_bytes(device.peak_bytes), std::to_string(device.peak_stored)});
+  }
+  return align(rows);
+}
+
+std::string simulation_text(const Simulation& simulation, const Plan& plan, const Programs& programs,
+                            const Cluster& cluster, const Comparison& comparison, const std::string& order) {
+  Rows rows = {{"makespan", format_seconds(simulation.makespan_seconds)}};
+  for (const auto& [name, seconds] : comparison.estimates)
+    rows.push_back({name + " estimate", format_seconds(seconds)});
+  rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
+  rows.push_back({"bubble", fmt::format("{:.1f} %", 100.0 * simulation.bubble_fraction())});
+  std::string text = fmt::format("{}, {} with {} micro-batches of {} samples, {}\n", plan.model, plan.shape(),
+                                 plan.micro_batches, plan.micro_batch_size, order);
+  text += align(rows) + "\n" + device_table(simulation, programs, cluster);
+  const std::string picture = pipeline_picture(simulation, programs);
+  return picture.empty() ? text : text + "\n" + picture;
+}
+
+}  // namespace
+
+void run_simulate(const Options& options) {
+  const Config config = planning_config(options);
+  const bool names_model =
+      !options.input.empty() || !config.profile.file.empty() || config.places.contains("model.name");
+  if (!names_files(config) || !names_model) {
+    throw_bad_input({options.input.empty() ? "command line" : options.input, "nothing to simulate the plan on",
+                     "a simulation looks at no machine", "add --cluster and --profile, or name both in CONFIG.toml"});
+  }
+  const Cluster cluster = read_cluster(config.cluster.file);
+  const Profile profile = planning_profile(options, config, cluster);
+  const Plan plan = plan_to_simulate(options, profile, cluster);
+  const Instance instance = {profile, cluster, plan.global_batch_size};
+  check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
+  const TiedEmbedding tied = tied_embedding(options, config, profile);
+  const Programs programs = programs_of(options, plan, tied.compile);
+  const Simulation simulation = simulate(instance, plan, programs, {Recording::events, tied.row_bytes});
+  if (!options.trace.empty()) deliver(chrome_trace(simulation.trace), options.trace);
+  warn_of_memory(simulation, cluster);
+  const double bound = lower_bound_seconds(instance);
+  const Comparison comparison = {predict(instance, plan, bound).estimates, bound};
+  const std::string order = options.order.empty() ? plan.schedule.name : "in the order of " + options.order;
+  deliver(options.format == "json" ? simulation_json(simulation, programs, comparison)
+                                   : simulation_text(simulation, plan, programs, cluster, comparison, order),
+          "");
+}
+
+}  // namespace pptrain

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# `pptrain simulate`: a plan from a file against a profile and a cluster, its picture, JSON and trace, and bad input.
+# Usage: simulating.sh PPTRAIN
+set -euo pipefail
+
+pptrain=$(realpath -- "$1")
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd "$folder"
+failures=0
+cases=0
+
+cat >profile.json <<'JSON'
+{"schema": "pptrain.profile/1", "model": "toy", "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8},
+ "layers": [
+  {"name": "a", "parameters": 1000, "output_bytes": 1e9, "stored_bytes": 64, "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [{"device": "g", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1, "backward_weight": 1}]},
+  {"name": "b", "parameters": 1000, "output_bytes": 0, "stored_bytes": 64, "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [{"device": "g", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1, "backward_weight": 1}]}]}
+JSON
+sed 's/"backward_input": 1, "backward_weight": 1/"backward": 2/' profile.json >whole.json
+cat >cluster.toml <<'TOML'
+[[device]]
+kind = "g"
+memory = "1 GB"
+[[node]]
+devices = { kind = "g", count = 2 }
+link = { bandwidth = "1 GB/s" }
+TOML
+cat >plan.json <<'JSON'
+{"schema": "pptrain.plan/1", "planner": "hand", "model": "toy", "cluster": "",
+ "global_batch_size": 2, "micro_batch_size": 1, "micro_batches": 2,
+ "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
+ "stages": [
+  {"layers": [[0, 1]], "replicas": 1, "tensor_parallel": 1, "devices": [[0]], "samples": [[0, 1]],
+   "shards": {}, "recompute": "none", "zero_stage": 0, "offload": false, "blocks": []},
+  {"layers": [[1, 2]], "replicas": 1, "tensor_parallel": 1, "devices": [[1]], "samples": [[0, 1]],
+   "shards": {}, "recompute": "none", "zero_stage": 0, "offload": false, "blocks": []}]}
+JSON
+echo '[["F0.0", "F0.1", "B0.0", "W0.0", "B0.1", "W0.1"], ["F1.0", "B1.0", "F1.1", "B1.1", "W1.0", "W1.1"]]' >order.json
+echo '[["F0.0", "B0.0", "F0.1", "B0.1"], ["F1.0", "F1.1", "B1.0", "B1.1"]]' >stuck.json
+cat >job.toml <<'TOML'
+[profile]
+file = "profile.json"
+[cluster]
+file = "cluster.toml"
+TOML
+
+# expect TITLE CODE PATTERN ARGUMENT...: pptrain with these arguments ends with CODE and prints PATTERN.
+expect() {
+  local title=$1 wanted=$2 pattern=$3 code=0
+  shift 3
+  cases=$((cases + 1))
+  timeout -k 5 60 "$pptrain" "$@" >output.txt 2>errors.txt </dev/null || code=$?
+  if [[ $code -ne $wanted ]] || ! cat output.txt errors.txt | grep -Eq -- "$pattern"; then
+    failures=$((failures + 1))
+    printf 'FAILED %s: exit code %d, not %d, or nothing like %s\n' "$title" "$code" "$wanted" "$pattern"
+    cat output.txt errors.txt | sed 's/^/    /'
+    return
+  fi
+  if [[ $code -eq 2 && (-s output.txt || $(wc -l <errors.txt) -ne 1) ]]; then
+    failures=$((failures + 1))
+    printf 'FAILED %s: not one message alone\n' "$title"
+    return
+  fi
+  printf 'ok %s\n' "$title"
+}
+
+files=(--plan plan.json --cluster cluster.toml --profile profile.json)
+# Device 0: F 0-1 and 1-2, BW 6-8 and 9-11; device 1: F 2-3, BW 3-5, F 5-6, BW 6-8.
+expect "a plan with files" 0 'makespan +11 s' simulate "${files[@]}"
+expect "its picture" 0 '^ +0  F0F1\.\.\.\.\.\.\.\.B0--\.\.B1--$' simulate "${files[@]}"
+expect "as JSON" 0 '"schema": ?"pptrain.simulation/1"' simulate "${files[@]}" --format json
+expect "makespan in JSON" 0 '"makespan_seconds": ?11,' simulate "${files[@]}" --format json
+expect "another schedule" 0 'stored' simulate "${files[@]}" --schedule gpipe
+expect "a given order" 0 '^ +1  \.\.\.\.F0B0F1B1W0W1' simulate "${files[@]}" --order order.json
+expect "a job" 0 'makespan +11 s' simulate job.toml --plan plan.json
+expect "a trace" 0 'makespan' simulate "${files[@]}" --trace trace.json
+cases=$((cases + 1))
+if grep -q '"name":"F0.0","ph":"X","pid":0' trace.json && grep -q 'send activation 0.1' trace.json; then
+  printf 'ok tasks and transfers are in the trace\n'
+else
+  failures=$((failures + 1))
+  printf 'FAILED tasks and transfers are in the trace\n'
+fi
+
+expect "no plan" 2 '--plan' simulate job.toml
+expect "a missing plan" 2 'none.json' simulate job.toml --plan none.json
+expect "no profile" 2 'nothing to simulate.*--profile' simulate --plan plan.json --cluster cluster.toml
+expect "an unknown schedule" 2 'unknown schedule "1f2b".*did you mean "1f1b"' simulate "${files[@]}" --schedule 1f2b
+expect "schedule and order" 2 'excludes' simulate "${files[@]}" --schedule gpipe --order order.json
+expect "an order that cannot run" 2 'stuck.json: the order cannot be executed.*waits for ever' \
+  simulate "${files[@]}" --order stuck.json
+expect "B and W apart of a whole backward" 2 'one time for the whole backward' \
+  simulate --plan plan.json --cluster cluster.toml --profile whole.json --order order.json
+expect "a trace that cannot be written" 2 'none/trace.json: cannot be written' \
+  simulate "${files[@]}" --trace none/trace.json
+
+printf '%d cases, %d failures\n' "$cases" "$failures"
+[[ $failures -eq 0 ]]
