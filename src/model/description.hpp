@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct ModelDescription {
   std::vector<LayerDescription> layers;
   double shared_parameters = 0.0;                  ///< counted in more than one layer: tied embeddings
   std::vector<int> tensor_parallel_degrees = {1};  ///< that divide what is sharded
+  std::map<std::string, std::int64_t> axes;        ///< lengths of what may be sharded unevenly: "heads", ...
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// Parameters of the model, shared ones counted once.

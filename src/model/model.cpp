@@ -77,6 +77,14 @@ std::int64_t Model::num_parameters() const {
   return sum;
 }
 
+std::map<std::string, std::int64_t> axes_of(const Model& model) {
+  std::map<std::string, std::int64_t> axes;
+  for (const ShardAxis axis : {ShardAxis::heads, ShardAxis::columns, ShardAxis::vocabulary}) {
+    axes[to_string(axis)] = model.axis_size(axis);
+  }
+  return axes;
+}
+
 std::int64_t Model::axis_size(ShardAxis axis) const {
   switch (axis) {
     case ShardAxis::none: return 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,9 @@ struct Model {
   /// FLOP of one training step per sample, for model FLOP utilisation.
   double flop_per_sample() const;
 };
+
+/// Length of each axis by its name in plans.
+std::map<std::string, std::int64_t> axes_of(const Model& model);
 
 /// GPT-2 with the configuration's dimensions.
 /// Bad dimensions (heads that do not divide hidden_size, ...) throw `Error`, exit code 2.

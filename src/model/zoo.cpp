@@ -144,6 +144,7 @@ ModelDescription describe(const Model& model, Precision precision) {
   description.source = "the configuration";
   description.precision = precision;
   description.tensor_parallel_degrees = dividing_degrees(model.heads);
+  description.axes = axes_of(model);
   for (const Layer& layer : model.layers) {
     LayerBuilder builder(layer.name, element_bytes(precision));
     add_work(builder, model, layer.kind);

@@ -45,6 +45,9 @@ ModelDescription bert_large(Precision precision) {
   ModelDescription model;
   model.precision = precision;
   model.tensor_parallel_degrees = dividing_degrees(num_heads);
+  model.axes = {{"heads", num_heads},
+                {"columns", static_cast<std::int64_t>(4.0 * hidden)},
+                {"vocabulary", static_cast<std::int64_t>(vocabulary)}};
   model.shared_parameters = vocabulary * hidden;
   const double tables = (vocabulary + positions + segments) * hidden + 2.0 * hidden;  // and a normalisation
   model.layers.push_back(embedding_layer("embedding", tokens, hidden, tables, e));

@@ -30,6 +30,7 @@ ModelDescription frame(const GptShape& s, Precision precision) {
   model.precision = precision;
   model.shared_parameters = static_cast<double>(s.vocabulary * s.hidden);
   model.tensor_parallel_degrees = dividing_degrees(s.heads);
+  model.axes = {{"heads", s.heads}, {"columns", 4 * s.hidden}, {"vocabulary", s.vocabulary}};
   return model;
 }
 
@@ -143,6 +144,7 @@ ModelDescription amp_gpt2(Precision precision) {
 ModelDescription gpt_moe(const MoeShape& shape, Precision precision) {
   const double e = element_bytes(precision);
   ModelDescription model = frame(shape.gpt, precision);
+  model.axes.clear();  // experts are not divided
   TransformerBlock block = block_of(shape.gpt);
   block.feed_forward = static_cast<double>(shape.feed_forward);
   model.layers.push_back(embedding_of(shape.gpt, e));

@@ -84,6 +84,7 @@ ModelDescription encoder_decoder(const EncoderDecoderShape& shape, Precision pre
   ModelDescription model;
   model.precision = precision;
   model.tensor_parallel_degrees = dividing_degrees(shape.heads);
+  model.axes = {{"heads", shape.heads}, {"columns", shape.feed_forward}, {"vocabulary", shape.vocabulary}};
   model.shared_parameters = 2.0 * static_cast<double>(shape.vocabulary * shape.hidden);
   model.layers.push_back(layers.source_embedding());
   for (std::int64_t i = 0; i < shape.encoder_layers; ++i) {

@@ -28,7 +28,10 @@ SampleTimes::Row& SampleTimes::row(const ReplicaGroup& group, int tensor_paralle
 
 BalancedMesh::BalancedMesh(const Instance& instance, SampleTimes& times, const StageMesh& mesh,
                            std::int64_t micro_batch, const std::vector<StageOption>& options, Shares shares)
-    : micro_batch_(micro_batch), shares_(shares), by_speed_(cost_by_speed(instance, times, mesh, options)) {}
+    : micro_batch_(micro_batch),
+      shares_(shares),
+      workspace_bytes_(instance.profile.workspace_bytes),
+      by_speed_(cost_by_speed(instance, times, mesh, options)) {}
 
 MeshCost BalancedMesh::cost_by_speed(const Instance& instance, SampleTimes& times, const StageMesh& mesh,
                                      const std::vector<StageOption>& options) {
@@ -71,11 +74,11 @@ std::optional<StageCost> BalancedMesh::cost(int begin, int end, double in_flight
 }
 
 std::vector<LoadClass> BalancedMesh::classes(int option, int begin, int end, double in_flight) const {
-  const double fixed = by_speed_.model_bytes(option, begin, end);
+  const double state = by_speed_.state_bytes(option, begin, end);
   const double per_sample = by_speed_.bytes_per_sample(option, begin, end, in_flight);
   std::vector<LoadClass> classes;
   for (const StageMesh::RowClass& row_class : mesh().classes()) {
-    classes.push_back({row_class.num_rows, fixed, per_sample, row_class.memory});
+    classes.push_back(row_class.load_class(state, workspace_bytes_, per_sample));
   }
   return classes;
 }

@@ -96,6 +96,7 @@ class BalancedMesh {
 
   std::int64_t micro_batch_;
   Shares shares_;
+  double workspace_bytes_;
   std::vector<std::vector<SampleTimes::Row*>> rows_;  // of each option, each class
   MeshCost by_speed_;
 };

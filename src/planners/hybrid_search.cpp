@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "planners/uneven_shards.hpp"
 #include "planners/virtual_devices.hpp"
 
 namespace pptrain {
@@ -107,13 +108,25 @@ void HybridSearch::search_runs(double limit) {
       if (devices % n != 0 || std::find(known.begin(), known.end(), false) != known.end()) continue;
       for (const int other : degrees) {
         if (other == n || devices % other != 0) continue;
-        search_runs_of({StageMesh(instance.cluster, n, sequence[0]),
-                        StageMesh(instance.cluster, other, sequence[0], Sharding::patterns), order},
-                       limit);
+        for (const Pair& pair : pairs(n, other, sequence[0], order)) search_runs_of(pair, limit);
       }
     }
-    ++order;
+    order += 2;
   }
+}
+
+/// With even shards, and with uneven ones where members differ.
+std::deque<HybridSearch::Pair> HybridSearch::pairs(int base, int runs, const std::vector<DeviceId>& devices,
+                                                   int order) {
+  const Cluster& cluster = space_.instance.cluster;
+  std::deque<Pair> pairs;
+  pairs.push_back({StageMesh(cluster, base, devices), StageMesh(cluster, runs, devices, Sharding::patterns), order});
+  const Shards shards = uneven_shards(space_.instance, runs, devices, 0.0);
+  if (!shards.empty()) {
+    pairs.push_back(
+        {StageMesh(cluster, base, devices), StageMesh(cluster, runs, devices, Sharding::patterns, shards), order + 1});
+  }
+  return pairs;
 }
 
 void HybridSearch::search_runs_of(const Pair& pair, double limit) {
@@ -166,14 +179,15 @@ void HybridSearch::search_annotated(const AnnotatedModel& model) {
   const int devices = model.parts.front().devices;
   int order = 0;
   for (const VirtualDevices& sequence : virtual_devices(instance.cluster, {devices}, model.pipelines)) {
-    const Pair pair = {StageMesh(instance.cluster, 1, sequence[0]),
-                       StageMesh(instance.cluster, devices, sequence[0], Sharding::patterns), order++};
-    for (const std::int64_t micro_batch : micro_batches_for(space_, pair.base.replicas())) {
-      for (const StageOption& option : stage_options(space_)) {
-        if (space_.stop.requested()) complete_ = false;
-        if (complete_) search_annotated(model, pair, micro_batch, option);
+    for (const Pair& pair : pairs(1, devices, sequence[0], order)) {
+      for (const std::int64_t micro_batch : micro_batches_for(space_, pair.base.replicas())) {
+        for (const StageOption& option : stage_options(space_)) {
+          if (space_.stop.requested()) complete_ = false;
+          if (complete_) search_annotated(model, pair, micro_batch, option);
+        }
       }
     }
+    order += 2;
   }
   if (why_not_.empty()) {
     why_not_ = fmt::format("no micro-batch of the {} samples holds one for each of the {} devices",

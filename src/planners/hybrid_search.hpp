@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class HybridSearch {
     std::vector<Interval> runs;
   };
 
+  std::deque<Pair> pairs(int base, int runs, const std::vector<DeviceId>& devices, int order);
   void search_runs_of(const Pair& pair, double limit);
   void search_runs_of(const SharedStage& stage, const Pair& pair, std::int64_t micro_batch, double limit);
   std::vector<Choice> fastest_runs(const SharedStage& stage, int tensor_parallel, double micro_batches, double limit);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "planners/shared_stage.hpp"
+#include "planners/uneven_shards.hpp"
 
 namespace pptrain {
 namespace {
@@ -20,17 +21,31 @@ PipelineSearch::PipelineSearch(const SearchSpace& space, SampleTimes& times)
       shares_(space.restrictions.scope == PlanScope::uniform ? Shares::even : Shares::balanced) {}
 
 void PipelineSearch::add(const TaskGraphs& graphs) {
-  const Cluster& cluster = space_.instance.cluster;
+  const Instance& instance = space_.instance;
+  const auto num_graphs = static_cast<double>(graphs.graphs.size());
+  const double state = whole_state_bytes(instance.profile) / num_graphs;
   int order = 0;
-  for (VirtualDevices& devices : virtual_devices(cluster, graphs.devices(), graphs.pipelines)) {
-    PipelineLayout layout = {graphs, order++, {}};
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      layout.meshes.emplace_back(cluster, graphs.graphs[i].tensor_parallel, std::move(devices[i]),
-                                 graphs.graphs[i].sharding);
-    }
-    layouts_.push_back(std::move(layout));
+  for (const VirtualDevices& devices : virtual_devices(instance.cluster, graphs.devices(), graphs.pipelines)) {
+    std::vector<Shards> shards(devices.size());
+    add(graphs, order++, devices, shards);
     if (shares_ == Shares::even) break;  // uniform grids have their devices in file order
+    bool any = false;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      shards[i] = uneven_shards(instance, graphs.graphs[i].tensor_parallel, devices[i], state);
+      any = any || !shards[i].empty();
+    }
+    if (any) add(graphs, order++, devices, shards);
   }
+}
+
+void PipelineSearch::add(const TaskGraphs& graphs, int order, const VirtualDevices& devices,
+                         const std::vector<Shards>& shards) {
+  PipelineLayout layout = {graphs, order, {}};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const TaskGraph& graph = graphs.graphs[i];
+    layout.meshes.emplace_back(space_.instance.cluster, graph.tensor_parallel, devices[i], graph.sharding, shards[i]);
+  }
+  layouts_.push_back(std::move(layout));
 }
 
 std::vector<std::int64_t> PipelineSearch::micro_batches(const PipelineLayout& layout) const {

@@ -16,7 +16,7 @@ namespace pptrain {
 /// Devices for some TaskGraphs.
 struct PipelineLayout {
   TaskGraphs graphs;
-  int order = 0;  ///< of `virtual_devices`
+  int order = 0;  ///< of `virtual_devices`, even shards before uneven ones
   std::vector<StageMesh> meshes;
 };
 
@@ -55,6 +55,7 @@ class PipelineSearch {
     double bound = 0.0;
   };
 
+  void add(const TaskGraphs& graphs, int order, const VirtualDevices& devices, const std::vector<Shards>& shards);
   std::vector<std::int64_t> micro_batches(const PipelineLayout& layout) const;
   void make_costs(const PipelineCandidate& candidate, Costs& costs);
   void examine(const Bounded& bounded);

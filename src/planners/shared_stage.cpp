@@ -40,7 +40,7 @@ std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, co
     if (!blocks.empty() && blocks.back().pattern == name) {
       blocks.back().layers.end = l + 1;
     } else {
-      blocks.push_back({{l, l + 1}, mesh.replicas(), mesh.tensor_parallel(), name, samples, {}});
+      blocks.push_back({{l, l + 1}, mesh.replicas(), mesh.tensor_parallel(), name, samples, mesh.shards()});
     }
   }
   return blocks;
@@ -59,6 +59,12 @@ SharedStage::SharedStage(const Instance& instance, SampleTimes& times, const Sta
       slowest_(instance.cluster.slowest_link(base.devices())) {
   for (const StageMesh::RowClass& row_class : base.classes()) {
     rows_.push_back(&times.row(row_class.group, base.tensor_parallel(), option.recompute, base.sharding()));
+  }
+  runs_load_.assign(base.classes().size(), 0.0);
+  const Stage split = runs.stage({});
+  for (int d = 0; d < base.num_devices(); ++d) {
+    double& load = runs_load_[base.class_of(d / base.tensor_parallel())];
+    load = std::max(load, member_load(split, d % runs.tensor_parallel()));
   }
   const Stage before = base.stage(base_.by_speed().samples());
   const Stage after = runs.stage(runs_.by_speed().samples());
@@ -109,17 +115,19 @@ std::vector<LoadClass> SharedStage::classes(const std::vector<Piece>& pieces) co
   const auto most = static_cast<double>(most_samples(runs_.by_speed().samples()));
   double fixed = profile.workspace_bytes + most * profile.workspace_bytes_per_sample;
   double per_sample = profile.workspace_bytes_per_sample;
+  double state = 0.0;
+  double runs_state = 0.0;
   for (const Piece& piece : pieces) {
     const MeshCost& mesh = (piece.is_run ? runs_ : base_).by_speed();
     const int begin = begin_of(piece.layers);
     const int end = end_of(piece.layers);
     const double stored = mesh.bytes_per_sample(0, begin, end, in_flight_) - profile.workspace_bytes_per_sample;
-    fixed += mesh.model_bytes(0, begin, end) - profile.workspace_bytes;
     (piece.is_run ? fixed : per_sample) += piece.is_run ? most * stored : stored;
+    (piece.is_run ? runs_state : state) += mesh.state_bytes(0, begin, end);
   }
   std::vector<LoadClass> classes;
-  for (const StageMesh::RowClass& row_class : base_mesh_.classes()) {
-    classes.push_back({row_class.num_rows, fixed, per_sample, row_class.memory});
+  for (std::size_t k = 0; k < base_mesh_.classes().size(); ++k) {
+    classes.push_back(base_mesh_.classes()[k].load_class(state, fixed + runs_load_[k] * runs_state, per_sample));
   }
   return classes;
 }
@@ -128,8 +136,7 @@ Stage SharedStage::stage_with(const std::vector<ClassShare>& shares, Interval la
                               const std::vector<Interval>& runs) const {
   Stage stage = base_mesh_.stage(samples_of(base_mesh_, shares));
   stage.layers = {layers};
-  stage.recompute = option_.recompute;
-  stage.zero_stage = option_.zero_stage;
+  option_.apply_to(stage);
   for (const Interval& run : runs) {
     const std::vector<Block> blocks = blocks_of(instance_, runs_mesh_, runs_.by_speed().samples(), run);
     stage.blocks.insert(stage.blocks.end(), blocks.begin(), blocks.end());

@@ -54,6 +54,7 @@ class SharedStage {
   BalancedMesh base_;
   BalancedMesh runs_;
   std::vector<SampleTimes::Row*> rows_;  // of each class of the base
+  std::vector<double> runs_load_;        // largest one that a device of each class of the base has in the runs
   Link slowest_;                         // between any two devices
   double into_runs_ = 0.0;               // samples that some device lacks on the way into a run,
   double out_of_runs_ = 0.0;             // and out of it

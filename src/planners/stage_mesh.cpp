@@ -9,23 +9,29 @@
 namespace pptrain {
 namespace {
 
-void add_distinct(std::vector<Link>& links, const Link& link) {
-  const bool known = std::any_of(links.begin(), links.end(), [&link](const Link& l) {
-    return l.bandwidth == link.bandwidth && l.latency == link.latency;
-  });
-  if (!known) links.push_back(link);
+using RowClass = StageMesh::RowClass;
+
+void add_member(std::vector<RowClass::Member>& members, const RowClass::Member& member) {
+  const auto covers = [](const RowClass::Member& a, const RowClass::Member& b) {
+    return a.load >= b.load && a.memory <= b.memory;
+  };
+  if (std::any_of(members.begin(), members.end(), [&](const auto& other) { return covers(other, member); })) return;
+  std::erase_if(members, [&](const auto& other) { return covers(member, other); });
+  members.push_back(member);
 }
 
-StageMesh::RowClass class_of_row(const Cluster& cluster, const std::vector<DeviceId>& row) {
-  StageMesh::RowClass result;
-  result.memory = std::numeric_limits<double>::infinity();
-  for (const DeviceId device : row) {
-    result.group.kinds.push_back(cluster.kind_index_of(device));
-    result.memory = std::min(result.memory, cluster.kind_of(device).memory);
+/// Row `j` of the stage.
+RowClass class_of_row(const Cluster& cluster, const Stage& stage, int j) {
+  Stage row;
+  row.tensor_parallel = stage.tensor_parallel;
+  row.devices = {stage.devices[j]};
+  row.samples = {{0, 0}};
+  row.shards = stage.shards;
+  RowClass result;
+  result.group = replica_groups(cluster, row).front();
+  for (int k = 0; k < stage.tensor_parallel; ++k) {
+    add_member(result.members, {member_load(stage, k), cluster.kind_of(stage.devices[j][k]).memory});
   }
-  std::sort(result.group.kinds.begin(), result.group.kinds.end());
-  result.group.kinds.erase(std::unique(result.group.kinds.begin(), result.group.kinds.end()), result.group.kinds.end());
-  result.group.link = cluster.slowest_link(row);
   return result;
 }
 
@@ -38,25 +44,40 @@ double whole_model_seconds(LayerSums& sums, const StageMesh& mesh, int row_class
 
 }  // namespace
 
-StageMesh::StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices, Sharding sharding)
-    : tensor_parallel_(tensor_parallel), sharding_(sharding), devices_(std::move(devices)) {
+bool StageMesh::RowClass::alike(const RowClass& other) const {
+  return group == other.group &&
+         std::equal(members.begin(), members.end(), other.members.begin(), other.members.end(),
+                    [](const Member& a, const Member& b) { return a.load == b.load && a.memory == b.memory; });
+}
+
+LoadClass StageMesh::RowClass::load_class(double state, double fixed, double per_sample) const {
+  const auto left = [state](const Member& member) { return member.memory - member.load * state; };
+  const Member& first = *std::min_element(members.begin(), members.end(),
+                                          [&](const Member& a, const Member& b) { return left(a) < left(b); });
+  return {num_rows, first.load * state + fixed, per_sample, first.memory};
+}
+
+StageMesh::StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices, Sharding sharding,
+                     Shards shards)
+    : tensor_parallel_(tensor_parallel), sharding_(sharding), devices_(std::move(devices)), shards_(std::move(shards)) {
   const int replicas = static_cast<int>(devices_.size()) / tensor_parallel;
   PPTRAIN_ASSERT(replicas * tensor_parallel == static_cast<int>(devices_.size()), "{} devices at degree {}",
                  devices_.size(), tensor_parallel);
+  row_class_.resize(replicas);
+  const Stage mesh = stage({});
   for (int j = 0; j < replicas; ++j) {
-    const auto row = devices_.begin() + static_cast<std::ptrdiff_t>(j) * tensor_parallel;
-    RowClass mine = class_of_row(cluster, {row, row + tensor_parallel});
-    const auto known = std::find_if(classes_.begin(), classes_.end(), [&mine](const RowClass& c) {
-      return c.group == mine.group && c.memory == mine.memory;
-    });
-    row_class_.push_back(static_cast<int>(known - classes_.begin()));
+    RowClass mine = class_of_row(cluster, mesh, j);
+    const auto known = std::find_if(classes_.begin(), classes_.end(), [&](const RowClass& c) { return c.alike(mine); });
+    row_class_[j] = static_cast<int>(known - classes_.begin());
     if (known == classes_.end()) classes_.push_back(std::move(mine));
-    ++classes_[row_class_.back()].num_rows;
+    ++classes_[row_class_[j]].num_rows;
   }
-  std::vector<DeviceId> column(replicas);
   for (int k = 0; k < tensor_parallel; ++k) {
-    for (int j = 0; j < replicas; ++j) column[j] = devices_[static_cast<std::size_t>(j) * tensor_parallel + k];
-    add_distinct(gradient_links_, cluster.slowest_link(column));
+    const ShardGroup mine = {cluster.slowest_link(shard_group(mesh, k)), member_load(mesh, k)};
+    const bool known = std::any_of(shard_groups_.begin(), shard_groups_.end(), [&](const ShardGroup& g) {
+      return g.link.bandwidth == mine.link.bandwidth && g.link.latency == mine.link.latency && g.load == mine.load;
+    });
+    if (!known) shard_groups_.push_back(mine);
   }
 }
 
@@ -69,6 +90,7 @@ Stage StageMesh::stage(const std::vector<Interval>& samples) const {
     stage.devices.emplace_back(row, row + tensor_parallel_);
   }
   stage.samples = samples;
+  stage.shards = shards_;
   return stage;
 }
 
@@ -119,7 +141,7 @@ MeshCost::MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& m
 void MeshCost::add_part(LayerSums& sums, int row_class, std::int64_t samples) {
   ReplicaGroup group = mesh_.classes()[row_class].group;
   group.samples = static_cast<double>(samples);
-  Part part = {{}, group.samples, mesh_.classes()[row_class].memory};
+  Part part = {{}, samples, &mesh_.classes()[row_class]};
   for (const StageOption& option : options_) {
     part.times.push_back(&sums.times(group, mesh_.tensor_parallel(), option.recompute, mesh_.sharding()));
   }
@@ -132,8 +154,8 @@ double MeshCost::gather_seconds(int option, int begin, int end) const {
   const double bytes =
       instance_.profile.bytes_per_parameter.weight * sums_.parameters(begin, end) / mesh_.tensor_parallel();
   double slowest = 0.0;
-  for (const Link& link : mesh_.gradient_links()) {
-    slowest = std::max(slowest, all_gather_seconds(link, r, bytes));
+  for (const StageMesh::ShardGroup& group : mesh_.shard_groups()) {
+    slowest = std::max(slowest, all_gather_seconds(group.link, r, group.load * bytes));
   }
   return 2.0 * slowest;
 }
@@ -159,19 +181,19 @@ double MeshCost::gradient_seconds(int begin, int end) const {
   const double bytes =
       instance_.profile.bytes_per_parameter.gradient * sums_.parameters(begin, end) / mesh_.tensor_parallel();
   double slowest = 0.0;
-  for (const Link& link : mesh_.gradient_links()) {
-    slowest = std::max(slowest, all_reduce_seconds(link, mesh_.replicas(), bytes));
+  for (const StageMesh::ShardGroup& group : mesh_.shard_groups()) {
+    slowest = std::max(slowest, all_reduce_seconds(group.link, mesh_.replicas(), group.load * bytes));
   }
   return slowest;
 }
 
-double MeshCost::model_bytes(int option, int begin, int end) const {
+double MeshCost::state_bytes(int option, int begin, int end) const {
   const BytesPerParameter& bytes = instance_.profile.bytes_per_parameter;
   const int zero = options_[option].zero_stage;
   const double r = mesh_.replicas();
   const double each = bytes.weight / (zero >= 3 ? r : 1.0) + bytes.gradient / (zero >= 2 ? r : 1.0) +
                       (options_[option].offload ? 0.0 : bytes.optimizer / (zero >= 1 ? r : 1.0));
-  return each * sums_.parameters(begin, end) / mesh_.tensor_parallel() + instance_.profile.workspace_bytes;
+  return each * sums_.parameters(begin, end) / mesh_.tensor_parallel();
 }
 
 double MeshCost::bytes_per_sample(int option, int begin, int end, double in_flight) const {
@@ -184,10 +206,12 @@ std::optional<int> MeshCost::fitting_option(int begin, int end, double in_flight
   for (std::size_t o = 0; o < options_.size(); ++o) {
     const int option = static_cast<int>(o);
     if (best && seconds(option, begin, end) >= seconds(*best, begin, end)) continue;
-    const double model = model_bytes(option, begin, end);
+    const double state = state_bytes(option, begin, end);
     const double stored = bytes_per_sample(option, begin, end, in_flight);
-    const bool fits = std::all_of(parts_.begin(), parts_.end(),
-                                  [&](const Part& part) { return model + part.samples * stored <= part.memory; });
+    const bool fits = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+      const LoadClass load = part.row_class->load_class(state, instance_.profile.workspace_bytes, stored);
+      return load.need(part.samples) <= load.memory;
+    });
     if (fits) best = option;
   }
   return best;
@@ -195,8 +219,11 @@ std::optional<int> MeshCost::fitting_option(int begin, int end, double in_flight
 
 bool MeshCost::may_fit(int begin, int end) const {
   for (std::size_t o = 0; o < options_.size(); ++o) {
-    const double model = model_bytes(static_cast<int>(o), begin, end);
-    const bool may = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) { return model <= part.memory; });
+    const double state = state_bytes(static_cast<int>(o), begin, end);
+    const bool may = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+      const LoadClass load = part.row_class->load_class(state, instance_.profile.workspace_bytes, 0.0);
+      return load.fixed_bytes <= load.memory;
+    });
     if (may) return true;
   }
   return false;
@@ -209,7 +236,7 @@ std::vector<ClassShare> shares_by_speed(const StageMesh& mesh, std::int64_t micr
   std::vector<LoadClass> classes;  // none of which is ever full, but the larger one is less so
   double unlimited = 0.0;
   for (const StageMesh::RowClass& row_class : mesh.classes()) {
-    classes.push_back({row_class.num_rows, 0.0, 1.0 / row_class.memory, 0.0});
+    classes.push_back({row_class.num_rows, 0.0, 1.0 / row_class.load_class(0.0, 0.0, 0.0).memory, 0.0});
     unlimited = std::max(unlimited, classes.back().need(micro_batch));
   }
   for (LoadClass& c : classes) c.memory = unlimited;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cost/layer_sums.hpp"
@@ -12,18 +13,30 @@
 
 namespace pptrain {
 
+/// Intervals of each tensor-parallel member along each axis, as a plan has them; empty: even.
+using Shards = std::map<std::string, std::vector<Interval>>;
+
 /// Devices that a stage can run on, a row per replica, and what its cost depends on.
 class StageMesh {
  public:
   /// Rows that take equally long with equal samples: same device kinds, same slowest link.
   struct RowClass {
-    ReplicaGroup group;   ///< `samples` is not set
-    double memory = 0.0;  ///< of the smallest device
+    struct Member {
+      double load = 1.0;  ///< `member_load`
+      double memory = 0.0;
+    };
+    ReplicaGroup group;           ///< `samples` is not set
+    std::vector<Member> members;  ///< without those that hold no more than another one in no less memory
     int num_rows = 0;
+
+    bool alike(const RowClass& other) const;
+    /// The rows as bearers of load, their memory that of the member that is full first: each member needs
+    /// `state` bytes times its load, `fixed` ones and so many for each sample.
+    LoadClass load_class(double state, double fixed, double per_sample) const;
   };
 
   StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices,
-            Sharding sharding = Sharding::profiled);
+            Sharding sharding = Sharding::profiled, Shards shards = {});
 
   int replicas() const { return static_cast<int>(row_class_.size()); }
   int tensor_parallel() const { return tensor_parallel_; }
@@ -33,8 +46,14 @@ class StageMesh {
   const std::vector<RowClass>& classes() const { return classes_; }
   /// Index into `classes` of a row.
   int class_of(int row) const { return row_class_[row]; }
-  /// Slowest link of any shard group.
-  const std::vector<Link>& gradient_links() const { return gradient_links_; }
+  const Shards& shards() const { return shards_; }
+  /// Devices that hold the same shard.
+  struct ShardGroup {
+    Link link;          ///< slowest between two of them
+    double load = 1.0;  ///< `member_load`
+  };
+  /// Those that differ.
+  const std::vector<ShardGroup>& shard_groups() const { return shard_groups_; }
   /// As a stage with these samples of each replica; its layers are not set.
   Stage stage(const std::vector<Interval>& samples) const;
 
@@ -44,7 +63,8 @@ class StageMesh {
   std::vector<DeviceId> devices_;  // row-major
   std::vector<RowClass> classes_;
   std::vector<int> row_class_;
-  std::vector<Link> gradient_links_;
+  Shards shards_;
+  std::vector<ShardGroup> shard_groups_;
 };
 
 /// How the samples of a micro-batch are shared out to the replicas of a stage.
@@ -89,8 +109,8 @@ class MeshCost {
   /// Whether more layers than these can fit with some option: memory without activations.
   bool may_fit(int begin, int end) const;
 
-  /// Bytes that a device needs whatever its samples.
-  double model_bytes(int option, int begin, int end) const;
+  /// Bytes of weights, gradients and optimizer state of a member whose load is 1.
+  double state_bytes(int option, int begin, int end) const;
   /// Bytes that it needs more for each sample.
   double bytes_per_sample(int option, int begin, int end, double in_flight) const;
   /// Weights brought together before F and before B with ZeRO stage 3; 0 below.
@@ -100,8 +120,8 @@ class MeshCost {
   /// Replicas that take equally long.
   struct Part {
     std::vector<const PassSums*> times;  // of each option
-    double samples = 0.0;
-    double memory = 0.0;
+    std::int64_t samples = 0;
+    const StageMesh::RowClass* row_class = nullptr;
   };
 
   void add_part(LayerSums& sums, int row_class, std::int64_t samples);

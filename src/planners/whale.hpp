@@ -8,7 +8,7 @@ namespace pptrain {
 
 /// Whale: equal TaskGraphs in a pipeline, replicated or split over VirtualDevices with the devices in
 /// several orders, the whole pipeline replicated over what is left (nested data parallelism); samples
-/// balanced inside a TaskGraph by speed and memory, layers between them.
+/// and shards balanced inside a TaskGraph by speed and memory, layers between them.
 class WhalePlanner : public Planner {
  public:
   std::string name() const override { return "whale"; }

@@ -142,6 +142,7 @@ Profile analytic_profile(const ModelDescription& model, const BytesPerParameter&
   profile.source = fmt::format("roofline (docs/profiles.md) at the rates of the cluster \"{}\"; dimensions: {}",
                                cluster.name, model.source);
   profile.bytes_per_parameter = bytes;
+  profile.axes = model.axes;
   for (const LayerDescription& layer : model.layers) {
     profile.layers.push_back({layer.name,
                               layer.parameters,

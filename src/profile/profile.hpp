@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ class Profile {
   std::string source;  ///< where its figures are from, for people; "": not said
   BytesPerParameter bytes_per_parameter;
   std::vector<ProfileLayer> layers;
+  /// Lengths of the axes along which tensor-parallel members may divide layers unevenly: "heads", "columns",
+  /// "vocabulary". Empty: unknown, shards are even.
+  std::map<std::string, std::int64_t> axes;
   /// Bytes of communication buffers and workspace that every device needs beside COST.md's sum;
   /// 0 for a plan from a profile alone.
   double workspace_bytes = 0.0;

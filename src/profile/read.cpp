@@ -103,8 +103,8 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
-  root.allow_keys(
-      {"schema", "model", "source", "bytes_per_parameter", "layers", "workspace_bytes", "workspace_bytes_per_sample"});
+  root.allow_keys({"schema", "model", "source", "bytes_per_parameter", "axes", "layers", "workspace_bytes",
+                   "workspace_bytes_per_sample"});
   Profile profile;
   profile.model = root.at("model").string();
   if (root.has("source")) profile.source = root.at("source").string();
@@ -113,6 +113,11 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   profile.bytes_per_parameter.weight = bytes.at("weight").number_at_least(0.0);
   profile.bytes_per_parameter.gradient = bytes.at("gradient").number_at_least(0.0);
   profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);
+  if (root.has("axes")) {
+    const JsonNode axes = root.at("axes");
+    axes.allow_keys({"heads", "columns", "vocabulary"});
+    for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).integer_at_least(1);
+  }
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
   if (root.has("workspace_bytes_per_sample")) {
     profile.workspace_bytes_per_sample = root.at("workspace_bytes_per_sample").number_at_least(0.0);

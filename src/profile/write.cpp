@@ -42,6 +42,7 @@ std::string write_profile(const Profile& profile) {
   json["bytes_per_parameter"] = {{"weight", json_number(bytes.weight)},
                                  {"gradient", json_number(bytes.gradient)},
                                  {"optimizer", json_number(bytes.optimizer)}};
+  for (const auto& [axis, length] : profile.axes) json["axes"][axis] = length;
   if (profile.workspace_bytes > 0.0) json["workspace_bytes"] = json_number(profile.workspace_bytes);
   if (profile.workspace_bytes_per_sample > 0.0) {
     json["workspace_bytes_per_sample"] = json_number(profile.workspace_bytes_per_sample);

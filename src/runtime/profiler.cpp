@@ -116,6 +116,7 @@ Profile layer_sizes(const Config& config, const Model& model) {
   Profile profile;
   profile.model = model.name;
   profile.bytes_per_parameter = bytes_per_parameter(config);
+  profile.axes = axes_of(model);
   for (const Layer& layer : model.layers) {
     ProfileLayer sizes;
     sizes.name = layer.name;

@@ -162,5 +162,22 @@ TEST_CASE("text that is no JSON is refused with its line", "[profile][json]") {
             .starts_with("p.json: layers: has no layers"));
 }
 
+TEST_CASE("the lengths of axes are read, written and checked", "[profile]") {
+  const std::string layer =
+      R"({"name": "a", "parameters": 1, "output_bytes": 1, "stored_bytes": 1, "tensor_parallel_allreduce_bytes": 0,
+          "seconds": [{"device": "v", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward": 1}]})";
+  const auto text = [&](const std::string& axes) {
+    return R"({"schema": "pptrain.profile/1", "model": "m", "bytes_per_parameter": {"weight": 4, "gradient": 4,
+               "optimizer": 8}, "axes": )" +
+           axes + R"(, "layers": [)" + layer + "]}";
+  };
+  const Profile profile = parse_profile(text(R"({"heads": 4, "columns": 64})"), "p.json");
+  CHECK(profile.axes == std::map<std::string, std::int64_t>{{"heads", 4}, {"columns", 64}});
+  CHECK(parse_profile(write_profile(profile), "written").axes == profile.axes);
+  CHECK(complaint_of([&] { parse_profile(text(R"({"heads": 0})"), "p.json"); }).find("axes.heads") !=
+        std::string::npos);
+  CHECK(complaint_of([&] { parse_profile(text(R"({"rows": 4})"), "p.json"); }).find("rows") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -1,0 +1,95 @@
+#include "planners/uneven_shards.hpp"
+
+#include "cost/instances.hpp"
+#include "planners/search.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Two equal layers with rows at degree 2; "t" takes twice as long as "v". Nodes of one device, links cost nothing.
+struct Mixed {
+  Profile profile;
+  Cluster cluster;
+
+  explicit Mixed(double memory = 1e6) : cluster(nodes_of(2, 1, memory)) {
+    for (const char* name : {"a", "b"}) profile.layers.push_back(layer(name, 1.0, 1.0, 2.0));
+    for (ProfileLayer& l : profile.layers) l.parameters = 60.0;
+    add_kind(profile, "t", 2.0);
+    add_degree(profile, 2);
+    profile.axes = {{"heads", 6}, {"columns", 33}};
+    add_slow_node(cluster, 1, memory);
+    cluster.groups[1].count = 2;
+    for (NodeGroup& group : cluster.groups) group.uplink = {1e9, 0.0};
+    cluster.finish("made");
+  }
+  Shards shards(const std::vector<int>& ids, double state_bytes = 0.0) const {
+    std::vector<DeviceId> devices;
+    for (const int id : ids) devices.emplace_back(id);
+    return uneven_shards({profile, cluster, 4}, 2, devices, state_bytes);
+  }
+};
+
+TEST_CASE("members hold shards in proportion to their speed, in whole units of each axis", "[planners]") {
+  const Mixed mixed;
+  CHECK(mixed.shards({0, 2}) == Shards{{"columns", {{0, 22}, {22, 33}}}, {"heads", {{0, 4}, {4, 6}}}});
+  CHECK(mixed.shards({2, 0}) == Shards{{"columns", {{0, 11}, {11, 33}}}, {"heads", {{0, 2}, {2, 6}}}});
+  CHECK(mixed.shards({0, 2, 1, 3}) == mixed.shards({0, 2}));  // two replicas, each fast and slow
+}
+
+TEST_CASE("shards stay even where members are alike or nothing is known of the axes", "[planners]") {
+  Mixed mixed;
+  CHECK(mixed.shards({0, 1}).empty());
+  CHECK(mixed.shards({0, 2, 3, 1}).empty());  // a slow device in each column
+  mixed.profile.axes["heads"] = 1;
+  CHECK(mixed.shards({0, 2}).empty());
+  mixed.profile.axes.clear();
+  CHECK(mixed.shards({0, 2}).empty());
+}
+
+TEST_CASE("a member whose memory is short holds less", "[planners]") {
+  const Mixed mixed(600.0);
+  CHECK(mixed.shards({0, 2}, 1150.0).at("heads") == std::vector<Interval>{{0, 3}, {3, 6}});
+  CHECK(mixed.shards({0, 2}, 1300.0).empty());
+}
+
+TEST_CASE("a split over unequal devices has uneven shards", "[planners]") {
+  const Mixed mixed;
+  Restrictions restrictions;
+  restrictions.annotations = {{{0, 2}, "split", 2}};
+  restrictions.micro_batch_size = 4;
+  const Instance instance = {mixed.profile, mixed.cluster, 4};
+  const Plan plan = *search_plan("whale", instance, restrictions, "x").plan;
+  validate_plan(plan, 2, 4, "plan");
+  // Replicas of two like devices would take 2 x 4 s of 2 x 2 layers a sample on the fast row.
+  REQUIRE(plan.num_stages() == 1);
+  CHECK(plan.stages[0].replicas == 2);
+  Plan even = plan;
+  even.stages[0].shards.clear();
+  CHECK(amp_terms(instance, plan).iteration_seconds <= amp_terms(instance, even).iteration_seconds);
+
+  Restrictions one_row = restrictions;
+  one_row.annotations = {{{0, 1}, "split", 2}, {{1, 2}, "split", 2}};
+  const Cluster reversed = [&] {
+    Cluster cluster = mixed.cluster;
+    cluster.groups[1].count = 1;
+    cluster.groups.insert(cluster.groups.begin(), cluster.groups[1]);  // t, v v, t: each pair is unequal
+    cluster.finish("made");
+    return cluster;
+  }();
+  const Instance pairs = {mixed.profile, reversed, 4};
+  const Plan pipeline = *search_plan("whale", pairs, one_row, "x").plan;
+  validate_plan(pipeline, 2, 4, "plan");
+  CHECK(why_not_fit(pairs, pipeline).empty());
+  for (const Stage& stage : pipeline.stages) {
+    REQUIRE(stage.shards.size() == 2);
+    const bool slow_first = reversed.kind_of(stage.devices[0][0]).name == "t";
+    CHECK(stage.shards.at("heads") ==
+          (slow_first ? std::vector<Interval>{{0, 2}, {2, 6}} : std::vector<Interval>{{0, 4}, {4, 6}}));
+  }
+  // A fast device takes 4/3 of the 2 s a sample of its degree; a stage is a layer with four samples.
+  CHECK(amp_terms(pairs, pipeline).stage_seconds[0] == Approx(4 * 2.0 * 4.0 / 3.0));
+}
+
+}  // namespace
+}  // namespace pptrain
