@@ -1,0 +1,47 @@
+#include "cost/random_plans.hpp"
+#include "cost/stage_time.hpp"
+#include "program/check.hpp"
+#include "schedule/schedule.hpp"
+#include "simulate/simulate.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+bool equal(const Simulation& a, const Simulation& b) {
+  if (a.makespan_seconds != b.makespan_seconds || a.trace.size() != b.trace.size()) return false;
+  return std::equal(a.trace.begin(), a.trace.end(), b.trace.begin(), [](const TraceEvent& x, const TraceEvent& y) {
+    return x.device == y.device && x.instruction == y.instruction && x.begin == y.begin && x.end == y.end;
+  });
+}
+
+TEST_CASE("simulations of random plans agree with the cost model", "[simulate]") {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    RandomInstances random(seed);
+    const Cluster cluster = random.cluster(8);
+    const Profile profile = random.profile(random.pick(1, 8), 8);
+    const Instance instance = {profile, cluster, random.pick(1, 8)};
+    const Plan plan = random.plan(instance);
+    INFO("seed " << seed << ", " << plan.shape() << ", " << plan.schedule.name);
+    const Programs programs = compile_training(plan, task_orders(plan), {});
+    REQUIRE(find_violation(plan, programs).empty());
+    const Simulation simulation = simulate(instance, plan, programs, {Recording::events, 0.0});
+    CHECK(equal(simulation, simulate(instance, plan, programs, {Recording::events, 0.0})));
+    CHECK(simulation.makespan_seconds >= lower_bound_seconds(instance) * (1 - 1e-9));
+    const std::vector<double> work = device_work_seconds(instance, plan);
+    const std::vector<double> need = memory_bytes(instance, plan);
+    for (const SimulatedDevice& device : simulation.devices) {
+      CHECK(device.busy_seconds == Approx(work[device.device.index()]));
+      CHECK(device.busy_seconds + device.communication_seconds <= simulation.makespan_seconds * (1 + 1e-9));
+      if (plan.schedule.name == "1f1b") CHECK(device.peak_bytes == Approx(need[device.device.index()]));
+    }
+    if (plan.num_stages() > 1) continue;
+    const StageParts parts(plan.stages[0]);
+    const PassSeconds pass = stage_seconds(instance, parts);
+    const double in_line = static_cast<double>(plan.micro_batches) * (pass.forward + pass.backward);
+    CHECK(simulation.makespan_seconds <= (in_line + gradient_seconds(instance, parts)) * (1 + 1e-9));
+  }
+}
+
+}  // namespace
+}  // namespace pptrain
