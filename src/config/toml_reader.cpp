@@ -118,7 +118,7 @@ double TomlTable::number(std::string_view key, std::optional<double> fallback) c
   const double value = *node->value<double>();
   if (!std::isfinite(value))
     refuse(key, fmt::format("{} is {}", full_name(key), value), "it has to be finite", "write a finite number");
-  return value;
+  return value + 0.0;  // -0.0 is 0.0
 }
 
 double TomlTable::quantity(std::string_view key, Quantity quantity, std::optional<double> fallback) const {
@@ -132,7 +132,7 @@ double TomlTable::quantity(std::string_view key, Quantity quantity, std::optiona
   if (!value || !std::isfinite(*value)) {
     refuse(key, fmt::format("{} = \"{}\" is not understood", full_name(key), *text), "number or unit is wrong", units);
   }
-  return *value;
+  return *value + 0.0;  // -0.0 is 0.0
 }
 
 std::optional<std::int64_t> TomlTable::integer_or_auto(std::string_view key,

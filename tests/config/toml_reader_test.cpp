@@ -1,5 +1,7 @@
 #include "config/toml_reader.hpp"
 
+#include <cmath>
+
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -51,6 +53,12 @@ name = "n1"
   CHECK(root.string("absent", "fallback") == "fallback");
   CHECK_FALSE(root.table("absent").has_value());
   root.finish();
+}
+
+TEST_CASE("zero has no sign", "[toml]") {
+  const TomlTable root = parse_toml("a = -0.0\nb = \"-0 s\"\n", "c.toml");
+  CHECK_FALSE(std::signbit(root.number("a")));
+  CHECK_FALSE(std::signbit(root.quantity("b", Quantity::seconds)));
 }
 
 TEST_CASE("a table outlives the root it came from", "[toml]") {
