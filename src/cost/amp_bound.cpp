@@ -45,6 +45,7 @@ struct Multipliers {
   double line = 1.0;       ///< what is left of sum t_i
   double cuts = 1.0;       ///< 0: not charged
   double node_cuts = 1.0;  ///< 0: not charged
+  double memory = 0.0;     ///< of all devices' memory
 };
 
 /// Plans with one number of micro-batches.
@@ -84,10 +85,11 @@ Charge MicroBatchProblem::bound(const Multipliers& at, double low, double high) 
   charges.line = at.line + at.cuts * cuts_.seconds / high;
   charges.capacity = at.nu + 1.0 - at.line;
   charges.node_capacity = at.node_cuts * cuts_.node_seconds / (high * node_price_);
+  charges.memory = at.memory;
   charges.longest = high;
   Charge sum = least_charge(layers_, samples_, charges);
   sum.seconds += (repeats_ - at.nu) * (at.nu <= repeats_ ? low : high) - at.cuts * cuts_.seconds -
-                 at.node_cuts * cuts_.node_seconds;
+                 at.node_cuts * cuts_.node_seconds - at.memory;
   return sum;
 }
 
@@ -108,6 +110,17 @@ class Ascent {
       next.nu += step;
       if (!try_out(next).first) return;
       if (i >= 4) step *= 2.0;  // no plan may be possible here: then the bound has no end
+    }
+  }
+
+  /// More for memory while plans take more than there is.
+  void climb_memory(double step) {
+    constexpr int most_steps = 12;
+    for (int i = 0; i < most_steps && charge_.memory > 1.0; ++i) {
+      Multipliers next = best_;
+      next.memory += step;
+      if (!try_out(next).first) return;
+      if (i >= 2) step *= 2.0;
     }
   }
 
@@ -166,6 +179,10 @@ double MicroBatchProblem::seconds(double low, double high) {
   }
   if (cuts_.node_seconds > 0.0) ascent.without_node_cuts();
   if (cuts_.seconds > 0.0) ascent.without_cuts();
+  if (ascent.charge().memory > 1.0) {
+    ascent.climb_memory(0.05 * micro_batches() * low);
+    climb();
+  }
   return ascent.seconds();
 }
 

@@ -23,6 +23,10 @@ namespace pptrain {
 ///   of the largest of at most r_i + r_(i+1) - 1 overlaps over the best link. Stages inside one node have devices worth
 ///   at most the dearest node c, so they lie on at least sum_i sum_lj n p_kj t_lj / (tau c) nodes, and a line through
 ///   so many nodes has one cut between nodes less than that, over the best uplink.
+/// - Memory: all stages together hold no more than all devices have. With a multiplier, each byte of model state that
+///   a replica holds, and of a micro-batch's activations (at least one is in flight), is charged to its layer.
+/// Where the members of a group are of several kinds their shards may be as uneven as their speeds: the group takes the
+/// harmonic mean of what each kind would take, and the collectives on top.
 /// With tau between two values everything is a mean over j, weighted by y_j, of a function of
 /// (k_j, n, b_j, where the groups lie); it is at least the least value of that function. Where all
 /// replicas are in one node they are of one kind, r <= devices / n, and by convexity of the curves

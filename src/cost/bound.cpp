@@ -11,8 +11,8 @@ constexpr double rounding = 1.0 - 1e-12;  // sums are taken in another order tha
 
 }  // namespace
 
-double lower_bound_seconds(const Instance& instance) {
-  const BoundInputs inputs(instance);
+double lower_bound_seconds(const Instance& instance, const MemorySavings& savings) {
+  const BoundInputs inputs(instance, savings);
   const std::int64_t batch = instance.global_batch_size;
   double least = std::numeric_limits<double>::infinity();
   for (const std::int64_t m : micro_batch_counts(batch)) {
@@ -24,13 +24,13 @@ double lower_bound_seconds(const Instance& instance) {
   return least * rounding;
 }
 
-double amp_lower_bound_seconds(const Instance& instance) {
-  return std::max(lower_bound_seconds(instance),
-                  amp_bound_seconds(BoundInputs(instance), instance.global_batch_size) * rounding);
+double amp_lower_bound_seconds(const Instance& instance, const MemorySavings& savings) {
+  return std::max(lower_bound_seconds(instance, savings),
+                  amp_bound_seconds(BoundInputs(instance, savings), instance.global_batch_size) * rounding);
 }
 
 double core_lower_bound_seconds(const Instance& instance) {
-  const BoundInputs inputs(instance);
+  const BoundInputs inputs(instance, {});
   std::vector<double> cores;
   for (const UsedKind& kind : inputs.kinds) cores.push_back(kind.cores);
   const auto batch = static_cast<double>(instance.global_batch_size);

@@ -24,7 +24,9 @@ std::vector<UsedKind> used_kinds(const Cluster& cluster) {
 }
 
 /// Rows of the kinds in use with degrees that the cluster has devices for.
-std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<UsedKind>& kinds, int num_devices) {
+/// `again`: F is computed once more.
+std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<UsedKind>& kinds, int num_devices,
+                                bool again) {
   std::vector<const ProfileRow*> sorted;
   for (const ProfileRow& row : layer.rows) sorted.push_back(&row);
   std::sort(sorted.begin(), sorted.end(),
@@ -37,10 +39,16 @@ std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<Use
     const int index = static_cast<int>(kind - kinds.begin());
     auto same = std::find_if(all.begin(), all.end(),
                              [&](const DegreeRows& r) { return r.kind == index && r.degree == row->tensor_parallel; });
-    if (same == all.end()) same = all.insert(same, DegreeRows{index, row->tensor_parallel, {}, {}, {}, {}});
+    if (same == all.end()) same = all.insert(same, DegreeRows{index, row->tensor_parallel, false, {}, {}, {}, {}});
+    const double repeated = again ? row->seconds.forward : 0.0;
     const double path = row->seconds.forward + row->seconds.backward_input;
-    same->total.push_back({row->samples, row->seconds.total()});
-    same->path.push_back({row->samples, row->split_known ? path : row->seconds.total()});
+    same->total.push_back({row->samples, row->seconds.total() + repeated});
+    same->path.push_back({row->samples, (row->split_known ? path : row->seconds.total()) + repeated});
+  }
+  for (DegreeRows& rows : all) {
+    rows.mixed = std::any_of(all.begin(), all.end(), [&rows](const DegreeRows& other) {
+      return other.degree == rows.degree && other.kind != rows.kind;
+    });
   }
   return all;
 }
@@ -81,12 +89,51 @@ bool same_points(const std::vector<TimePoint>& a, const std::vector<TimePoint>& 
 }
 
 bool same_cost(const EqualLayers& a, const EqualLayers& b) {
-  return a.gradient_bytes == b.gradient_bytes &&
+  return a.gradient_bytes == b.gradient_bytes && a.replicated_bytes == b.replicated_bytes &&
+         a.shared_bytes == b.shared_bytes && a.stored_bytes == b.stored_bytes &&
          std::equal(
              a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), [](const DegreeRows& x, const DegreeRows& y) {
                return x.kind == y.kind && x.degree == y.degree && same_points(x.total, y.total) &&
                       same_points(x.path, y.path) && same_lines(x.inside, y.inside) && same_lines(x.between, y.between);
              });
+}
+
+double memory_of(const Cluster& cluster, const std::string& kind) {
+  const auto found = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
+                                  [&kind](const DeviceKind& k) { return k.name == kind; });
+  return found->memory;
+}
+
+/// The bytes that devices cannot do without, whatever the savings that are allowed.
+void add_memory(const Profile& profile, int l, const MemorySavings& savings, EqualLayers& layer) {
+  const BytesPerParameter& bytes = profile.bytes_per_parameter;
+  const double optimizer = savings.offload ? 0.0 : bytes.optimizer;
+  double shared = 0.0;
+  if (savings.zero_stage >= 1) shared += optimizer;
+  if (savings.zero_stage >= 2) shared += bytes.gradient;
+  if (savings.zero_stage >= 3) shared += bytes.weight;
+  layer.shared_bytes = profile.layers[l].parameters * shared;
+  layer.replicated_bytes = profile.layers[l].parameters * (bytes.weight + bytes.gradient + optimizer - shared);
+  layer.stored_bytes = std::min(stored_bytes_of(profile, l, Recompute::none),
+                                stored_bytes_of(profile, l, savings.recompute.value_or(Recompute::full)));
+}
+
+EqualLayers one_layer(const Instance& instance, int l, const MemorySavings& savings,
+                      const std::vector<UsedKind>& kinds) {
+  const Profile& profile = instance.profile;
+  EqualLayers one;
+  one.count = 1.0;
+  one.gradient_bytes = profile.bytes_per_parameter.gradient * profile.layers[l].parameters;
+  add_memory(profile, l, savings, one);
+  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(), savings.recompute == Recompute::full);
+  for (DegreeRows& rows : one.rows) {
+    const UsedKind& kind = kinds[rows.kind];
+    if (rows.degree <= kind.largest_node) rows.inside = collectives(profile, l, rows.degree, kind.inside);
+    if (kind.between.bandwidth > 0.0 && rows.degree > 1) {
+      rows.between = collectives(profile, l, rows.degree, kind.between);
+    }
+  }
+  return one;
 }
 
 }  // namespace
@@ -123,23 +170,24 @@ std::vector<LinearSeconds> DegreeRows::tensor(CollectiveLaw law) const {
   return all;
 }
 
-BoundInputs::BoundInputs(const Instance& instance)
+std::vector<LinearSeconds> DegreeRows::tensor_work(CollectiveLaw law) const {
+  std::vector<LinearSeconds> all = tensor(law);
+  if (mixed && !between.empty()) all.push_back({});
+  return all;
+}
+
+BoundInputs::BoundInputs(const Instance& instance, const MemorySavings& savings)
     : kinds(used_kinds(instance.cluster)),
       num_devices(instance.cluster.num_devices()),
       num_layers(instance.profile.num_layers()),
       least_output_bytes(std::numeric_limits<double>::infinity()) {
   const Profile& profile = instance.profile;
+  for (const NodeGroup& group : instance.cluster.groups) {
+    memory += static_cast<double>(group.count) * group.num_devices *
+              (memory_of(instance.cluster, group.device_kind) - profile.workspace_bytes);
+  }
   for (int l = 0; l < profile.num_layers(); ++l) {
-    const ProfileLayer& layer = profile.layers[l];
-    EqualLayers one = {1.0, profile.bytes_per_parameter.gradient * layer.parameters,
-                       rows_of(layer, kinds, instance.cluster.num_devices())};
-    for (DegreeRows& rows : one.rows) {
-      const UsedKind& kind = kinds[rows.kind];
-      if (rows.degree <= kind.largest_node) rows.inside = collectives(profile, l, rows.degree, kind.inside);
-      if (kind.between.bandwidth > 0.0 && rows.degree > 1) {
-        rows.between = collectives(profile, l, rows.degree, kind.between);
-      }
-    }
+    EqualLayers one = one_layer(instance, l, savings, kinds);
     const auto same =
         std::find_if(layers.begin(), layers.end(), [&](const EqualLayers& other) { return same_cost(one, other); });
     if (same == layers.end()) {
@@ -147,7 +195,7 @@ BoundInputs::BoundInputs(const Instance& instance)
     } else {
       same->count += 1.0;
     }
-    if (l + 1 < profile.num_layers()) least_output_bytes = std::min(least_output_bytes, layer.output_bytes);
+    if (l + 1 < profile.num_layers()) least_output_bytes = std::min(least_output_bytes, profile.layers[l].output_bytes);
   }
 }
 

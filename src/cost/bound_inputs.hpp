@@ -41,6 +41,7 @@ enum class CollectiveLaw {
 struct DegreeRows {
   int kind = 0;  ///< index into `BoundInputs::kinds`
   int degree = 1;
+  bool mixed = false;            ///< other kinds have rows at this degree too: a group may hold several kinds
   std::vector<TimePoint> total;  ///< F + B + W, samples ascending
   std::vector<TimePoint> path;   ///< F + B, with W where the profile does not tell them apart
   /// Collectives of F and B as flat rings inside the best node, one entry for each pattern that may be
@@ -51,22 +52,29 @@ struct DegreeRows {
 
   /// Wherever the group lies.
   std::vector<LinearSeconds> tensor(CollectiveLaw law) const;
+  /// The same as work of this kind of device. Where shards are uneven a device of a mixed group computes its
+  /// share, but waits for all collectives: no part of these can be counted in proportion to its work.
+  std::vector<LinearSeconds> tensor_work(CollectiveLaw law) const;
 };
 
 /// Layers that cost the same.
 struct EqualLayers {
   double count = 0.0;
-  double gradient_bytes = 0.0;  ///< of one layer
+  double gradient_bytes = 0.0;    ///< of one layer
+  double replicated_bytes = 0.0;  ///< that every replica holds between its members
+  double shared_bytes = 0.0;      ///< that all replicas hold between them (ZeRO)
+  double stored_bytes = 0.0;      ///< that each member holds for a sample of a micro-batch
   std::vector<DegreeRows> rows;
 };
 
 /// What the lower bounds are made of.
 struct BoundInputs {
-  explicit BoundInputs(const Instance& instance);
+  BoundInputs(const Instance& instance, const MemorySavings& savings);
 
   std::vector<UsedKind> kinds;
   std::vector<EqualLayers> layers;
   double num_devices = 0.0;
+  double memory = 0.0;  ///< bytes of all devices, less the workspace
   double num_layers = 0.0;
   double least_output_bytes = 0.0;  ///< per sample, of the layer after which a cut costs least
 };

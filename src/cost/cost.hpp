@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,13 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
 /// memory a transfer is CPU work) and the waking up of a receiver for every message.
 std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
 
+/// How the plans that a bound is for may save memory; by default in every way.
+struct MemorySavings {
+  std::optional<Recompute> recompute = std::nullopt;  ///< of every stage; nothing: any
+  int zero_stage = 3;                                 ///< at most
+  bool offload = true;                                ///< of optimizer state
+};
+
 /// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, whatever its schedule,
 /// also one that leaves devices out. For each number of micro-batches the largest of
 /// - the whole batch spread over all devices in proportion to their speed, each layer at the fewest
@@ -91,11 +99,11 @@ std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan
 /// - the slowest layer, which lies in one stage, for all micro-batches;
 /// - forward and backward of one micro-batch through all layers, one after another;
 /// and the least of these bounds.
-double lower_bound_seconds(const Instance& instance);
+double lower_bound_seconds(const Instance& instance, const MemorySavings& savings = {});
 
-/// Bound on `estimates.amp` alone (amp_bound.hpp), at least `lower_bound_seconds`: AMP's estimate also
-/// charges the line of stages, every cut and the gradient all-reduce in full.
-double amp_lower_bound_seconds(const Instance& instance);
+/// Bound on `estimates.amp` alone (amp_bound.hpp) of every plan that fits, at least `lower_bound_seconds`: AMP's
+/// estimate also charges the line of stages, every cut and the gradient all-reduce in full.
+double amp_lower_bound_seconds(const Instance& instance, const MemorySavings& savings = {});
 
 /// Bound on `iteration_seconds` where devices share cores: the work of the whole batch on all cores.
 double core_lower_bound_seconds(const Instance& instance);

@@ -14,15 +14,21 @@ enum class Placement {
   spanning_groups  ///< tensor-parallel groups between nodes
 };
 
-/// One way of computing a layer: seconds = at_zero + slope b for a share b in [low, high].
+/// One way of computing a layer with a share b of the B samples in [low, high]: in a stage of B / b such
+/// replicas, whose means are taken.
 struct Way {
   double low = 0.0;
   double high = 0.0;
-  double at_zero = 0.0;
-  double slope = 0.0;
-  double price = 0.0;     ///< of the members of a replica
-  double gradient = 0.0;  ///< 2 G / D / bandwidth: what each replica after the first adds to the all-reduces' mean
+  LinearSeconds seconds;       ///< of a replica
+  LinearSeconds priced;        ///< of its devices, added up at their prices
+  double gradient = 0.0;       ///< 2 G / D / bandwidth: what each replica after the first adds to the all-reduces' mean
+  double memory = 0.0;         ///< part of all devices' memory, however many replicas there are
+  double memory_of_one = 0.0;  ///< the same for each replica
   Placement placement = Placement::one_node;
+  /// The least of replicas, of seconds and of the devices' seconds at their prices over all shares.
+  double least_replicas = 0.0;
+  double least_seconds = 0.0;
+  double least_used = 0.0;
 };
 
 /// The ways of layers that cost the same.
@@ -39,14 +45,16 @@ struct Charges {
   double line = 1.0;           ///< for each second of the stage
   double capacity = 0.0;       ///< for each second of all devices
   double node_capacity = 0.0;  ///< the same in addition, where the whole stage is in one node
+  double memory = 0.0;         ///< for all memory
   double longest = std::numeric_limits<double>::infinity();
 };
 
 /// Least charge of layers, and how they are computed then.
 struct Charge {
   double seconds = std::numeric_limits<double>::infinity();
-  double line = 0.0;  ///< seconds of the stages, added up
-  double used = 0.0;  ///< seconds of the devices at their prices
+  double line = 0.0;    ///< seconds of the stages, added up
+  double used = 0.0;    ///< seconds of the devices at their prices
+  double memory = 0.0;  ///< part of all memory
 };
 
 /// Every layer in the way that is charged least.

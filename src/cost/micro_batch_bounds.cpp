@@ -11,7 +11,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Least device-seconds for all samples of the micro-batch, whatever shares replicas take: seconds
 /// per sample are monotone between two points of the curve.
 double least_work(const DegreeRows& rows, double samples, CollectiveLaw law) {
-  const std::vector<LinearSeconds> tensor = rows.tensor(law);
+  const std::vector<LinearSeconds> tensor = rows.tensor_work(law);
   double least = infinity;
   for (const TimePoint& point : lower_curve({&rows.total}, samples)) {
     for (const LinearSeconds& collectives : tensor) {

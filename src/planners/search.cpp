@@ -131,7 +131,10 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   Outcome outcome = planner.search(space);
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
   // No plan is predicted to take less than AMP's estimate of it.
-  const double bound = amp_lower_bound_seconds(instance);
+  const MemorySavings savings = {restrictions.recompute,
+                                 static_cast<int>(restrictions.zero_stage.value_or(MemorySavings().zero_stage)),
+                                 restrictions.offload};
+  const double bound = amp_lower_bound_seconds(instance, savings);
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }

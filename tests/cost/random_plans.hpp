@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -26,10 +27,10 @@ class RandomInstances {
   }
 
   /// One to three nodes of kinds "v" and "t", links and uplinks from fast to slow.
-  Cluster cluster(int most_devices) {
+  Cluster cluster(int most_devices, double memory = 1e9) {
     Cluster made;
     made.name = "random";
-    made.device_kinds = {{"v", 1e9, {}, 0.0}, {"t", 1e9, {}, 0.0}};
+    made.device_kinds = {{"v", memory, {}, 0.0}, {"t", 0.7 * memory, {}, 0.0}};
     int left = pick(1, most_devices);
     while (left > 0) {
       NodeGroup group;
@@ -38,6 +39,7 @@ class RandomInstances {
       group.num_devices = pick(1, left);
       group.link = {std::pow(10.0, between(0.0, 4.0)), chance(0.5) ? 0.0 : between(0.0, 0.3)};
       group.uplink = {std::pow(10.0, between(0.0, 4.0)), chance(0.5) ? 0.0 : between(0.0, 0.3)};
+      group.host_link = {100.0, 0.0};
       left -= group.num_devices;
       made.groups.push_back(group);
     }
@@ -58,6 +60,7 @@ class RandomInstances {
       one.rows.clear();
       one.parameters = chance(0.2) ? 0.0 : between(0.0, 20.0);
       one.output_bytes = between(0.0, 5.0);
+      one.stored_bytes = between(0.0, 5.0);
       one.tensor_parallel_allreduce_bytes = chance(0.3) ? 0.0 : between(0.0, 5.0);
       const double work = between(0.1, 1.0);
       for (const char* kind : {"v", "t"}) {
@@ -77,9 +80,18 @@ class RandomInstances {
     return made;
   }
 
-  /// A valid plan with anything that a plan can say: devices left out, uneven samples, blocks of any
-  /// pattern, recomputation, ZeRO, several chunks.
-  Plan plan(const Instance& instance) {
+  /// Ways of saving memory, from none to all.
+  MemorySavings savings() {
+    MemorySavings made;
+    if (chance(0.7)) made.recompute = chance(0.5) ? Recompute::none : Recompute::full;
+    made.zero_stage = chance(0.5) ? 0 : pick(0, 3);
+    made.offload = chance(0.3);
+    return made;
+  }
+
+  /// A valid plan with anything that a plan can say: devices left out, uneven samples and shards, blocks of
+  /// any pattern, several chunks, and these savings.
+  Plan plan(const Instance& instance, const MemorySavings& allowed = {}) {
     const int num_devices = instance.cluster.num_devices();
     const int num_layers = instance.profile.num_layers();
     Plan made;
@@ -104,8 +116,9 @@ class RandomInstances {
       for (int c = 0; c < chunks; ++c) stage.layers.push_back(layers[c * stages + i]);
       place(stage, std::vector<int>(devices.begin() + owned[i].begin, devices.begin() + owned[i].end),
             made.micro_batch_size);
-      if (chance(0.2)) stage.recompute = Recompute::full;
-      if (chance(0.2)) stage.zero_stage = pick(1, 3);
+      stage.recompute = allowed.recompute.value_or(chance(0.2) ? Recompute::full : Recompute::none);
+      if (chance(0.3)) stage.zero_stage = pick(0, allowed.zero_stage);
+      stage.offload = allowed.offload && chance(0.2);
       if (chance(0.3)) add_block(stage, made.micro_batch_size);
     }
     return made;
@@ -136,6 +149,7 @@ class RandomInstances {
       for (int k = 0; k < stage.tensor_parallel; ++k) stage.devices.back().emplace_back(devices[next++]);
     }
     stage.samples = parts(micro_batch, stage.replicas);
+    if (chance(0.2)) stage.shards["columns"] = parts(12, stage.tensor_parallel);
   }
 
   void add_block(Stage& stage, std::int64_t micro_batch) {
