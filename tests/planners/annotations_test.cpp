@@ -138,6 +138,15 @@ TEST_CASE("a split stage divides layers by the pattern that communicates less", 
   CHECK(middle.plan().stages[1].blocks.at(0).pattern == "sp2");
 }
 
+TEST_CASE("auto follows annotations", "[planners]") {
+  const Job job({replicate(0, 3, 2), replicate(3, 7, 2)});
+  const SearchResult result = search_plan("auto", job.instance(), job.restrictions, "x");
+  REQUIRE(result.plan);
+  CHECK(result.plan->planner == "auto");
+  CHECK(result.plan->predicted->estimate_seconds == job.plan().predicted->estimate_seconds);
+  CHECK(result.plan->num_stages() == 2);
+}
+
 TEST_CASE("shared parts that do not fit say by how much", "[planners]") {
   Job job({replicate(0, 6, 4), split(6, 7, 4)});
   job.cluster = nodes_of(1, 4, 40000.0);  // 960 bytes of the features' state, 40,000 of a quarter of the classifier
