@@ -85,6 +85,7 @@ std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage) {
   if (schedule == "dapple-b") most = 2 * distance - 1;
   if (schedule == "zb-h1" || schedule == "zb-v") most = stages;
   if (schedule == "zb-h2") most = 2 * stages;
+  if (schedule == "zeropp") most = plan.schedule.unit > 0 ? plan.schedule.unit : 2 * stages - 1;
   if (schedule == "interleaved-1f1b") {
     // Chunks stored, as micro-batches rounded up; the first group of micro-batches is the largest.
     const std::int64_t groups = std::max<std::int64_t>(1, plan.micro_batches / stages);

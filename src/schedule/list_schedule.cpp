@@ -34,6 +34,7 @@ class ListScheduler {
   }
 
   ListResult run() {
+    plan_blocks();
     for (int r = 0; r < shape_.ranks; ++r) events_.emplace(0.0, r);
     while (!events_.empty()) {
       const auto [now, rank] = events_.top();
@@ -69,10 +70,16 @@ class ListScheduler {
     int warm_up = 0;
     int stored = 0;
     int forwards = 0;
-    bool any_backward = false;
+    int backwards = 0;
     double busy_until = 0.0;
     std::size_t decisions = 0;
     TaskOrder order;
+  };
+  /// The order of F and of B in units, the same on all ranks.
+  struct Blocks {
+    std::vector<int> forwards;       // the rank's chunk of its k-th F
+    std::vector<int> backwards;      // and B
+    std::vector<std::size_t> after;  // tasks that a rank runs before its k-th F
   };
   struct Option {
     bool waits = false;
@@ -94,6 +101,28 @@ class ListScheduler {
     return free - 1 >= needed;
   }
 
+  void plan_blocks() {
+    std::size_t done = 0;
+    const int chunks = shape_.chunks_per_rank;
+    for (const int unit : policy_.units) {
+      for (int v = 0; v < chunks; ++v) {
+        blocks_.forwards.insert(blocks_.forwards.end(), unit, v);
+        blocks_.backwards.insert(blocks_.backwards.end(), unit, chunks - 1 - v);
+      }
+      blocks_.after.insert(blocks_.after.end(), static_cast<std::size_t>(unit) * chunks, done);
+      done += 3 * static_cast<std::size_t>(unit) * chunks;
+    }
+  }
+
+  /// Whether it is this chunk's turn in the unit.
+  bool forward_turn(const Rank& rank, int chunk) const {
+    if (policy_.units.empty()) return true;
+    return rank.chunks[blocks_.forwards[rank.forwards]] == chunk && rank.order.size() >= blocks_.after[rank.forwards];
+  }
+  bool backward_turn(const Rank& rank, int chunk) const {
+    return policy_.units.empty() || rank.chunks[blocks_.backwards[rank.backwards]] == chunk;
+  }
+
   double chunk_preference(int chunk, int micro_batch) const {
     if (policy_.chunks == ListPolicy::Chunks::deepest) return chunk;
     return -static_cast<double>(micro_batch) + 1e-6 * chunk;
@@ -104,10 +133,10 @@ class ListScheduler {
     options_.clear();
     double next_arrival = never;
     bool blocked = false;
-    const bool warming = !rank.any_backward && rank.forwards < rank.warm_up;
+    const bool warming = rank.backwards == 0 && rank.forwards < rank.warm_up;
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
-      if (chunk.forward < shape_.micro_batches) {
+      if (chunk.forward < shape_.micro_batches && forward_turn(rank, c)) {
         const double ready = chunk.inputs[chunk.forward];
         if (!has_room(rank, chunk)) {
           blocked = blocked || ready <= now;
@@ -117,7 +146,7 @@ class ListScheduler {
           next_arrival = std::min(next_arrival, ready);
         }
       }
-      if (chunk.backward < shape_.micro_batches) {
+      if (chunk.backward < shape_.micro_batches && backward_turn(rank, c)) {
         const double ready = chunk.gradients[chunk.backward];
         if (ready <= now) {
           options_.push_back({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backward)});
@@ -169,7 +198,7 @@ class ListScheduler {
       }
     } else if (option.kind == TaskKind::backward_input) {
       const int i = chunk.backward++;
-      rank.any_backward = true;
+      ++rank.backwards;
       run(rank, r, {option.kind, ChunkId(c), MicroBatchId(i)}, now + chunk.seconds.backward_input);
       if (c > 0) deliver(chunks_[c - 1].gradients[i], rank.busy_until + chunk.latency_before, chunks_[c - 1].rank);
     } else {
@@ -195,6 +224,7 @@ class ListScheduler {
   std::vector<Chunk> chunks_;
   std::vector<Rank> ranks_;
   std::vector<Option> options_;
+  Blocks blocks_;
   using Event = std::pair<double, int>;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };

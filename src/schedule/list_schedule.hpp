@@ -20,6 +20,9 @@ struct ListPolicy {
   double lead = 0.0;
   /// The chunk whose tasks go first.
   enum class Chunks { deepest, oldest_micro_batch } chunks = Chunks::deepest;
+  /// Sizes of scheduling units (ZeroPP Section 3.1); empty: none. A rank starts a unit when it is through with
+  /// the one before, and inside runs F chunk by chunk, and B chunk by chunk from the last.
+  std::vector<int> units = {};
 };
 
 /// Choices that differ from the policy's: of rank r at its n-th decision, `choices[r][n]` counts on from

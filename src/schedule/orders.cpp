@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "schedule/zero_bubble.hpp"
+#include "schedule/zeropp.hpp"
 
 namespace pptrain {
 namespace {
@@ -124,10 +125,12 @@ std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShap
   if (schedule == "zb-h1") return zero_bubble_orders(shape, ZeroBubble::h1);
   if (schedule == "zb-h2") return zero_bubble_orders(shape, ZeroBubble::h2);
   if (schedule == "zb-v") return zero_bubble_orders(shape, ZeroBubble::v);
+  if (schedule == "zeropp") return zeropp_orders(shape);
   if (schedule == "auto") return zero_bubble_orders(shape);
-  throw_bad_input({"schedule", fmt::format("no task orders for \"{}\"", schedule),
-                   "there are gpipe, 1f1b, dapple-b, interleaved-1f1b, breadth-first, zb-h1, zb-h2, zb-v and auto",
-                   "choose one of them"});
+  throw_bad_input(
+      {"schedule", fmt::format("no task orders for \"{}\"", schedule),
+       "there are gpipe, 1f1b, dapple-b, interleaved-1f1b, breadth-first, zb-h1, zb-h2, zb-v, zeropp and auto",
+       "choose one of them"});
 }
 
 }  // namespace pptrain

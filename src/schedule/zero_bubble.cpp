@@ -55,7 +55,7 @@ class Search {
       for (const int warm_up : {0, 1, 2}) {
         for (const auto chunks : {ListPolicy::Chunks::deepest, ListPolicy::Chunks::oldest_micro_batch}) {
           if (chunks_per_rank == 1 && chunks != ListPolicy::Chunks::deepest) continue;
-          for (const double lead : {0.0, 1.0, 1.5, 2.0}) all.push_back({warm_up, patience, lead, chunks});
+          for (const double lead : {0.0, 1.0, 1.5, 2.0}) all.push_back({warm_up, patience, lead, chunks, {}});
         }
       }
     }
