@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "planners/alpa.hpp"
 #include "planners/auto.hpp"
 #include "planners/dapple.hpp"
 #include "planners/exhaustive.hpp"
@@ -26,6 +27,7 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   all.push_back(std::make_unique<DataParallelPlanner>());
   all.push_back(std::make_unique<DapplePlanner>());
   all.push_back(std::make_unique<WhalePlanner>());
+  all.push_back(std::make_unique<AlpaPlanner>());
   all.push_back(std::make_unique<UniformLayersPlanner>());
   all.push_back(std::make_unique<UniformParametersPlanner>());
   all.push_back(std::make_unique<RandomPlanner>());
