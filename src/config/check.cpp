@@ -51,7 +51,8 @@ void check_model_name(const Config& config) {
   const std::string command = fmt::format("`pptrain plan {} --cluster CLUSTER.toml`", config.source);
   if (!config.profile.file.empty() || config.profile.analytic) {
     throw_bad_input({config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
-                     "this version trains gpt2; with [profile] file or analytic this is a planning job", "plan it: " + command});
+                     "this version trains gpt2; with [profile] file or analytic this is a planning job",
+                     "plan it: " + command});
   }
   throw_bad_input({config.where("model.name"), fmt::format("model.name = \"{}\" is not known", name),
                    "known is gpt2; other models are planned from a profile",

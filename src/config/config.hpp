@@ -31,7 +31,7 @@ struct JobConfig {
 struct Annotation {
   Interval layers;
   std::string primitive = "replicate";  ///< or "split"
-  std::int64_t devices = 0;  ///< 0: the planner chooses
+  std::int64_t devices = 0;             ///< 0: the planner chooses
 };
 
 struct ModelConfig {

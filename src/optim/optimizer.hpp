@@ -43,7 +43,6 @@ class Optimizer {
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs,
                                           std::size_t size, Arena& arena);
 
-
 /// Factor that brings gradients of norm `norm` to at most `clip`; 1 when `clip` is 0.
 double clip_factor(double norm, double clip);
 
