@@ -57,17 +57,23 @@ class BubbleFiller {
     return found;
   }
 
-  /// The first W after the bubble whose B is before it, of the waiting task's chunk if there is one.
-  std::size_t weight_for(const TaskOrder& order, std::size_t before) const {
-    std::vector<Task> ready;
-    for (std::size_t i = 0; i < before; ++i) {
-      if (order[i].kind != TaskKind::backward_input) continue;
-      ready.push_back({TaskKind::backward_weight, order[i].chunk, order[i].micro_batch});
+  /// Where the rank runs B of each (chunk, micro-batch).
+  std::vector<std::size_t> gradient_places(const TaskOrder& order) const {
+    std::vector<std::size_t> places(static_cast<std::size_t>(shape_.num_chunks()) * shape_.micro_batches);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (order[i].kind == TaskKind::backward_input) places[key(order[i])] = i;
     }
+    return places;
+  }
+  std::size_t key(const Task& task) const {
+    return task.chunk.index() * shape_.micro_batches + task.micro_batch.index();
+  }
+
+  /// The first W after the bubble whose B is before it, of the waiting task's chunk if there is one.
+  std::size_t weight_for(const TaskOrder& order, const std::vector<std::size_t>& gradients, std::size_t before) const {
     std::size_t any = order.size();
     for (std::size_t i = before; i < order.size(); ++i) {
-      if (order[i].kind != TaskKind::backward_weight) continue;
-      if (std::find(ready.begin(), ready.end(), order[i]) == ready.end()) continue;
+      if (order[i].kind != TaskKind::backward_weight || gradients[key(order[i])] >= before) continue;
       if (order[i].chunk == order[before].chunk) return i;
       any = std::min(any, i);
     }
@@ -77,10 +83,11 @@ class BubbleFiller {
   bool fill_one() {
     const auto last = std::max_element(replay_.last_ends.begin(), replay_.last_ends.end());
     const auto rank = static_cast<std::size_t>(last - replay_.last_ends.begin());
+    TaskOrder& order = orders_[rank];
+    const std::vector<std::size_t> gradients = gradient_places(order);
     for (const Bubble& bubble : bubbles(rank)) {
       if (work_ < tasks_) return false;
-      TaskOrder& order = orders_[rank];
-      const std::size_t weight = weight_for(order, bubble.before);
+      const std::size_t weight = weight_for(order, gradients, bubble.before);
       if (weight == order.size()) continue;
       const auto from = order.begin() + static_cast<std::ptrdiff_t>(bubble.before);
       const auto moved = order.begin() + static_cast<std::ptrdiff_t>(weight);

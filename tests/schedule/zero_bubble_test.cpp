@@ -41,7 +41,107 @@ PipelineShape random_shape(std::mt19937& random) {
   return shape;
 }
 
+/// Whether any order of a plain pipeline ends before `limit`: all of them are tried, tasks appended by start
+/// time, cut where a rank's remaining work alone takes too long.
+class Exhaustive {
+ public:
+  Exhaustive(const PipelineShape& shape, double limit) : shape_(shape), limit_(limit), ranks_(shape.ranks) {
+    for (Rank& rank : ranks_) {
+      rank.forward_ends.assign(shape.micro_batches, -1.0);
+      rank.backward_ends.assign(shape.micro_batches, -1.0);
+    }
+  }
+
+  bool any_faster(double last_start = 0.0) {
+    bool complete = true;
+    for (int r = 0; r < shape_.ranks; ++r) {
+      const Rank& rank = ranks_[r];
+      const TaskSeconds seconds = shape_.seconds_of(r);
+      const int m = shape_.micro_batches;
+      complete = complete && rank.weight == m;
+      const double left = (m - rank.forward) * seconds.forward + (m - rank.backward) * seconds.backward_input +
+                          (m - rank.weight) * seconds.backward_weight;
+      if (std::max(rank.now, last_start * (left > 0.0)) + left >= limit_) return false;
+    }
+    if (complete) return true;
+    for (int r = 0; r < shape_.ranks; ++r) {
+      if (try_forward(r, last_start) || try_backward(r, last_start) || try_weight(r, last_start)) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Rank {
+    double now = 0.0;
+    int forward = 0;
+    int backward = 0;
+    int weight = 0;
+    std::vector<double> forward_ends;
+    std::vector<double> backward_ends;
+  };
+
+  bool try_forward(int r, double last_start) {
+    const int i = ranks_[r].forward;
+    if (i == shape_.micro_batches || i - ranks_[r].weight >= shape_.most_stored[r]) return false;
+    const double input = r == 0 ? 0.0 : ranks_[r - 1].forward_ends[i];
+    if (input < 0.0) return false;
+    const Rank before = ranks_[r];
+    const double start = std::max(before.now, input + (r == 0 ? 0.0 : shape_.latency_after(r - 1)));
+    ++ranks_[r].forward;
+    ranks_[r].now = ranks_[r].forward_ends[i] = start + shape_.seconds_of(r).forward;
+    const bool found = start >= last_start && any_faster(start);
+    ranks_[r] = before;
+    return found;
+  }
+
+  bool try_backward(int r, double last_start) {
+    const int i = ranks_[r].backward;
+    if (i == ranks_[r].forward) return false;
+    const bool last = r + 1 == shape_.ranks;
+    const double gradient = last ? 0.0 : ranks_[r + 1].backward_ends[i];
+    if (gradient < 0.0) return false;
+    const Rank before = ranks_[r];
+    const double start = std::max(before.now, gradient + (last ? 0.0 : shape_.latency_after(r)));
+    ++ranks_[r].backward;
+    ranks_[r].now = ranks_[r].backward_ends[i] = start + shape_.seconds_of(r).backward_input;
+    const bool found = start >= last_start && any_faster(start);
+    ranks_[r] = before;
+    return found;
+  }
+
+  bool try_weight(int r, double last_start) {
+    if (ranks_[r].weight == ranks_[r].backward) return false;
+    const Rank before = ranks_[r];
+    ++ranks_[r].weight;
+    ranks_[r].now = before.now + shape_.seconds_of(r).backward_weight;
+    const bool found = before.now >= last_start && any_faster(before.now);
+    ranks_[r] = before;
+    return found;
+  }
+
+  const PipelineShape& shape_;
+  double limit_;
+  std::vector<Rank> ranks_;
+};
+
 }  // namespace
+
+TEST_CASE("no order of a small pipeline is more than 1 % faster", "[zero-bubble]") {
+  std::mt19937 random(11);
+  for (int n = 0; n < 30; ++n) {
+    PipelineShape shape;
+    shape.ranks = 2 + static_cast<int>(random() % 2);
+    shape.micro_batches = 2 + static_cast<int>(random() % (shape.ranks == 2 ? 3 : 2));
+    const auto seconds = [&] { return static_cast<double>(1 + random() % 9); };
+    for (int r = 0; r < shape.ranks; ++r) shape.seconds.push_back({seconds(), seconds(), seconds()});
+    for (int r = 1; r < shape.ranks; ++r) shape.cut_seconds.push_back(static_cast<double>(random() % 3));
+    for (int r = 0; r < shape.ranks; ++r) shape.most_stored.push_back(1 + static_cast<int>(random() % 3));
+    INFO("n " << n << " p " << shape.ranks << " m " << shape.micro_batches);
+    const double makespan = checked_makespan(shape, orders_of("auto", shape));
+    CHECK_FALSE(Exhaustive(shape, makespan / 1.01).any_faster());
+    CHECK(Exhaustive(shape, makespan + 0.5).any_faster());
+  }
+}
 
 TEST_CASE("zero-bubble orders are as good as recorded ones at equal memory", "[zero-bubble]") {
   int held = 0;
