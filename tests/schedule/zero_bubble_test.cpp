@@ -130,8 +130,8 @@ TEST_CASE("no order of a small pipeline is more than 1 % faster", "[zero-bubble]
   std::mt19937 random(11);
   for (int n = 0; n < 30; ++n) {
     PipelineShape shape;
-    shape.ranks = 2 + static_cast<int>(random() % 2);
-    shape.micro_batches = 2 + static_cast<int>(random() % (shape.ranks == 2 ? 3 : 2));
+    shape.ranks = 2 + static_cast<int>(random() % 3);
+    shape.micro_batches = 2 + static_cast<int>(random() % (6 - shape.ranks));
     const auto seconds = [&] { return static_cast<double>(1 + random() % 9); };
     for (int r = 0; r < shape.ranks; ++r) shape.seconds.push_back({seconds(), seconds(), seconds()});
     for (int r = 1; r < shape.ranks; ++r) shape.cut_seconds.push_back(static_cast<double>(random() % 3));
