@@ -10,6 +10,7 @@
 #include "planners/dapple_rules.hpp"
 #include "planners/dapple_search.hpp"
 #include "planners/grid.hpp"
+#include "planners/least_overrun.hpp"
 
 namespace pptrain {
 namespace {
@@ -41,12 +42,6 @@ Plan plan_of(const SearchSpace& space, const std::vector<DappleStage>& stages, s
   return plan;
 }
 
-/// Micro-batch sizes that the restrictions allow, ascending.
-std::vector<std::int64_t> micro_batch_sizes(const SearchSpace& space) {
-  if (space.restrictions.micro_batch_size) return {*space.restrictions.micro_batch_size};
-  return divisors(space.instance.global_batch_size);
-}
-
 /// The searches of all micro-batch sizes and sets of placements, and the best plan so far.
 class DappleRun {
  public:
@@ -54,7 +49,7 @@ class DappleRun {
       : space_(space),
         num_layers_(space.instance.profile.num_layers()),
         num_devices_(space.instance.cluster.num_devices()),
-        sizes_(micro_batch_sizes(space)) {}
+        sizes_(micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {}
 
   Outcome run() {
     for (const std::int64_t micro_batch : sizes_) offer_single_stage(micro_batch);
@@ -158,7 +153,7 @@ std::vector<int> even_replicas(const SearchSpace& space, int num_stages) {
 std::optional<Plan> roomy_plan(const SearchSpace& space, int num_stages) {
   const std::vector<int> replicas = even_replicas(space, num_stages);
   if (replicas.empty()) return std::nullopt;
-  const std::vector<std::int64_t> sizes = micro_batch_sizes(space);
+  const std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
   const auto size = std::lower_bound(sizes.begin(), sizes.end(), replicas.front());
   if (size == sizes.end()) return std::nullopt;
   const Profile& profile = space.instance.profile;
@@ -176,31 +171,16 @@ std::optional<Plan> roomy_plan(const SearchSpace& space, int num_stages) {
   return plan_of(space, stages, *size);
 }
 
-/// The largest part of its memory that a device of the plan needs.
-double memory_use(const Instance& instance, const Plan& plan) {
-  const std::vector<double> need = memory_bytes(instance, plan);
-  double use = 0.0;
-  for (int d = 0; d < instance.cluster.num_devices(); ++d) {
-    use = std::max(use, need[d] / instance.cluster.kind_of(DeviceId(d)).memory);
-  }
-  return use;
-}
-
 /// What lacks least in plans with ever more stages.
 std::string why_nothing_fits(const SearchSpace& space) {
-  double least = infinite;
-  std::string text = fmt::format("no micro-batch size that divides {} gives each replica of a stage a sample",
-                                 space.instance.global_batch_size);
+  LeastOverrun overrun;
   const int most = std::min(space.instance.profile.num_layers(), space.instance.cluster.num_devices());
   for (int num_stages = 1; num_stages <= most; ++num_stages) {
-    const std::optional<Plan> plan = roomy_plan(space, num_stages);
-    const double use = plan ? memory_use(space.instance, *plan) : infinite;
-    if (use >= least) continue;
-    least = use;
-    text = fmt::format("{} with micro-batches of {}: {}", plan->shape(), plan->micro_batch_size,
-                       why_not_fit(space.instance, *plan));
+    if (const auto plan = roomy_plan(space, num_stages)) overrun.take(space.instance, *plan);
   }
-  return text;
+  if (!overrun.text().empty()) return overrun.text();
+  return fmt::format("no micro-batch size that divides {} gives each replica of a stage a sample",
+                     space.instance.global_batch_size);
 }
 
 }  // namespace

@@ -38,11 +38,6 @@ std::vector<std::vector<double>> mesh_sequences(int num_devices, int most_stages
   return meshes;
 }
 
-std::vector<std::int64_t> micro_batches(const SearchSpace& space) {
-  if (space.restrictions.micro_batch_size) return {*space.restrictions.micro_batch_size};
-  return divisors(space.instance.global_batch_size);
-}
-
 }  // namespace
 
 double count_exhaustive_plans(const SearchSpace& space) {
@@ -53,7 +48,8 @@ double count_exhaustive_plans(const SearchSpace& space) {
   const auto meshes = mesh_sequences(devices, most_stages);
   double plans = 0.0;
   for (int s = 1; s <= most_stages; ++s) plans += binomial(layers - 1, s - 1) * meshes[s][devices];
-  return plans * device_sequences(space.instance.cluster) * static_cast<double>(micro_batches(space).size());
+  return plans * device_sequences(space.instance.cluster) *
+         static_cast<double>(micro_batch_sizes(space.instance.global_batch_size, space.restrictions).size());
 }
 
 Outcome search_exhaustively(const SearchSpace& space, double limit) {
@@ -62,7 +58,7 @@ Outcome search_exhaustively(const SearchSpace& space, double limit) {
   AllAssignments states(space);
   StageSearch search(space, sums, states, Merging::exact, Shares::even);
   std::optional<Plan> best;
-  for (const std::int64_t micro_batch : micro_batches(space)) {
+  for (const std::int64_t micro_batch : micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
     if (const auto chain = search.search(micro_batch, limit)) {
       limit = chain->seconds * (1.0 - tie_tolerance);
       best = search.plan_of(*chain);

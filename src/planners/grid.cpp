@@ -34,6 +34,11 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
   return result;
 }
 
+std::vector<std::int64_t> micro_batch_sizes(std::int64_t global_batch_size, const Restrictions& restrictions) {
+  if (restrictions.micro_batch_size) return {*restrictions.micro_batch_size};
+  return divisors(global_batch_size);
+}
+
 std::vector<Grid> grids_of(int num_devices, const Restrictions& restrictions) {
   std::vector<Grid> grids;
   for (const std::int64_t pipeline : divisors(num_devices)) {

@@ -23,6 +23,9 @@ std::string to_string(const Grid& grid);
 /// All divisors of a positive number, ascending.
 std::vector<std::int64_t> divisors(std::int64_t number);
 
+/// Micro-batch sizes that the restrictions allow, ascending: divisors of N, or the one that is fixed.
+std::vector<std::int64_t> micro_batch_sizes(std::int64_t global_batch_size, const Restrictions& restrictions);
+
 /// All grids of `num_devices` devices that the restrictions allow, ascending.
 std::vector<Grid> grids_of(int num_devices, const Restrictions& restrictions);
 

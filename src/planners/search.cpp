@@ -11,6 +11,7 @@
 #include "planners/auto.hpp"
 #include "planners/dapple.hpp"
 #include "planners/exhaustive.hpp"
+#include "planners/pipedream.hpp"
 #include "planners/explain.hpp"
 #include "planners/uniform_planners.hpp"
 #include "planners/whale.hpp"
@@ -26,6 +27,7 @@ std::vector<std::unique_ptr<Planner>> make_planners() {
   all.push_back(std::make_unique<MegatronPlanner>());
   all.push_back(std::make_unique<DataParallelPlanner>());
   all.push_back(std::make_unique<DapplePlanner>());
+  all.push_back(std::make_unique<PipeDreamPlanner>());
   all.push_back(std::make_unique<WhalePlanner>());
   all.push_back(std::make_unique<AlpaPlanner>());
   all.push_back(std::make_unique<UniformLayersPlanner>());

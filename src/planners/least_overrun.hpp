@@ -1,0 +1,22 @@
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "cost/cost.hpp"
+
+namespace pptrain {
+
+/// Of plans that do not fit the one whose fullest device is least full, for saying by how much nothing fits.
+class LeastOverrun {
+ public:
+  void take(const Instance& instance, const Plan& plan);
+  /// "pp 2 x dp 4 x tmp 1 with micro-batches of 4: device 0 ..."; empty when there was no plan.
+  const std::string& text() const { return text_; }
+
+ private:
+  double use_ = std::numeric_limits<double>::infinity();
+  std::string text_;
+};
+
+}  // namespace pptrain
