@@ -63,7 +63,7 @@ class PlanMaker {
       }
     }
     stage.samples = parts(made.micro_batch_size, stage.replicas);
-    if (rarely()) stage.shards["heads"] = parts(8, stage.tensor_parallel);
+    if (input_.ConsumeBool()) stage.shards["heads"] = parts(8, stage.tensor_parallel);
     stage.recompute = input_.PickValueInArray({Recompute::none, Recompute::selective, Recompute::full});
     stage.zero_stage = number(0, 3);
     stage.offload = input_.ConsumeBool();
@@ -79,6 +79,7 @@ class PlanMaker {
     block.replicas = std::max(1, devices / block.tensor_parallel);
     block.pattern = input_.PickValueInArray({"replicate", "megatron", "sp1", "sp2"});
     block.samples = parts(made.micro_batch_size, block.replicas);
+    if (input_.ConsumeBool()) block.shards["columns"] = parts(6, block.tensor_parallel);
     stage.blocks.push_back(block);
   }
 

@@ -21,9 +21,11 @@ for name in cluster config profile plan cost; do
     find "${seeds[$name]}" -name '*.toml' -size -8k -exec cp -t "$build/seeds/$name" {} +
     corpus+=("$build/seeds/$name")
   fi
+  length=4096
+  if [[ $name == cost ]]; then length=512; fi
   log=$build/$name.log
   echo "fuzzing $name for $seconds s"
-  if ! "$build/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 \
+  if ! "$build/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len="$length" -timeout=10 -rss_limit_mb=1024 \
     -dict="$dictionary" -artifact_prefix="$build/$name-" "${corpus[@]}" >"$log" 2>&1; then
     tail -n 60 "$log"
     echo "fuzzing $name found something: the input is in $build/$name-*, the log is $log" >&2
