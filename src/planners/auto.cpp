@@ -128,11 +128,10 @@ Outcome AutoPlanner::search(const SearchSpace& space) const {
     best.take("whale", planner_called("whale").search(space));
     return std::move(best.result);
   }
-  const std::vector<std::string> asked = asked_planners();
-  for (std::size_t i = 0; i < asked.size(); ++i) {
+  for (const std::string& asked : asked_planners()) {
     SearchSpace share = space;
-    share.stop = space.stop.within(space.stop.seconds_left() / static_cast<double>(asked.size() - i + 1));
-    best.take(asked[i], planner_called(asked[i]).search(share));
+    share.stop = space.stop.within(space.stop.seconds_left() / 2.0);  // most need far less
+    best.take(asked, planner_called(asked).search(share));
   }
   if (predicts_more_than_amp(space.instance)) {
     Outcome grids = outcome_of(space, uniform_candidates(space), name());

@@ -6,6 +6,8 @@
 namespace pptrain {
 namespace {
 
+constexpr int most_units = 32;
+
 std::vector<DeviceId> devices_between(int begin, int end, int step = 1) {
   std::vector<DeviceId> devices;
   for (int d = begin; d < end; d += step) devices.emplace_back(d);
@@ -31,6 +33,21 @@ std::vector<int> degrees_of(const Profile& profile) {
   return {degrees.begin(), degrees.end()};
 }
 
+/// First devices of the units that sub-meshes consist of, and the end: nodes, or, of a large cluster, as
+/// many equal neighbours together as leave about `most_units` units.
+std::vector<int> unit_begins(const Cluster& cluster) {
+  const int nodes_per_unit = (cluster.num_nodes() + most_units - 1) / most_units;
+  std::vector<int> begins = {0};
+  for (int node = 1, num_nodes = 1; node < cluster.num_nodes(); ++node, ++num_nodes) {
+    const bool new_group = &cluster.group_of_node(node) != &cluster.group_of_node(node - 1);
+    if (!new_group && num_nodes < nodes_per_unit) continue;
+    begins.push_back(cluster.devices_of_node(node).front().value);
+    num_nodes = 0;
+  }
+  begins.push_back(cluster.num_devices());
+  return begins;
+}
+
 }  // namespace
 
 SubMeshes::SubMeshes(const SearchSpace& space) : space_(space), degrees_(degrees_of(space.instance.profile)) {
@@ -43,33 +60,33 @@ SubMeshes::SubMeshes(const SearchSpace& space) : space_(space), degrees_(degrees
     speeds_.push_back(seconds > 0.0 ? 1.0 / seconds : 1.0);
   }
   from_.resize(cluster.num_devices() + 1);
-  node_begin_.resize(cluster.num_devices() + 1, false);
-  std::vector<int> begins;  // of the nodes, and the end
-  for (int node = 0; node < cluster.num_nodes(); ++node) {
-    begins.push_back(cluster.devices_of_node(node).front().value);
-  }
-  begins.push_back(cluster.num_devices());
-  for (const int begin : begins) node_begin_[begin] = true;
-  for (int node = 0; node < cluster.num_nodes(); ++node) {
-    const int group = cluster.group_of(DeviceId(begins[node]));
-    for (int begin = begins[node]; begin < begins[node + 1]; ++begin) {
-      const int left = begins[node + 1] - begin;
-      for (int size = 1; size <= left && size < begins[node + 1] - begins[node]; size *= 2) {
-        add(begin, begin + size, {{group, -size}});
-      }
-    }
+  between_nodes_.resize(cluster.num_devices() + 1, false);
+  const std::vector<int> begins = unit_begins(cluster);
+  for (const int begin : begins) between_nodes_[begin] = true;
+  for (auto first = begins.begin(); first + 1 != begins.end(); ++first) {
+    if (cluster.num_nodes() <= most_units) add_parts(*first, *(first + 1));
     ClassKey nodes;
-    for (int last = node; last < cluster.num_nodes(); ++last) {
-      const int next_group = cluster.group_of(DeviceId(begins[last]));
-      if (nodes.empty() || nodes.back().first != next_group) nodes.emplace_back(next_group, 0);
-      ++nodes.back().second;
-      add(begins[node], begins[last + 1], nodes);
+    for (auto end = first + 1; end != begins.end(); ++end) {
+      const int group = cluster.group_of(DeviceId(*(end - 1)));
+      if (nodes.empty() || nodes.back().first != group) nodes.emplace_back(group, 0);
+      nodes.back().second += *end - *(end - 1);
+      add(*first, *end, nodes);
     }
   }
   double total = 0.0;
   for (int d = 0; d < cluster.num_devices(); ++d) total += speeds_[cluster.kind_index_of(DeviceId(d))];
   for (MeshClass& mesh : classes_) {
     for (const int kind : mesh.device_kinds) mesh.share += speeds_[kind] / total;
+  }
+}
+
+/// Sub-meshes of 2^k devices of one node.
+void SubMeshes::add_parts(int node_begin, int node_end) {
+  const int group = space_.instance.cluster.group_of(DeviceId(node_begin));
+  for (int begin = node_begin; begin < node_end; ++begin) {
+    for (int size = 1; begin + size <= node_end && size < node_end - node_begin; size *= 2) {
+      add(begin, begin + size, {{group, -size}});
+    }
   }
 }
 

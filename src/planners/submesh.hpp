@@ -35,7 +35,8 @@ struct SubMesh {
 };
 
 /// Alpa's sub-meshes along the devices of the cluster in order: 2^k devices of one node, or any number of
-/// whole nodes. With restricted degrees only those divisions, and sub-meshes that have one.
+/// whole nodes; on a cluster of more than 32 nodes only whole units of neighbouring nodes, about 32 of them. With
+/// restricted degrees only those divisions, and sub-meshes that have one.
 class SubMeshes {
  public:
   explicit SubMeshes(const SearchSpace& space);
@@ -45,11 +46,12 @@ class SubMeshes {
   const std::vector<SubMesh>& from(int place) const { return from_[place]; }
   const std::vector<MeshClass>& classes() const { return classes_; }
   /// Whether the place is between two nodes.
-  bool between_nodes(int place) const { return node_begin_[place]; }
+  bool between_nodes(int place) const { return between_nodes_[place]; }
 
  private:
-  using ClassKey = std::vector<std::pair<int, int>>;  // node groups and how many nodes; -devices of a part of a node
+  using ClassKey = std::vector<std::pair<int, int>>;  // node groups and how many devices; negative: a part of a node
 
+  void add_parts(int node_begin, int node_end);
   void add(int begin, int end, const ClassKey& key);
   MeshClass make_class(int begin, int end) const;
   MeshDivision divide(int begin, int end, int tensor_parallel) const;
@@ -58,7 +60,7 @@ class SubMeshes {
   std::vector<int> degrees_;
   std::vector<double> speeds_;  // of each device kind, samples per second through the whole model
   std::vector<std::vector<SubMesh>> from_;
-  std::vector<bool> node_begin_;
+  std::vector<bool> between_nodes_;
   std::vector<MeshClass> classes_;
   std::map<ClassKey, int> known_;  // class, or -1 without a division
 };
