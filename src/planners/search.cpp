@@ -11,8 +11,8 @@
 #include "planners/auto.hpp"
 #include "planners/dapple.hpp"
 #include "planners/exhaustive.hpp"
-#include "planners/pipedream.hpp"
 #include "planners/explain.hpp"
+#include "planners/pipedream.hpp"
 #include "planners/uniform_planners.hpp"
 #include "planners/whale.hpp"
 
