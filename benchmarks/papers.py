@@ -7,9 +7,9 @@ import sys
 import time
 
 import measure
-from published import alpa, amp, correlation, whale, zeropp
+from published import alpa, amp, correlation, dapple, whale, zeropp
 
-SECTIONS = (amp.section, whale.section, zeropp.section, alpa.section, correlation.section)
+SECTIONS = (amp.section, dapple.section, whale.section, zeropp.section, alpa.section, correlation.section)
 
 HEAD = """# Published experiments
 

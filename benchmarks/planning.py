@@ -94,6 +94,18 @@ def cost(job, document, **arguments):
     return plan(job, parallelism__plan=path, batch=document["global_batch_size"], **arguments)["predicted"]
 
 
+def simulate(job, document, cluster=None, schedule=None):
+    """The simulation document of a given plan; `schedule` instead of the plan's own. None where it is refused."""
+    path = generated("given-plan.json", json.dumps(document))
+    command = [measure.PPTRAIN, "simulate", INPUTS / (job + ".toml"), "--plan", path, "--format", "json"]
+    command += ["--cluster", cluster] if cluster else []
+    command += ["--schedule", schedule] if schedule else []
+    answer = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise SystemExit("{} failed with {}:\n{}".format(" ".join(map(str, command)), answer.returncode, answer.stderr))
+    return json.loads(answer.stdout)
+
+
 def generated(name, text):
     """A file of that name under build/benchmarks."""
     path = measure.RESULTS / name
