@@ -6,6 +6,8 @@ namespace pptrain {
 namespace {
 
 struct SavedEmbedding final : Saved {
+  Tensor take_input() override { return {}; }
+
   Tensor gradient;  // (R, H), from backward_input to backward_weight
 };
 

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "nn/embedding.hpp"
 #include "nn/output.hpp"
+#include "nn/recomputed.hpp"
 #include "nn/transformer_block.hpp"
 
 namespace pptrain {
@@ -17,18 +18,29 @@ Interval LayerContext::part(ShardAxis axis) const {
   return {0, 1};
 }
 
+namespace {
+
+std::unique_ptr<LayerModule> plain_layer(const Layer& layer, const std::vector<std::size_t>& parameters,
+                                         LayerContext& context) {
+  switch (layer.kind) {
+    case LayerKind::embedding: return std::make_unique<Embedding>(context, parameters);
+    case LayerKind::transformer_block: return std::make_unique<TransformerBlock>(context, parameters);
+    case LayerKind::output: return std::make_unique<OutputLayer>(context, parameters);
+  }
+  PPTRAIN_ASSERT(false, "no module for layer {}", layer.name);
+  return nullptr;
+}
+
+}  // namespace
+
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context) {
   std::vector<std::size_t> indices;
   for (const ParameterSpec& spec : layer.parameters) {
     indices.push_back(context.parameters.add(chunk, spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
   }
-  switch (layer.kind) {
-    case LayerKind::embedding: return std::make_unique<Embedding>(context, indices);
-    case LayerKind::transformer_block: return std::make_unique<TransformerBlock>(context, indices);
-    case LayerKind::output: return std::make_unique<OutputLayer>(context, indices);
-  }
-  PPTRAIN_ASSERT(false, "no module for layer {}", layer.name);
-  return nullptr;
+  std::unique_ptr<LayerModule> module = plain_layer(layer, indices, context);
+  if (context.recompute != Recompute::full || layer.kind == LayerKind::embedding) return module;
+  return std::make_unique<RecomputedLayer>(std::move(module));
 }
 
 }  // namespace pptrain

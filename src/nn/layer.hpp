@@ -33,6 +33,7 @@ struct LayerContext {
   Interval heads;           ///< of this shard
   Interval columns;
   Interval vocabulary;
+  Recompute recompute = Recompute::none;
 
   /// Local interval and length of a parameter's axis.
   Interval part(ShardAxis axis) const;
@@ -44,6 +45,8 @@ struct LayerContext {
 class Saved {
  public:
   virtual ~Saved() = default;
+  /// Gives up the layer's input (R, H); the rest is of no use then.
+  virtual Tensor take_input() = 0;
 };
 using SavedPtr = std::unique_ptr<Saved>;
 
@@ -65,6 +68,8 @@ class LayerModule {
 };
 
 /// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.
+/// It keeps what the context's `recompute` says: everything, everything but what attention makes between the
+/// projections (`selective`), or its input alone (`full`). An embedding keeps nothing anyway.
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context);
 
 }  // namespace pptrain

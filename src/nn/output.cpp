@@ -6,6 +6,8 @@ namespace pptrain {
 
 /// R rows, H hidden, V = local part of the vocabulary.
 struct OutputLayer::State final : Saved {
+  Tensor take_input() override { return std::move(input); }
+
   Tensor input;       // (R, H) fp32
   Tensor mean, rstd;  // (1, R)
   Tensor normalised;  // (R, H), kept until W

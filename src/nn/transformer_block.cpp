@@ -6,12 +6,14 @@ namespace pptrain {
 
 /// R rows, H hidden, A = local heads * head size, C = local columns.
 struct TransformerBlock::State final : Saved {
+  Tensor take_input() override { return std::move(input); }
+
   // From F to B.
   Tensor input;               // (R, H) fp32
   Tensor ln1_mean, ln1_rstd;  // (1, R)
   Tensor qkv_out;             // (R, 3A)
-  Tensor attended;            // (R, A), kept until W
-  Tensor log_sum;             // (1, R * heads)
+  Tensor attended;            // (R, A), kept until W; selective recomputation: made again in B
+  Tensor log_sum;             // (1, R * heads), likewise
   Tensor middle;              // (R, H) fp32: after attention
   Tensor ln2_mean, ln2_rstd;  // (1, R)
   Tensor up_out;              // (R, C): before GELU
@@ -32,6 +34,14 @@ std::size_t TransformerBlock::attention_width() const {
   return num_heads() * static_cast<std::size_t>(context_.model.hidden_size / context_.model.heads);
 }
 
+void TransformerBlock::attend(const Batch& batch, State& s) const {
+  const std::size_t rows = s.qkv_out.rows();
+  s.attended = Tensor(context_.arena, rows, attention_width(), context_.type);
+  s.log_sum = Tensor(context_.arena, 1, rows * num_heads());
+  kernels::attention_forward(s.qkv_out, batch.samples, static_cast<std::size_t>(context_.model.sequence_length),
+                             num_heads(), s.attended, s.log_sum.f32(), context_.arena);
+}
+
 Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
   Arena& arena = context_.arena;
   const std::size_t rows = s.input.rows();
@@ -43,12 +53,13 @@ Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
   s.qkv_out = Tensor(arena, rows, 3 * attention_width(), context_.type);
   linear(qkv).forward(normalised, s.qkv_out, weight(qkv_bias));
   normalised.reset();
-  s.attended = Tensor(arena, rows, attention_width(), context_.type);
-  s.log_sum = Tensor(arena, 1, rows * num_heads());
-  kernels::attention_forward(s.qkv_out, batch.samples, static_cast<std::size_t>(context_.model.sequence_length),
-                             num_heads(), s.attended, s.log_sum.f32(), arena);
+  attend(batch, s);
   Tensor projected(arena, rows, context_.hidden());
   linear(attention_out).forward(s.attended, projected);
+  if (context_.recompute == Recompute::selective) {
+    s.attended.reset();
+    s.log_sum.reset();
+  }
   context_.tensor_group.all_reduce_sum(projected.f32(), projected.size());
   return projected;
 }
@@ -112,6 +123,7 @@ Tensor TransformerBlock::attention_backward(const Batch& batch, State& s) const 
   Tensor copy;
   Tensor attended_gradient(arena, rows, attention_width(), context_.type);
   linear(attention_out).backward_input(as_activation(context_, s.middle_gradient, copy), attended_gradient);
+  if (!s.attended) attend(batch, s);
   s.qkv_gradient = Tensor(arena, rows, 3 * attention_width(), context_.type);
   kernels::attention_backward(s.qkv_out, s.attended, s.log_sum.f32(), attended_gradient, batch.samples,
                               static_cast<std::size_t>(context_.model.sequence_length), num_heads(), s.qkv_gradient,

@@ -44,6 +44,8 @@ class TransformerBlock final : public LayerModule {
   std::size_t attention_width() const;
   std::size_t num_columns() const { return static_cast<std::size_t>(context_.columns.size()); }
 
+  /// From queries, keys and values, without any projection.
+  void attend(const Batch& batch, State& state) const;
   Tensor attention_forward(const Batch& batch, State& state) const;
   Tensor feed_forward(const Tensor& attention, State& state) const;
   Tensor feed_forward_backward(const Batch& batch, Tensor gradient, State& state) const;

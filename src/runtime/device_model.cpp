@@ -22,7 +22,8 @@ DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role,
                type,
                shard_of(model, plan, role, ShardAxis::heads),
                shard_of(model, plan, role, ShardAxis::columns),
-               shard_of(model, plan, role, ShardAxis::vocabulary)} {
+               shard_of(model, plan, role, ShardAxis::vocabulary),
+               plan.stages[role.stage.index()].recompute} {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   for (int c = 0; c < static_cast<int>(places.size()); ++c) {
     if (places[c].stage != role.stage) continue;

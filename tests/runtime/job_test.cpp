@@ -122,13 +122,15 @@ TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives 
 
 TEST_CASE("what the configuration fixes is what runs", "[np4]") {
   const JobFolder folder;
-  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.tensor=2", "parallelism.schedule=gpipe",
-                                        "training.micro_batch_size=2", "training.steps=2"}));
+  train(MPI_COMM_WORLD,
+        folder.options({"parallelism.pipeline=2", "parallelism.tensor=2", "parallelism.schedule=gpipe",
+                        "training.micro_batch_size=2", "training.steps=2", "parallelism.recompute=full"}));
   if (world_rank() != 0) return;
   const Plan plan = read_plan(folder.run() / "plan.json");
   CHECK(plan.num_stages() == 2);
   CHECK(plan.stages[0].tensor_parallel == 2);
   CHECK(plan.schedule.name == "gpipe");
+  CHECK(plan.stages[1].recompute == Recompute::full);
   CHECK(plan.micro_batches == 4);
 }
 

@@ -116,6 +116,7 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
       curve.tensor_norms[name] = std::sqrt(squares);
     }
   }
+  curve.peak_bytes = session.arena().peak_bytes();
   return curve;
 }
 

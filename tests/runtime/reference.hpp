@@ -34,6 +34,7 @@ struct Curve {
   std::vector<double> losses;
   std::vector<double> grad_norms;
   std::map<std::string, double> tensor_norms;  ///< of step 0's gradients over all ranks
+  std::size_t peak_bytes = 0;                  ///< of this rank's arena
 };
 
 /// Trains `steps` steps of the reference job under a plan. Collective over `comm`, whose size is
