@@ -1,7 +1,7 @@
-# pptrain_library(FOLDER [LINK ...]): one library pptrain::FOLDER from src/FOLDER/*.cpp.
+# pptrain_library(FOLDER [LINK ...]): one library pptrain::FOLDER from all .cpp files in src/FOLDER.
 function(pptrain_library folder)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   if(sources)
     add_library(pptrain_${folder} STATIC ${sources})
     target_link_libraries(pptrain_${folder} PUBLIC pptrain_flags ${ARG_LINK})

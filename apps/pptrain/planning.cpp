@@ -14,7 +14,7 @@
 #include "model/model.hpp"
 #include "model/zoo.hpp"
 #include "output.hpp"
-#include "planners/describe.hpp"
+#include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
 #include "profile/analytic.hpp"
 

@@ -8,7 +8,7 @@
 #include "cluster/read.hpp"
 #include "model/model.hpp"
 #include "output.hpp"
-#include "planners/text_table.hpp"
+#include "planners/describe/text_table.hpp"
 #include "planning.hpp"
 #include "program/check.hpp"
 #include "program/trace.hpp"

@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
-#include "planners/degrees.hpp"
-#include "planners/stage_search.hpp"
+#include "planners/stages/degrees.hpp"
+#include "planners/stages/stage_search.hpp"
 
 namespace pptrain {
 

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "planners/device_order.hpp"
 #include "planners/exhaustive.hpp"
-#include "planners/grid.hpp"
-#include "planners/polish.hpp"
+#include "planners/grids/grid.hpp"
+#include "planners/grids/uniform_planners.hpp"
 #include "planners/search.hpp"
-#include "planners/uniform_planners.hpp"
+#include "planners/stages/device_order.hpp"
+#include "planners/stages/polish.hpp"
 
 namespace pptrain {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "planners/assignments.hpp"
-#include "planners/grid.hpp"
-#include "planners/uniform_planners.hpp"
+#include "planners/grids/grid.hpp"
+#include "planners/grids/uniform_planners.hpp"
 
 namespace pptrain {
 namespace {

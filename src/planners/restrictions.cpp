@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "planners/annotations.hpp"
-#include "planners/grid.hpp"
+#include "planners/grids/grid.hpp"
+#include "planners/whale/annotations.hpp"
 
 namespace pptrain {
 namespace {

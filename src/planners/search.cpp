@@ -7,14 +7,14 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "planners/alpa.hpp"
+#include "planners/alpa/alpa.hpp"
 #include "planners/auto.hpp"
-#include "planners/dapple.hpp"
+#include "planners/dapple/dapple.hpp"
+#include "planners/dapple/pipedream.hpp"
+#include "planners/describe/explain.hpp"
 #include "planners/exhaustive.hpp"
-#include "planners/explain.hpp"
-#include "planners/pipedream.hpp"
-#include "planners/uniform_planners.hpp"
-#include "planners/whale.hpp"
+#include "planners/grids/uniform_planners.hpp"
+#include "planners/whale/whale.hpp"
 
 namespace pptrain {
 namespace {

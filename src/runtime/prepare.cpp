@@ -12,7 +12,7 @@
 #include "config/pack.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
-#include "planners/describe.hpp"
+#include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"

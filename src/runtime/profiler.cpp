@@ -7,7 +7,7 @@
 
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "planners/grid.hpp"
+#include "planners/grids/grid.hpp"
 #include "planners/restrictions.hpp"
 #include "profile/analytic.hpp"
 #include "runtime/bucketed_all_reduce.hpp"

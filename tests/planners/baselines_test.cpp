@@ -1,9 +1,9 @@
 #include <random>
 
 #include "cost/instances.hpp"
+#include "planners/grids/uniform_search.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
-#include "planners/uniform_search.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

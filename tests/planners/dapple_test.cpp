@@ -1,4 +1,4 @@
-#include "planners/dapple.hpp"
+#include "planners/dapple/dapple.hpp"
 
 #include <algorithm>
 #include <limits>

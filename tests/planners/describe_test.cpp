@@ -1,4 +1,4 @@
-#include "planners/describe.hpp"
+#include "planners/describe/describe.hpp"
 
 #include <algorithm>
 

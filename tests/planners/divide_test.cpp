@@ -1,12 +1,12 @@
-#include "planners/divide.hpp"
+#include "planners/grids/divide.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <random>
 
 #include "cost/instances.hpp"
-#include "planners/balance.hpp"
-#include "planners/division_bound.hpp"
+#include "planners/grids/balance.hpp"
+#include "planners/grids/division_bound.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,6 +1,6 @@
+#include "planners/grids/uniform_search.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
-#include "planners/uniform_search.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,4 +1,4 @@
-#include "planners/layout.hpp"
+#include "planners/grids/layout.hpp"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "planners/load_balance.hpp"
+#include "planners/whale/load_balance.hpp"
 
 #include <algorithm>
 #include <ctime>

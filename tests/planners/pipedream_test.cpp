@@ -1,12 +1,12 @@
-#include "planners/pipedream.hpp"
+#include "planners/dapple/pipedream.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <random>
 
 #include "cost/instances.hpp"
+#include "planners/dapple/slowest_stage.hpp"
 #include "planners/search.hpp"
-#include "planners/slowest_stage.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

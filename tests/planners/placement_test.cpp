@@ -1,10 +1,10 @@
-#include "planners/placement.hpp"
+#include "planners/grids/placement.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "cost/instances.hpp"
-#include "planners/placement_graph.hpp"
+#include "planners/grids/placement_graph.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,4 +1,4 @@
-#include "planners/polish.hpp"
+#include "planners/stages/polish.hpp"
 
 #include "cost/instances.hpp"
 #include "planners/search.hpp"

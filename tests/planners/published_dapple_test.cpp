@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "cluster/read.hpp"
-#include "planners/grid.hpp"
-#include "planners/placement.hpp"
+#include "planners/grids/grid.hpp"
+#include "planners/grids/placement.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 

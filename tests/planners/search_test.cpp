@@ -5,7 +5,7 @@
 
 #include "cluster/read.hpp"
 #include "cost/instances.hpp"
-#include "planners/grid.hpp"
+#include "planners/grids/grid.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

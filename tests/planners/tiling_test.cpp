@@ -1,4 +1,4 @@
-#include "planners/tiling.hpp"
+#include "planners/grids/tiling.hpp"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "planners/uneven_shards.hpp"
+#include "planners/whale/uneven_shards.hpp"
 
 #include "cost/instances.hpp"
 #include "planners/search.hpp"

@@ -1,4 +1,4 @@
-#include "planners/whale.hpp"
+#include "planners/whale/whale.hpp"
 
 #include <ctime>
 
@@ -6,7 +6,7 @@
 #include "cost/instances.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
-#include "planners/virtual_devices.hpp"
+#include "planners/whale/virtual_devices.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

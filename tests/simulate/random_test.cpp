@@ -30,17 +30,18 @@ TEST_CASE("simulations of random plans agree with the cost model", "[simulate]")
     CHECK(simulation.makespan_seconds >= lower_bound_seconds(instance) * (1 - 1e-9));
     const std::vector<double> work = device_work_seconds(instance, plan);
     const std::vector<double> need = memory_bytes(instance, plan);
+    const double step = longest_update_seconds(instance, plan);
     for (const SimulatedDevice& device : simulation.devices) {
       const Stage& stage = plan.stages[programs[&device - simulation.devices.data()].stage.index()];
-      // Offloaded optimizer state moves in the step, which is no work of the device.
-      if (!stage.offload) CHECK(device.busy_seconds == Approx(work[device.device.index()]));
+      // Offloaded optimizer state moves in the step.
+      CHECK(device.busy_seconds >= work[device.device.index()] * (1 - 1e-9));
+      CHECK(device.busy_seconds <= (work[device.device.index()] + (stage.offload ? step : 0.0)) * (1 + 1e-9));
       CHECK(device.busy_seconds + device.communication_seconds <= simulation.makespan_seconds * (1 + 1e-9));
       if (plan.schedule.name == "1f1b") CHECK(device.peak_bytes == Approx(need[device.device.index()]));
     }
     if (plan.num_stages() > 1) continue;
     const StageParts parts(plan.stages[0]);
     const PassSeconds pass = stage_seconds(instance, parts);
-    const double step = longest_update_seconds(instance, plan);
     const double in_line = static_cast<double>(plan.micro_batches) * (pass.forward + pass.backward);
     CHECK(simulation.makespan_seconds <= (in_line + gradient_seconds(instance, parts) + step) * (1 + 1e-9));
   }

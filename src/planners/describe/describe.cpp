@@ -1,0 +1,120 @@
+#include "planners/describe/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "planners/describe/describe_stages.hpp"
+#include "planners/describe/text_table.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Where the predicted time goes.
+std::string parts_text(const Prediction& prediction) {
+  constexpr int width = 20;
+  const TimeParts& parts = prediction.parts;
+  const double rest = prediction.iteration_seconds - parts.sum();
+  Rows rows;
+  const auto add = [&](const char* name, double seconds) {
+    if (seconds <= 1e-9 * prediction.iteration_seconds) return;
+    const double part = seconds / prediction.iteration_seconds;
+    rows.push_back(
+        {"  " + std::string(name), format_seconds(seconds), fmt::format("{:.0f} %", 100.0 * part), bar(part, width)});
+  };
+  add("compute of the slowest stage", parts.compute);
+  add("bubble", parts.bubble);
+  add("pipeline communication", parts.pipeline_communication);
+  add("tensor communication", parts.tensor_communication);
+  add("parameter gathers", parts.parameter_gathers);
+  add("gradient synchronization", parts.gradient_synchronization);
+  add("optimizer step and shared cores", rest);
+  return align(rows);
+}
+
+/// How far from the optimum the plan can be. The bound holds for AMP's estimate too, which knows
+/// nothing of shared cores; where there are some it says little, and no ratio is made of it.
+std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
+  const std::string bound = format_seconds(prediction.lower_bound_seconds);
+  const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                                  [](const NodeGroup& group) { return group.shares_cores(); });
+  if (shares)
+    return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
+  const double slower = prediction.iteration_seconds / prediction.lower_bound_seconds - 1.0;
+  return fmt::format("  no plan can take less than {}: this one is at most {} slower than the optimum\n", bound,
+                     slower < 1.0 ? fmt::format("{:.2g} %", 100.0 * slower) : fmt::format("{:.1f} times", slower));
+}
+
+/// Where the two forms disagree by far it is because of uplinks.
+std::string contention_text(const Prediction& prediction) {
+  constexpr double worth_telling = 1.25;
+  const double dapple = prediction.estimates.at("dapple");
+  if (dapple < worth_telling * prediction.iteration_seconds) return "";
+  return fmt::format(
+      "  AMP's formula lets transfers pass side by side; as they share the nodes' uplinks, it may take {}\n",
+      format_seconds(dapple));
+}
+
+std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
+  std::vector<std::string> estimates;
+  for (const auto& [name, seconds] : prediction.estimates) {
+    estimates.push_back(fmt::format("{} by {}'s formula", format_seconds(seconds), name == "amp" ? "AMP" : "DAPPLE"));
+  }
+  std::string text =
+      fmt::format("  predicted iteration {} ({}), devices idle {:.0f} % of it\n",
+                  format_seconds(prediction.iteration_seconds), join(estimates), 100.0 * prediction.bubble_fraction);
+  text += parts_text(prediction) + contention_text(prediction);
+  if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
+  return text;
+}
+
+std::string alternatives_text(const Plan& plan) {
+  Rows rows;
+  for (const Alternative& other : plan.alternatives) {
+    if (!other.feasible || !other.iteration_seconds) {
+      rows.push_back({other.planner, "-", "", "not possible: " + other.why_not});
+      continue;
+    }
+    const double ratio = plan.predicted ? *other.iteration_seconds / plan.predicted->iteration_seconds : 1.0;
+    rows.push_back(
+        {other.planner, format_seconds(*other.iteration_seconds), fmt::format("{:.2f} x", ratio), other.why_not});
+  }
+  return align(rows);
+}
+
+/// One sentence for each kind of node whose devices share cores.
+std::string shared_cores_text(const Cluster& cluster) {
+  std::string text;
+  for (const NodeGroup& group : cluster.groups) {
+    if (!group.shares_cores()) continue;
+    const std::string name = group.count == 1 && group.hosts.size() == 1 ? group.hosts.front() : group.kind;
+    text += fmt::format(
+        "  {} devices share {} {} of {}{}: the predicted time counts their computation and copying at {} {}\n",
+        group.num_devices, group.cores, group.cores == 1 ? "core" : "cores", group.count > 1 ? "each node " : "node ",
+        name, group.cores, group.cores == 1 ? "core" : "cores");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe_plan(const Plan& plan, const Cluster& cluster) {
+  std::string text =
+      fmt::format("plan by {}: {}, schedule {}, {} micro-batch{} of {} sample{}\n", plan.planner, plan.shape(),
+                  plan.schedule.name, plan.micro_batches, plan.micro_batches == 1 ? "" : "es", plan.micro_batch_size,
+                  plan.micro_batch_size == 1 ? "" : "s");
+  text += stages_text(plan, cluster) + unused_text(plan, cluster);
+  if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
+  text += shared_cores_text(cluster);
+  if (plan.search_candidates > 0) {
+    text += fmt::format("  found in {}, {} candidates looked at{}\n", format_seconds(plan.search_seconds),
+                        format_count(static_cast<double>(plan.search_candidates)),
+                        plan.search_complete ? "" : "; the search was ended, this is the best so far");
+  }
+  if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
+  return text;
+}
+
+}  // namespace pptrain

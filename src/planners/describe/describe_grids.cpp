@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.hpp"
+#include "planners/describe/describe.hpp"
+#include "planners/describe/text_table.hpp"
+#include "planners/grids/grid.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::size_t most_rows = 12;
+
+double peak_of(const Prediction& prediction) {
+  const auto& peaks = prediction.peak_bytes;
+  return peaks.empty() ? 0.0 : *std::max_element(peaks.begin(), peaks.end());
+}
+
+/// "6 6 7 7", the middle left out where there are many stages.
+std::string layers_per_stage(const Plan& plan) {
+  constexpr int most_stages = 12;
+  std::string text;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    if (plan.num_stages() > most_stages && i == most_stages - 2) {
+      text += " ...";
+      i = plan.num_stages() - 1;
+    }
+    std::int64_t layers = 0;
+    for (const Interval& chunk : plan.stages[i].layers) layers += chunk.size();
+    text += fmt::format("{}{}", text.empty() ? "" : " ", layers);
+  }
+  return text;
+}
+
+std::vector<std::string> candidate_row(const GridCandidate& candidate) {
+  const std::string grid = to_string(Grid{candidate.pipeline, candidate.data, candidate.tensor});
+  if (!candidate.plan) return {grid, "-", "-", "-", "-", candidate.why_not};
+  const Plan& plan = *candidate.plan;
+  return {grid,
+          fmt::format("{} x {}", plan.micro_batch_size, plan.micro_batches),
+          format_seconds(plan.predicted->iteration_seconds),
+          format_bytes(peak_of(*plan.predicted)),
+          fmt::format("{:.0f} %", 100.0 * plan.predicted->bubble_fraction),
+          layers_per_stage(plan)};
+}
+
+}  // namespace
+
+std::string describe_candidates(const SearchResult& result, const Cluster& cluster) {
+  Rows rows = {{"grid", "micro-batch x count", "iteration", "peak memory", "bubble", "layers per stage, or why not"}};
+  for (const GridCandidate& candidate : result.grids) {
+    if (rows.size() > most_rows) break;
+    rows.push_back(candidate_row(candidate));
+  }
+  std::string text = fmt::format("candidate grids for {} devices\n", cluster.num_devices()) + align(rows);
+  if (result.grids.size() >= rows.size())
+    text += fmt::format("  ... and {} more\n", result.grids.size() + 1 - rows.size());
+  return text;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,149 @@
+#include "planners/describe/describe_stages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "planners/describe/text_table.hpp"
+
+namespace pptrain {
+namespace {
+
+/// "4 x v100, 4 x t4" of the stage's devices.
+std::string kinds_text(const Stage& stage, const Cluster& cluster) {
+  std::vector<int> counts(cluster.device_kinds.size(), 0);
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) ++counts[cluster.kind_index_of(device)];
+  }
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (counts[k] > 0) parts.push_back(fmt::format("{} x {}", counts[k], cluster.device_kinds[k].name));
+  }
+  return join(parts);
+}
+
+std::string samples_text(const Stage& stage) {
+  const auto [least, most] = std::minmax_element(stage.samples.begin(), stage.samples.end(),
+                                                 [](Interval a, Interval b) { return a.size() < b.size(); });
+  if (least->size() == most->size()) return fmt::format("{}", least->size());
+  return fmt::format("{} to {}", least->size(), most->size());
+}
+
+/// Where in the chain of layers the stage's are.
+std::string layers_picture(const Stage& stage, std::int64_t num_layers) {
+  constexpr std::int64_t widest = 32;
+  const std::int64_t width = std::min(num_layers, widest);
+  std::string picture(width, '.');
+  for (const Interval& chunk : stage.layers) {
+    const std::int64_t begin = chunk.begin * width / num_layers;
+    const std::int64_t end = std::max(begin + 1, chunk.end * width / num_layers);
+    for (std::int64_t c = begin; c < std::min(end, width); ++c) picture[c] = '#';
+  }
+  return picture;
+}
+
+/// Need and memory of the fullest device of a stage.
+struct Fullest {
+  double need = 0.0;
+  double memory = 0.0;
+  double part() const { return memory > 0.0 ? need / memory : 0.0; }
+};
+
+Fullest fullest_of(const Stage& stage, const Prediction& prediction, const Cluster& cluster) {
+  Fullest fullest;
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) {
+      if (device.index() >= prediction.peak_bytes.size()) continue;
+      const Fullest mine = {prediction.peak_bytes[device.index()], cluster.kind_of(device).memory};
+      if (fullest.memory == 0.0 || mine.part() > fullest.part()) fullest = mine;
+    }
+  }
+  return fullest;
+}
+
+std::string layers_text(const Stage& stage) {
+  std::vector<std::string> layers;
+  for (const Interval& chunk : stage.layers) {
+    layers.push_back(chunk.size() == 1 ? fmt::format("{}", chunk.begin)
+                                       : fmt::format("{}-{}", chunk.begin, chunk.end - 1));
+  }
+  return join(layers);
+}
+
+std::string devices_text(const Stage& stage, const Cluster& cluster) {
+  std::vector<int> devices;
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) devices.push_back(device.value);
+  }
+  return fmt::format("{} ({})", ranges(devices), kinds_text(stage, cluster));
+}
+
+/// What a stage does beside holding its layers: recomputation, ZeRO, offload, blocks, uneven shards.
+std::string choices_text(const Stage& stage) {
+  std::string text;
+  if (stage.recompute != Recompute::none) text += fmt::format(", recompute {}", to_string(stage.recompute));
+  if (stage.zero_stage > 0) text += fmt::format(", ZeRO {}", stage.zero_stage);
+  if (stage.offload) text += ", optimizer offloaded";
+  if (!stage.shards.empty()) text += ", uneven shards";
+  for (const Block& block : stage.blocks) {
+    text += fmt::format(", layers {}-{} {} {} x {}", block.layers.begin, block.layers.end - 1, block.pattern,
+                        block.replicas, block.tensor_parallel);
+  }
+  return text;
+}
+
+std::vector<std::string> stage_row(const Plan& plan, int i, const Cluster& cluster, std::int64_t num_layers) {
+  constexpr int width = 8;
+  const Stage& stage = plan.stages[i];
+  std::vector<std::string> row = {fmt::format("{}", i), layers_text(stage), layers_picture(stage, num_layers),
+                                  fmt::format("{} x {}", stage.replicas, stage.tensor_parallel), samples_text(stage)};
+  if (plan.predicted) {
+    const std::vector<double>& times = plan.predicted->stage_seconds;
+    const double slowest = *std::max_element(times.begin(), times.end());
+    row.push_back(fmt::format("{} {}", bar(slowest > 0.0 ? times[i] / slowest : 0.0, width), format_seconds(times[i])));
+    const Fullest fullest = fullest_of(stage, *plan.predicted, cluster);
+    row.push_back(fmt::format("{} {} of {}", bar(fullest.part(), width), format_bytes(fullest.need),
+                              format_bytes(fullest.memory)));
+  }
+  row.push_back(devices_text(stage, cluster) + choices_text(stage));
+  return row;
+}
+
+}  // namespace
+
+std::string stages_text(const Plan& plan, const Cluster& cluster) {
+  constexpr int most_stages = 40;
+  std::int64_t num_layers = 0;
+  for (const Stage& stage : plan.stages) {
+    for (const Interval& chunk : stage.layers) num_layers = std::max(num_layers, chunk.end);
+  }
+  Rows rows = {{"stage", "layers", "", "dp x tmp", "samples"}};
+  if (plan.predicted) rows[0].insert(rows[0].end(), {"time of a micro-batch", "memory"});
+  rows[0].emplace_back("devices");
+  for (int i = 0; i < std::min(plan.num_stages(), most_stages); ++i) {
+    rows.push_back(stage_row(plan, i, cluster, num_layers));
+  }
+  std::string text = align(rows);
+  if (plan.num_stages() > most_stages) text += fmt::format("  ... and {} more\n", plan.num_stages() - most_stages);
+  return text;
+}
+
+std::string unused_text(const Plan& plan, const Cluster& cluster) {
+  std::vector<bool> used(cluster.num_devices(), false);
+  for (const Stage& stage : plan.stages) {
+    for (const auto& row : stage.devices) {
+      for (const DeviceId device : row) used[device.index()] = true;
+    }
+  }
+  std::vector<int> unused;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (!used[d]) unused.push_back(d);
+  }
+  if (unused.empty()) return "";
+  return fmt::format("  {} {} left out: the iteration is no faster with more\n",
+                     unused.size() == 1 ? "device" : "devices", ranges(unused) + (unused.size() == 1 ? " is" : " are"));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,102 @@
+#include "planners/describe/remedy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/names.hpp"
+#include "planners/grids/balance.hpp"
+#include "planners/grids/division_bound.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Tries changes of the restrictions one after another.
+class Remedies {
+ public:
+  Remedies(const Restrictions& restrictions, const FitsUnder& fits_under)
+      : restrictions_(restrictions), fits_under_(fits_under) {}
+
+  std::string text() {
+    if (fits_under_(restrictions_)) return "; a planner that searches more finds a plan that fits";
+    try_freeing();
+    try_saving(Recompute::full, zero_stage());
+    try_saving(restrictions_.recompute.value_or(Recompute::none), least_zero_stage(recompute()));
+    if (found_.empty()) try_saving(Recompute::full, least_zero_stage(Recompute::full));
+    if (found_.empty()) return "; no recomputation or ZeRO stage makes it fit: use more or larger devices";
+    return "; try " + join(found_, " or ");
+  }
+
+ private:
+  Recompute recompute() const { return restrictions_.recompute.value_or(Recompute::none); }
+  int zero_stage() const { return static_cast<int>(restrictions_.zero_stage.value_or(0)); }
+
+  bool fits_with(Recompute recompute, int zero_stage) const {
+    Restrictions changed = restrictions_;
+    changed.recompute = recompute;
+    changed.zero_stage = zero_stage;
+    return fits_under_(changed);
+  }
+
+  /// The first ZeRO stage above the present one that helps, or the present one.
+  int least_zero_stage(Recompute recompute) const {
+    for (int stage = zero_stage() + 1; stage <= 3; ++stage) {
+      if (fits_with(recompute, stage)) return stage;
+    }
+    return zero_stage();
+  }
+
+  void try_saving(Recompute with, int stage) {
+    std::vector<std::string> changes;
+    if (with != recompute()) changes.push_back(fmt::format("recompute = \"{}\"", to_string(with)));
+    if (stage != zero_stage()) changes.push_back(fmt::format("zero_stage = {}", stage));
+    if (!changes.empty() && fits_with(with, stage)) found_.push_back(join(changes, " with "));
+  }
+
+  /// What the configuration fixes and may leave to the planner: all degrees together, the micro-batch size.
+  void try_freeing() {
+    try_freeing(
+        {{"data", &Restrictions::data}, {"pipeline", &Restrictions::pipeline}, {"tensor", &Restrictions::tensor}});
+    try_freeing({{"micro_batch_size", &Restrictions::micro_batch_size}});
+  }
+
+  void try_freeing(const std::vector<std::pair<const char*, AutoInt Restrictions::*>>& members) {
+    Restrictions changed = restrictions_;
+    std::vector<std::string> keys;
+    for (const auto& [key, member] : members) {
+      if (!(restrictions_.*member)) continue;
+      keys.emplace_back(key);
+      (changed.*member).reset();
+    }
+    if (!keys.empty() && fits_under_(changed)) found_.push_back(join(keys, " = ") + " = \"auto\"");
+  }
+
+  const Restrictions& restrictions_;
+  const FitsUnder& fits_under_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under) {
+  return Remedies(restrictions, fits_under).text();
+}
+
+FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const Fits& fits) {
+  return [&space, grids, fits](const Restrictions& restrictions) {
+    const SearchSpace changed = {space.instance, restrictions, space.schedule, space.stop};
+    GridProblems problems(changed);
+    const std::vector<Grid> allowed = grids(restrictions);
+    return std::any_of(allowed.begin(), allowed.end(), [&](const Grid& grid) {
+      return why_not_in_space(grid, space.instance, restrictions).empty() &&
+             fits(problems.problem(grid, problems.samples_of(grid).front()));
+    });
+  };
+}
+
+bool fits_somehow(const DivisionProblem& problem) {
+  return reaches_all_layers(problem, {}) && problem.fits(roomiest_division(problem));
+}
+
+}  // namespace pptrain

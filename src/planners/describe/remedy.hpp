@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planners/grids/grid_problems.hpp"
+
+namespace pptrain {
+
+/// Whether a planner would find a plan that fits under these restrictions.
+using FitsUnder = std::function<bool(const Restrictions&)>;
+
+/// What would make a plan fit where none does, to append to the reason: each single change of the
+/// configuration that helps by itself, or else recomputation and ZeRO together; or that none helps.
+std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under);
+
+/// Grids that a planner tries under some restrictions.
+using GridsUnder = std::function<std::vector<Grid>(const Restrictions&)>;
+/// Whether some division that the planner makes fits.
+using Fits = std::function<bool(const DivisionProblem&)>;
+/// Of a planner over uniform grids. A larger micro-batch needs no less memory, so the smallest one is tried.
+FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const Fits& fits);
+/// For planners that divide layers in any way.
+bool fits_somehow(const DivisionProblem& problem);
+
+}  // namespace pptrain

@@ -1,0 +1,52 @@
+#include "planners/grids/grid_problems.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The first of `count` consecutive devices with so little memory.
+DeviceId first_with_memory(const Cluster& cluster, int first, double memory) {
+  while (cluster.kind_of(DeviceId(first)).memory > memory) ++first;
+  return DeviceId(first);
+}
+
+}  // namespace
+
+const GridLayout& GridProblems::layout(const Grid& grid) {
+  const auto known = layouts_.find(grid);
+  if (known != layouts_.end()) return known->second;
+  return layouts_.emplace(grid, place(space_.instance.cluster, grid)).first->second;
+}
+
+Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,
+                   const std::vector<Interval>& layers) {
+  Overrun overrun = {0.0, grid, ""};
+  int worst = 0;
+  double need = 0.0;
+  for (int i = 0; i < problem.num_stages(); ++i) {
+    const double stage = problem.memory_need(i, static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end));
+    overrun.use = std::max(overrun.use, stage / problem.memory(i));
+    if (i > 0 && stage - problem.memory(i) <= need - problem.memory(worst)) continue;
+    worst = i;
+    need = stage;
+  }
+  const double memory = problem.memory(worst);
+  const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, memory);
+  overrun.text = fmt::format("with micro-batches of {} device {} ({}) needs {} of its {}, {} too much",
+                             samples * grid.data, device.value, cluster.kind_of(device).name, format_bytes(need),
+                             format_bytes(memory), format_bytes(need - memory));
+  return overrun;
+}
+
+void NearestOverrun::offer(const Overrun& overrun) {
+  if (overrun.use >= use_) return;
+  use_ = overrun.use;
+  text_ = fmt::format("{}: {}", to_string(overrun.grid), overrun.text);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,79 @@
+#include "planners/grids/suffix_labels.hpp"
+
+#include <algorithm>
+
+namespace pptrain {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+StageLabel combined(const StageLabel& a, const StageLabel& b) {
+  return {a.sum + b.sum, std::max(a.slowest, b.slowest), std::max(a.gradient, b.gradient)};
+}
+
+StageLabel stage_label(const DivisionProblem& problem, int i, int begin, int end) {
+  const double seconds = problem.stage_seconds(i, begin, end);
+  return {seconds + problem.cut_seconds(i, end), seconds, problem.gradient_seconds(i, begin, end)};
+}
+
+SuffixLabels::SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before,
+                           const DivisionBound& least, double limit)
+    : problem_(problem), windows_(windows), before_(before), least_(least), limit_(limit) {}
+
+bool SuffixLabels::make(std::size_t most_labels) {
+  const int stages = windows_.num_stages();
+  const int layers = windows_.num_layers();
+  spans_.assign(static_cast<std::size_t>(stages + 1) * (layers + 1), Span{});
+  labels_ = {StageLabel{0.0, least_.slowest, least_.gradient}};
+  spans_[index(stages, layers)] = {0, 1};
+  for (int i = stages - 1; i >= 0; --i) {
+    for (int begin = windows_.first_begin(i); begin <= windows_.last_begin(i); ++begin) {
+      extend(i, begin);
+      if (labels_.size() > most_labels) return false;
+    }
+  }
+  return true;
+}
+
+double SuffixLabels::best_after(const StageLabel& before, int stage, int begin) const {
+  double best = infinity;
+  const Span known = spans_[index(stage, begin)];
+  for (std::size_t l = known.begin; l < known.end; ++l) best = std::min(best, seconds(combined(before, labels_[l])));
+  return best;
+}
+
+/// Whether `a` is at least as good as `b` after whatever comes before: its larger maxima cost it no
+/// more than its smaller sum saves.
+bool SuffixLabels::dominates(const StageLabel& a, const StageLabel& b) const {
+  return a.sum + problem_.repeats() * std::max(0.0, a.slowest - b.slowest) + std::max(0.0, a.gradient - b.gradient) <=
+         b.sum;
+}
+
+void SuffixLabels::insert(const StageLabel& label) {
+  for (const StageLabel& other : frontier_) {
+    if (dominates(other, label)) return;
+  }
+  std::erase_if(frontier_, [&](const StageLabel& other) { return dominates(label, other); });
+  frontier_.push_back(label);
+}
+
+void SuffixLabels::extend(int stage, int begin) {
+  const double before = before_.of(stage, begin);
+  if (before == infinity) return;
+  frontier_.clear();
+  for (int end = windows_.first_end(stage, begin); end <= windows_.last_end(stage, begin); ++end) {
+    const Span rest = spans_[index(stage + 1, end)];
+    if (rest.begin == rest.end) continue;
+    const StageLabel here = stage_label(problem_, stage, begin, end);
+    for (std::size_t l = rest.begin; l < rest.end; ++l) {
+      const StageLabel label = combined(here, labels_[l]);
+      if (before + seconds(label) <= limit_) insert(label);
+    }
+  }
+  spans_[index(stage, begin)] = {labels_.size(), labels_.size() + frontier_.size()};
+  labels_.insert(labels_.end(), frontier_.begin(), frontier_.end());
+}
+
+}  // namespace pptrain

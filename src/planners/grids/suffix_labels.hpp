@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "planners/stages/stage_windows.hpp"
+
+namespace pptrain {
+
+/// What Eq. 4 needs to know of some stages.
+struct StageLabel {
+  double sum = 0.0;       ///< of t_i and e_i
+  double slowest = 0.0;   ///< largest t_i
+  double gradient = 0.0;  ///< largest all-reduce
+};
+
+/// The label of both.
+StageLabel combined(const StageLabel& a, const StageLabel& b);
+/// Stage `i` with layers [begin, end) and the cut behind it.
+StageLabel stage_label(const DivisionProblem& problem, int i, int begin, int end);
+
+/// Labels of the last stages for every number of layers that are left to them. AMP's dynamic
+/// programme keeps one label per value of max t_i; Pareto labels over (sum, max t_i, max all-reduce)
+/// also hold the gradient term of Eq. 4, and need no discretisation.
+///
+/// Of interest are divisions within the windows, with maxima no less than `least`'s, which take `limit`
+/// at most. So a label's maxima count as `least`'s where they are below; and a label goes where even the
+/// least sum before it would exceed the limit.
+class SuffixLabels {
+ public:
+  SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before,
+               const DivisionBound& least, double limit);
+
+  /// Makes the labels; false when there would be more than `most_labels`, and then nothing can be asked.
+  bool make(std::size_t most_labels);
+
+  /// The least time of the layers from `begin` on in the stages from `stage` on, after stages with
+  /// the label `before`; infinite when there is none within the limit.
+  double best_after(const StageLabel& before, int stage, int begin) const;
+
+ private:
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  std::size_t index(int stage, int begin) const {
+    return static_cast<std::size_t>(stage) * (windows_.num_layers() + 1) + begin;
+  }
+  double seconds(const StageLabel& label) const {
+    return problem_.repeats() * label.slowest + label.sum + label.gradient;
+  }
+  bool dominates(const StageLabel& a, const StageLabel& b) const;
+  void insert(const StageLabel& label);
+  void extend(int stage, int begin);
+
+  const DivisionProblem& problem_;
+  const StageWindows& windows_;
+  const LeastSums& before_;
+  DivisionBound least_;
+  double limit_;
+  std::vector<StageLabel> labels_;
+  std::vector<Span> spans_;           // [stage][first layer], into labels_
+  std::vector<StageLabel> frontier_;  // of the state that is being extended
+};
+
+}  // namespace pptrain
