@@ -33,6 +33,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) = 0;
   virtual PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) = 0;
+  /// Tags are 0 to this - 1.
+  virtual int num_tags() const = 0;
 };
 
 /// One member of a group that exists only on paper: sums leave the data as it is. With it a

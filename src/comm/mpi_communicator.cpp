@@ -60,6 +60,13 @@ PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
   return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag());
 }
 
+MpiTransport::MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) {
+  int* largest = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(comm_.get(), MPI_TAG_UB, &largest, &found);
+  if (found != 0) num_tags_ = *largest;
+}
+
 PendingPtr MpiTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {
   auto pending = std::make_unique<MpiPending>(to);
   MPI_Isend(data, checked_count(bytes), MPI_BYTE, to.value, tag, comm_.get(), &pending->request);

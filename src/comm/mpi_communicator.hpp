@@ -42,12 +42,14 @@ class MpiCommunicator final : public Communicator {
 /// Messages between all ranks of a communicator, which it duplicates: construction is Collective.
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) {}
+  explicit MpiTransport(MPI_Comm parent);
   PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) override;
   PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) override;
+  int num_tags() const override { return num_tags_; }
 
  private:
   MpiComm comm_;
+  int num_tags_ = 32767;  ///< what every MPI has
 };
 
 }  // namespace pptrain

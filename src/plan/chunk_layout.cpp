@@ -34,6 +34,10 @@ std::vector<int> stages_of_chunks(const Plan& plan) {
 
 }  // namespace
 
+int stage_of_chunk(const std::string& schedule, int num_stages, int chunk) {
+  return schedule == "zb-v" ? std::min(chunk, 2 * num_stages - 1 - chunk) : chunk % num_stages;
+}
+
 void check_chunk_layout(const Plan& plan, const std::string& source) {
   const std::string& schedule = plan.schedule.name;
   const int expected = chunks_per_stage(schedule);
@@ -46,7 +50,7 @@ void check_chunk_layout(const Plan& plan, const std::string& source) {
   const std::vector<int> stages = stages_of_chunks(plan);
   const int num_stages = plan.num_stages();
   for (int c = 0; c < static_cast<int>(stages.size()); ++c) {
-    const int stage = schedule == "zb-v" ? std::min(c, 2 * num_stages - 1 - c) : c % num_stages;
+    const int stage = stage_of_chunk(schedule, num_stages, c);
     if (stages[c] == stage) continue;
     throw_bad_input({fmt::format("{}: stages[{}].layers", source, stages[c]),
                      fmt::format("chunk {} lies on stage {}", c, stages[c]),

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "plan/validate.hpp"
 
 namespace pptrain {
 namespace {
@@ -54,22 +55,32 @@ std::string Plan::shape() const {
 
 Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
                   std::int64_t micro_batch_size, const std::string& schedule) {
-  PPTRAIN_ASSERT(!layers.empty() && data >= 1 && tensor >= 1, "{} stages, dp {}, tmp {}", layers.size(), data, tensor);
+  return uniform_plan(layers, data, tensor, global_batch_size, micro_batch_size, ScheduleChoice{schedule, 1, 0});
+}
+
+Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor, std::int64_t global_batch_size,
+                  std::int64_t micro_batch_size, const ScheduleChoice& schedule) {
+  const int num_chunks = static_cast<int>(chunks.size());
+  const int num_stages = num_chunks / schedule.virtual_stages;
+  PPTRAIN_ASSERT(num_stages >= 1 && num_stages * schedule.virtual_stages == num_chunks && data >= 1 && tensor >= 1,
+                 "{} chunks, {} per stage, dp {}, tmp {}", num_chunks, schedule.virtual_stages, data, tensor);
   PPTRAIN_ASSERT(micro_batch_size >= data && global_batch_size % micro_batch_size == 0,
                  "global batch {}, micro-batch {}, dp {}", global_batch_size, micro_batch_size, data);
   Plan plan;
   plan.global_batch_size = global_batch_size;
   plan.micro_batch_size = micro_batch_size;
   plan.micro_batches = global_batch_size / micro_batch_size;
-  plan.schedule.name = schedule;
-  for (int i = 0; i < static_cast<int>(layers.size()); ++i) {
+  plan.schedule = schedule;
+  for (int i = 0; i < num_stages; ++i) {
     Stage stage;
-    stage.layers = {layers[i]};
     stage.replicas = data;
     stage.tensor_parallel = tensor;
     stage.devices = device_mesh(i * data * tensor, data, tensor);
     stage.samples = even_division(micro_batch_size, data);
     plan.stages.push_back(std::move(stage));
+  }
+  for (int c = 0; c < num_chunks; ++c) {
+    plan.stages[stage_of_chunk(schedule.name, num_stages, c)].layers.push_back(chunks[c]);
   }
   return plan;
 }

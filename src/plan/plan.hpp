@@ -108,6 +108,11 @@ struct Plan {
 Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
                   std::int64_t micro_batch_size, const std::string& schedule);
 
+/// The same with the interval of each chunk, which lie on stages as the schedule has them; `virtual_stages`
+/// must divide their number.
+Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor, std::int64_t global_batch_size,
+                  std::int64_t micro_batch_size, const ScheduleChoice& schedule);
+
 /// Checks a plan against the number of layers and devices it is meant for: layers and samples
 /// covered exactly once, no device used twice, batch sizes that multiply up, known schedule.
 /// Throws `Error` (exit code 2) with `source` as the place.

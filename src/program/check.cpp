@@ -71,6 +71,9 @@ class Walker {
   }
 
   bool execute(const Program& program, const Instruction& i) {
+    if ((i.op == Op::send || i.op == Op::post_receive) && i.peer == program.device) {
+      violation_ = fmt::format("device {} has a message to itself: \"{}\"", program.device.value, to_string(i));
+    }
     if (i.op == Op::send && !sent_.insert(key_of(program.device, i.peer, i)).second) {
       violation_ = fmt::format("device {} sends twice: \"{}\"", program.device.value, to_string(i));
     }
@@ -95,7 +98,8 @@ class Walker {
   std::string violation_;
 };
 
-/// Follows one program: inputs before tasks, every task once and in the order F, B, W.
+/// Follows one program: inputs before tasks, every task once and in the order F, B, W, the gradients of a
+/// chunk reduced once and after its last W.
 class TaskChecker {
  public:
   TaskChecker(const Plan& plan, const Program& program)
@@ -124,6 +128,10 @@ class TaskChecker {
       return fmt::format("device {} runs {} F, {} B and {} W instead of {} each", device_.value, forward_, backward_,
                          weight_, tasks);
     }
+    if (trains && reduced_.size() != chunks_.size()) {
+      return fmt::format("device {}: reduces the gradients of {} of its {} chunks", device_.value, reduced_.size(),
+                         chunks_.size());
+    }
     return "";
   }
 
@@ -141,8 +149,26 @@ class TaskChecker {
       case Op::backward_input: ++backward_; return task(i, State::forward_done, State::input_done);
       case Op::backward_weight: ++weight_; return task(i, State::input_done, State::all_done);
       case Op::backward: ++backward_, ++weight_; return task(i, State::forward_done, State::all_done);
+      case Op::hand_over: return hand_over(i);
+      case Op::reduce_gradients: return reduce(i);
       default: return "";
     }
+  }
+
+  /// From the task before to the neighbouring chunk, which is this device's too.
+  std::string hand_over(const Instruction& i) {
+    const bool forwards = i.payload == Payload::activation;
+    const std::pair<int, int> from = {i.chunk.value + (forwards ? 0 : 1), i.micro_batch.value};
+    const int to = i.chunk.value + (forwards ? 1 : 0);
+    if (last_task_ != from || last_is_forward_ != forwards) return to_string(i) + " does not follow its task";
+    if (chunks_.count(to) == 0) return to_string(i) + " is for a chunk of another stage";
+    received_[{i.payload, i.chunk.value, i.micro_batch.value}] += i.interval.size();
+    return "";
+  }
+
+  std::string reduce(const Instruction& i) {
+    if (weights_of_[i.chunk.value] != micro_batches_) return to_string(i) + " comes before its last W";
+    return reduced_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
   }
 
   std::string task(const Instruction& i, State before, State after) {
@@ -152,6 +178,9 @@ class TaskChecker {
     if (state != before) return fmt::format("{} is out of order or runs twice", to_string(i));
     state = after;
     const bool is_forward = before == State::none;
+    if (after == State::all_done) ++weights_of_[chunk];
+    last_task_ = {chunk, i.micro_batch.value};
+    last_is_forward_ = is_forward;
     if (is_forward && chunk > 0) return input(i, Payload::activation, chunk - 1);
     if (before == State::forward_done && chunk + 1 < num_chunks_) return input(i, Payload::gradient, chunk);
     return "";
@@ -171,6 +200,10 @@ class TaskChecker {
   std::set<int> chunks_;
   std::map<std::tuple<Payload, int, int>, std::int64_t> received_;
   std::map<std::pair<int, int>, State> states_;
+  std::pair<int, int> last_task_ = {-1, -1};
+  bool last_is_forward_ = false;
+  std::map<int, std::int64_t> weights_of_;
+  std::set<int> reduced_;
   std::int64_t forward_ = 0;
   std::int64_t backward_ = 0;
   std::int64_t weight_ = 0;

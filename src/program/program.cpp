@@ -26,6 +26,7 @@ std::string to_string(Op op) {
     case Op::post_receive: return "post receive";
     case Op::send: return "send";
     case Op::wait_receive: return "wait for";
+    case Op::hand_over: return "hand over";
     case Op::reduce_gradients: return "all-reduce gradients";
     case Op::wait_gradients: return "wait for gradients";
     case Op::reduce_tied: return "add tied gradients";
@@ -50,6 +51,8 @@ std::string to_string(const Instruction& instruction) {
       return fmt::format("{} {} {}.{} [{}, {}) {} device {}", to_string(i.op), name_of(i.payload), i.chunk.value,
                          i.micro_batch.value, i.interval.begin, i.interval.end, i.op == Op::send ? "to" : "from",
                          i.peer.value);
+    case Op::hand_over:
+      return fmt::format("{} {} {}.{}", to_string(i.op), name_of(i.payload), i.chunk.value, i.micro_batch.value);
     case Op::reduce_gradients: return fmt::format("{} of chunk {}", to_string(i.op), i.chunk.value);
     default: return to_string(i.op);
   }

@@ -23,6 +23,7 @@ enum class Op {
   post_receive,      ///< start receiving; never blocks
   send,              ///< start sending; never blocks, the buffer is released when done
   wait_receive,      ///< until that receive has arrived
+  hand_over,         ///< what the task before gave is the input of a later task of this device
   reduce_gradients,  ///< start the all-reduce of the gradients of `chunk` over its replicas
   wait_gradients,    ///< until every gradient all-reduce has ended
   reduce_tied,       ///< add the other stage's gradient of the shared parameter, which has arrived

@@ -35,6 +35,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     const double waited = waiter_.take_seconds();
     (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
     release_sent();
+    gradients_.test();
   }
   for (Outgoing& outgoing : outgoing_) {
     waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
@@ -56,6 +57,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::post_receive: post_receive(instruction); break;
     case Op::wait_receive: wait_receive(instruction); break;
     case Op::send: send(instruction); break;
+    case Op::hand_over: hand_over(instruction); break;
     case Op::reduce_gradients: {
       ParameterStore& store = device_->parameters();
       const std::size_t begin = store.begin_of(instruction.chunk);
@@ -97,6 +99,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     SavedPtr saved;
     x = layer->forward(activation.batch, std::move(x), keep ? &saved : nullptr);
     activation.saved.push_back(std::move(saved));
+    gradients_.test();
   }
   loss_sum_ += activation.batch.loss;
   if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
@@ -110,6 +113,7 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
   auto& layers = device_->layers(i.chunk);
   for (std::size_t l = layers.size(); l-- > 0;) {
     gradient = layers[l]->backward_input(activation.batch, std::move(gradient), *activation.saved[l]);
+    gradients_.test();
     if (!with_weight) continue;
     layers[l]->backward_weight(activation.batch, *activation.saved[l]);
     activation.saved[l].reset();
@@ -124,6 +128,7 @@ void Executor::backward_weight(const Instruction& i) {
   for (std::size_t l = layers.size(); l-- > 0;) {
     layers[l]->backward_weight(activation.batch, *activation.saved[l]);
     activation.saved[l].reset();
+    gradients_.test();
   }
   activations_.erase({i.chunk.value, i.micro_batch.value});
 }

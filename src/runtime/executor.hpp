@@ -72,6 +72,7 @@ class Executor {
   void post_receive(const Instruction& instruction);
   void wait_receive(const Instruction& instruction);
   void send(const Instruction& instruction);
+  void hand_over(const Instruction& instruction);
   void add_tied_gradients(ChunkId chunk);
   void reduce_loss();
   void reduce_norm();

@@ -6,11 +6,30 @@
 #include "runtime/executor.hpp"
 
 namespace pptrain {
+namespace {
+
+/// A transfer; while it is waited for, gradient all-reduces that were started go on.
+class GradientsBeside final : public Pending {
+ public:
+  GradientsBeside(Pending& transfer, Pending& gradients) : transfer_(transfer), gradients_(gradients) {}
+  bool test() override {
+    gradients_.test();
+    return transfer_.test();
+  }
+  std::string missing() const override { return transfer_.missing(); }
+
+ private:
+  Pending& transfer_;
+  Pending& gradients_;
+};
+
+}  // namespace
 
 int Executor::tag_of(const Instruction& i) const {
   const std::int64_t kind = static_cast<std::int64_t>(i.payload) * (last_chunk_ + 1) + i.chunk.value;
-  // Equal tags of later messages are told apart by their order.
-  return static_cast<int>((kind * plan_.micro_batches + i.micro_batch.value) % 32768);
+  // Every message of an iteration has a tag of its own, since a device may receive in another order than its
+  // peer sends; beyond the number of tags, far more tasks than anyone runs, order alone tells equal ones apart.
+  return static_cast<int>((kind * plan_.micro_batches + i.micro_batch.value) % groups_.transport().num_tags());
 }
 
 std::size_t Executor::tied_parameter() const {
@@ -40,7 +59,8 @@ void Executor::post_receive(const Instruction& i) {
 
 void Executor::wait_receive(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  waiter_.wait(*incoming.parts.at(i.interval.begin), [&] { return describe(i); });
+  GradientsBeside pending(*incoming.parts.at(i.interval.begin), gradients_);
+  waiter_.wait(pending, [&] { return describe(i); });
 }
 
 Tensor Executor::take_input(const BoundaryKey& key) {
@@ -78,6 +98,12 @@ void Executor::send(const Instruction& i) {
   }
   outgoing_.push_back(
       {data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float))});
+}
+
+void Executor::hand_over(const Instruction& i) {
+  PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
+                 "\"{}\" does not follow its task", to_string(i));
+  incoming_[output_key_].data = std::move(*output_);
 }
 
 void Executor::release_sent() {

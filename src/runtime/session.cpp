@@ -13,13 +13,6 @@ Programs checked(const Plan& plan, Programs programs) {
   return programs;
 }
 
-/// Refuses what the executor is not held to yet.
-const Plan& runnable(const Plan& plan) {
-  if (plan.schedule.name == "gpipe" || plan.schedule.name == "1f1b") return plan;
-  throw_bad_input({"schedule", fmt::format("\"{}\" cannot be run", plan.schedule.name),
-                   "this version runs gpipe and 1f1b", "choose one of them in [parallelism] schedule or in the plan"});
-}
-
 /// What is left of a program for a rank without a device of the plan.
 Program sums_only(const Program& program) {
   Program sums;
@@ -59,8 +52,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
       waiter_(config.job.timeout, core_use),
-      training_(
-          checked(plan_, compile_training(plan_, task_orders(runnable(plan_)), {model.tied, model.vocabulary_size}))),
+      training_(checked(plan_, compile_training(plan_, task_orders(plan_), {model.tied, model.vocabulary_size}))),
       evaluation_(checked(plan_, compile_evaluation(plan_))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),

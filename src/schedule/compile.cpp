@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/model.hpp"
 #include "schedule/schedule.hpp"
 
@@ -15,33 +17,32 @@ std::vector<Interval> vocabulary_division(const Stage& stage, std::int64_t vocab
 class DeviceCompiler {
  public:
   DeviceCompiler(const Plan& plan, const std::vector<ChunkPlace>& places, StageId stage, int replica, int shard)
-      : plan_(plan), places_(places), stage_(plan.stages[stage.index()]) {
+      : plan_(plan), places_(places), stage_(plan.stages[stage.index()]), weights_left_(places.size()) {
     program_.device = stage_.devices[replica][shard];
     program_.stage = stage;
     program_.replica = replica;
     program_.shard = shard;
   }
 
-  /// Tasks with their transfers. The receives of a task are posted one task ahead, so that they
-  /// are under way while the device computes.
-  void tasks(const TaskOrder& order, bool keep_activations) {
-    if (!order.empty()) post(receives(order.front()));
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i + 1 < order.size()) post(receives(order[i + 1]));
-      for (Instruction instruction : receives(order[i])) {
-        instruction.op = Op::wait_receive;
-        emit(instruction);
-      }
-      emit({op_of(order[i].kind, keep_activations), order[i].chunk, order[i].micro_batch});
-      for (const Instruction& instruction : sends(order[i])) emit(instruction);
-    }
+  void training_tasks(const TaskOrder& order, const CompileOptions& options) {
+    const bool shares = options.tied && places_.size() > 1 && places_.front().stage == places_.back().stage;
+    for (const Task& task : order) count_weights(task, shares, +1);
+    tasks(order, [&](const Task& task) {
+      emit({op_of(task.kind), task.chunk, task.micro_batch});
+      for (const Instruction& instruction : sends(task)) emit(instruction);
+      for (const int chunk : count_weights(task, shares, -1)) emit({Op::reduce_gradients, ChunkId(chunk)});
+    });
   }
 
-  /// Gradient reductions after the last task of an iteration, then the optimizer step.
+  void evaluation_tasks(const TaskOrder& order) {
+    tasks(order, [&](const Task& task) {
+      emit({Op::evaluate, task.chunk, task.micro_batch});
+      for (const Instruction& instruction : sends(task)) emit(instruction);
+    });
+  }
+
+  /// What follows the last task of an iteration: the gradients of all devices, then the optimizer step.
   void finish_training(const CompileOptions& options) {
-    for (int c = 0; c < num_chunks(); ++c) {
-      if (places_[c].stage == program_.stage) emit({Op::reduce_gradients, ChunkId(c)});
-    }
     emit({Op::wait_gradients});
     if (options.tied) tied(options.vocabulary_size);
     emit({Op::reduce_loss});
@@ -61,9 +62,36 @@ class DeviceCompiler {
     for (const Instruction& receive : receives) emit(receive);
   }
 
-  static Op op_of(TaskKind kind, bool keep_activations) {
+  /// Tasks with what they wait for. The receives of a task are posted one task ahead, so that they
+  /// are under way while the device computes.
+  template <class Write>
+  void tasks(const TaskOrder& order, const Write& write) {
+    if (!order.empty()) post(receives(order.front()));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i + 1 < order.size()) post(receives(order[i + 1]));
+      for (Instruction instruction : receives(order[i])) {
+        instruction.op = Op::wait_receive;
+        emit(instruction);
+      }
+      write(order[i]);
+    }
+  }
+
+  /// Counts a task that adds to the gradients of its chunk. Returns the chunks whose gradients want no
+  /// more: each is reduced at once, beside the tasks of the others. A tied embedding that first and last
+  /// chunk share on this stage belongs to the first chunk and gets gradients of both.
+  std::vector<int> count_weights(const Task& task, bool shares, int change) {
+    if (task.kind != TaskKind::backward && task.kind != TaskKind::backward_weight) return {};
+    std::vector<int> chunks = {task.chunk.value};
+    if (shares && task.chunk.value + 1 == num_chunks()) chunks.push_back(0);
+    for (const int chunk : chunks) weights_left_[chunk] += change;
+    std::erase_if(chunks, [&](int chunk) { return weights_left_[chunk] > 0; });
+    return chunks;
+  }
+
+  static Op op_of(TaskKind kind) {
     switch (kind) {
-      case TaskKind::forward: return keep_activations ? Op::forward : Op::evaluate;
+      case TaskKind::forward: return Op::forward;
       case TaskKind::backward_input: return Op::backward_input;
       case TaskKind::backward_weight: return Op::backward_weight;
       case TaskKind::backward: return Op::backward;
@@ -98,13 +126,16 @@ class DeviceCompiler {
     return result;
   }
 
+  bool is_own(int chunk) const { return places_[chunk].stage == program_.stage; }
+
+  /// Nothing for a neighbouring chunk on this device, which hands its output over.
   std::vector<Instruction> receives(const Task& task) const {
     const int chunk = task.chunk.value;
     if (task.kind == TaskKind::forward) {
-      if (chunk == 0) return {};
+      if (chunk == 0 || is_own(chunk - 1)) return {};
       return receive_from(stage_of(chunk - 1), Payload::activation, chunk - 1, task.micro_batch);
     }
-    if (task.kind == TaskKind::backward_weight || chunk + 1 == num_chunks()) return {};
+    if (task.kind == TaskKind::backward_weight || chunk + 1 == num_chunks() || is_own(chunk + 1)) return {};
     return receive_from(stage_of(chunk + 1), Payload::gradient, chunk, task.micro_batch);
   }
 
@@ -112,10 +143,15 @@ class DeviceCompiler {
     const int chunk = task.chunk.value;
     if (task.kind == TaskKind::forward) {
       if (chunk + 1 == num_chunks()) return {};
-      return send_to(stage_of(chunk + 1), Payload::activation, chunk, task.micro_batch);
+      return give_to(chunk + 1, Payload::activation, chunk, task.micro_batch);
     }
     if (task.kind == TaskKind::backward_weight || chunk == 0) return {};
-    return send_to(stage_of(chunk - 1), Payload::gradient, chunk - 1, task.micro_batch);
+    return give_to(chunk - 1, Payload::gradient, chunk - 1, task.micro_batch);
+  }
+
+  std::vector<Instruction> give_to(int neighbour, Payload payload, int cut, MicroBatchId micro_batch) const {
+    if (!is_own(neighbour)) return send_to(stage_of(neighbour), payload, cut, micro_batch);
+    return {{Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device, stage_.samples[program_.replica]}};
   }
 
   /// First and last chunk each send what the other holds of the shared parameter's gradient,
@@ -153,6 +189,7 @@ class DeviceCompiler {
   const Plan& plan_;
   const std::vector<ChunkPlace>& places_;
   const Stage& stage_;
+  std::vector<std::int64_t> weights_left_;  ///< per chunk, tasks that still add to its gradients
   Program program_;
 };
 
@@ -176,7 +213,7 @@ Programs compile(const Plan& plan, const Write& write) {
 
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options) {
   return compile(plan, [&](DeviceCompiler& compiler, int stage) {
-    compiler.tasks(orders[stage], true);
+    compiler.training_tasks(orders[stage], options);
     compiler.finish_training(options);
   });
 }
@@ -184,13 +221,18 @@ Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders
 Programs compile_evaluation(const Plan& plan) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   return compile(plan, [&](DeviceCompiler& compiler, int stage) {
+    // As many micro-batches as there are stages go through all chunks before the next, so that all stages work.
+    const auto group = static_cast<std::int64_t>(plan.stages.size());
     TaskOrder order;
-    for (int m = 0; m < plan.micro_batches; ++m) {
+    for (std::int64_t first = 0; first < plan.micro_batches; first += group) {
       for (int c = 0; c < static_cast<int>(places.size()); ++c) {
-        if (places[c].stage == StageId(stage)) order.push_back({TaskKind::forward, ChunkId(c), MicroBatchId(m)});
+        if (places[c].stage != StageId(stage)) continue;
+        for (std::int64_t m = first; m < std::min(first + group, plan.micro_batches); ++m) {
+          order.push_back({TaskKind::forward, ChunkId(c), MicroBatchId(static_cast<int>(m))});
+        }
       }
     }
-    compiler.tasks(order, false);
+    compiler.evaluation_tasks(order);
     compiler.finish_evaluation();
   });
 }

@@ -50,8 +50,8 @@ struct CompileOptions {
 };
 
 /// Compiles plan and order to one training program per device: transfers resolved to the
-/// intersections of the sample intervals of the stages on both sides of each cut, then gradient
-/// reductions, norm and optimizer step.
+/// intersections of the sample intervals of the stages on both sides of each cut, gradient reductions
+/// as soon as nothing is added to a chunk's gradients any more, then norm and optimizer step.
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
 
 /// Programs that run every micro-batch forwards only and sum the loss.

@@ -111,6 +111,7 @@ class Simulator {
       case Op::reduce_norm: meet_all(now, p); return false;
       case Op::step: step(now, p); return false;
       case Op::post_receive:
+      case Op::hand_over:
       case Op::reduce_tied: return true;
     }
     return true;

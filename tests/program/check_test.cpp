@@ -79,6 +79,53 @@ TEST_CASE("a task without its input is found") {
 
 TEST_CASE("a member that leaves out a collective is found") {
   Example example;
-  example.first().erase(example.find(Op::reduce_gradients));
+  example.first().erase(example.find(Op::reduce_norm));
   CHECK(example.violation().find("comes to its collectives in another order") != std::string::npos);
+}
+
+TEST_CASE("gradients that are reduced too early, twice or never are found") {
+  Example never;
+  never.first().erase(never.find(Op::reduce_gradients));
+  CHECK(never.violation() == "device 0: reduces the gradients of 0 of its 1 chunks");
+  Example early;
+  const Instruction reduction = *early.find(Op::reduce_gradients);
+  early.first().erase(early.find(Op::reduce_gradients));
+  early.first().insert(early.find(Op::backward), reduction);
+  CHECK(early.violation() == "device 0: all-reduce gradients of chunk 0 comes before its last W");
+  Example twice;
+  twice.first().push_back(reduction);
+  CHECK(twice.violation() == "device 0: all-reduce gradients of chunk 0 comes twice");
+}
+
+namespace {
+
+/// A V over two stages: chunks 1 and 2 are neighbours on the second one.
+Example v_example() {
+  Example example;
+  example.plan = uniform_plan(even_division(4, 4), 1, 1, 2, 1, ScheduleChoice{"zb-v", 2, 0});
+  example.programs = compile_training(example.plan, task_orders(example.plan), {true, 50});
+  std::swap(example.programs.front(), example.programs.back());
+  return example;
+}
+
+}  // namespace
+
+TEST_CASE("chunks on one device hand over and send nothing to themselves") {
+  Example good = v_example();
+  CHECK(good.violation().empty());
+  const auto handed = std::count_if(good.first().begin(), good.first().end(),
+                                    [](const Instruction& i) { return i.op == Op::hand_over; });
+  CHECK(handed == 4);  // activations and gradients of two micro-batches
+  Example missing = v_example();
+  missing.first().erase(missing.find(Op::hand_over));
+  CHECK(missing.violation().find("has 0 of its 1 samples") != std::string::npos);
+  Example late = v_example();
+  std::rotate(late.find(Op::hand_over), late.find(Op::hand_over) + 1, late.first().end());
+  CHECK(late.violation().find("has 0 of its 1 samples") != std::string::npos);
+  Example elsewhere = v_example();
+  elsewhere.find(Op::hand_over)->micro_batch = MicroBatchId(1);
+  CHECK(elsewhere.violation().find("does not follow its task") != std::string::npos);
+  Example to_itself = v_example();
+  to_itself.find(Op::send)->peer = to_itself.programs.front().device;
+  CHECK(to_itself.violation().find("has a message to itself") != std::string::npos);
 }

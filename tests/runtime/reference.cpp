@@ -85,10 +85,11 @@ SampleSource Reference::samples(std::int64_t step) const {
   };
 }
 
-Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size,
-                     const std::string& schedule) const {
-  return uniform_plan(even_division(config.model.layers + 2, pipeline), data, tensor, config.training.global_batch_size,
-                      micro_batch_size, schedule);
+Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
+                     int chunks) const {
+  const ScheduleChoice choice = {schedule, chunks, 0};
+  return uniform_plan(even_division(config.model.layers + 2, pipeline * chunks), data, tensor,
+                      config.training.global_batch_size, micro_batch_size, choice);
 }
 
 Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps) {

@@ -26,7 +26,8 @@ struct Reference {
   /// The samples of a step, read on in order.
   SampleSource samples(std::int64_t step) const;
   /// Division of the chain's layers and batch over a grid.
-  Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule) const;
+  Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
+            int chunks = 1) const;
 };
 
 /// What a training run gave.

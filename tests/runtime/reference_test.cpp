@@ -20,12 +20,13 @@ struct Case {
   int tensor;
   std::int64_t micro_batch_size;
   std::string schedule;
+  int chunks = 1;
 };
 
 void check_case(MPI_Comm comm, const Reference& reference, const Case& c) {
   INFO("pp " << c.pipeline << " dp " << c.data << " tmp " << c.tensor << " micro-batch " << c.micro_batch_size << " "
-             << c.schedule);
-  const Plan plan = reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule);
+             << c.schedule << " V " << c.chunks);
+  const Plan plan = reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule, c.chunks);
   const Curve curve = train_reference(comm, reference, plan, static_cast<int>(reference.config.training.steps));
   CHECK(largest_difference(curve.losses, reference.losses) <= loss_tolerance);
   CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(norm_tolerance));
@@ -55,7 +56,22 @@ void check_cases(const std::string& run, const std::vector<Case>& cases) {
   }
 }
 
-/// Every grid of at most 16 ranks that the model admits, both schedules, all micro-batch sizes.
+/// A schedule with the chunks per rank that it may have.
+struct Kind {
+  std::string schedule;
+  std::vector<int> chunks;
+};
+const std::vector<Kind> kinds = {{"gpipe", {1}},
+                                 {"1f1b", {1}},
+                                 {"dapple-b", {1}},
+                                 {"interleaved-1f1b", {1, 2, 3}},
+                                 {"breadth-first", {1, 2, 3}},
+                                 {"zb-h1", {1}},
+                                 {"zb-h2", {1}},
+                                 {"zb-v", {2}},
+                                 {"zeropp", {1, 2, 3}}};
+
+/// Every grid of at most 16 ranks that the model's six layers admit, all schedules, all micro-batch sizes.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (int pipeline = 1; pipeline <= 6; ++pipeline) {
@@ -63,8 +79,11 @@ std::vector<Case> all_cases() {
       for (const int tensor : {1, 2, 4}) {
         if (pipeline * data * tensor > 16) continue;
         for (std::int64_t micro_batch_size = data; micro_batch_size <= 8; micro_batch_size *= 2) {
-          for (const char* schedule : {"gpipe", "1f1b"}) {
-            cases.push_back({pipeline, data, tensor, micro_batch_size, schedule});
+          for (const Kind& kind : kinds) {
+            for (const int chunks : kind.chunks) {
+              if (pipeline * chunks > 6) continue;
+              cases.push_back({pipeline, data, tensor, micro_batch_size, kind.schedule, chunks});
+            }
           }
         }
       }
@@ -106,15 +125,42 @@ TEST_CASE("sixteen ranks meet the reference runs", "[np16]") {
   check_cases("tied", {{4, 2, 2, 4, "1f1b"}, {4, 1, 4, 1, "1f1b"}});
 }
 
+TEST_CASE("every schedule meets the reference runs on one rank and on two", "[np2]") {
+  check_cases("tied", {{1, 1, 1, 2, "zeropp", 3}, {1, 1, 1, 2, "zb-v", 2}, {1, 1, 1, 1, "zb-h1"}});
+  for (const std::string run : {"untied", "tied"}) {
+    check_cases(run, {{2, 1, 1, 1, "dapple-b"},
+                      {2, 1, 1, 1, "interleaved-1f1b", 3},
+                      {2, 1, 1, 2, "breadth-first", 2},
+                      {2, 1, 1, 1, "zb-h1"},
+                      {2, 1, 1, 1, "zb-h2"},
+                      {2, 1, 1, 1, "zb-v", 2},
+                      {2, 1, 1, 1, "zeropp", 3}});
+  }
+}
+
+TEST_CASE("every schedule meets the reference runs on eight ranks", "[np8]") {
+  check_cases("tied",
+              {{2, 2, 2, 2, "zb-v", 2}, {2, 2, 2, 2, "zeropp", 2}, {4, 2, 1, 2, "zb-h2"}, {3, 2, 1, 2, "zb-v", 2}});
+  check_cases("untied", {{3, 2, 1, 2, "interleaved-1f1b", 2}, {2, 4, 1, 4, "breadth-first", 3}, {6, 1, 1, 1, "zb-h1"}});
+}
+
+TEST_CASE("every schedule meets the reference runs on sixteen ranks", "[np16]") {
+  check_cases("tied", {{2, 4, 2, 4, "zb-v", 2}, {4, 4, 1, 4, "dapple-b"}});
+  check_cases("untied_sched", {{2, 2, 4, 2, "zeropp", 3}});
+}
+
 TEST_CASE("every grid meets the reference runs", "[np16][long]") {
   for (const std::string& run : runs) check_cases(run, all_cases());
 }
 
 TEST_CASE("two runs of one plan are bitwise equal", "[np8]") {
   const Reference reference("tied");
-  const Plan plan = reference.plan(2, 2, 2, 4, "1f1b");
-  const Curve first = train_reference(MPI_COMM_WORLD, reference, plan, 10);
-  const Curve second = train_reference(MPI_COMM_WORLD, reference, plan, 10);
-  CHECK(first.losses == second.losses);
-  CHECK(first.grad_norms == second.grad_norms);
+  for (const Case& c : std::vector<Case>{
+           {2, 2, 2, 4, "1f1b"}, {2, 2, 2, 2, "zb-v", 2}, {2, 4, 1, 4, "zeropp", 3}, {4, 2, 1, 2, "zb-h1"}}) {
+    const Plan plan = reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule, c.chunks);
+    const Curve first = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+    const Curve second = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+    CHECK(first.losses == second.losses);
+    CHECK(first.grad_norms == second.grad_norms);
+  }
 }

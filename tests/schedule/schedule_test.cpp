@@ -135,6 +135,64 @@ TEST_CASE("every uniform grid compiles to programs that pass the checker") {
   CHECK(checked == 216);
 }
 
+TEST_CASE("every schedule with chunks compiles to programs that pass the checker") {
+  for (const ScheduleChoice& choice : std::vector<ScheduleChoice>{{"dapple-b", 1, 0},
+                                                                  {"interleaved-1f1b", 1, 0},
+                                                                  {"interleaved-1f1b", 3, 0},
+                                                                  {"breadth-first", 2, 0},
+                                                                  {"zb-h1", 1, 0},
+                                                                  {"zb-h2", 1, 0},
+                                                                  {"zb-v", 2, 0},
+                                                                  {"zeropp", 2, 0},
+                                                                  {"zeropp", 3, 2}}) {
+    for (int pipeline = 1; pipeline <= 3; ++pipeline) {
+      for (const int data : {1, 2}) {
+        for (const bool tied : {false, true}) {
+          const int chunks = pipeline * choice.virtual_stages;
+          const Plan plan = uniform_plan(even_division(9, chunks), data, 2, 10, 2, choice);
+          INFO(choice.name << " V " << choice.virtual_stages << " pp " << pipeline << " dp " << data << " tied "
+                           << tied);
+          CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {tied, 257})).empty());
+          CHECK(find_violation(plan, compile_evaluation(plan)).empty());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("gradients of a chunk are reduced right after its last W") {
+  const Plan plan = uniform_plan(even_division(4, 4), 1, 1, 4, 1, ScheduleChoice{"breadth-first", 2, 0});
+  const Programs programs = compile_training(plan, task_orders(plan), {false, 0});
+  std::string text;
+  for (const Instruction& i : programs[1].instructions) {
+    if (i.op == Op::backward || i.op == Op::reduce_gradients) text += to_string(i) + ", ";
+  }
+  CHECK(text ==
+        "BW3.3, BW3.2, BW3.1, BW3.0, all-reduce gradients of chunk 3, "
+        "BW1.3, BW1.2, BW1.1, BW1.0, all-reduce gradients of chunk 1, ");
+}
+
+TEST_CASE("a shared embedding of two chunks on one stage is reduced after the last W of both") {
+  const Plan plan = uniform_plan(even_division(4, 2), 1, 1, 1, 1, ScheduleChoice{"interleaved-1f1b", 2, 0});
+  const auto task = [](TaskKind kind, int chunk) { return Task{kind, ChunkId(chunk), MicroBatchId(0)}; };
+  const TaskOrder order = {task(TaskKind::forward, 0),         task(TaskKind::forward, 1),
+                           task(TaskKind::backward_input, 1),  task(TaskKind::backward_input, 0),
+                           task(TaskKind::backward_weight, 0), task(TaskKind::backward_weight, 1)};
+  const auto end_of = [&](bool tied) {
+    const Programs programs = compile_training(plan, {order}, {tied, 50});
+    CHECK(find_violation(plan, programs).empty());
+    std::string text;
+    for (const Instruction& i : programs[0].instructions) {
+      if (i.op == Op::backward_weight || i.op == Op::reduce_gradients || i.op == Op::reduce_tied) {
+        text += to_string(i) + ", ";
+      }
+    }
+    return text;
+  };
+  CHECK(end_of(true) == "W0.0, W1.0, all-reduce gradients of chunk 1, all-reduce gradients of chunk 0, ");
+  CHECK(end_of(false) == "W0.0, all-reduce gradients of chunk 0, W1.0, all-reduce gradients of chunk 1, ");
+}
+
 TEST_CASE("tied gradients are exchanged shard by shard") {
   const Plan plan = uniform_plan(even_division(4, 2), 2, 2, 8, 4, "1f1b");
   const Programs programs = compile_training(plan, task_orders(plan), {true, 10});
