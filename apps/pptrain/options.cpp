@@ -96,6 +96,8 @@ class Parser {
         ->type_name("NAME");
     sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration");
     sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together");
+    sub->add_flag("--correlation", options_.correlation,
+                  "also compare how the closed forms and the simulator rank the plans of all planners");
     format(sub, {"text", "json"});
     output(sub);
   }

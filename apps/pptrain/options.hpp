@@ -30,6 +30,7 @@ struct Options {
   std::optional<std::int64_t> micro_batch_size;
   bool analytic = false;
   bool dry_run = false;
+  bool correlation = false;
 };
 
 /// Reads the command line. Prints help, version or the usage error and returns nothing when the

@@ -16,6 +16,7 @@
 #include "output.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
+#include "planners/simulated/rank_correlation.hpp"
 #include "profile/analytic.hpp"
 
 namespace pptrain {
@@ -78,13 +79,20 @@ void deliver_plan(const Options& options, const Plan& plan, const Cluster& clust
   if (options.format == "json" && options.output.empty()) deliver(write_plan(plan), "");
 }
 
-void deliver_result(const Options& options, const SearchResult& result, const Cluster& cluster,
-                    const std::string& source) {
-  const Plan& plan = feasible_plan(result, source);
-  if (options.format == "text" && verbosity() == Verbosity::verbose) {
-    deliver(describe_candidates(result, cluster) + "\n", "");
+/// Searches and prints the plan; with --correlation also how well closed forms rank plans.
+void deliver_search(const Options& options, const Config& config, const std::string& planner, const Instance& instance,
+                    const Restrictions& restrictions) {
+  const SearchResult result =
+      search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit));
+  Plan plan = feasible_plan(result, config.source);
+  if (options.correlation) {
+    plan.rank_correlations =
+        correlate_with_simulator({instance, restrictions, plan.schedule.name, Stop(config.planner.time_limit)});
   }
-  deliver_plan(options, plan, cluster);
+  if (options.format == "text" && verbosity() == Verbosity::verbose) {
+    deliver(describe_candidates(result, instance.cluster) + "\n", "");
+  }
+  deliver_plan(options, plan, instance.cluster);
 }
 
 /// From a profile and a cluster alone: no machine, any model.
@@ -113,8 +121,7 @@ void plan_from_files(const Options& options) {
   }
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   const InterruptEndsSearch interrupt;
-  deliver_result(options, search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit)),
-                 cluster, config.source);
+  deliver_search(options, config, planner, instance, restrictions);
 }
 
 /// Name and number of layers of the model of a planning job.
@@ -188,9 +195,7 @@ void run_plan(const Options& options) {
       deliver_plan(options, given_plan(config, instance), machine.cluster);
       return;
     }
-    const SearchResult result = search_plan(config.planner.name, instance, runnable(restrictions_of(config)),
-                                            config.source, Stop(config.planner.time_limit));
-    deliver_result(options, result, machine.cluster, config.source);
+    deliver_search(options, config, config.planner.name, instance, runnable(restrictions_of(config)));
   });
 }
 

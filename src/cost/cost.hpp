@@ -70,6 +70,8 @@ std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan);
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
 std::string why_not_fit(const Instance& instance, const Plan& plan);
+/// The same for the bytes that each device of a cluster needs.
+std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need);
 
 /// The longest optimizer step of any device, 0 where the profile knows none. Offloaded optimizer state
 /// crosses the host's link both ways first; a device without one throws `Error` (exit code 2).
@@ -107,6 +109,9 @@ double amp_lower_bound_seconds(const Instance& instance, const MemorySavings& sa
 
 /// Bound on `iteration_seconds` where devices share cores: the work of the whole batch on all cores.
 double core_lower_bound_seconds(const Instance& instance);
+
+/// What the cores of nodes whose devices share them take for the plan's computation and copies; 0 without such nodes.
+double core_limit_seconds(const Instance& instance, const Plan& plan);
 
 /// max(`amp` estimate + the longest optimizer step of any device (where the profile knows it),
 /// work / cores of each node whose devices share cores). For a profile without update times and a

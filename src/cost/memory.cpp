@@ -104,17 +104,20 @@ std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan) {
 }
 
 std::string why_not_fit(const Instance& instance, const Plan& plan) {
-  const std::vector<double> need = memory_bytes(instance, plan);
+  return largest_overrun(instance.cluster, memory_bytes(instance, plan));
+}
+
+std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need) {
   DeviceId worst;
   double excess = 0.0;
-  for (int d = 0; d < instance.cluster.num_devices(); ++d) {
-    const double over = need[d] - instance.cluster.kind_of(DeviceId(d)).memory;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const double over = need[d] - cluster.kind_of(DeviceId(d)).memory;
     if (over <= excess) continue;
     excess = over;
     worst = DeviceId(d);
   }
   if (!worst.valid()) return "";
-  const DeviceKind& kind = instance.cluster.kind_of(worst);
+  const DeviceKind& kind = cluster.kind_of(worst);
   return fmt::format("device {} ({}) needs {} of its {}, {} too much", worst.value, kind.name,
                      format_bytes(need[worst.index()]), format_bytes(kind.memory), format_bytes(excess));
 }

@@ -9,22 +9,8 @@
 namespace pptrain {
 namespace {
 
-/// No node computes faster than its cores.
-double core_limit(const Instance& instance, const Plan& plan) {
-  const auto shared = [](const NodeGroup& group) { return group.shares_cores(); };
-  const std::vector<NodeGroup>& groups = instance.cluster.groups;
-  if (std::none_of(groups.begin(), groups.end(), shared)) return 0.0;
-  const std::vector<double> work = node_work_seconds(instance, plan);
-  double limit = 0.0;
-  for (int node = 0; node < instance.cluster.num_nodes(); ++node) {
-    const NodeGroup& group = instance.cluster.group_of_node(node);
-    if (shared(group)) limit = std::max(limit, work[node] / group.cores);
-  }
-  return limit;
-}
-
 double with_update_and_cores(const Instance& instance, const Plan& plan, double amp) {
-  return std::max(amp + longest_update_seconds(instance, plan), core_limit(instance, plan));
+  return std::max(amp + longest_update_seconds(instance, plan), core_limit_seconds(instance, plan));
 }
 
 }  // namespace
@@ -43,6 +29,19 @@ void check_instance(const Instance& instance, const std::string& source) {
                        "profile on that kind of device, or use --analytic"});
     }
   }
+}
+
+double core_limit_seconds(const Instance& instance, const Plan& plan) {
+  const auto shared = [](const NodeGroup& group) { return group.shares_cores(); };
+  const std::vector<NodeGroup>& groups = instance.cluster.groups;
+  if (std::none_of(groups.begin(), groups.end(), shared)) return 0.0;
+  const std::vector<double> work = node_work_seconds(instance, plan);
+  double limit = 0.0;
+  for (int node = 0; node < instance.cluster.num_nodes(); ++node) {
+    const NodeGroup& group = instance.cluster.group_of_node(node);
+    if (shared(group)) limit = std::max(limit, work[node] / group.cores);
+  }
+  return limit;
 }
 
 double iteration_seconds(const Instance& instance, const Plan& plan) {

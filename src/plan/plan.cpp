@@ -53,6 +53,11 @@ std::string Plan::shape() const {
   return fmt::format("{} stages of dp x tmp {}", num_stages(), join(shapes, " | "));
 }
 
+bool same_plan(const Plan& a, const Plan& b) {
+  return a.global_batch_size == b.global_batch_size && a.micro_batch_size == b.micro_batch_size &&
+         a.schedule == b.schedule && a.stages == b.stages;
+}
+
 Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
                   std::int64_t micro_batch_size, const std::string& schedule) {
   return uniform_plan(layers, data, tensor, global_batch_size, micro_batch_size, ScheduleChoice{schedule, 1, 0});

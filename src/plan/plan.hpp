@@ -16,6 +16,7 @@ struct ScheduleChoice {
   std::string name = "1f1b";
   int virtual_stages = 1;
   int unit = 0;
+  bool operator==(const ScheduleChoice&) const = default;
 };
 
 /// A part of a stage divided differently over the same devices; unused by uniform grids.
@@ -26,6 +27,7 @@ struct Block {
   std::string pattern = "replicate";
   std::vector<Interval> samples;
   std::map<std::string, std::vector<Interval>> shards;
+  bool operator==(const Block&) const = default;
 };
 
 /// Layers held by a mesh of replicas x tensor_parallel devices.
@@ -40,6 +42,7 @@ struct Stage {
   int zero_stage = 0;
   bool offload = false;
   std::vector<Block> blocks;
+  bool operator==(const Stage&) const = default;
 };
 
 /// The `amp` estimate as the slowest stage (the first of equal ones) spends it; the parts add up to it.
@@ -56,8 +59,12 @@ struct TimeParts {
   }
 };
 
-/// What is predicted of a plan .
+/// Where the predicted iteration comes from.
+enum class PredictionBasis { estimate, simulation };
+
+/// What is predicted of a plan.
 struct Prediction {
+  PredictionBasis basis = PredictionBasis::estimate;  ///< of iteration, bubble and peak
   double iteration_seconds = 0.0;
   double estimate_seconds = 0.0;
   std::map<std::string, double> estimates;  ///< "amp", "dapple"
@@ -76,6 +83,12 @@ struct Alternative {
   std::string why_not;
 };
 
+/// How closed forms rank plans of an instance, compared with the simulator.
+struct RankCorrelations {
+  int num_plans = 0;
+  std::map<std::string, double> forms;  ///< Spearman's coefficient of each form
+};
+
 /// How a model is divided and run: PLAN.json. A uniform (pp, dp, tmp) grid is a plan like any other.
 struct Plan {
   std::string planner;
@@ -92,6 +105,7 @@ struct Plan {
   double search_seconds = 0.0;
   bool search_complete = true;  ///< false: a time limit or the user ended it with the best so far
   std::vector<Alternative> alternatives;
+  std::optional<RankCorrelations> rank_correlations;  ///< on request
 
   int num_stages() const { return static_cast<int>(stages.size()); }
   /// Number of devices that the plan uses.
@@ -101,6 +115,9 @@ struct Plan {
   /// "pp 4 x dp 2 x tmp 2" for a uniform grid, else the stages' shapes.
   std::string shape() const;
 };
+
+/// Whether two plans do the same: stages, batch sizes and schedule, whoever made them.
+bool same_plan(const Plan& a, const Plan& b);
 
 /// A uniform grid as a plan. Shard k of replica j of stage i is device (i * dp + j) * tmp + k
 /// . `layers` is the interval of each stage.

@@ -108,9 +108,10 @@ TimeParts read_parts(const JsonNode& node) {
 }
 
 Prediction read_prediction(const JsonNode& node) {
-  node.allow_keys({"iteration_seconds", "estimate_seconds", "estimates", "lower_bound_seconds", "bubble_fraction",
-                   "parts", "stage_seconds", "peak_bytes"});
+  node.allow_keys({"basis", "iteration_seconds", "estimate_seconds", "estimates", "lower_bound_seconds",
+                   "bubble_fraction", "parts", "stage_seconds", "peak_bytes"});
   Prediction prediction;
+  if (node.has("basis") && node.at("basis").string() == "simulation") prediction.basis = PredictionBasis::simulation;
   prediction.iteration_seconds = node.at("iteration_seconds").number();
   prediction.estimate_seconds = node.at("estimate_seconds").number();
   prediction.lower_bound_seconds = node.at("lower_bound_seconds").number();
@@ -136,15 +137,26 @@ Alternative read_alternative(const JsonNode& node) {
   return alternative;
 }
 
+RankCorrelations read_rank_correlations(const JsonNode& node) {
+  node.allow_keys({"plans", "forms"});
+  RankCorrelations correlations;
+  correlations.num_plans = node.at("plans").small_integer_at_least(0);
+  for (const std::string& form : node.at("forms").keys()) correlations.forms[form] = node.at("forms").at(form).number();
+  return correlations;
+}
+
 /// What a planner added for the reader; nothing is decided by it.
 void read_commentary(const JsonNode& root, Plan& plan) {
   if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
   if (root.has("search")) {
     const JsonNode search = root.at("search");
-    search.allow_keys({"candidates", "seconds", "complete"});
+    search.allow_keys({"candidates", "seconds", "complete", "rank_correlations"});
     plan.search_candidates = search.at("candidates").integer_at_least(0);
     plan.search_seconds = search.at("seconds").number_at_least(0.0);
     if (search.has("complete")) plan.search_complete = search.at("complete").boolean();
+    if (search.has("rank_correlations")) {
+      plan.rank_correlations = read_rank_correlations(search.at("rank_correlations"));
+    }
   }
   if (root.has("alternatives")) {
     for (const JsonNode& node : root.at("alternatives").elements()) plan.alternatives.push_back(read_alternative(node));

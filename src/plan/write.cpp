@@ -62,7 +62,8 @@ Json numbers_json(const std::vector<double>& values) {
 Json prediction_json(const Prediction& prediction) {
   Json estimates = Json::object();
   for (const auto& [name, seconds] : prediction.estimates) estimates[name] = json_number(seconds);
-  return {{"iteration_seconds", json_number(prediction.iteration_seconds)},
+  return {{"basis", prediction.basis == PredictionBasis::simulation ? "simulation" : "estimate"},
+          {"iteration_seconds", json_number(prediction.iteration_seconds)},
           {"estimate_seconds", json_number(prediction.estimate_seconds)},
           {"estimates", estimates},
           {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
@@ -70,6 +71,12 @@ Json prediction_json(const Prediction& prediction) {
           {"parts", parts_json(prediction.parts)},
           {"stage_seconds", numbers_json(prediction.stage_seconds)},
           {"peak_bytes", numbers_json(prediction.peak_bytes)}};
+}
+
+Json correlations_json(const RankCorrelations& correlations) {
+  Json forms = Json::object();
+  for (const auto& [form, coefficient] : correlations.forms) forms[form] = json_number(coefficient);
+  return {{"plans", correlations.num_plans}, {"forms", forms}};
 }
 
 Json alternative_json(const Alternative& alternative) {
@@ -98,6 +105,7 @@ std::string write_plan(const Plan& plan) {
   json["search"] = {{"candidates", plan.search_candidates},
                     {"seconds", json_number(plan.search_seconds)},
                     {"complete", plan.search_complete}};
+  if (plan.rank_correlations) json["search"]["rank_correlations"] = correlations_json(*plan.rank_correlations);
   json["alternatives"] = Json::array();
   for (const Alternative& alternative : plan.alternatives) {
     json["alternatives"].push_back(alternative_json(alternative));

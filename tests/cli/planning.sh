@@ -62,6 +62,8 @@ expect() {
 
 files=(--cluster jobs/cluster.toml --profile jobs/profiles/toy.json)
 expect "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
+expect "rank correlation on request" 0 '"rank_correlations": ?\{"plans": ?[1-9]' plan jobs/toy.toml --correlation --format json
+expect "rank correlation as text" 0 'minimised by dapple' plan jobs/toy.toml --correlation
 expect "its batch counts" 0 '"global_batch_size": ?12' plan jobs/toy.toml --format json
 expect "--cluster replaces its cluster" 0 '"cluster": ?"three"' \
   plan jobs/toy.toml --cluster elsewhere/three.toml --format json

@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "planners/describe/describe_stages.hpp"
 #include "planners/describe/text_table.hpp"
+#include "planners/simulated/rank_correlation.hpp"
 
 namespace pptrain {
 namespace {
@@ -84,6 +85,24 @@ std::string alternatives_text(const Plan& plan) {
   return align(rows);
 }
 
+/// How far the closed forms can be trusted to rank plans.
+std::string correlations_text(const RankCorrelations& correlations) {
+  std::string text =
+      fmt::format("rank correlation with the simulator (1: the same order), over {} plans\n", correlations.num_plans);
+  Rows rows;
+  for (const char* form : {"amp", "dapple", "pipedream"}) {
+    std::vector<std::string> names;
+    for (const auto& planner : planners()) {
+      if (form_of(planner->name()) == form) names.push_back(planner->name());
+    }
+    const auto found = correlations.forms.find(form);
+    rows.push_back({std::string("  ") + form,
+                    found == correlations.forms.end() ? "-" : fmt::format("{:.3f}", found->second),
+                    "minimised by " + join(names)});
+  }
+  return text + align(rows);
+}
+
 /// One sentence for each kind of node whose devices share cores.
 std::string shared_cores_text(const Cluster& cluster) {
   std::string text;
@@ -114,6 +133,7 @@ std::string describe_plan(const Plan& plan, const Cluster& cluster) {
                         plan.search_complete ? "" : "; the search was ended, this is the best so far");
   }
   if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
+  if (plan.rank_correlations) text += correlations_text(*plan.rank_correlations);
   return text;
 }
 

@@ -1,0 +1,80 @@
+#include "planners/simulated/simulated_plan.hpp"
+
+#include <algorithm>
+
+#include "simulate/simulate.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Tasks simulated in the time that the search for an order takes: the zero-bubble orders that memory limits are
+/// improved step by step, others are made at once or nearly so (docs/schedules.md).
+double order_cost(const Plan& plan) {
+  const std::string& name = plan.schedule.name;
+  const double tasks = 3.0 * plan.num_stages() * plan.schedule.virtual_stages * static_cast<double>(plan.micro_batches);
+  if (name == "zb-h1" || name == "zb-v") return std::min(250.0 * tasks, 4e5);
+  if (name == "zeropp") return std::min(30.0 * tasks, 3e4);
+  return tasks;
+}
+
+}  // namespace
+
+double simulated_tasks(const Plan& plan) {
+  double tasks = 0.0;
+  for (const Stage& stage : plan.stages) {
+    const auto devices = static_cast<double>(stage.replicas) * stage.tensor_parallel;
+    tasks += 2.0 * devices * static_cast<double>(stage.layers.size()) * static_cast<double>(plan.micro_batches);
+  }
+  return tasks;
+}
+
+PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan) {
+  return {plan.schedule.name, plan.schedule.virtual_stages, plan.schedule.unit, plan.num_stages(), plan.micro_batches};
+}
+
+const std::vector<TaskOrder>& PlanSimulator::orders_of(const Plan& plan) {
+  const auto found = orders_.find(key_of(plan));
+  if (found != orders_.end()) return found->second;
+  return orders_.emplace(key_of(plan), task_orders(plan)).first->second;
+}
+
+const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
+  const auto found =
+      std::find_if(plans_.begin(), plans_.end(), [&](const Plan& other) { return same_plan(plan, other); });
+  return found == plans_.end() ? nullptr : &results_[static_cast<std::size_t>(found - plans_.begin())];
+}
+
+double PlanSimulator::cost(const Plan& plan) const {
+  if (known(plan)) return 0.0;
+  constexpr double setup = 20.0;  // tasks simulated in the time that prices of a chunk on a device take
+  const double devices = static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
+  return simulated_tasks(plan) + setup * devices + (orders_.contains(key_of(plan)) ? 0.0 : order_cost(plan));
+}
+
+const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
+  if (const SimulatedPlan* result = known(plan)) return *result;
+  const Programs programs = compile_training(plan, orders_of(plan), {});
+  const Simulation simulation = simulate(instance_, plan, programs);
+  SimulatedPlan& result = results_.emplace_back();
+  plans_.push_back(plan);
+  result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
+  result.bubble_fraction = simulation.bubble_fraction();
+  result.peak_bytes.resize(static_cast<std::size_t>(instance_.cluster.num_devices()), 0.0);
+  for (const SimulatedDevice& device : simulation.devices) {
+    result.peak_bytes[device.device.index()] = device.peak_bytes;
+  }
+  result.why_not = largest_overrun(instance_.cluster, result.peak_bytes);
+  return result;
+}
+
+void predict_by_simulation(PlanSimulator& simulator, Plan& plan) {
+  Prediction& predicted = *plan.predicted;
+  if (predicted.basis == PredictionBasis::simulation || simulated_tasks(plan) > most_simulated_tasks) return;
+  const SimulatedPlan& result = simulator.of(plan);
+  predicted.basis = PredictionBasis::simulation;
+  predicted.iteration_seconds = result.iteration_seconds;
+  predicted.bubble_fraction = result.bubble_fraction;
+  predicted.peak_bytes = result.peak_bytes;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cost/cost.hpp"
+#include "plan/plan.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+
+/// What the simulator says of a plan in the order of its schedule.
+struct SimulatedPlan {
+  double iteration_seconds = 0.0;  ///< makespan, or what shared cores allow where that is more
+  double bubble_fraction = 0.0;
+  std::vector<double> peak_bytes;  ///< per device of the cluster, 0 where the plan uses none
+  std::string why_not;             ///< the device that lacks most memory; empty when the plan fits
+};
+
+/// F and B of every micro-batch and chunk on every device: what a simulation costs.
+double simulated_tasks(const Plan& plan);
+/// A plan of more tasks takes seconds and a gigabyte to simulate, so its closed form has to do.
+constexpr double most_simulated_tasks = 2e6;
+
+/// Simulates plans of an instance, each different one once, and makes each order of tasks once.
+class PlanSimulator {
+ public:
+  explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
+
+  /// The plan is valid and has at most `most_simulated_tasks`. One whose schedule splits B and W needs a profile
+  /// that does, else `Error` (exit code 2) is thrown.
+  const SimulatedPlan& of(const Plan& plan);
+  /// What `of` costs now, in tasks: nothing for a plan that was simulated before; a search for an order counts.
+  double cost(const Plan& plan) const;
+
+ private:
+  using OrderKey = std::tuple<std::string, int, int, int, std::int64_t>;  // schedule, V, unit, stages, micro-batches
+  static OrderKey key_of(const Plan& plan);
+  const std::vector<TaskOrder>& orders_of(const Plan& plan);
+  const SimulatedPlan* known(const Plan& plan) const;
+
+  const Instance& instance_;
+  std::deque<Plan> plans_;
+  std::deque<SimulatedPlan> results_;  // of `plans_`
+  std::map<OrderKey, std::vector<TaskOrder>> orders_;
+};
+
+/// Replaces what is predicted of the plan by its closed form with what the simulator says, where it is small enough
+/// and that was not done before.
+void predict_by_simulation(PlanSimulator& simulator, Plan& plan);
+
+}  // namespace pptrain
