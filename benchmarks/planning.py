@@ -81,6 +81,11 @@ def job_config(job):
     return tomllib.loads((INPUTS / (job + ".toml")).read_text())
 
 
+def job_profile(job):
+    """The computed profile of a job's model."""
+    return json.loads((INPUTS / "profiles" / "{}-analytic.json".format(job_config(job)["model"]["name"])).read_text())
+
+
 def measured_plan(job, cluster, figures, batch=None):
     """The PLAN.json document of one row of measured plans in papers.json."""
     config = job_config(job)
