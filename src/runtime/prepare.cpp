@@ -122,6 +122,10 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
     return parse_profile(text, path);
   }
   const auto progress = [](int done, int total) {
+    if (done == 0) {
+      log_info(
+          "No profile yet: timing each kind of layer, minutes for a large model (pptrain plan --analytic needs none)");
+    }
     log_info("Profiling layers on this machine: {} of {} tasks of rank 0", done, total);
   };
   Profile profile = measure_profile(world, waiter, config, model, machine.cluster, machine.map, progress);
