@@ -102,7 +102,8 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
 
 void visit(KeyVisitor& v, PlannerConfig& planner) {
   v.name("name", planner.name,
-         {"auto", "amp", "amp-sa", "dapple", "whale", "alpa", "megatron", "data-parallel", "random", "exhaustive"});
+         {"auto", "amp", "amp-sa", "megatron", "data-parallel", "dapple", "pipedream", "whale", "alpa",
+          "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive", "all"});
   v.seconds("time_limit", planner.time_limit, positive("a search needs some time"));
   v.integer("trials", planner.trials, at_least(0));
   v.integer("trial_steps", planner.trial_steps, at_least(1));

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "cluster/read.hpp"
+#include "config/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/grids/grid.hpp"
 #include "support/catch.hpp"
@@ -325,6 +326,13 @@ TEST_CASE("ten thousand devices are planned within seconds", "[planners]") {
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->num_devices() == 10000);
   CHECK(seconds < 30.0);
+}
+
+TEST_CASE("every planner can be named in a configuration", "[planners]") {
+  for (const std::string& name : planner_names()) {
+    const Config config = read_config(PPTRAIN_SOURCE_DIR "/inputs/gpt2.toml", {"planner.name=" + name});
+    CHECK(config.planner.name == name);
+  }
 }
 
 TEST_CASE("an unknown planner is refused with the nearest name", "[planners]") {
