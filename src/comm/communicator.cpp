@@ -13,4 +13,12 @@ class Ended final : public Pending {
 
 PendingPtr SilentCommunicator::start_all_reduce_sum(float*, std::size_t) { return std::make_unique<Ended>(); }
 
+PendingPtr SilentCommunicator::start_reduce_scatter_sum(float*, const std::vector<Interval>&) {
+  return std::make_unique<Ended>();
+}
+
+PendingPtr SilentCommunicator::start_all_gather(float*, const std::vector<Interval>&) {
+  return std::make_unique<Ended>();
+}
+
 }  // namespace pptrain

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "base/ids.hpp"
+#include "base/interval.hpp"
 #include "comm/pending.hpp"
 
 namespace pptrain {
@@ -24,6 +26,10 @@ class Communicator {
 
   /// The same, only started; `data` must stay until the result has ended.
   virtual PendingPtr start_all_reduce_sum(float* data, std::size_t n) = 0;
+  /// The two halves of it: in the slice data[slices[rank()]] the sum over the members, the rest stays ...
+  virtual PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) = 0;
+  /// ... and every member's slice sent to all.
+  virtual PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) = 0;
 };
 
 /// Point-to-point messages between the ranks of the job. Neither call blocks; the memory must
@@ -48,6 +54,8 @@ class SilentCommunicator final : public Communicator {
   void all_reduce_sum(double*, std::size_t) override {}
   void all_reduce_max(float*, std::size_t) override {}
   PendingPtr start_all_reduce_sum(float*, std::size_t) override;
+  PendingPtr start_reduce_scatter_sum(float*, const std::vector<Interval>&) override;
+  PendingPtr start_all_gather(float*, const std::vector<Interval>&) override;
 
  private:
   int size_;

@@ -60,6 +60,15 @@ PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
   return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag());
 }
 
+PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
+  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Halves::reduce_scatter, data, slices,
+                                                   next_tag());
+}
+
+PendingPtr MpiCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
+  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Halves::all_gather, data, slices, next_tag());
+}
+
 MpiTransport::MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) {
   int* largest = nullptr;
   int found = 0;

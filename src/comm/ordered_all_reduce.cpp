@@ -29,11 +29,25 @@ OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction red
     return;
   }
   const auto count = static_cast<std::int64_t>(n);
-  whole_ = n * sizeof(T) <= whole_bytes;
-  slices_ = whole_ ? std::vector<Interval>(size_, Interval{0, count}) : even_division(count, size_);
-  slot_ = static_cast<std::size_t>(slices_[rank_].size());
-  buffer_ = Buffer(arena, std::max<std::size_t>(1, slot_) * size_ * sizeof(T));
-  start_gather();
+  shares_ = n * sizeof(T) > whole_bytes;
+  slices_ = shares_ ? even_division(count, size_) : std::vector<Interval>(size_, Interval{0, count});
+  start_gather(arena);
+}
+
+template <class T>
+OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices,
+                                      int tag)
+    : comm_(comm), reduction_(Reduction::sum), data_(data), tag_(tag), slices_(std::move(slices)) {
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &size_);
+  shares_ = halves != Halves::reduce_scatter;
+  if (size_ == 1) {
+    phase_ = Phase::ended;
+  } else if (halves == Halves::all_gather) {
+    start_share();
+  } else {
+    start_gather(arena);
+  }
 }
 
 template <class T>
@@ -51,7 +65,9 @@ T* OrderedAllReduce<T>::contribution(int member) const {
 }
 
 template <class T>
-void OrderedAllReduce<T>::start_gather() {
+void OrderedAllReduce<T>::start_gather(Arena& arena) {
+  slot_ = static_cast<std::size_t>(slices_[rank_].size());
+  buffer_ = Buffer(arena, std::max<std::size_t>(1, slot_) * size_ * sizeof(T));
   requests_.assign(2 * size_, MPI_REQUEST_NULL);
   // Each member starts with another peer, so that not all send to member 0 first.
   for (int step = 1; step < size_; ++step) {
@@ -86,6 +102,8 @@ void OrderedAllReduce<T>::reduce() {
 
 template <class T>
 void OrderedAllReduce<T>::start_share() {
+  phase_ = Phase::share;
+  requests_.assign(2 * size_, MPI_REQUEST_NULL);
   for (int step = 1; step < size_; ++step) {
     const int from = (rank_ + size_ - step) % size_;
     const Interval slice = slices_[from];
@@ -111,11 +129,10 @@ template <class T>
 bool OrderedAllReduce<T>::test() {
   if (phase_ == Phase::gather && requests_ended()) {
     reduce();
-    if (whole_) {
-      phase_ = Phase::ended;
-    } else {
+    if (shares_) {
       start_share();
-      phase_ = Phase::share;
+    } else {
+      phase_ = Phase::ended;
     }
   }
   if (phase_ == Phase::share && requests_ended()) phase_ = Phase::ended;

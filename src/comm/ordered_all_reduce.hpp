@@ -13,6 +13,9 @@ namespace pptrain {
 
 enum class Reduction { sum, max };
 
+/// Which halves of an all-reduce are run: each member reduces its slice, then sends it to all.
+enum class Halves { both, reduce_scatter, all_gather };
+
 /// All-reduce whose result does not depend on the order of arrival: member k owns slice k, adds
 /// what all members hold of it in member order, and sends the result to all. Each member sends
 /// 2 (n-1)/n of the data, the least possible (AMP Eq. 3). Short vectors are exchanged whole, in one
@@ -23,6 +26,8 @@ template <class T>
 class OrderedAllReduce final : public Pending {
  public:
   OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag);
+  /// Member k's slice of the data is slices[k]. After a reduce-scatter the rest of the data is what it was.
+  OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices, int tag);
   ~OrderedAllReduce() override;
 
   bool test() override;
@@ -32,7 +37,7 @@ class OrderedAllReduce final : public Pending {
   enum class Phase { gather, share, ended };
 
   T* contribution(int member) const;
-  void start_gather();
+  void start_gather(Arena& arena);
   void reduce();
   void start_share();
   bool requests_ended();
@@ -43,7 +48,7 @@ class OrderedAllReduce final : public Pending {
   int tag_;
   int rank_ = 0;
   int size_ = 1;
-  bool whole_ = false;            ///< every member reduces everything
+  bool shares_ = true;            ///< the second half follows
   std::vector<Interval> slices_;  ///< what each member reduces
   std::size_t slot_ = 0;          ///< elements of one contribution in the buffer
   Buffer buffer_;                 ///< contributions of all members to this member's slice

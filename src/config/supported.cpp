@@ -42,9 +42,6 @@ void refuse_parallelism(const Config& c) {
   refuse(c, p.virtual_stages > 1, "parallelism.virtual_stages", "virtual_stages > 1",
          "schedules with several chunks per stage are missing", "use virtual_stages = 1");
   refuse(c, p.unit > 0, "parallelism.unit", "unit > 0", "the zeropp schedule is missing", "use unit = 0");
-  refuse(c, p.zero_stage != 0, "parallelism.zero_stage",
-         p.zero_stage ? fmt::format("zero_stage = {}", *p.zero_stage) : "zero_stage = \"auto\"",
-         "optimizer state is not divided over replicas yet", "use zero_stage = 0");
   refuse(c, p.offload, "parallelism.offload", "offload = true", "there is no host memory to offload to",
          "use offload = false");
 }

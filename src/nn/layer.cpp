@@ -34,9 +34,10 @@ std::unique_ptr<LayerModule> plain_layer(const Layer& layer, const std::vector<s
 }  // namespace
 
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context) {
+  context.parameters.start_unit(chunk);
   std::vector<std::size_t> indices;
   for (const ParameterSpec& spec : layer.parameters) {
-    indices.push_back(context.parameters.add(chunk, spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
+    indices.push_back(context.parameters.add(spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
   }
   std::unique_ptr<LayerModule> module = plain_layer(layer, indices, context);
   if (context.recompute != Recompute::full || layer.kind == LayerKind::embedding) return module;

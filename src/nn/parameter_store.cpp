@@ -21,13 +21,25 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 }  // namespace
 
-std::size_t ParameterStore::add(ChunkId chunk, const ParameterSpec& spec, Interval part, std::int64_t axis_size) {
+void ParameterStore::start_unit(ChunkId chunk) {
+  Unit unit;
+  unit.chunk = chunk;
+  unit.begin = unit.end = size_;
+  units_.push_back(std::move(unit));
+}
+
+std::optional<std::size_t> ParameterStore::find(const std::string& name) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].spec.name == spec.name) return i;
+    if (parameters_[i].spec.name == name) return i;
   }
+  return std::nullopt;
+}
+
+std::size_t ParameterStore::add(const ParameterSpec& spec, Interval part, std::int64_t axis_size) {
+  if (const auto shared = find(spec.name)) return *shared;
   LocalParameter parameter;
   parameter.spec = spec;
-  parameter.chunk = chunk;
+  parameter.unit = units_.size() - 1;
   parameter.elements = spec.shard_elements(part, axis_size);
   std::int64_t count = 0;
   for (const Interval& run : parameter.elements) count += run.size();
@@ -39,43 +51,98 @@ std::size_t ParameterStore::add(ChunkId chunk, const ParameterSpec& spec, Interv
   parameter.rows = parameter.columns == 0 ? 0 : static_cast<std::size_t>(count) / parameter.columns;
   parameter.offset = size_;
   size_ += aligned(parameter.size());
+  units_.back().end = size_;
   parameters_.push_back(std::move(parameter));
   return parameters_.size() - 1;
 }
 
-void ParameterStore::allocate(Arena& arena, DType compute_type) {
-  weights_ = Tensor(arena, 1, size_);
-  gradients_ = Tensor(arena, 1, size_);
-  kernels::fill_zero(weights(), size_);
-  kernels::fill_zero(gradients(), size_);
-  if (compute_type == DType::bf16) copies_ = Tensor(arena, 1, size_, DType::bf16);
+void ParameterStore::divide_units() {
+  constexpr auto line = static_cast<std::int64_t>(alignment_elements);
+  std::size_t offset = 0;
+  for (Unit& unit : units_) {
+    const auto size = static_cast<std::int64_t>(unit.end - unit.begin);
+    if (!sharding_.shards_optimizer()) {
+      unit.slices.assign(static_cast<std::size_t>(sharding_.replicas), {0, size});
+      continue;
+    }
+    unit.slices = even_division(size / line, sharding_.replicas);
+    for (Interval& slice : unit.slices) slice = {slice.begin * line, slice.end * line};
+    unit.own_offset = offset;
+    offset += static_cast<std::size_t>(unit.own(sharding_).size());
+  }
+}
+
+std::size_t ParameterStore::own_size() const {
+  std::size_t size = 0;
+  for (const Unit& unit : units_) size += static_cast<std::size_t>(unit.own(sharding_).size());
+  return size;
+}
+
+void ParameterStore::allocate(Arena& arena, DType compute_type, const Sharding& sharding) {
+  arena_ = &arena;
+  compute_type_ = compute_type;
+  sharding_ = sharding;
+  divide_units();
+  weights_ = Tensor(arena, 1, sharding.shards_weights() ? own_size() : size_);
+  gradients_ = Tensor(arena, 1, sharding.shards_gradients() ? own_size() : size_);
+  kernels::fill_zero(weights_.f32(), weights_.size());
+  kernels::fill_zero(gradients_.f32(), gradients_.size());
+  if (compute_type == DType::bf16 && !sharding.shards_weights()) copies_ = Tensor(arena, 1, size_, DType::bf16);
+  for (Unit& unit : units_) {
+    if (!sharding.shards_weights()) unit.weights = weights_.f32() + unit.begin;
+    if (!sharding.shards_gradients()) unit.gradients = gradients_.f32() + unit.begin;
+    if (copies_) unit.copies = copies_.matrix().at<BFloat16>(0) + unit.begin;
+  }
   touched_.assign(parameters_.size(), 0);
 }
 
-std::size_t ParameterStore::begin_of(ChunkId chunk) const {
-  for (const LocalParameter& parameter : parameters_) {
-    if (parameter.chunk == chunk) return parameter.offset;
+std::vector<OwnPart> ParameterStore::own_parts() const {
+  std::vector<OwnPart> parts;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Unit& unit = unit_of(i);
+    const Interval own = unit.own(sharding_);
+    const auto begin = static_cast<std::int64_t>(parameters_[i].offset - unit.begin);
+    const Interval part = intersect({begin, begin + static_cast<std::int64_t>(parameters_[i].size())}, own);
+    if (part.empty()) continue;
+    const auto in_slice = unit.own_offset + static_cast<std::size_t>(part.begin - own.begin);
+    parts.push_back({i, static_cast<std::size_t>(part.size()),
+                     sharding_.shards_weights() ? weights_.f32() + in_slice : unit.weights + part.begin,
+                     sharding_.shards_gradients() ? gradients_.f32() + in_slice : unit.gradients + part.begin,
+                     copies_ ? unit.copies + part.begin : nullptr});
   }
-  return 0;
+  return parts;
 }
 
-std::size_t ParameterStore::end_of(ChunkId chunk) const {
-  std::size_t end = 0;
-  for (const LocalParameter& parameter : parameters_) {
-    if (parameter.chunk == chunk) end = parameter.offset + aligned(parameter.size());
-  }
-  return end;
+float* ParameterStore::weight(std::size_t index) const {
+  const Unit& unit = unit_of(index);
+  PPTRAIN_ASSERT(unit.weights != nullptr, "the weights of {} are not at hand", parameters_[index].spec.name);
+  return unit.weights + (parameters_[index].offset - unit.begin);
 }
 
 Matrix ParameterStore::weight_matrix(std::size_t index) const {
   const LocalParameter& parameter = parameters_[index];
-  return {weights() + parameter.offset, parameter.rows, parameter.columns};
+  return {weight(index), parameter.rows, parameter.columns};
 }
 
 Matrix ParameterStore::compute_matrix(std::size_t index) const {
-  if (!copies_) return weight_matrix(index);
+  const Unit& unit = unit_of(index);
+  if (unit.copies == nullptr) return weight_matrix(index);
   const LocalParameter& parameter = parameters_[index];
-  return {copies() + parameter.offset, parameter.rows, parameter.columns, DType::bf16};
+  return {unit.copies + (parameter.offset - unit.begin), parameter.rows, parameter.columns, DType::bf16};
+}
+
+float* ParameterStore::whole_gradients(Unit& unit) {
+  if (unit.gradients == nullptr) {
+    unit.whole_gradients = Tensor(*arena_, 1, unit.end - unit.begin);
+    unit.gradients = unit.whole_gradients.f32();
+    kernels::fill_zero(unit.gradients, unit.whole_gradients.size());
+  }
+  return unit.gradients;
+}
+
+float* ParameterStore::gradient(std::size_t index) {
+  Unit& unit = units_[parameters_[index].unit];
+  return whole_gradients(unit) + (parameters_[index].offset - unit.begin);
 }
 
 bool ParameterStore::accumulates(std::size_t index) {
@@ -84,31 +151,87 @@ bool ParameterStore::accumulates(std::size_t index) {
   return before;
 }
 
-Matrix ParameterStore::gradient_matrix(std::size_t index) const {
-  const LocalParameter& parameter = parameters_[index];
-  return {gradients() + parameter.offset, parameter.rows, parameter.columns};
+Matrix ParameterStore::gradient_matrix(std::size_t index) {
+  return {gradient(index), parameters_[index].rows, parameters_[index].columns};
 }
 
 float* ParameterStore::adding(std::size_t index) {
-  float* gradient = gradients() + parameters_[index].offset;
-  if (!accumulates(index)) kernels::fill_zero(gradient, parameters_[index].size());
-  return gradient;
+  float* values = gradient(index);
+  if (!accumulates(index)) kernels::fill_zero(values, parameters_[index].size());
+  return values;
 }
 
-void ParameterStore::start_step() { std::fill(touched_.begin(), touched_.end(), char{0}); }
+void ParameterStore::start_step() {
+  std::fill(touched_.begin(), touched_.end(), char{0});
+  for (Unit& unit : units_) unit.own_gradients = false;
+}
+
+void ParameterStore::begin_gather(std::size_t index) {
+  Unit& unit = units_[index];
+  const Interval own = unit.own(sharding_);
+  unit.whole_weights = Tensor(*arena_, 1, unit.end - unit.begin);
+  std::copy_n(weights_.f32() + unit.own_offset, own.size(), unit.whole_weights.f32() + own.begin);
+}
+
+void ParameterStore::end_gather(std::size_t index) {
+  Unit& unit = units_[index];
+  unit.weights = unit.whole_weights.f32();
+  if (compute_type_ != DType::bf16) return;
+  unit.whole_copies = Tensor(*arena_, 1, unit.end - unit.begin, DType::bf16);
+  unit.copies = unit.whole_copies.matrix().at<BFloat16>(0);
+  kernels::convert(unit.whole_weights, unit.whole_copies);
+}
+
+void ParameterStore::drop_weights(std::size_t index) {
+  Unit& unit = units_[index];
+  unit.weights = nullptr;
+  unit.copies = nullptr;
+  unit.whole_weights.reset();
+  unit.whole_copies.reset();
+}
+
+Tensor ParameterStore::take_gradients(std::size_t index) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].unit == index) touched_[i] = 0;
+  }
+  units_[index].gradients = nullptr;
+  return std::move(units_[index].whole_gradients);
+}
+
+void ParameterStore::add_own_gradients(std::size_t index, const float* slice) {
+  Unit& unit = units_[index];
+  if (!unit.own_gradients) return set_own_gradients(index, slice);
+  kernels::add(slice, gradients_.f32() + unit.own_offset, static_cast<std::size_t>(unit.own(sharding_).size()));
+}
+
+void ParameterStore::set_own_gradients(std::size_t index, const float* slice) {
+  Unit& unit = units_[index];
+  std::copy_n(slice, unit.own(sharding_).size(), gradients_.f32() + unit.own_offset);
+  unit.own_gradients = true;
+}
 
 void ParameterStore::refresh_copies() {
-  if (!copies_) return;
-  kernels::convert(weights_, copies_);
+  if (copies_) kernels::convert(weights_, copies_);
 }
 
 void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    float* out = weight(i);
-    for (const Interval& run : parameters_[i].elements) {
-      values(parameters_[i].spec, run, out);
-      out += run.size();
+  std::size_t i = 0;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    if (sharding_.shards_weights()) {
+      begin_gather(u);
+      units_[u].weights = units_[u].whole_weights.f32();
     }
+    for (; i < parameters_.size() && parameters_[i].unit == u; ++i) {
+      float* out = weight(i);
+      for (const Interval& run : parameters_[i].elements) {
+        values(parameters_[i].spec, run, out);
+        out += run.size();
+      }
+    }
+    if (!sharding_.shards_weights()) continue;
+    const Interval own = units_[u].own(sharding_);
+    std::copy_n(units_[u].weights + own.begin, own.size(), weights_.f32() + units_[u].own_offset);
+    drop_weights(u);
   }
   refresh_copies();
 }

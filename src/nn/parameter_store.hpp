@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,57 +18,130 @@ struct LocalParameter {
   std::size_t rows = 1;            ///< local shape; vectors have one row
   std::size_t columns = 1;
   std::size_t offset = 0;  ///< of the first element in the store
-  ChunkId chunk;
+  std::size_t unit = 0;    ///< the layer it was registered for
   std::size_t size() const { return rows * columns; }
 };
 
-/// Weights and gradients of everything a device holds, each in one flat fp32 array, so that
-/// optimizer, reductions and checkpoints work on runs of elements. With bf16 activations there is
-/// also a bf16 copy of the weights, kept up to date by the optimizer.
+/// How the replicas of a shard divide what they hold of the model (Rajbhandari et al., 2020, "ZeRO"): stage 1 the
+/// optimizer state, 2 also the gradients, 3 also the weights.
+struct Sharding {
+  int zero_stage = 0;
+  int replica = 0;  ///< this one
+  int replicas = 1;
+
+  bool shards_optimizer() const { return zero_stage >= 1 && replicas > 1; }
+  bool shards_gradients() const { return zero_stage >= 2 && replicas > 1; }
+  bool shards_weights() const { return zero_stage >= 3 && replicas > 1; }
+};
+
+/// What this device updates of one parameter.
+struct OwnPart {
+  std::size_t parameter = 0;
+  std::size_t size = 0;
+  float* weights = nullptr;
+  const float* gradients = nullptr;
+  BFloat16* copies = nullptr;
+};
+
+/// Weights and gradients of everything a device holds, fp32. With bf16 activations there is also a bf16
+/// copy of the weights, kept up to date by the optimizer.
+///
+/// The parameters of a layer are a *unit*: a flat array, each at its offset. Replicas divide units into
+/// slices, one each. What they do not divide lies in one array over all units; of what they divide a store
+/// keeps its own slices, and whole units only while they are needed.
 class ParameterStore {
  public:
+  /// Begins the unit of the next layer; parameters are added to it.
+  void start_unit(ChunkId chunk);
   /// Registers the shard `part` of a parameter and returns its index; a parameter registered
   /// before under the same name (a tied embedding) is shared.
-  std::size_t add(ChunkId chunk, const ParameterSpec& spec, Interval part, std::int64_t axis_size);
+  std::size_t add(const ParameterSpec& spec, Interval part, std::int64_t axis_size);
 
   /// Allocates after the last `add`; the arena must outlive the store.
-  void allocate(Arena& arena, DType compute_type);
+  void allocate(Arena& arena, DType compute_type, const Sharding& sharding = {});
 
   const std::vector<LocalParameter>& parameters() const { return parameters_; }
-  std::size_t size() const { return size_; }  ///< elements, padding included
-  std::size_t begin_of(ChunkId chunk) const;  ///< first element of a chunk's parameters
-  std::size_t end_of(ChunkId chunk) const;
+  /// Index of a parameter by name; nothing when the device does not hold it.
+  std::optional<std::size_t> find(const std::string& name) const;
+  const Sharding& sharding() const { return sharding_; }
 
-  float* weights() const { return weights_.f32(); }
-  float* gradients() const { return gradients_.f32(); }
-  BFloat16* copies() const { return copies_ ? copies_.matrix().at<BFloat16>(0) : nullptr; }
+  std::size_t num_units() const { return units_.size(); }
+  ChunkId chunk_of(std::size_t unit) const { return units_[unit].chunk; }
+  std::size_t unit_size(std::size_t unit) const { return units_[unit].end - units_[unit].begin; }  ///< padding included
+  const std::vector<Interval>& slices(std::size_t unit) const { return units_[unit].slices; }      ///< by replica
 
-  float* weight(std::size_t index) const { return weights() + parameters_[index].offset; }
+  /// What this device updates: all it holds, or its slices.
+  std::vector<OwnPart> own_parts() const;
+
+  float* weight(std::size_t index) const;
   Matrix weight_matrix(std::size_t index) const;   ///< fp32
   Matrix compute_matrix(std::size_t index) const;  ///< of the compute type
+  float* unit_weights(std::size_t unit) const { return units_[unit].weights; }
 
   /// Gradients are not cleared: the first contribution of a step overwrites. Returns whether this
   /// gradient already holds something, so that a product must accumulate.
   bool accumulates(std::size_t index);
-  Matrix gradient_matrix(std::size_t index) const;
+  Matrix gradient_matrix(std::size_t index);
   /// For kernels that always add: cleared on first use in a step.
   float* adding(std::size_t index);
+  float* unit_gradients(std::size_t unit) { return whole_gradients(units_[unit]); }
   /// Starts the next step: all gradients count as empty.
   void start_step();
 
-  /// Brings the bf16 copies up to date with the weights.
+  /// Divided weights: room for a whole unit with this replica's slice in it, before the others' slices come ...
+  void begin_gather(std::size_t unit);
+  float* gathered_weights(std::size_t unit) const { return units_[unit].whole_weights.f32(); }
+  /// ... what follows when they have come, and the end of it.
+  void end_gather(std::size_t unit);
+  void drop_weights(std::size_t unit);
+
+  /// Divided gradients: whether the unit has some that are not summed over the replicas yet; hands them out.
+  bool has_gradients(std::size_t unit) const { return static_cast<bool>(units_[unit].whole_gradients); }
+  Tensor take_gradients(std::size_t unit);
+  /// Adds this replica's slice of a unit's summed gradients, or sets it.
+  void add_own_gradients(std::size_t unit, const float* slice);
+  void set_own_gradients(std::size_t unit, const float* slice);
+  const float* own_gradients(std::size_t unit) const { return gradients_.f32() + units_[unit].own_offset; }
+
+  /// Brings the bf16 copies up to date with the weights, where both are whole.
   void refresh_copies();
 
   /// Sets every weight from `values(spec, interval of the flattened whole, output)`.
   void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
 
  private:
+  struct Unit {
+    ChunkId chunk;
+    std::size_t begin = 0;  ///< offset of its first parameter
+    std::size_t end = 0;
+    std::vector<Interval> slices;
+    std::size_t own_offset = 0;  ///< of this replica's slice in an array of nothing but such slices
+    bool own_gradients = false;  ///< the slice of the gradients holds something of this step
+    float* weights = nullptr;    ///< of the whole unit; null while it is not at hand
+    float* gradients = nullptr;  ///< likewise
+    BFloat16* copies = nullptr;  ///< likewise
+    Tensor whole_weights;        ///< of divided weights
+    Tensor whole_copies;         ///< likewise
+    Tensor whole_gradients;      ///< of divided gradients
+    Interval own(const Sharding& sharding) const { return slices[static_cast<std::size_t>(sharding.replica)]; }
+  };
+
+  const Unit& unit_of(std::size_t parameter) const { return units_[parameters_[parameter].unit]; }
+  void divide_units();
+  std::size_t own_size() const;
+  float* whole_gradients(Unit& unit);
+  float* gradient(std::size_t index);
+
   std::vector<LocalParameter> parameters_;
   std::vector<char> touched_;
+  std::vector<Unit> units_;
+  Arena* arena_ = nullptr;
+  DType compute_type_ = DType::f32;
+  Sharding sharding_;
   std::size_t size_ = 0;
-  Tensor weights_;
-  Tensor gradients_;
-  Tensor copies_;
+  Tensor weights_;    // of all units, or this replica's slices
+  Tensor gradients_;  // likewise
+  Tensor copies_;     // of all units, where weights are not divided
 };
 
 /// GPT-2's initialisation from counter-based random numbers, the same for every division:

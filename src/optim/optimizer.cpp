@@ -8,16 +8,28 @@
 namespace pptrain {
 namespace {
 
+/// The state of a run starts on a cache line.
+std::size_t aligned(std::size_t n) { return (n + 15) / 16 * 16; }
+
+std::size_t state_size(const std::vector<ParameterRun>& runs) {
+  std::size_t size = 0;
+  for (const ParameterRun& run : runs) size += aligned(run.size);
+  return size;
+}
+
 /// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
 class AdamW final : public Optimizer {
  public:
-  AdamW(const OptimizerConfig& config, std::vector<ParameterRun> runs, std::size_t size, Arena& arena)
-      : config_(config), runs_(std::move(runs)), first_(arena, 1, size), second_(arena, 1, size) {
-    kernels::fill_zero(first_.f32(), size);
-    kernels::fill_zero(second_.f32(), size);
+  AdamW(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena)
+      : config_(config),
+        runs_(std::move(runs)),
+        first_(arena, 1, state_size(runs_)),
+        second_(arena, 1, state_size(runs_)) {
+    kernels::fill_zero(first_.f32(), first_.size());
+    kernels::fill_zero(second_.f32(), second_.size());
   }
 
-  void step(const ParameterArrays& arrays, const StepValues& values) override {
+  void step(const StepValues& values) override {
     const double number = static_cast<double>(values.step) + 1.0;
     kernels::AdamWStep step = {};
     step.learning_rate = static_cast<float>(values.learning_rate);
@@ -27,11 +39,12 @@ class AdamW final : public Optimizer {
     step.gradient_scale = static_cast<float>(values.gradient_scale);
     step.bias_correction1 = static_cast<float>(1.0 - std::pow(config_.beta1, number));
     step.bias_correction2 = static_cast<float>(1.0 - std::pow(config_.beta2, number));
+    std::size_t state = 0;
     for (const ParameterRun& run : runs_) {
       step.weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
-      kernels::adamw(arrays.weights + run.begin, arrays.gradients + run.begin, first_.f32() + run.begin,
-                     second_.f32() + run.begin, arrays.copies == nullptr ? nullptr : arrays.copies + run.begin,
-                     run.end - run.begin, step);
+      kernels::adamw(run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies, run.size,
+                     step);
+      state += aligned(run.size);
     }
   }
 
@@ -47,11 +60,10 @@ class Sgd final : public Optimizer {
  public:
   explicit Sgd(std::vector<ParameterRun> runs) : runs_(std::move(runs)) {}
 
-  void step(const ParameterArrays& arrays, const StepValues& values) override {
+  void step(const StepValues& values) override {
     for (const ParameterRun& run : runs_) {
-      kernels::sgd(arrays.weights + run.begin, arrays.gradients + run.begin,
-                   arrays.copies == nullptr ? nullptr : arrays.copies + run.begin, run.end - run.begin,
-                   static_cast<float>(values.learning_rate), static_cast<float>(values.gradient_scale));
+      kernels::sgd(run.weights, run.gradients, run.copies, run.size, static_cast<float>(values.learning_rate),
+                   static_cast<float>(values.gradient_scale));
     }
   }
 
@@ -61,10 +73,9 @@ class Sgd final : public Optimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs,
-                                          std::size_t size, Arena& arena) {
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena) {
   if (config.name == "sgd") return std::make_unique<Sgd>(std::move(runs));
-  return std::make_unique<AdamW>(config, std::move(runs), size, arena);
+  return std::make_unique<AdamW>(config, std::move(runs), arena);
 }
 
 double clip_factor(double norm, double clip) {

@@ -10,19 +10,13 @@
 
 namespace pptrain {
 
-/// A run of elements of a flat parameter array that are treated alike.
+/// A run of elements that are treated alike; they stay where they are as long as the optimizer lives.
 struct ParameterRun {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  bool decays = false;
-};
-
-/// Flat arrays of one device's parameters; `copies` (bf16 weights) may be null.
-struct ParameterArrays {
   float* weights = nullptr;
   const float* gradients = nullptr;
-  BFloat16* copies = nullptr;
+  BFloat16* copies = nullptr;  ///< bf16 weights; may be null
   std::size_t size = 0;
+  bool decays = false;
 };
 
 /// Numbers of one step.
@@ -36,12 +30,11 @@ struct StepValues {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  virtual void step(const ParameterArrays& arrays, const StepValues& values) = 0;
+  virtual void step(const StepValues& values) = 0;
 };
 
-/// The optimizer the configuration names. `runs` cover what is updated.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs,
-                                          std::size_t size, Arena& arena);
+/// The optimizer the configuration names, with the state of all that is updated: `runs`.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena);
 
 /// Factor that brings gradients of norm `norm` to at most `clip`; 1 when `clip` is 0.
 double clip_factor(double norm, double clip);

@@ -1,5 +1,8 @@
 #include "runtime/device_model.hpp"
 
+#include <set>
+
+#include "runtime/sharded_layer.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
@@ -12,11 +15,12 @@ Interval shard_of(const Model& model, const Plan& plan, const Role& role, ShardA
 }  // namespace
 
 DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
-                         Communicator& tensor_group)
+                         RankGroups& groups, Waiter& waiter)
     : role_(role),
+      shards_(store_, groups, waiter),
       context_{gemm,
                arena,
-               tensor_group,
+               groups.tensor(),
                store_,
                model,
                type,
@@ -26,20 +30,43 @@ DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role,
                plan.stages[role.stage.index()].recompute} {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   for (int c = 0; c < static_cast<int>(places.size()); ++c) {
-    if (places[c].stage != role.stage) continue;
-    auto& layers = chunks_[c];
-    for (std::int64_t l = places[c].layers.begin; l < places[c].layers.end; ++l) {
-      layers.push_back(make_layer(model.layers[l], ChunkId(c), context_));
-    }
+    if (places[c].stage == role.stage) add_chunk(ChunkId(c), places[c].layers);
   }
-  shares_embedding_ = model.tied && places.back().stage == role.stage && places.front().stage != role.stage;
-  store_.allocate(arena, type);
+  const bool two_copies = model.tied && places.front().stage != places.back().stage;
+  has_first_copy_ = two_copies && places.front().stage == role.stage;
+  has_second_copy_ = two_copies && places.back().stage == role.stage;
+  const Stage& stage = plan.stages[role.stage.index()];
+  store_.allocate(arena, type, {stage.zero_stage, role.replica, stage.replicas});
+}
+
+void DeviceModel::add_chunk(ChunkId chunk, Interval layers) {
+  std::vector<std::unique_ptr<LayerModule>> plain;
+  std::vector<ShardedLayer::Units> units;
+  for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+    plain.push_back(make_layer(context_.model.layers[l], chunk, context_));
+    units.emplace_back();
+    units.back().own = units_read(context_.model.layers[l]);
+  }
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (i > 0) units[i].before = units[i - 1].own;
+    if (i + 1 < plain.size()) units[i].after = units[i + 1].own;
+    chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, units[i]));
+  }
+}
+
+/// The unit of the layer just made first, then that of a tied embedding on this device.
+std::vector<std::size_t> DeviceModel::units_read(const Layer& layer) const {
+  std::set<std::size_t, std::greater<>> units = {store_.num_units() - 1};
+  for (const ParameterSpec& spec : layer.parameters) {
+    units.insert(store_.parameters()[store_.find(spec.name).value()].unit);
+  }
+  return {units.begin(), units.end()};
 }
 
 bool DeviceModel::counts(const LocalParameter& parameter) const {
-  if (role_.replica != 0) return false;
+  if (role_.replica != 0 && !store_.sharding().shards_optimizer()) return false;
   if (parameter.spec.axis == ShardAxis::none) return role_.shard == 0;
-  return !(shares_embedding_ && parameter.spec.axis == ShardAxis::vocabulary);
+  return !(has_second_copy_ && parameter.spec.axis == ShardAxis::vocabulary);
 }
 
 }  // namespace pptrain

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nn/layer.hpp"
+#include "runtime/replica_shards.hpp"
 #include "runtime/role.hpp"
 
 namespace pptrain {
@@ -13,7 +14,7 @@ namespace pptrain {
 class DeviceModel {
  public:
   DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
-              Communicator& tensor_group);
+              RankGroups& groups, Waiter& waiter);
   DeviceModel(const DeviceModel&) = delete;
   DeviceModel& operator=(const DeviceModel&) = delete;
 
@@ -21,18 +22,27 @@ class DeviceModel {
   const ParameterStore& parameters() const { return store_; }
   std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) { return chunks_.at(chunk.value); }
   LayerContext& context() { return context_; }
+  ReplicaShards& shards() { return shards_; }
 
-  /// Whether this device's copy of the parameter counts in sums over the model: a sharded one
-  /// always, a whole one on the first shard, and each on the first replica only. A tied embedding
-  /// counts where the first layer is.
+  /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
+  /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
+  /// everything on the first of them only. A tied embedding counts where the first layer is.
   bool counts(const LocalParameter& parameter) const;
+
+  /// Whether another stage holds a copy of the tied embedding too.
+  bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
 
  private:
   Role role_;
-  bool shares_embedding_ = false;  ///< holds the second copy of a tied embedding
+  bool has_first_copy_ = false;  ///< of a tied embedding that two stages hold
+  bool has_second_copy_ = false;
   ParameterStore store_;
+  ReplicaShards shards_;
   LayerContext context_;
   std::map<int, std::vector<std::unique_ptr<LayerModule>>> chunks_;
+
+  void add_chunk(ChunkId chunk, Interval layers);
+  std::vector<std::size_t> units_read(const Layer& layer) const;
 };
 
 }  // namespace pptrain

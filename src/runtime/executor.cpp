@@ -20,8 +20,7 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       groups_(groups),
       waiter_(waiter),
       arena_(arena),
-      last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
-      gradients_(groups.data()) {
+      last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
   if (role_) samples_ = plan.stages[role_->stage.index()].samples[role_->replica];
 }
 
@@ -35,7 +34,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     const double waited = waiter_.take_seconds();
     (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
     release_sent();
-    gradients_.test();
+    if (device_ != nullptr) device_->shards().progress();
   }
   for (Outgoing& outgoing : outgoing_) {
     waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
@@ -58,13 +57,8 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::wait_receive: wait_receive(instruction); break;
     case Op::send: send(instruction); break;
     case Op::hand_over: hand_over(instruction); break;
-    case Op::reduce_gradients: {
-      ParameterStore& store = device_->parameters();
-      const std::size_t begin = store.begin_of(instruction.chunk);
-      gradients_.add(store.gradients() + begin, store.end_of(instruction.chunk) - begin);
-      break;
-    }
-    case Op::wait_gradients: waiter_.wait(gradients_, [&] { return describe(instruction); }); break;
+    case Op::reduce_gradients: device_->shards().reduce(instruction.chunk); break;
+    case Op::wait_gradients: wait_gradients(instruction); break;
     case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
     case Op::reduce_loss: reduce_loss(); break;
     case Op::reduce_norm: reduce_norm(); break;
@@ -99,7 +93,6 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     SavedPtr saved;
     x = layer->forward(activation.batch, std::move(x), keep ? &saved : nullptr);
     activation.saved.push_back(std::move(saved));
-    gradients_.test();
   }
   loss_sum_ += activation.batch.loss;
   if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
@@ -113,7 +106,6 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
   auto& layers = device_->layers(i.chunk);
   for (std::size_t l = layers.size(); l-- > 0;) {
     gradient = layers[l]->backward_input(activation.batch, std::move(gradient), *activation.saved[l]);
-    gradients_.test();
     if (!with_weight) continue;
     layers[l]->backward_weight(activation.batch, *activation.saved[l]);
     activation.saved[l].reset();
@@ -128,9 +120,14 @@ void Executor::backward_weight(const Instruction& i) {
   for (std::size_t l = layers.size(); l-- > 0;) {
     layers[l]->backward_weight(activation.batch, *activation.saved[l]);
     activation.saved[l].reset();
-    gradients_.test();
   }
   activations_.erase({i.chunk.value, i.micro_batch.value});
+}
+
+void Executor::wait_gradients(const Instruction& instruction) {
+  waiter_.wait(device_->shards().reductions(), [&] { return describe(instruction); });
+  // What two stages hold of the tied embedding they exchange whole.
+  if (device_->shares_embedding()) device_->shards().gather_gradients(tied_unit());
 }
 
 void Executor::reduce_loss() {
@@ -145,9 +142,9 @@ void Executor::reduce_norm() {
   double squares = 0.0;
   if (device_ != nullptr) {
     const ParameterStore& store = device_->parameters();
-    for (const LocalParameter& parameter : store.parameters()) {
-      if (device_->counts(parameter)) {
-        squares += kernels::sum_of_squares(store.gradients() + parameter.offset, parameter.size());
+    for (const OwnPart& part : store.own_parts()) {
+      if (device_->counts(store.parameters()[part.parameter])) {
+        squares += kernels::sum_of_squares(part.gradients, part.size);
       }
     }
   }
@@ -157,10 +154,9 @@ void Executor::reduce_norm() {
 
 void Executor::update(const Iteration& iteration) {
   if (device_ == nullptr) return;
-  ParameterStore& store = device_->parameters();
-  optimizer_->step({store.weights(), store.gradients(), store.copies(), store.size()},
-                   {iteration.step, iteration.learning_rate, clip_factor(result_.grad_norm, iteration.gradient_clip)});
-  store.start_step();
+  optimizer_->step({iteration.step, iteration.learning_rate, clip_factor(result_.grad_norm, iteration.gradient_clip)});
+  device_->shards().publish_weights();
+  device_->parameters().start_step();
 }
 
 std::string Executor::describe(const Instruction& instruction) const {

@@ -9,7 +9,6 @@
 
 #include "optim/optimizer.hpp"
 #include "program/program.hpp"
-#include "runtime/bucketed_all_reduce.hpp"
 #include "runtime/device_model.hpp"
 #include "runtime/groups.hpp"
 
@@ -74,6 +73,7 @@ class Executor {
   void send(const Instruction& instruction);
   void hand_over(const Instruction& instruction);
   void add_tied_gradients(ChunkId chunk);
+  void wait_gradients(const Instruction& instruction);
   void reduce_loss();
   void reduce_norm();
   void update(const Iteration& iteration);
@@ -83,6 +83,7 @@ class Executor {
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
   std::size_t tied_parameter() const;
+  std::size_t tied_unit() const;
   Interval held(const Instruction& instruction) const;
   int tag_of(const Instruction& instruction) const;
   std::string describe(const Instruction& instruction) const;
@@ -104,7 +105,6 @@ class Executor {
   std::shared_ptr<Tensor> output_;  ///< shared with the sends under way
   std::list<Outgoing> outgoing_;
   std::map<std::pair<int, int>, Activation> activations_;
-  BucketedAllReduce gradients_;
   double loss_sum_ = 0.0;
   IterationResult result_;
 };

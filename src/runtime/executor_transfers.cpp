@@ -8,19 +8,19 @@
 namespace pptrain {
 namespace {
 
-/// A transfer; while it is waited for, gradient all-reduces that were started go on.
-class GradientsBeside final : public Pending {
+/// A transfer; while it is waited for, what was started between the replicas goes on.
+class ReplicasBeside final : public Pending {
  public:
-  GradientsBeside(Pending& transfer, Pending& gradients) : transfer_(transfer), gradients_(gradients) {}
+  ReplicasBeside(Pending& transfer, ReplicaShards& shards) : transfer_(transfer), shards_(shards) {}
   bool test() override {
-    gradients_.test();
+    shards_.progress();
     return transfer_.test();
   }
   std::string missing() const override { return transfer_.missing(); }
 
  private:
   Pending& transfer_;
-  Pending& gradients_;
+  ReplicaShards& shards_;
 };
 
 }  // namespace
@@ -41,6 +41,8 @@ std::size_t Executor::tied_parameter() const {
   return 0;
 }
 
+std::size_t Executor::tied_unit() const { return device_->parameters().parameters()[tied_parameter()].unit; }
+
 Interval Executor::held(const Instruction& i) const {
   return i.payload == Payload::tied_gradient ? device_->context().vocabulary : samples_;
 }
@@ -59,7 +61,7 @@ void Executor::post_receive(const Instruction& i) {
 
 void Executor::wait_receive(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  GradientsBeside pending(*incoming.parts.at(i.interval.begin), gradients_);
+  ReplicasBeside pending(*incoming.parts.at(i.interval.begin), device_->shards());
   waiter_.wait(pending, [&] { return describe(i); });
 }
 
@@ -115,6 +117,7 @@ void Executor::add_tied_gradients(ChunkId chunk) {
   const Matrix gradient = device_->parameters().gradient_matrix(tied_parameter());
   kernels::add(incoming.data.f32(), gradient.f32(), gradient.size());
   incoming_.erase({Payload::tied_gradient, chunk.value, 0});
+  device_->shards().scatter_gradients(tied_unit());
 }
 
 }  // namespace pptrain

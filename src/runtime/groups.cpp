@@ -28,6 +28,7 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   all_ = make_group(world, everyone, 0, "the sum over all ranks", arena, waiter);
   tensor_ = std::make_unique<SilentCommunicator>();
   data_ = std::make_unique<SilentCommunicator>();
+  gather_ = std::make_unique<SilentCommunicator>();
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(my_rank)));
   if (!role) return;
   const Stage& stage = plan.stages[role->stage.index()];
@@ -39,9 +40,9 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
                  arena, waiter);
   std::vector<int> replicas;
   for (const auto& row : stage.devices) replicas.push_back(map.rank_of(row[role->shard]).value);
-  data_ = make_group(world, replicas, 2,
-                     fmt::format("the data-parallel group of stage {}, shard {}", role->stage.value, role->shard),
-                     arena, waiter);
+  const std::string name = fmt::format("the data-parallel group of stage {}, shard {}", role->stage.value, role->shard);
+  data_ = make_group(world, replicas, 2, name, arena, waiter);
+  if (stage.zero_stage > 0) gather_ = make_group(world, replicas, 3, name, arena, waiter);
 }
 
 }  // namespace pptrain

@@ -18,12 +18,16 @@ class RankGroups {
 
   Communicator& tensor() { return *tensor_; }
   Communicator& data() { return *data_; }
+  /// The data-parallel group again, for gathering weights while gradients are summed: collectives of one group
+  /// start in one order on all members, those of two need not.
+  Communicator& gather() { return *gather_; }
   Communicator& all() { return *all_; }
   Transport& transport() { return transport_; }
 
  private:
   std::unique_ptr<Communicator> tensor_;
   std::unique_ptr<Communicator> data_;
+  std::unique_ptr<Communicator> gather_;
   std::unique_ptr<Communicator> all_;
   MpiTransport transport_;
 };

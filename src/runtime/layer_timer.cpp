@@ -44,7 +44,7 @@ class Chain {
     }
     store_.allocate(arena_, context_.type);
     fill_random(store_, 1, config.model.layers);
-    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), store_.size(), arena_);
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_);
     tokens_.resize(samples_ * static_cast<std::size_t>(model.sequence_length));
     const CounterRandom random(2, "profile");
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -82,9 +82,9 @@ class Chain {
 
   double update() {
     const double start = thread_cpu_seconds();
-    const double squares = kernels::sum_of_squares(store_.gradients(), store_.size());
-    optimizer_->step({store_.weights(), store_.gradients(), store_.copies(), store_.size()},
-                     {0, 1e-9, clip_factor(squares, 1.0)});
+    double squares = 0.0;
+    for (const OwnPart& part : store_.own_parts()) squares += kernels::sum_of_squares(part.gradients, part.size);
+    optimizer_->step({0, 1e-9, clip_factor(squares, 1.0)});
     return (thread_cpu_seconds() - start) / static_cast<double>(layers_.size());
   }
 

@@ -10,7 +10,7 @@
 #include "planners/grids/grid.hpp"
 #include "planners/restrictions.hpp"
 #include "profile/analytic.hpp"
-#include "runtime/bucketed_all_reduce.hpp"
+#include "runtime/gradient_reduction.hpp"
 #include "runtime/layer_timer.hpp"
 
 namespace pptrain {
@@ -21,7 +21,7 @@ constexpr double long_pass_seconds = 0.4;
 
 /// Contributions of all members to the slices of the buckets under way (src/comm/ordered_all_reduce.hpp).
 constexpr double gradient_buffer_bytes =
-    4.0 * BucketedAllReduce::bucket_elements * BucketedAllReduce::buckets_in_flight;
+    4.0 * GradientReduction::bucket_elements * GradientReduction::buckets_in_flight;
 
 /// A layer that stands for all of its kind, at one degree, on one device kind.
 struct TimingTask {

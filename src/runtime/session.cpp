@@ -29,16 +29,9 @@ DType activation_type(Precision precision) { return precision == Precision::fp32
 
 std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
   std::vector<ParameterRun> runs;
-  const auto& parameters = store.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    // The padding between parameters belongs to the run before: it is zero and stays zero.
-    const std::size_t end = i + 1 < parameters.size() ? parameters[i + 1].offset : store.size();
-    const bool decays = parameters[i].spec.decays();
-    if (!runs.empty() && runs.back().decays == decays) {
-      runs.back().end = end;
-    } else {
-      runs.push_back({parameters[i].offset, end, decays});
-    }
+  for (const OwnPart& part : store.own_parts()) {
+    const bool decays = store.parameters()[part.parameter].spec.decays();
+    runs.push_back({part.weights, part.gradients, part.copies, part.size, decays});
   }
   return runs;
 }
@@ -59,9 +52,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_)) {
   if (role_) {
     device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
-                                            host_gemm(), groups_->tensor());
-    optimizer_ =
-        make_optimizer(config.optimizer, parameter_runs(device_->parameters()), device_->parameters().size(), arena_);
+                                            host_gemm(), *groups_, waiter_);
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(device_->parameters()), arena_);
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
                                          arena_);

@@ -55,7 +55,7 @@ class Session {
 /// Element type of activations for a precision. fp16 needs GPUs and is refused before.
 DType activation_type(Precision precision);
 
-/// Runs of equal treatment over everything a store holds, neighbours merged.
+/// What the optimizer of a store updates.
 std::vector<ParameterRun> parameter_runs(const ParameterStore& store);
 
 }  // namespace pptrain

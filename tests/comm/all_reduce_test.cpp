@@ -60,6 +60,21 @@ TEST_CASE("sums are formed in the order of the members on two ranks", "[np2]") {
 TEST_CASE("sums are formed in the order of the members on four ranks", "[np4]") { check_all(); }
 TEST_CASE("sums are formed in the order of the members on eight ranks", "[np8]") { check_all(); }
 
+TEST_CASE("reduce-scatter and all-gather of uneven slices make an all-reduce", "[np4]") {
+  World world;
+  const std::vector<Interval> slices = {{0, 5}, {5, 5}, {5, 4000}, {4000, 4007}};
+  std::vector<float> expected = contribution(world.rank, 4007);
+  world.group->all_reduce_sum(expected.data(), expected.size());
+  const std::vector<float> own = contribution(world.rank, 4007);
+  std::vector<float> data = own;
+  world.waiter.wait(*world.group->start_reduce_scatter_sum(data.data(), slices), [] { return "test"; });
+  for (std::int64_t i = 0; i < 4007; ++i) {
+    CHECK(data[i] == (slices[world.rank].contains(i) ? expected[i] : own[i]));
+  }
+  world.waiter.wait(*world.group->start_all_gather(data.data(), slices), [] { return "test"; });
+  CHECK(data == expected);
+}
+
 TEST_CASE("several all-reduces may be under way at once", "[np4]") {
   World world;
   std::vector<std::vector<float>> data;

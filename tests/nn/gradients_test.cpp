@@ -177,12 +177,13 @@ TEST_CASE("gradients add up over micro-batches and start anew with a step") {
   pass();
   Values twice;
   for (const LocalParameter& p : bench.store.parameters()) {
-    for (std::size_t i = 0; i < p.size(); ++i) twice.push_back(2.0 * bench.store.gradients()[p.offset + i]);
+    for (std::size_t i = 0; i < p.size(); ++i) twice.push_back(2.0 * bench.store.unit_gradients(p.unit)[p.offset + i]);
   }
   const auto gradients = [&] {
     std::vector<float> all;
     for (const LocalParameter& p : bench.store.parameters()) {
-      all.insert(all.end(), bench.store.gradients() + p.offset, bench.store.gradients() + p.offset + p.size());
+      const float* values = bench.store.unit_gradients(p.unit) + p.offset;
+      all.insert(all.end(), values, values + p.size());
     }
     return all;
   };

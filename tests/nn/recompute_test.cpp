@@ -64,8 +64,8 @@ Pass pass(int layer_index, Recompute recompute) {
   layer->backward_weight(batch, *saved);
   result.input_gradient = values_of(gradient);
   for (const LocalParameter& p : store.parameters()) {
-    result.gradients.insert(result.gradients.end(), store.gradients() + p.offset,
-                            store.gradients() + p.offset + p.size());
+    result.gradients.insert(result.gradients.end(), store.unit_gradients(0) + p.offset,
+                            store.unit_gradients(0) + p.offset + p.size());
   }
   return result;
 }

@@ -36,15 +36,18 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
   OptimizerConfig config;
   config.learning_rate = 1e-2;
   Arena arena;
-  const auto optimizer = make_optimizer(config, {{0, 8, true}, {8, 16, false}}, 16, arena);
   std::vector<float> weights(16, 1.0F);
   std::vector<float> gradients(16);
+  const auto optimizer = make_optimizer(config,
+                                        {{weights.data(), gradients.data(), nullptr, 8, true},
+                                         {weights.data() + 8, gradients.data() + 8, nullptr, 8, false}},
+                                        arena);
   std::vector<double> expected(16, 1.0);
   std::vector<double> m(16, 0.0);
   std::vector<double> v(16, 0.0);
   for (int step = 0; step < 5; ++step) {
     for (int i = 0; i < 16; ++i) gradients[i] = static_cast<float>(0.1 * (i + 1) * (step % 2 == 0 ? 1 : -0.5));
-    optimizer->step({weights.data(), gradients.data(), nullptr, 16}, {step, 1e-2, 0.5});
+    optimizer->step({step, 1e-2, 0.5});
     for (int i = 0; i < 16; ++i) {
       const double g = 0.5 * gradients[i];
       m[i] = 0.9 * m[i] + 0.1 * g;

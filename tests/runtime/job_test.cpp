@@ -125,7 +125,10 @@ TEST_CASE("what the configuration fixes is what runs", "[np4]") {
   train(MPI_COMM_WORLD,
         folder.options({"parallelism.pipeline=2", "parallelism.tensor=2", "parallelism.schedule=gpipe",
                         "training.micro_batch_size=2", "training.steps=2", "parallelism.recompute=full"}));
+  train(MPI_COMM_WORLD, folder.options({"parallelism.zero_stage=3", "parallelism.data=4", "training.steps=2",
+                                        "job.output=" + folder.path() + "/sharded"}));
   if (world_rank() != 0) return;
+  CHECK(read_plan(folder.run("sharded") / "plan.json").stages[0].zero_stage == 3);
   const Plan plan = read_plan(folder.run() / "plan.json");
   CHECK(plan.num_stages() == 2);
   CHECK(plan.stages[0].tensor_parallel == 2);

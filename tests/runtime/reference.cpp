@@ -108,9 +108,10 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
     if (step > 0 || reference.tensor_norms.empty()) continue;
     for (const auto& [name, norm] : reference.tensor_norms) {
       double squares = 0.0;
-      for (const LocalParameter& p : store.parameters()) {
+      for (const OwnPart& part : store.own_parts()) {
+        const LocalParameter& p = store.parameters()[part.parameter];
         if (p.spec.name == name && session.device()->counts(p)) {
-          squares += kernels::sum_of_squares(store.gradients() + p.offset, p.size());
+          squares += kernels::sum_of_squares(part.gradients, part.size);
         }
       }
       session.groups().all().all_reduce_sum(&squares, 1);
@@ -118,6 +119,7 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
     }
   }
   curve.peak_bytes = session.arena().peak_bytes();
+  curve.resting_bytes = session.arena().bytes_in_use();
   return curve;
 }
 

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace pptrain {
+
+/// Sums of long arrays over a group, in buckets, a few of which are under way at once: the buffers stay
+/// small, and the second half of one bucket overlaps the first half of the next. Arrays are summed in the
+/// order in which they are added, which must be the same on all members.
+class GradientReduction final : public Pending {
+ public:
+  static constexpr std::size_t bucket_elements = 1 << 20;  ///< 4 MiB of fp32
+  static constexpr std::size_t buckets_in_flight = 2;
+
+  explicit GradientReduction(Communicator& group) : group_(group) {}
+
+  /// All members get the sum of all of it.
+  void add_all_reduce(float* data, std::size_t n);
+  /// Member k gets the sum of slices[k]; `ended` is called when this member's has come.
+  void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
+
+  bool test() override;
+  std::string missing() const override;
+  /// Arrays of reduce-scatters that have not ended.
+  int num_open() const { return num_open_; }
+
+ private:
+  struct Bucket {
+    float* data;
+    std::size_t n;
+    std::vector<Interval> slices;  ///< empty: all-reduce
+    bool is_last = false;          ///< of its array
+    std::function<void()> ended;
+  };
+  struct Running {
+    PendingPtr pending;
+    bool is_last;
+    std::function<void()> ended;
+  };
+  PendingPtr start(const Bucket& bucket);
+
+  Communicator& group_;
+  std::deque<Bucket> waiting_;
+  std::deque<Running> running_;
+  int num_open_ = 0;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,129 @@
+#include "runtime/replica_shards.hpp"
+
+#include <memory>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Ends when no sum is open: one unit is summed while the gradients of the next come about.
+class Room final : public Pending {
+ public:
+  explicit Room(GradientReduction& reduction) : reduction_(reduction) {}
+  bool test() override {
+    reduction_.test();
+    return reduction_.num_open() == 0;
+  }
+  std::string missing() const override { return reduction_.missing(); }
+
+ private:
+  GradientReduction& reduction_;
+};
+
+}  // namespace
+
+ReplicaShards::ReplicaShards(ParameterStore& store, RankGroups& groups, Waiter& waiter)
+    : store_(store), gather_(groups.gather()), waiter_(waiter), reduction_(groups.data()) {}
+
+void ReplicaShards::wait(Pending& pending, const char* doing) {
+  waiter_.wait(pending, [doing] { return std::string(doing); });
+}
+
+void ReplicaShards::prefetch(std::size_t unit) {
+  if (!store_.sharding().shards_weights()) return;
+  uses_.resize(store_.num_units());
+  Use& use = uses_[unit];
+  if (use.users > 0 || use.pending) return;
+  store_.begin_gather(unit);
+  use.pending = gather_.start_all_gather(store_.gathered_weights(unit), store_.slices(unit));
+  ++num_gathers_;
+}
+
+void ReplicaShards::acquire(std::size_t unit) {
+  if (!store_.sharding().shards_weights()) return;
+  prefetch(unit);
+  Use& use = uses_[unit];
+  ++use.users;
+  if (!use.pending) return;
+  wait(*use.pending, "gathering the weights of a layer");
+  use.pending.reset();
+  store_.end_gather(unit);
+}
+
+void ReplicaShards::release(std::size_t unit) {
+  if (!store_.sharding().shards_weights()) return;
+  PPTRAIN_ASSERT(uses_[unit].users > 0, "unit {} is not in use", unit);
+  if (--uses_[unit].users == 0) store_.drop_weights(unit);
+}
+
+void ReplicaShards::progress() {
+  reduction_.test();
+  for (Use& use : uses_) {
+    if (use.pending) use.pending->test();
+  }
+}
+
+void ReplicaShards::contribute(std::size_t unit) {
+  if (store_.sharding().shards_gradients() && store_.has_gradients(unit)) start_reduction(unit);
+}
+
+void ReplicaShards::start_reduction(std::size_t unit) {
+  Room room(reduction_);
+  wait(room, "summing the gradients of a layer");
+  // The buffer lives until its sum has come.
+  const auto whole = std::make_shared<Tensor>(store_.take_gradients(unit));
+  const Interval own = store_.slices(unit)[static_cast<std::size_t>(store_.sharding().replica)];
+  reduction_.add_reduce_scatter(whole->f32(), store_.slices(unit),
+                                [this, unit, whole, own] { store_.add_own_gradients(unit, whole->f32() + own.begin); });
+}
+
+void ReplicaShards::reduce(ChunkId chunk) {
+  const Sharding& sharding = store_.sharding();
+  if (sharding.replicas == 1) return;
+  float* first = nullptr;  // whole gradients of a chunk lie in one piece
+  std::size_t size = 0;
+  for (std::size_t unit = 0; unit < store_.num_units(); ++unit) {
+    if (store_.chunk_of(unit) != chunk) continue;
+    if (sharding.shards_gradients()) {
+      contribute(unit);
+    } else if (sharding.shards_optimizer()) {
+      reduction_.add_reduce_scatter(store_.unit_gradients(unit), store_.slices(unit));
+    } else {
+      if (first == nullptr) first = store_.unit_gradients(unit);
+      size += store_.unit_size(unit);
+    }
+  }
+  if (first != nullptr) reduction_.add_all_reduce(first, size);
+}
+
+void ReplicaShards::gather_gradients(std::size_t unit) {
+  const Sharding& sharding = store_.sharding();
+  if (!sharding.shards_optimizer()) return;
+  float* whole = store_.unit_gradients(unit);
+  if (sharding.shards_gradients()) {
+    const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];
+    std::copy_n(store_.own_gradients(unit), own.size(), whole + own.begin);
+  }
+  wait(*gather_.start_all_gather(whole, store_.slices(unit)), "gathering the gradients of the shared embedding");
+}
+
+void ReplicaShards::scatter_gradients(std::size_t unit) {
+  const Sharding& sharding = store_.sharding();
+  if (!sharding.shards_gradients()) return;
+  const Tensor whole = store_.take_gradients(unit);
+  store_.set_own_gradients(unit, whole.f32() + store_.slices(unit)[static_cast<std::size_t>(sharding.replica)].begin);
+}
+
+void ReplicaShards::publish_weights() {
+  const Sharding& sharding = store_.sharding();
+  if (!sharding.shards_optimizer() || sharding.shards_weights()) return;
+  std::vector<PendingPtr> gathers;
+  for (std::size_t unit = 0; unit < store_.num_units(); ++unit) {
+    gathers.push_back(gather_.start_all_gather(store_.unit_weights(unit), store_.slices(unit)));
+  }
+  for (const PendingPtr& gather : gathers) wait(*gather, "gathering the weights after the optimizer step");
+  store_.refresh_copies();
+}
+
+}  // namespace pptrain

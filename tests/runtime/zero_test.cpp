@@ -1,0 +1,93 @@
+// ZeRO stages: the recorded losses, gradient norms that count each element once, and less memory.
+#include "cost/stage_time.hpp"
+#include "reference.hpp"
+#include "runtime/profiler.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+Plan with(Plan plan, int zero_stage, Recompute recompute = Recompute::none) {
+  for (Stage& stage : plan.stages) {
+    stage.zero_stage = zero_stage;
+    stage.recompute = recompute;
+  }
+  return plan;
+}
+
+void check_reference(const Reference& reference, const Plan& plan) {
+  INFO(plan.shape() << " " << plan.schedule.name << " zero " << plan.stages[0].zero_stage << " recompute "
+                    << to_string(plan.stages[0].recompute));
+  const Curve curve =
+      train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps));
+  CHECK(largest_difference(curve.losses, reference.losses) <= 5e-6);
+  CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(1e-5));
+  for (const auto& [name, norm] : reference.tensor_norms) {
+    INFO(name);
+    CHECK(curve.tensor_norms.at(name) == Approx(norm).epsilon(1e-5));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ZeRO meets the reference runs on two ranks", "[np2]") {
+  for (const char* run : {"untied", "tied", "untied_sgd", "untied_sched"}) {
+    const Reference reference(run);
+    for (const int stage : {1, 2, 3}) check_reference(reference, with(reference.plan(1, 2, 1, 4, "1f1b"), stage));
+  }
+}
+
+TEST_CASE("ZeRO meets the reference runs on eight ranks", "[np8]") {
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    for (const int stage : {1, 2, 3}) {
+      check_reference(reference, with(reference.plan(2, 2, 2, 4, "1f1b"), stage));
+      check_reference(reference, with(reference.plan(2, 4, 1, 4, "gpipe"), stage, Recompute::full));
+    }
+    check_reference(reference, with(reference.plan(1, 8, 1, 8, "1f1b"), 3, Recompute::selective));
+  }
+}
+
+TEST_CASE("ZeRO-1 changes no bit where gradients are not clipped", "[np4]") {
+  Reference reference("tied");
+  reference.config.optimizer.gradient_clip = 0.0;
+  const Plan plan = reference.plan(2, 2, 1, 4, "1f1b");
+  const Curve whole = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+  CHECK(train_reference(MPI_COMM_WORLD, reference, with(plan, 1), 10).losses == whole.losses);
+}
+
+TEST_CASE("two runs with ZeRO are bitwise equal", "[np4]") {
+  const Reference reference("tied");
+  const Plan plan = with(reference.plan(2, 2, 1, 4, "1f1b"), 3);
+  const Curve first = train_reference(MPI_COMM_WORLD, reference, plan, 6);
+  const Curve second = train_reference(MPI_COMM_WORLD, reference, plan, 6);
+  CHECK(first.losses == second.losses);
+  CHECK(first.grad_norms == second.grad_norms);
+}
+
+TEST_CASE("what is left after an iteration is the model state of the cost model", "[np4]") {
+  const Reference reference("untied");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const Profile profile = layer_sizes(reference.config, model);
+  for (const int stage : {0, 1, 2, 3}) {
+    INFO("stage " << stage);
+    const Plan plan = with(reference.plan(1, 4, 1, 4, "1f1b"), stage);
+    const double left = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, plan, 2).resting_bytes);
+    const double state = bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0]) * model.num_parameters();
+    // The arena rounds a block up by at most a sixteenth.
+    CHECK(left >= state);
+    CHECK(left <= state * (1.0 + 1.0 / 16.0) + 4096.0);
+  }
+}
+
+TEST_CASE("ZeRO-3 needs less memory than ZeRO-1, and that less than none", "[np4]") {
+  const Reference reference("untied");
+  const Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
+  const std::size_t none = train_reference(MPI_COMM_WORLD, reference, plan, 2).peak_bytes;
+  const std::size_t one = train_reference(MPI_COMM_WORLD, reference, with(plan, 1), 2).peak_bytes;
+  const std::size_t three = train_reference(MPI_COMM_WORLD, reference, with(plan, 3), 2).peak_bytes;
+  CHECK(one < none);
+  CHECK(three < one);
+}
