@@ -93,6 +93,12 @@ void ParameterStore::allocate(Arena& arena, DType compute_type, const Sharding& 
     if (!sharding.shards_gradients()) unit.gradients = gradients_.f32() + unit.begin;
     if (copies_) unit.copies = copies_.matrix().at<BFloat16>(0) + unit.begin;
   }
+  std::size_t vectors = 0;
+  for (LocalParameter& parameter : parameters_) {
+    parameter.among_vectors = vectors;
+    if (parameter.is_vector()) vectors += aligned(parameter.size());
+  }
+  if (sharding.shards_gradients()) vector_gradients_ = Tensor(arena, 1, vectors);
   touched_.assign(parameters_.size(), 0);
 }
 
@@ -141,8 +147,10 @@ float* ParameterStore::whole_gradients(Unit& unit) {
 }
 
 float* ParameterStore::gradient(std::size_t index) {
-  Unit& unit = units_[parameters_[index].unit];
-  return whole_gradients(unit) + (parameters_[index].offset - unit.begin);
+  const LocalParameter& parameter = parameters_[index];
+  if (vector_gradients_ && parameter.is_vector()) return vector_gradients_.f32() + parameter.among_vectors;
+  Unit& unit = units_[parameter.unit];
+  return whole_gradients(unit) + (parameter.offset - unit.begin);
 }
 
 bool ParameterStore::accumulates(std::size_t index) {
@@ -190,9 +198,22 @@ void ParameterStore::drop_weights(std::size_t index) {
   unit.whole_copies.reset();
 }
 
-Tensor ParameterStore::take_gradients(std::size_t index) {
+bool ParameterStore::has_gradients(std::size_t unit) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].unit == index) touched_[i] = 0;
+    if (parameters_[i].unit == unit && touched_[i] != 0) return true;
+  }
+  return false;
+}
+
+Tensor ParameterStore::take_gradients(std::size_t index) {
+  whole_gradients(units_[index]);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const LocalParameter& parameter = parameters_[i];
+    if (parameter.unit != index) continue;
+    if (parameter.is_vector() && touched_[i] != 0) {
+      std::copy_n(gradient(i), parameter.size(), unit_gradients(index) + (parameter.offset - units_[index].begin));
+    }
+    touched_[i] = 0;
   }
   units_[index].gradients = nullptr;
   return std::move(units_[index].whole_gradients);

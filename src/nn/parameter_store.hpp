@@ -17,9 +17,11 @@ struct LocalParameter {
   std::vector<Interval> elements;  ///< of the flattened whole, in local order
   std::size_t rows = 1;            ///< local shape; vectors have one row
   std::size_t columns = 1;
-  std::size_t offset = 0;  ///< of the first element in the store
-  std::size_t unit = 0;    ///< the layer it was registered for
+  std::size_t offset = 0;         ///< of the first element in the store
+  std::size_t unit = 0;           ///< the layer it was registered for
+  std::size_t among_vectors = 0;  ///< offset of a vector in an array of nothing but vectors
   std::size_t size() const { return rows * columns; }
+  bool is_vector() const { return spec.shape.size() == 1; }
 };
 
 /// How the replicas of a shard divide what they hold of the model (Rajbhandari et al., 2020, "ZeRO"): stage 1 the
@@ -96,7 +98,7 @@ class ParameterStore {
   void drop_weights(std::size_t unit);
 
   /// Divided gradients: whether the unit has some that are not summed over the replicas yet; hands them out.
-  bool has_gradients(std::size_t unit) const { return static_cast<bool>(units_[unit].whole_gradients); }
+  bool has_gradients(std::size_t unit) const;
   Tensor take_gradients(std::size_t unit);
   /// Adds this replica's slice of a unit's summed gradients, or sets it.
   void add_own_gradients(std::size_t unit, const float* slice);
@@ -142,6 +144,8 @@ class ParameterStore {
   Tensor weights_;    // of all units, or this replica's slices
   Tensor gradients_;  // likewise
   Tensor copies_;     // of all units, where weights are not divided
+  /// Divided gradients: those of vectors, which B gives already, until W gives those of the unit's matrices.
+  Tensor vector_gradients_;
 };
 
 /// GPT-2's initialisation from counter-based random numbers, the same for every division:

@@ -30,6 +30,21 @@ struct Reference {
             int chunks = 1) const;
 };
 
+/// A schedule with the chunks per rank that it may have.
+struct Kind {
+  std::string schedule;
+  std::vector<int> chunks;
+};
+inline const std::vector<Kind> kinds = {{"gpipe", {1}},
+                                        {"1f1b", {1}},
+                                        {"dapple-b", {1}},
+                                        {"interleaved-1f1b", {1, 2, 3}},
+                                        {"breadth-first", {1, 2, 3}},
+                                        {"zb-h1", {1}},
+                                        {"zb-h2", {1}},
+                                        {"zb-v", {2}},
+                                        {"zeropp", {1, 2, 3}}};
+
 /// What a training run gave.
 struct Curve {
   std::vector<double> losses;

@@ -56,21 +56,6 @@ void check_cases(const std::string& run, const std::vector<Case>& cases) {
   }
 }
 
-/// A schedule with the chunks per rank that it may have.
-struct Kind {
-  std::string schedule;
-  std::vector<int> chunks;
-};
-const std::vector<Kind> kinds = {{"gpipe", {1}},
-                                 {"1f1b", {1}},
-                                 {"dapple-b", {1}},
-                                 {"interleaved-1f1b", {1, 2, 3}},
-                                 {"breadth-first", {1, 2, 3}},
-                                 {"zb-h1", {1}},
-                                 {"zb-h2", {1}},
-                                 {"zb-v", {2}},
-                                 {"zeropp", {1, 2, 3}}};
-
 /// Every grid of at most 16 ranks that the model's six layers admit, all schedules, all micro-batch sizes.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;

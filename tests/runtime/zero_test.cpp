@@ -50,6 +50,32 @@ TEST_CASE("ZeRO meets the reference runs on eight ranks", "[np8]") {
   }
 }
 
+TEST_CASE("ZeRO and recomputation meet the reference runs under schedules with several chunks and split backwards",
+          "[np4]") {
+  const Reference reference("tied");
+  for (const int stage : {1, 2, 3}) {
+    check_reference(reference, with(reference.plan(2, 2, 1, 2, "zb-v", 2), stage));
+    check_reference(reference, with(reference.plan(1, 4, 1, 4, "zeropp", 3), stage, Recompute::full));
+    check_reference(reference, with(reference.plan(2, 2, 1, 2, "interleaved-1f1b", 2), stage, Recompute::selective));
+  }
+}
+
+TEST_CASE("every schedule with each recomputation and ZeRO stage meets the reference runs", "[np8][long]") {
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    for (const Kind& kind : kinds) {
+      for (const int chunks : kind.chunks) {
+        for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+          for (const int stage : {0, 1, 2, 3}) {
+            check_reference(reference, with(reference.plan(2, 4, 1, 4, kind.schedule, chunks), stage, recompute));
+            check_reference(reference, with(reference.plan(2, 2, 2, 2, kind.schedule, chunks), stage, recompute));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("ZeRO-1 changes no bit where gradients are not clipped", "[np4]") {
   Reference reference("tied");
   reference.config.optimizer.gradient_clip = 0.0;
