@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "cluster/read.hpp"
+#include "config/config.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
 
@@ -41,7 +42,7 @@ const std::vector<Job> jobs = {
 
 /// A search with the alternatives that are printed beside its plan, as `pptrain plan` times it.
 void plan(benchmark::State& state, const std::string& planner, const Job& job) {
-  constexpr double longest = 900.0;  // seconds; then the best so far
+  const double longest = PlannerConfig().time_limit;  // then the best so far
   const Profile profile = job.profile();
   const Cluster cluster = job.cluster();
   const Instance instance = {profile, cluster, job.batch};

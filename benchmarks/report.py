@@ -68,7 +68,8 @@ def planners(result):
     names = list(dict.fromkeys(row["planner"] for row in result["rows"]))
     rows = [[planner] + [cells.get((planner, job), "") for job in jobs] for planner in names]
     return "CPU seconds of a search, one thread, with the alternatives printed beside its plan, peak resident memory, " \
-        "the predicted iteration and, in brackets, how many times the lower bound that is. The first instance is AMP's " \
+        "the predicted iteration and, in brackets, how many times the lower bound that is; "stopped" after 30 s, the default of " \
+        "`[planner] time_limit`, with the best so far. The first instance is AMP's " \
         "heterogeneous cluster, the second the same with four times the nodes of four times the devices; the others mix " \
         "v100 and t4 nodes, and all their layers differ (`tests/planners/large_instances.hpp`).\n\n" + \
         table(["planner"] + jobs, rows)
