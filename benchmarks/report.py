@@ -53,7 +53,7 @@ def kernels(result):
 
 def planning_cell(row):
     if "refused" in row:
-        return "no plan"
+        return "none in time" if "was ended before" in row["refused"] else "no plan"
     cell = "{:.3g} s".format(row["seconds"])
     if row["iteration_seconds"] is None:
         return cell
@@ -68,10 +68,10 @@ def planners(result):
     names = list(dict.fromkeys(row["planner"] for row in result["rows"]))
     rows = [[planner] + [cells.get((planner, job), "") for job in jobs] for planner in names]
     return "CPU seconds of a search, one thread, with the alternatives printed beside its plan, peak resident memory, " \
-        "the predicted iteration and, in brackets, how many times the lower bound that is; "stopped" after 30 s, the default of " \
-        "`[planner] time_limit`, with the best so far. The first instance is AMP's " \
-        "heterogeneous cluster, the second the same with four times the nodes of four times the devices; the others mix " \
-        "v100 and t4 nodes, and all their layers differ (`tests/planners/large_instances.hpp`).\n\n" + \
+        "the predicted iteration and, in brackets, how many times the lower bound that is; `stopped`: the best so " \
+        "far after 30 s of wall time, the default of `[planner] time_limit`. The first instance is AMP's heterogeneous cluster, the " \
+        "second the same with four times the nodes of four times the devices; the others mix v100 and t4 nodes, and all " \
+        "their layers differ (`tests/planners/large_instances.hpp`).\n\n" + \
         table(["planner"] + jobs, rows)
 
 
