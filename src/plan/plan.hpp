@@ -42,6 +42,10 @@ struct Stage {
   int zero_stage = 0;
   bool offload = false;
   std::vector<Block> blocks;
+
+  /// Whether its devices gather weights chunk by chunk, as instructions of their programs. With a single chunk a
+  /// task gathers layer by layer, since the whole chunk is what ZeRO stage 3 is to spare.
+  bool gathers_chunks() const { return zero_stage >= 3 && replicas > 1 && layers.size() > 1 && blocks.empty(); }
   bool operator==(const Stage&) const = default;
 };
 

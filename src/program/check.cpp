@@ -99,7 +99,7 @@ class Walker {
 };
 
 /// Follows one program: inputs before tasks, every task once and in the order F, B, W, the gradients of a
-/// chunk reduced once and after its last W.
+/// chunk reduced once and after its last W, gathered weights there while they are needed and no longer.
 class TaskChecker {
  public:
   TaskChecker(const Plan& plan, const Program& program)
@@ -122,6 +122,7 @@ class TaskChecker {
       std::string violation = visit(instruction);
       if (!violation.empty()) return fmt::format("device {}: {}", device_.value, violation);
     }
+    if (!gathered_.empty()) return fmt::format("device {}: never releases chunk {}", device_.value, *gathered_.begin());
     const bool trains = backward_ > 0;
     const std::int64_t tasks = static_cast<std::int64_t>(chunks_.size()) * micro_batches_;
     if (forward_ != tasks || (trains && (backward_ != tasks || weight_ != tasks))) {
@@ -151,6 +152,9 @@ class TaskChecker {
       case Op::backward: ++backward_, ++weight_; return task(i, State::forward_done, State::all_done);
       case Op::hand_over: return hand_over(i);
       case Op::reduce_gradients: return reduce(i);
+      case Op::gather_parameters: return gathered_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
+      case Op::release_parameters:
+        return gathered_.erase(i.chunk.value) == 1 ? "" : to_string(i) + " comes without gathering them";
       default: return "";
     }
   }
@@ -174,6 +178,9 @@ class TaskChecker {
   std::string task(const Instruction& i, State before, State after) {
     const int chunk = i.chunk.value;
     if (chunks_.count(chunk) == 0) return fmt::format("{} runs a chunk of another stage", to_string(i));
+    if (stage_.gathers_chunks() && i.op != Op::backward_weight && gathered_.count(chunk) == 0) {
+      return to_string(i) + " has no weights";
+    }
     State& state = states_[{chunk, i.micro_batch.value}];
     if (state != before) return fmt::format("{} is out of order or runs twice", to_string(i));
     state = after;
@@ -204,6 +211,7 @@ class TaskChecker {
   bool last_is_forward_ = false;
   std::map<int, std::int64_t> weights_of_;
   std::set<int> reduced_;
+  std::set<int> gathered_;
   std::int64_t forward_ = 0;
   std::int64_t backward_ = 0;
   std::int64_t weight_ = 0;
@@ -212,18 +220,21 @@ class TaskChecker {
 /// Collectives must come in one order on all members of a group; replicas and shards of a stage
 /// are the groups, and every rank takes part in the sums of loss and norm.
 std::string check_collectives(const Programs& programs) {
-  std::map<int, std::vector<int>> of_stage;
+  std::map<int, std::pair<std::vector<int>, std::vector<int>>> of_stage;
   std::vector<int> of_all;
   for (const Program& program : programs) {
     std::vector<int> reductions;
+    std::vector<int> gathers;  // in a group of their own
     std::vector<int> sums;
     for (const Instruction& i : program.instructions) {
       if (i.op == Op::reduce_gradients) reductions.push_back(i.chunk.value);
+      if (i.op == Op::gather_parameters) gathers.push_back(i.chunk.value);
       if (i.op == Op::reduce_loss || i.op == Op::reduce_norm) sums.push_back(static_cast<int>(i.op));
     }
-    const auto [expected, is_first] = of_stage.emplace(program.stage.value, reductions);
+    const std::pair of_program = {reductions, gathers};
+    const auto [expected, is_first] = of_stage.emplace(program.stage.value, of_program);
     if (&program == &programs.front()) of_all = sums;
-    if (expected->second != reductions || of_all != sums) {
+    if (expected->second != of_program || of_all != sums) {
       return fmt::format("device {} comes to its collectives in another order than its group", program.device.value);
     }
   }

@@ -27,6 +27,8 @@ std::string to_string(Op op) {
     case Op::send: return "send";
     case Op::wait_receive: return "wait for";
     case Op::hand_over: return "hand over";
+    case Op::gather_parameters: return "gather parameters";
+    case Op::release_parameters: return "release parameters";
     case Op::reduce_gradients: return "all-reduce gradients";
     case Op::wait_gradients: return "wait for gradients";
     case Op::reduce_tied: return "add tied gradients";
@@ -53,6 +55,8 @@ std::string to_string(const Instruction& instruction) {
                          i.peer.value);
     case Op::hand_over:
       return fmt::format("{} {} {}.{}", to_string(i.op), name_of(i.payload), i.chunk.value, i.micro_batch.value);
+    case Op::gather_parameters:
+    case Op::release_parameters:
     case Op::reduce_gradients: return fmt::format("{} of chunk {}", to_string(i.op), i.chunk.value);
     default: return to_string(i.op);
   }

@@ -15,21 +15,23 @@ enum class Payload { activation, gradient, tied_gradient };
 
 /// Kinds of instructions.
 enum class Op {
-  forward,           ///< F of (chunk, micro_batch); keeps what the backward needs
-  evaluate,          ///< F that keeps nothing
-  backward_input,    ///< B alone
-  backward_weight,   ///< W alone
-  backward,          ///< B and W in one task
-  post_receive,      ///< start receiving; never blocks
-  send,              ///< start sending; never blocks, the buffer is released when done
-  wait_receive,      ///< until that receive has arrived
-  hand_over,         ///< what the task before gave is the input of a later task of this device
-  reduce_gradients,  ///< start the all-reduce of the gradients of `chunk` over its replicas
-  wait_gradients,    ///< until every gradient all-reduce has ended
-  reduce_tied,       ///< add the other stage's gradient of the shared parameter, which has arrived
-  reduce_loss,       ///< sum of the loss over all ranks
-  reduce_norm,       ///< squared norm of the gradients summed over all ranks
-  step,              ///< optimizer step over everything this device holds
+  forward,             ///< F of (chunk, micro_batch); keeps what the backward needs
+  evaluate,            ///< F that keeps nothing
+  backward_input,      ///< B alone
+  backward_weight,     ///< W alone
+  backward,            ///< B and W in one task
+  post_receive,        ///< start receiving; never blocks
+  send,                ///< start sending; never blocks, the buffer is released when done
+  wait_receive,        ///< until that receive has arrived
+  hand_over,           ///< what the task before gave is the input of a later task of this device
+  gather_parameters,   ///< start bringing the weights of `chunk` from its replicas; never blocks
+  release_parameters,  ///< the weights of `chunk` are not needed until they are gathered again
+  reduce_gradients,    ///< start the all-reduce of the gradients of `chunk` over its replicas
+  wait_gradients,      ///< until every gradient all-reduce has ended
+  reduce_tied,         ///< add the other stage's gradient of the shared parameter, which has arrived
+  reduce_loss,         ///< sum of the loss over all ranks
+  reduce_norm,         ///< squared norm of the gradients summed over all ranks
+  step,                ///< optimizer step over everything this device holds
 };
 
 std::string to_string(Op op);

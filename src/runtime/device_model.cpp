@@ -46,6 +46,7 @@ void DeviceModel::add_chunk(ChunkId chunk, Interval layers) {
     plain.push_back(make_layer(context_.model.layers[l], chunk, context_));
     units.emplace_back();
     units.back().own = units_read(context_.model.layers[l]);
+    units_of_chunk_[chunk.value].insert(units.back().own.begin(), units.back().own.end());
   }
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (i > 0) units[i].before = units[i - 1].own;
@@ -61,6 +62,15 @@ std::vector<std::size_t> DeviceModel::units_read(const Layer& layer) const {
     units.insert(store_.parameters()[store_.find(spec.name).value()].unit);
   }
   return {units.begin(), units.end()};
+}
+
+void DeviceModel::gather(ChunkId chunk) {
+  ++num_chunk_gathers_;
+  for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.hold(unit);
+}
+
+void DeviceModel::release(ChunkId chunk) {
+  for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.release(unit);
 }
 
 bool DeviceModel::counts(const LocalParameter& parameter) const {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "nn/layer.hpp"
@@ -24,6 +25,12 @@ class DeviceModel {
   LayerContext& context() { return context_; }
   ReplicaShards& shards() { return shards_; }
 
+  /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the replicas.
+  void gather(ChunkId chunk);
+  void release(ChunkId chunk);
+  /// Gathers of chunks since the start.
+  std::int64_t num_chunk_gathers() const { return num_chunk_gathers_; }
+
   /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
   /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
   /// everything on the first of them only. A tied embedding counts where the first layer is.
@@ -40,6 +47,8 @@ class DeviceModel {
   ReplicaShards shards_;
   LayerContext context_;
   std::map<int, std::vector<std::unique_ptr<LayerModule>>> chunks_;
+  std::map<int, std::set<std::size_t>> units_of_chunk_;  ///< that its layers read
+  std::int64_t num_chunk_gathers_ = 0;
 
   void add_chunk(ChunkId chunk, Interval layers);
   std::vector<std::size_t> units_read(const Layer& layer) const;

@@ -57,6 +57,8 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::wait_receive: wait_receive(instruction); break;
     case Op::send: send(instruction); break;
     case Op::hand_over: hand_over(instruction); break;
+    case Op::gather_parameters: device_->gather(instruction.chunk); break;
+    case Op::release_parameters: device_->release(instruction.chunk); break;
     case Op::reduce_gradients: device_->shards().reduce(instruction.chunk); break;
     case Op::wait_gradients: wait_gradients(instruction); break;
     case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;

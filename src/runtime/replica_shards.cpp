@@ -40,11 +40,16 @@ void ReplicaShards::prefetch(std::size_t unit) {
   ++num_gathers_;
 }
 
-void ReplicaShards::acquire(std::size_t unit) {
+void ReplicaShards::hold(std::size_t unit) {
   if (!store_.sharding().shards_weights()) return;
   prefetch(unit);
+  ++uses_[unit].users;
+}
+
+void ReplicaShards::acquire(std::size_t unit) {
+  if (!store_.sharding().shards_weights()) return;
+  hold(unit);
   Use& use = uses_[unit];
-  ++use.users;
   if (!use.pending) return;
   wait(*use.pending, "gathering the weights of a layer");
   use.pending.reset();

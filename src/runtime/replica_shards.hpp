@@ -23,7 +23,8 @@ class ReplicaShards {
 
   /// Starts bringing a unit's weights here, if they are divided and not here.
   void prefetch(std::size_t unit);
-  /// They are here until as many calls of `release`.
+  /// They are here until as many calls of `release`; `hold` does not wait for them.
+  void hold(std::size_t unit);
   void acquire(std::size_t unit);
   void release(std::size_t unit);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/model.hpp"
+#include "schedule/chunk_gathers.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
@@ -66,14 +67,21 @@ class DeviceCompiler {
   /// are under way while the device computes.
   template <class Write>
   void tasks(const TaskOrder& order, const Write& write) {
+    const ChunkGathers gathers = stage_.gathers_chunks() ? chunk_gathers(order) : ChunkGathers();
     if (!order.empty()) post(receives(order.front()));
     for (std::size_t i = 0; i < order.size(); ++i) {
+      if (stage_.gathers_chunks()) {
+        for (const ChunkId chunk : gathers.before[i]) emit({Op::gather_parameters, chunk});
+      }
       if (i + 1 < order.size()) post(receives(order[i + 1]));
       for (Instruction instruction : receives(order[i])) {
         instruction.op = Op::wait_receive;
         emit(instruction);
       }
       write(order[i]);
+      if (stage_.gathers_chunks()) {
+        for (const ChunkId chunk : gathers.after[i]) emit({Op::release_parameters, chunk});
+      }
     }
   }
 

@@ -40,11 +40,13 @@ std::pair<int, int> place_in(const Stage& mesh, int device_of_stage) {
 /// Seconds of all devices of a stage in one chunk.
 class ChunkTimes {
  public:
-  ChunkTimes(const Instance& instance, const StageParts& parts) : instance_(instance), parts_(parts) {
+  /// `gathers`: whether tasks gather the weights that ZeRO stage 3 divides.
+  ChunkTimes(const Instance& instance, const StageParts& parts, bool gathers) : instance_(instance), parts_(parts) {
     for (const StageParts::Boundary& boundary : parts.boundaries()) {
       const PassSeconds pass = repartition_seconds(instance, boundary);
       between_ += PhaseSeconds{pass.forward, pass.backward, 0.0, pass.backward};
     }
+    if (!gathers) return;
     for (const StagePart& part : parts.all()) {
       const double gather = gather_seconds(instance, part);
       between_ += PhaseSeconds{gather, gather, 0.0, gather};
@@ -146,7 +148,7 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
     first_program_.push_back(program);
     first_lane_.push_back(num_lanes_);
     program += stage.replicas * stage.tensor_parallel;
-    num_lanes_ += stage.tensor_parallel;
+    num_lanes_ += 2 * stage.tensor_parallel;
   }
   const std::vector<Chunk> chunks = chunks_in_order(plan);
   for (const Chunk& chunk : chunks) {
@@ -163,7 +165,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
                          int stage_index) {
   const Stage& stage = plan.stages[stage_index];
   const StageParts parts(stage, {layers});
-  const ChunkTimes times(instance, parts);
+  const ChunkTimes times(instance, parts, !stage.gathers_chunks());
   const bool by_replica = divided_as_stage(parts, stage);
   const int num_devices = stage.replicas * stage.tensor_parallel;
   const int group_size = by_replica ? stage.tensor_parallel : num_devices;
@@ -184,6 +186,30 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     task_groups_.back().push_back(program);
   }
   group_reductions(instance, stage, layers, stage_index, chunk);
+  if (stage.gathers_chunks()) group_gathers(instance, stage, layers, stage_index, chunk);
+}
+
+/// One group per shard index, beside those of the gradients.
+void Prices::group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
+                           ChunkId chunk) {
+  const double bytes =
+      instance.profile.bytes_per_parameter.weight * parameters_of(instance.profile, layers) / stage.tensor_parallel;
+  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
+    const double whole = member_load(stage, shard) * bytes;
+    Reduction gather;
+    gather.kind = Reduction::Kind::weights;
+    gather.chunk = chunk;
+    gather.lane = first_lane_[stage_index] + stage.tensor_parallel + shard;
+    gather.seconds =
+        all_gather_seconds(instance.cluster.slowest_link(shard_group(stage, shard)), stage.replicas, whole);
+    for (int r = 0; r < stage.replicas; ++r) {
+      gather.programs.push_back(first_program_[stage_index] + r * stage.tensor_parallel + shard);
+      ChunkPrice& price = chunks_[index(gather.programs.back(), chunk)];
+      price.gather_group = static_cast<int>(reductions_.size());
+      price.gathered_bytes = whole * (1.0 - 1.0 / stage.replicas);
+    }
+    reductions_.push_back(std::move(gather));
+  }
 }
 
 /// One group per shard index, or the whole stage where parts of the chunk are divided differently.
@@ -196,6 +222,7 @@ void Prices::group_reductions(const Instance& instance, const Stage& stage, cons
   const int num_groups = by_shard ? stage.tensor_parallel : 1;
   for (int shard = 0; shard < num_groups; ++shard) {
     Reduction reduction;
+    reduction.chunk = chunk;
     reduction.lane = first_lane_[stage_index] + shard;
     reduction.seconds =
         by_shard ? all_reduce_seconds(instance.cluster, shard_group(stage, shard), member_load(stage, shard) * bytes)

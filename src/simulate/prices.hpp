@@ -30,11 +30,17 @@ struct ChunkPrice {
   double stored_bytes = 0.0;                ///< of one micro-batch, from the start of its F to the end of its W
   int task_group = -1;                      ///< devices that start its tasks together; -1: the device alone
   int reduce_group = -1;                    ///< devices that all-reduce its gradients; -1: nothing to reduce
+  int gather_group = -1;                    ///< devices that gather its weights as an instruction; -1: none do
+  double gathered_bytes = 0.0;              ///< of its weights, beyond the own slice, while they are gathered
   const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
 };
 
-/// Gradients of a chunk that some programs all-reduce together. Those of one lane wait for each other.
+/// Gradients of a chunk that some programs all-reduce together, or weights that they gather. Those of one lane wait
+/// for each other.
 struct Reduction {
+  enum class Kind { gradients, weights };
+  Kind kind = Kind::gradients;
+  ChunkId chunk;
   std::vector<int> programs;
   double seconds = 0.0;
   int lane = 0;
@@ -54,6 +60,7 @@ class Prices {
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
   /// Bytes per sample that cross the cut after a chunk.
   double cut_bytes(ChunkId chunk) const { return cut_bytes_[chunk.index()]; }
+  int num_chunks() const { return static_cast<int>(cut_bytes_.size()); }
 
  private:
   std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
@@ -61,9 +68,11 @@ class Prices {
   void price_steps(const Instance& instance, const Plan& plan, const Programs& programs);
   void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                         ChunkId chunk);
+  void group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
+                     ChunkId chunk);
 
   std::vector<int> first_program_;  // of each stage
-  std::vector<int> first_lane_;     // of each stage: one per shard
+  std::vector<int> first_lane_;     // of each stage: one per shard for gradients, then one for weights
   std::vector<ChunkPrice> chunks_;
   std::vector<std::vector<int>> task_groups_;
   std::vector<Reduction> reductions_;

@@ -15,14 +15,23 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// What a program waits for.
-enum class State { ready, computes, awaits_group, awaits_transfer, awaits_reductions, awaits_all, ended };
+enum class State {
+  ready,
+  computes,
+  awaits_group,
+  awaits_transfer,
+  awaits_weights,
+  awaits_reductions,
+  awaits_all,
+  ended
+};
 
 struct Progress {
   std::size_t next = 0;  ///< instruction
   State state = State::ready;
   double blocked_since = 0.0;
   double stored_bytes = 0.0;
-  double peak_stored_bytes = 0.0;
+  double peak_stored_bytes = 0.0;  ///< weights gathered for the time being included
   int stored = 0;
   int pending_reductions = 0;
   bool started = false;
@@ -51,6 +60,7 @@ class Simulator {
         under_way_(transfers_.all().size()),
         group_arrived_(prices_.task_groups().size(), 0),
         reduction_arrived_(prices_.reductions().size(), 0),
+        has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0),
         lane_free_(static_cast<std::size_t>(prices_.num_lanes()), 0.0) {
     for (const Program& program : programs) {
       result_.devices.emplace_back();
@@ -102,9 +112,13 @@ class Simulator {
       case Op::evaluate:
       case Op::backward_input:
       case Op::backward_weight:
-      case Op::backward: task(now, p); return false;
+      case Op::backward:
+        if (has_weights(now, p)) task(now, p);
+        return false;
       case Op::send: send(now, p); return true;
       case Op::wait_receive: return receive(now, p);
+      case Op::gather_parameters: gather(now, p); return true;
+      case Op::release_parameters: release(p); return true;
       case Op::reduce_gradients: reduce(now, p); return true;
       case Op::wait_gradients: return progress_[p].pending_reductions == 0 || block(now, p, State::awaits_reductions);
       case Op::reduce_loss:
@@ -144,8 +158,7 @@ class Simulator {
     SimulatedDevice& device = result_.devices[p];
     Progress& progress = progress_[p];
     if (instruction.op == Op::forward) {
-      progress.stored_bytes += chunk.stored_bytes;
-      progress.peak_stored_bytes = std::max(progress.peak_stored_bytes, progress.stored_bytes);
+      store(p, chunk.stored_bytes);
       device.peak_stored = std::max(device.peak_stored, ++progress.stored);
     }
     device.busy_seconds += price.busy;
@@ -225,11 +238,43 @@ class Simulator {
     return block(now, p, State::awaits_transfer);
   }
 
-  /// The all-reduce starts when the last member has come to it and the one before has ended.
+  void store(int p, double bytes) {
+    Progress& progress = progress_[p];
+    progress.stored_bytes += bytes;
+    progress.peak_stored_bytes = std::max(progress.peak_stored_bytes, progress.stored_bytes);
+  }
+
+  char& weights_of(int p, ChunkId chunk) {
+    return has_weights_[static_cast<std::size_t>(p * prices_.num_chunks() + chunk.value)];
+  }
+
+  void gather(double now, int p) {
+    const ChunkPrice& price = prices_.of(p, current(p).chunk);
+    store(p, price.gathered_bytes);
+    collective(now, p, price.gather_group);
+  }
+
+  void release(int p) {
+    progress_[p].stored_bytes -= prices_.of(p, current(p).chunk).gathered_bytes;
+    weights_of(p, current(p).chunk) = 0;
+  }
+
+  /// Whether the weights that the task needs are there; blocks until they come.
+  bool has_weights(double now, int p) {
+    const Instruction& task = current(p);
+    const bool needs = prices_.of(p, task.chunk).gather_group >= 0 && task.op != Op::backward_weight;
+    return !needs || weights_of(p, task.chunk) != 0 || block(now, p, State::awaits_weights);
+  }
+
   void reduce(double now, int p) {
     const int number = prices_.of(p, current(p).chunk).reduce_group;
     if (number < 0) return;
     ++progress_[p].pending_reductions;
+    collective(now, p, number);
+  }
+
+  /// It starts when the last member has come to it and the one before has ended.
+  void collective(double now, int p, int number) {
     const Reduction& reduction = prices_.reductions()[number];
     if (++reduction_arrived_[number] < static_cast<int>(reduction.programs.size())) return;
     reduction_arrived_[number] = 0;
@@ -244,12 +289,24 @@ class Simulator {
 
   void end_reduction(double now, int index) {
     const RunningReduction running = running_[index];
-    for (const int p : prices_.reductions()[running.group].programs) {
+    const Reduction& reduction = prices_.reductions()[running.group];
+    for (const int p : reduction.programs) {
+      if (reduction.kind == Reduction::Kind::weights) {
+        weights_come(now, p, reduction.chunk, running.started);
+        continue;
+      }
       const int left = --progress_[p].pending_reductions;
       if (progress_[p].state != State::awaits_reductions) continue;
       wait_ends(now, p, running.started);
       if (left == 0) resume(now, p);
     }
+  }
+
+  void weights_come(double now, int p, ChunkId chunk, double started) {
+    weights_of(p, chunk) = 1;
+    if (progress_[p].state != State::awaits_weights || current(p).chunk != chunk) return;
+    wait_ends(now, p, started);
+    advance(now, p);
   }
 
   void meet_all(double now, int p) {
@@ -282,6 +339,7 @@ class Simulator {
   std::vector<TransferProgress> under_way_;
   std::vector<int> group_arrived_;
   std::vector<int> reduction_arrived_;
+  std::vector<char> has_weights_;  // by program and chunk, of those that gather them
   std::vector<double> lane_free_;
   std::vector<RunningReduction> running_;
   int all_arrived_ = 0;

@@ -77,6 +77,25 @@ TEST_CASE("a task without its input is found") {
   CHECK(example.violation().find("has 0 of its 1 samples") != std::string::npos);
 }
 
+TEST_CASE("weights that are not gathered, not released or gathered in another order are found") {
+  Example example;
+  example.plan = uniform_plan(even_division(6, 6), 2, 1, 8, 2, ScheduleChoice{"breadth-first", 2, 0});
+  for (Stage& stage : example.plan.stages) stage.zero_stage = 3;
+  example.programs = compile_training(example.plan, task_orders(example.plan), {true, 50});
+  CHECK(example.violation().empty());
+  const Programs sound = example.programs;
+  example.first().erase(example.find(Op::gather_parameters));
+  CHECK(example.violation().find("F0.0 has no weights") != std::string::npos);
+  example.programs = sound;
+  example.first().erase(example.find(Op::release_parameters));
+  CHECK(example.violation().find("gather parameters of chunk 0 comes twice") != std::string::npos);
+  example.programs = sound;
+  const auto last = std::find_if(example.first().rbegin(), example.first().rend(),
+                                 [](const Instruction& i) { return i.op == Op::release_parameters; });
+  example.first().erase(std::next(last).base());
+  CHECK(example.violation().find("never releases chunk 0") != std::string::npos);
+}
+
 TEST_CASE("a member that leaves out a collective is found") {
   Example example;
   example.first().erase(example.find(Op::reduce_norm));

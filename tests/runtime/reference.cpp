@@ -120,6 +120,7 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
   }
   curve.peak_bytes = session.arena().peak_bytes();
   curve.resting_bytes = session.arena().bytes_in_use();
+  curve.chunk_gathers = session.device()->num_chunk_gathers();
   return curve;
 }
 

@@ -52,6 +52,7 @@ struct Curve {
   std::map<std::string, double> tensor_norms;  ///< of step 0's gradients over all ranks
   std::size_t peak_bytes = 0;                  ///< of this rank's arena
   std::size_t resting_bytes = 0;               ///< in use after the last step
+  std::int64_t chunk_gathers = 0;              ///< of this rank
 };
 
 /// Trains `steps` steps of the reference job under a plan. Collective over `comm`, whose size is

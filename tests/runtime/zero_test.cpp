@@ -117,3 +117,17 @@ TEST_CASE("ZeRO-3 needs less memory than ZeRO-1, and that less than none", "[np4
   CHECK(one < none);
   CHECK(three < one);
 }
+
+TEST_CASE("ZeroPP gathers each chunk twice a unit, the last one once", "[np4]") {
+  const Reference reference("untied");
+  for (const int chunks : {2, 3}) {
+    Plan plan = with(reference.plan(2, 2, 1, 2, "zeropp", chunks), 3);
+    for (const int unit : {1, 2, 4}) {
+      plan.schedule.unit = unit;
+      const int units = 4 / unit;
+      const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, 3);
+      // A unit that follows another begins with the chunk with which that one ended: it stays.
+      CHECK(curve.chunk_gathers == 3 * (units * (2 * chunks - 1) - (units - 1)));
+    }
+  }
+}

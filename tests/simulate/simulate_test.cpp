@@ -153,6 +153,26 @@ TEST_CASE("one stage takes what the amp estimate says", "[simulate]") {
   CHECK(simulated(instance, plan).makespan_seconds == Approx(amp_terms(instance, plan).iteration_seconds));
 }
 
+TEST_CASE("weights of chunks are gathered beside the tasks of others", "[simulate]") {
+  // Two layers of 100 parameters and 10 B each, over two replicas: 500 B at 1000 B/s and 0.5 s, 1 s a gather.
+  Profile profile = equal_layers(2);
+  profile.bytes_per_parameter = {10, 0, 0};
+  for (ProfileLayer& l : profile.layers) l.parameters = 100;
+  const Instance instance = {profile, nodes_of(1, 2), 2};
+  Plan plan = uniform_plan({{0, 2}}, 2, 1, 2, 2, "breadth-first");
+  plan.schedule.virtual_stages = 2;
+  plan.stages[0].layers = {{0, 1}, {1, 2}};
+  plan.stages[0].zero_stage = 3;
+  const Simulation simulation = simulated(instance, plan);
+  // Chunk 0 until 1, chunk 1 until 2. F0 1-2, F1 2-3, BW1 3-5; chunk 0 again 2-3; BW0 5-7.
+  CHECK(simulation.makespan_seconds == Approx(7.0));
+  // Own slices of 500 B each, and beyond them 500 B of both chunks while F0 runs, then of chunk 1 and 0 again.
+  for (const SimulatedDevice& device : simulation.devices) {
+    CHECK(device.peak_bytes == Approx(2000.0));
+    CHECK(device.communication_seconds == Approx(1.0));
+  }
+}
+
 TEST_CASE("members of a tensor-parallel group wait for the slowest", "[simulate]") {
   Profile profile = equal_layers(2);
   add_kind(profile, "t", 3.0);
