@@ -31,17 +31,10 @@ void refuse_training(const Config& c) {
          "use time_limit = \"0 s\" and fewer steps");
   refuse(c, c.checkpoint.interval > 0, "checkpoint.interval", "interval > 0", "checkpoints are missing",
          "use interval = 0");
-  refuse(c, c.metrics.trace, "metrics.trace", "trace = true", "traces of a run are missing", "use trace = false");
 }
 
 void refuse_parallelism(const Config& c) {
   const ParallelismConfig& p = c.parallelism;
-  refuse(c, !among(p.schedule, {"auto", "gpipe", "1f1b"}), "parallelism.schedule",
-         fmt::format("schedule = \"{}\"", p.schedule), "only auto, gpipe and 1f1b can be run",
-         "use schedule = \"1f1b\"");
-  refuse(c, p.virtual_stages > 1, "parallelism.virtual_stages", "virtual_stages > 1",
-         "schedules with several chunks per stage are missing", "use virtual_stages = 1");
-  refuse(c, p.unit > 0, "parallelism.unit", "unit > 0", "the zeropp schedule is missing", "use unit = 0");
   refuse(c, p.offload, "parallelism.offload", "offload = true", "there is no host memory to offload to",
          "use offload = false");
 }

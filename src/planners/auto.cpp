@@ -122,7 +122,10 @@ std::vector<std::string> asked_planners() {
 }  // namespace
 
 Outcome AutoPlanner::search(const SearchSpace& space) const {
-  if (space.restrictions.scope == PlanScope::uniform) return outcome_of(space, uniform_candidates(space), name());
+  const bool any_stages = space.schedule == "1f1b" || space.schedule == "gpipe";
+  if (space.restrictions.scope == PlanScope::uniform || !any_stages) {
+    return outcome_of(space, uniform_candidates(space), name());
+  }
   Best best(space);
   if (!space.restrictions.annotations.empty()) {  // only one planner follows them
     best.take("whale", planner_called("whale").search(space));

@@ -41,15 +41,38 @@ class RestrictionChecker {
 
   void check_schedule() const {
     const std::string& name = fixed_.schedule;
-    if (name == "auto" || name == "1f1b" || name == "gpipe") return;
     const std::vector<std::string>& known = schedule_names();
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
-      refuse("schedule", fmt::format("schedule = \"{}\" cannot be planned yet", name),
-             "the planners make plans for 1f1b and gpipe", "use \"1f1b\", \"gpipe\" or \"auto\"");
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const std::string nearest = nearest_name(name, known);
+      refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
+             nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
     }
-    const std::string nearest = nearest_name(name, known);
-    refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
-           nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
+    if (fixed_.unit > 0 && name != "zeropp" && name != "auto") {
+      refuse("unit", fmt::format("unit = {} with schedule \"{}\"", fixed_.unit, name),
+             "only zeropp runs micro-batches in units", "use unit = 0, or schedule = \"zeropp\"");
+    }
+    check_chunks();
+  }
+
+  void check_chunks() const {
+    const std::string& name = fixed_.schedule;
+    const int chunks = fixed_.virtual_stages;
+    const auto ask = [&] { return fmt::format("virtual_stages = {}", chunks); };
+    if (chunks > 1 && name != "auto" && !runs_chunks(name)) {
+      refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "it runs one chunk per stage",
+             "use virtual_stages = 1, or schedule = \"interleaved-1f1b\"");
+    }
+    if (name == "zb-v" && chunks > 2) {
+      refuse("virtual_stages", ask() + " with schedule \"zb-v\"", "a V visits each stage twice",
+             "use virtual_stages = 2");
+    }
+    const std::int64_t layers = instance_.profile.num_layers();
+    const std::int64_t needed = schedule_under(fixed_).virtual_stages * fixed_.pipeline.value_or(1);
+    if (chunks > 1 && needed > layers) {
+      refuse("virtual_stages", fmt::format("{} is more chunks than layers", ask()),
+             fmt::format("{} chunks need a layer each, the model has {}", needed, layers),
+             "use fewer virtual_stages, or a smaller pipeline");
+    }
   }
 
   void check_positive() const {
@@ -210,12 +233,14 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.pipeline = config.parallelism.pipeline;
   restrictions.tensor = config.parallelism.tensor;
   restrictions.schedule = config.parallelism.schedule;
+  restrictions.virtual_stages = config.parallelism.virtual_stages;
+  restrictions.unit = config.parallelism.unit;
   restrictions.recompute = recompute_of(config);
   restrictions.zero_stage = config.parallelism.zero_stage;
   restrictions.offload = config.parallelism.offload;
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
-  for (const char* key : {"data", "pipeline", "tensor", "schedule", "offload"}) {
+  for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "offload"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {
@@ -225,6 +250,18 @@ Restrictions restrictions_of(const Config& config) {
     restrictions.places[fmt::format("annotate[{}]", i)] = config.where(fmt::format("model.annotate[{}]", i));
   }
   return restrictions;
+}
+
+bool runs_chunks(const std::string& schedule) {
+  return schedule == "interleaved-1f1b" || schedule == "breadth-first" || schedule == "zb-v" || schedule == "zeropp";
+}
+
+ScheduleChoice schedule_under(const Restrictions& restrictions) {
+  ScheduleChoice choice = {restrictions.schedule, restrictions.virtual_stages, restrictions.unit};
+  if (choice.name == "auto")
+    choice = {choice.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b", choice.virtual_stages, 0};
+  if (choice.name == "zb-v") choice.virtual_stages = 2;
+  return choice;
 }
 
 void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,

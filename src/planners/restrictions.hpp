@@ -23,6 +23,8 @@ struct Restrictions {
   AutoInt tensor;    ///< tensor-parallel degree of every stage
   AutoInt micro_batch_size;
   std::string schedule = "auto";
+  int virtual_stages = 1;  ///< chunks per stage; what a schedule has in any case (two of zb-v) may stay 1
+  int unit = 0;            ///< of ZeroPP; 0: chosen
   std::optional<Recompute> recompute = Recompute::none;  ///< of every stage; nothing: chosen by `auto`
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
   bool offload = false;                                  ///< whether optimizer state may be offloaded
@@ -33,6 +35,12 @@ struct Restrictions {
 };
 
 Restrictions restrictions_of(const Config& config);
+
+/// The schedule that plans under these restrictions have: what they name, 1f1b for "auto", or
+/// interleaved-1f1b where they ask for several chunks.
+ScheduleChoice schedule_under(const Restrictions& restrictions);
+/// Whether stages of this schedule may hold several chunks.
+bool runs_chunks(const std::string& schedule);
 
 /// Refuses (`Error`, exit code 2) restrictions that contradict each other or the instance, or that
 /// leave no plan of this scope, whatever the memory. `source` is the place where a key has none of its own.

@@ -13,6 +13,7 @@
 #include "planners/dapple/pipedream.hpp"
 #include "planners/describe/explain.hpp"
 #include "planners/exhaustive.hpp"
+#include "planners/grids/chunked_grids.hpp"
 #include "planners/grids/uniform_planners.hpp"
 #include "planners/whale/whale.hpp"
 
@@ -54,6 +55,19 @@ std::vector<std::string> others_beside(const std::string& name) {
     if (other != "auto" && std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
   }
   return others;
+}
+
+/// Only searches over uniform grids know the memory of all schedules; the others plan for 1f1b and gpipe.
+bool plans_only_grids(const ScheduleChoice& schedule) { return schedule.name != "1f1b" && schedule.name != "gpipe"; }
+
+/// `auto` is left with the grids then.
+void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, const Restrictions& restrictions,
+                      const std::string& source) {
+  if (!plans_only_grids(schedule) || planner.scope() == PlanScope::uniform || planner.name() == "auto") return;
+  const auto place = restrictions.places.find("schedule");
+  throw_bad_input({place == restrictions.places.end() || place->second.empty() ? source : place->second,
+                   fmt::format("planner \"{}\" with schedule \"{}\"", planner.name(), schedule.name),
+                   "it makes plans for 1f1b and gpipe", "use planner \"auto\" or \"amp\", or another schedule"});
 }
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
@@ -129,10 +143,15 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   check_planner_name(name, source);
   check_instance(instance, source);
   const Planner& planner = planner_called(name == "all" ? "auto" : name);
-  const bool grids = planner.scope() == PlanScope::uniform || restrictions.scope == PlanScope::uniform;
+  const ScheduleChoice schedule = schedule_under(restrictions);
+  const bool grids =
+      planner.scope() == PlanScope::uniform || restrictions.scope == PlanScope::uniform || plans_only_grids(schedule);
   check_restrictions(instance, restrictions, source, grids ? PlanScope::uniform : PlanScope::any);
-  const SearchSpace space = {instance, restrictions, restrictions.schedule == "gpipe" ? "gpipe" : "1f1b", stop};
-  Outcome outcome = planner.search(space);
+  check_planner_of(planner, schedule, restrictions, source);
+  // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
+  const bool chunks = runs_chunks(schedule.name);
+  const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop};
+  Outcome outcome = chunks ? search_chunked_grids(space, schedule, planner.name()) : planner.search(space);
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
   // No plan is predicted to take less than AMP's estimate of it.
   const MemorySavings savings = {restrictions.recompute,

@@ -28,7 +28,8 @@ struct SearchResult {
 /// The plan's alternatives always hold `data-parallel` and `megatron`, and those that `auto` asked
 /// where it chose; the reason why an alternative lost or does not fit stands in its `why_not`.
 ///
-/// Schedule of the plans: 1f1b, or gpipe where the restrictions say so.
+/// Schedule of the plans: `schedule_under` the restrictions. Beside 1f1b and gpipe that leaves uniform grids,
+/// which `auto` and the planners of grids know, and with several chunks per stage those of `search_chunked_grids`.
 ///
 /// An unknown name, an instance that cannot be costed, or restrictions that contradict each other
 /// or the instance throw `Error` (exit code 2) with `source` as the place.

@@ -78,7 +78,18 @@ TEST_CASE("degrees, batches and schedules out of range are refused", "[planners]
   schedule.schedule = "1f2b";
   CHECK(refused(schedule).find("did you mean \"1f1b\"?") != std::string::npos);
   schedule.schedule = "zb-h1";
-  CHECK(refused(schedule).find("schedule = \"zb-h1\" cannot be planned yet") != std::string::npos);
+  schedule.virtual_stages = 2;
+  CHECK(refused(schedule).find("virtual_stages = 2 with schedule \"zb-h1\" (it runs one chunk") != std::string::npos);
+  schedule.schedule = "zb-v";
+  schedule.virtual_stages = 3;
+  CHECK(refused(schedule).find("a V visits each stage twice") != std::string::npos);
+  schedule.schedule = "breadth-first";
+  schedule.virtual_stages = 100;
+  CHECK(refused(schedule).find("virtual_stages = 100 is more chunks than layers") != std::string::npos);
+  schedule.virtual_stages = 1;
+  schedule.unit = 2;
+  CHECK(refused(schedule).find("unit = 2 with schedule \"breadth-first\"") != std::string::npos);
+  schedule.unit = 0;
 }
 
 TEST_CASE("restrictions come from the configuration with their lines", "[planners]") {

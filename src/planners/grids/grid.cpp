@@ -65,6 +65,9 @@ std::vector<std::int64_t> samples_per_replica(const Grid& grid, std::int64_t glo
 std::string why_not_in_space(const Grid& grid, const Instance& instance, const Restrictions& restrictions) {
   const int layers = instance.profile.num_layers();
   if (grid.pipeline > layers) return fmt::format("{} stages, but the model has {} layers", grid.pipeline, layers);
+  if (const int chunks = schedule_under(restrictions).virtual_stages * grid.pipeline; chunks > layers) {
+    return fmt::format("{} chunks, but the model has {} layers", chunks, layers);
+  }
   if (instance.global_batch_size % grid.data != 0) {
     return fmt::format("{} replicas do not divide the global batch of {}", grid.data, instance.global_batch_size);
   }
