@@ -27,7 +27,7 @@ Usage: ./bootstrap.sh COMMAND
   run CONFIG [pptrain options]   build, then mpirun -np $main_ranks ./pptrain CONFIG
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
-  bench [NAME ...]               build, then measure: kernels peer ranks prediction planners (default:
+  bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners (default:
                                  these); also papers, which plans published experiments and writes docs/papers.md
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
@@ -243,9 +243,9 @@ command_test() {
 
 command_bench() {
   local names=("$@") name
-  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction planners); fi
+  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction execution planners); fi
   for name in "${names[@]}"; do
-    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction planners papers" 2
+    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners papers" 2
   done
   if [[ ${names[*]} == papers ]]; then
     setup pptrain
@@ -256,7 +256,7 @@ command_bench() {
   start_log
   ensure_packages "${packages[@]}" "${benchmark_packages[@]}" "${peer_packages[@]}"
   configure -DPPTRAIN_BENCHMARKS=ON
-  compile pptrain kernels_benchmark planning_benchmark
+  compile pptrain kernels_benchmark planning_benchmark test_runtime
   write_environment
   for name in "${names[@]}"; do
     say "measuring: $name"

@@ -14,7 +14,19 @@ nlohmann::ordered_json name_event(const char* kind, int process, int thread, con
   return {{"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
+std::string document(const nlohmann::ordered_json& events) {
+  return nlohmann::ordered_json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump() + "\n";
+}
+
 }  // namespace
+
+std::string merge_chrome_traces(const std::vector<std::string>& traces) {
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  for (const std::string& trace : traces) {
+    for (auto& event : nlohmann::ordered_json::parse(trace).at("traceEvents")) events.push_back(std::move(event));
+  }
+  return document(events);
+}
 
 std::string chrome_trace(const Trace& trace) {
   constexpr double microseconds = 1e6;
@@ -34,7 +46,7 @@ std::string chrome_trace(const Trace& trace) {
                       {"ts", event.begin * microseconds},
                       {"dur", (event.end - event.begin) * microseconds}});
   }
-  return nlohmann::ordered_json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump() + "\n";
+  return document(events);
 }
 
 }  // namespace pptrain

@@ -22,5 +22,7 @@ using Trace = std::vector<TraceEvent>;
 
 /// Chrome trace-event JSON: a process per device, a thread per lane, microseconds.
 std::string chrome_trace(const Trace& trace);
+/// One document of several of `chrome_trace`.
+std::string merge_chrome_traces(const std::vector<std::string>& traces);
 
 }  // namespace pptrain

@@ -15,7 +15,7 @@ Interval shard_of(const Model& model, const Plan& plan, const Role& role, ShardA
 }  // namespace
 
 DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
-                         RankGroups& groups, Waiter& waiter)
+                         RankGroups& groups, Waiter& waiter, const LayerFactory& make)
     : role_(role),
       shards_(store_, groups, waiter),
       context_{gemm,
@@ -30,7 +30,7 @@ DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role,
                plan.stages[role.stage.index()].recompute} {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   for (int c = 0; c < static_cast<int>(places.size()); ++c) {
-    if (places[c].stage == role.stage) add_chunk(ChunkId(c), places[c].layers);
+    if (places[c].stage == role.stage) add_chunk(ChunkId(c), places[c].layers, make);
   }
   const bool two_copies = model.tied && places.front().stage != places.back().stage;
   has_first_copy_ = two_copies && places.front().stage == role.stage;
@@ -39,11 +39,11 @@ DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role,
   store_.allocate(arena, type, {stage.zero_stage, role.replica, stage.replicas});
 }
 
-void DeviceModel::add_chunk(ChunkId chunk, Interval layers) {
+void DeviceModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make) {
   std::vector<std::unique_ptr<LayerModule>> plain;
   std::vector<ShardedLayer::Units> units;
   for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-    plain.push_back(make_layer(context_.model.layers[l], chunk, context_));
+    plain.push_back(make(context_.model.layers[l], chunk, context_));
     units.emplace_back();
     units.back().own = units_read(context_.model.layers[l]);
     units_of_chunk_[chunk.value].insert(units.back().own.begin(), units.back().own.end());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,11 +12,14 @@
 
 namespace pptrain {
 
+/// Makes the module of a layer, as `make_layer` does.
+using LayerFactory = std::function<std::unique_ptr<LayerModule>(const Layer&, ChunkId, LayerContext&)>;
+
 /// The layers and parameters that one device holds under a plan.
 class DeviceModel {
  public:
   DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
-              RankGroups& groups, Waiter& waiter);
+              RankGroups& groups, Waiter& waiter, const LayerFactory& make = make_layer);
   DeviceModel(const DeviceModel&) = delete;
   DeviceModel& operator=(const DeviceModel&) = delete;
 
@@ -50,7 +54,7 @@ class DeviceModel {
   std::map<int, std::set<std::size_t>> units_of_chunk_;  ///< that its layers read
   std::int64_t num_chunk_gathers_ = 0;
 
-  void add_chunk(ChunkId chunk, Interval layers);
+  void add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make);
   std::vector<std::size_t> units_read(const Layer& layer) const;
 };
 

@@ -1,6 +1,6 @@
 #include "runtime/executor.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -8,6 +8,25 @@
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
+namespace {
+
+/// Tasks and the optimizer step compute; of the rest only what may wait leaves an event.
+void record(Trace& trace, DeviceId device, const Instruction& instruction, double begin, double end) {
+  switch (instruction.op) {
+    case Op::post_receive:
+    case Op::send:
+    case Op::hand_over:
+    case Op::reduce_gradients: return;
+    case Op::wait_receive:
+    case Op::wait_gradients:
+    case Op::reduce_tied:
+    case Op::reduce_loss:
+    case Op::reduce_norm: trace.push_back({device, Lane::communication, instruction, begin, end}); return;
+    default: trace.push_back({device, Lane::compute, instruction, begin, end});
+  }
+}
+
+}  // namespace
 
 Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role,
                    DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena)
@@ -25,12 +44,15 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
 }
 
 IterationResult Executor::run(const Program& program, const Iteration& iteration) {
-  const auto start = std::chrono::steady_clock::now();
+  start_ = std::chrono::steady_clock::now();
+  if (iteration.trace != nullptr) iteration.trace->clear();
   result_ = {};
   loss_sum_ = 0.0;
   waiter_.take_seconds();
   for (const Instruction& instruction : program.instructions) {
+    const double begin = seconds_since_start();
     execute(instruction, iteration);
+    if (iteration.trace != nullptr) record(*iteration.trace, program.device, instruction, begin, seconds_since_start());
     const double waited = waiter_.take_seconds();
     (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
     release_sent();
@@ -42,8 +64,12 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   outgoing_.clear();
   output_.reset();
   result_.communication_seconds += waiter_.take_seconds();
-  result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result_.seconds = seconds_since_start();
   return result_;
+}
+
+double Executor::seconds_since_start() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
 void Executor::execute(const Instruction& instruction, const Iteration& iteration) {
@@ -89,6 +115,7 @@ void Executor::load_samples(Activation& activation, const Instruction& instructi
 void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
   const int chunk = i.chunk.value;
   Activation& activation = activations_[{chunk, i.micro_batch.value}];
+  result_.peak_stored = std::max(result_.peak_stored, static_cast<int>(activations_.size()));
   load_samples(activation, i, iteration);
   Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
   for (const auto& layer : device_->layers(i.chunk)) {

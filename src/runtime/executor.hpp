@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "optim/optimizer.hpp"
 #include "program/program.hpp"
+#include "program/trace.hpp"
 #include "runtime/device_model.hpp"
 #include "runtime/groups.hpp"
 
@@ -23,6 +25,7 @@ struct Iteration {
   std::int64_t step = 0;
   double learning_rate = 0.0;
   double gradient_clip = 0.0;
+  Trace* trace = nullptr;  ///< where tasks and waits are left, in place of what it held; null: nowhere
 };
 
 /// What came out of it. Loss and norm are known on every rank.
@@ -32,6 +35,7 @@ struct IterationResult {
   double seconds = 0.0;
   double communication_seconds = 0.0;  ///< waiting in collectives
   double idle_seconds = 0.0;           ///< waiting for another stage
+  int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
 };
 
@@ -65,6 +69,7 @@ class Executor {
   };
 
   void execute(const Instruction& instruction, const Iteration& iteration);
+  double seconds_since_start() const;
   void forward(const Instruction& instruction, const Iteration& iteration, bool keep);
   void backward_input(const Instruction& instruction, bool with_weight);
   void backward_weight(const Instruction& instruction);
@@ -106,6 +111,7 @@ class Executor {
   std::list<Outgoing> outgoing_;
   std::map<std::pair<int, int>, Activation> activations_;
   double loss_sum_ = 0.0;
+  std::chrono::steady_clock::time_point start_;  ///< of the iteration
   IterationResult result_;
 };
 

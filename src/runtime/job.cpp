@@ -56,6 +56,7 @@ class Trainer {
         recorder_(recorder),
         session_(world, config, model, plan, machine.map, machine.core_use) {
     collectively(world, waiter, [&] { initialise(); });
+    if (config.metrics.trace) session_.record(&trace_);
   }
 
   std::size_t peak_bytes() { return session_.arena().peak_bytes(); }
@@ -74,6 +75,7 @@ class Trainer {
       }
       if (evaluates_after(step)) recorder_.record_evaluation(step, evaluate());
     }
+    if (config_.metrics.trace) recorder_.write_trace(trace_);
   }
 
  private:
@@ -117,6 +119,7 @@ class Trainer {
   const Datasets& datasets_;
   Recorder& recorder_;
   Session session_;
+  Trace trace_;  ///< of the last iteration
 };
 
 }  // namespace

@@ -126,6 +126,11 @@ void Recorder::record_evaluation(std::int64_t step, double loss) {
   metrics_->append_evaluation(step + 1, loss);
 }
 
+void Recorder::write_trace(const Trace& trace) {
+  const std::vector<std::string> of_ranks = gather(world_, chrome_trace(trace));
+  if (rank_ == 0) directory_->write("trace.json", merge_chrome_traces(of_ranks));
+}
+
 void Recorder::finish(std::size_t peak_bytes) {
   const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)});
   if (rank_ != 0) return;

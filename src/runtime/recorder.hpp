@@ -30,6 +30,8 @@ class Recorder {
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
   void record_evaluation(std::int64_t step, double loss);
+  /// Writes trace.json: what all ranks did in one iteration. Collective.
+  void write_trace(const Trace& trace);
   /// Prints the summary. Collective.
   void finish(std::size_t peak_bytes);
 

@@ -37,7 +37,7 @@ std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
 }
 
 Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
-                 CoreUse core_use)
+                 CoreUse core_use, const SessionOptions& options)
     : config_(config),
       model_(model),
       plan_(plan),
@@ -45,14 +45,15 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
       waiter_(config.job.timeout, core_use),
-      training_(checked(plan_, compile_training(plan_, task_orders(plan_), {model.tied, model.vocabulary_size}))),
+      training_(checked(
+          plan_, compile_training(plan_, task_orders(plan_, options.orders), {model.tied, model.vocabulary_size}))),
       evaluation_(checked(plan_, compile_evaluation(plan_))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_)) {
   if (role_) {
     device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
-                                            host_gemm(), *groups_, waiter_);
+                                            host_gemm(), *groups_, waiter_, options.layers);
     optimizer_ = make_optimizer(config.optimizer, parameter_runs(device_->parameters()), arena_);
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
@@ -71,11 +72,12 @@ double Session::learning_rate_of(std::int64_t step) const {
 }
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
-  return executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip});
+  return executor_->run(own(training_),
+                        {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_});
 }
 
 double Session::evaluate(const SampleSource& source) {
-  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0}).loss;
+  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0, nullptr}).loss;
 }
 
 }  // namespace pptrain

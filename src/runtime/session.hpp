@@ -5,8 +5,15 @@
 
 #include "config/config.hpp"
 #include "runtime/executor.hpp"
+#include "schedule/schedule.hpp"
 
 namespace pptrain {
+
+/// What a session may be given beside the plan.
+struct SessionOptions {
+  LayerFactory layers = make_layer;
+  OrderOptions orders;  ///< what the task orders go by, equal on all ranks
+};
 
 /// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.
 ///
@@ -15,7 +22,7 @@ class Session {
  public:
   /// The programs are compiled and checked first: a wrong one never starts.
   Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
-          CoreUse core_use);
+          CoreUse core_use, const SessionOptions& options = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -23,6 +30,9 @@ class Session {
   IterationResult train(std::int64_t step, const SampleSource& source);
   /// Mean loss over one global batch of `source`, which changes nothing.
   double evaluate(const SampleSource& source);
+
+  /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing does.
+  void record(Trace* trace) { trace_ = trace; }
 
   double learning_rate_of(std::int64_t step) const;
   /// Null on a rank that the plan leaves out.
@@ -50,6 +60,7 @@ class Session {
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Executor> executor_;
+  Trace* trace_ = nullptr;
 };
 
 /// Element type of activations for a precision. fp16 needs GPUs and is refused before.

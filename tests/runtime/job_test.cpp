@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -135,6 +136,20 @@ TEST_CASE("what the configuration fixes is what runs", "[np4]") {
   CHECK(plan.schedule.name == "gpipe");
   CHECK(plan.stages[1].recompute == Recompute::full);
   CHECK(plan.micro_batches == 4);
+}
+
+TEST_CASE("a schedule with chunks is planned and runs from the configuration", "[np4]") {
+  const JobFolder folder;
+  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.schedule=zb-v", "training.steps=3"}));
+  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.schedule=1f1b", "training.steps=3",
+                                        "job.output=" + folder.path() + "/again"}));
+  if (world_rank() != 0) return;
+  const Plan plan = read_plan(folder.run() / "plan.json");
+  CHECK(plan.schedule.name == "zb-v");
+  CHECK(plan.stages[0].layers == std::vector<Interval>{{0, 1}, {3, 4}});
+  const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
+  const std::vector<double> others = read_series(folder.run("again") / "metrics.h5", "/steps/loss");
+  for (std::size_t i = 0; i < losses.size(); ++i) CHECK(losses[i] == Approx(others[i]).epsilon(1e-6));
 }
 
 TEST_CASE("a dry run and bad input write nothing", "[np2]") {

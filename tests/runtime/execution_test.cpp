@@ -1,0 +1,151 @@
+// Prediction meets execution: with layers that only wait, an iteration takes as long as the simulator says, stores as
+// many activations, and runs in the same order, for every schedule.
+#include <cmath>
+
+#include "comm/mpi.hpp"
+#include "cost/instances.hpp"
+#include "program/trace.hpp"
+#include "runtime/session.hpp"
+#include "simulate/simulate.hpp"
+#include "support/catch.hpp"
+#include "support/waiting_layer.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+constexpr double tolerance = 0.05;
+
+struct Case {
+  ScheduleChoice schedule;
+  int pipeline = 4;
+  int data = 1;
+  std::int64_t micro_batches = 8;
+};
+
+std::string to_string(const Case& c) {
+  return fmt::format("{} V {} U {}, pp {} x dp {}, {} micro-batches", c.schedule.name, c.schedule.virtual_stages,
+                     c.schedule.unit, c.pipeline, c.data, c.micro_batches);
+}
+
+/// The embedding and the output layer are quicker than blocks, so that stages are unequal.
+const LayerSeconds block_seconds = {0.016, 0.015, 0.013};
+const LayerSeconds end_seconds = {0.010, 0.010, 0.008};
+
+Profile waiting_profile(int num_layers) {
+  Profile profile;
+  profile.model = "waits";
+  for (int l = 0; l < num_layers; ++l) {
+    const LayerSeconds& s = l == 0 || l + 1 == num_layers ? end_seconds : block_seconds;
+    profile.layers.push_back(layer(fmt::format("{}", l), s.forward, s.backward_input, s.backward_weight));
+  }
+  return profile;
+}
+
+Config waiting_config(const Case& c) {
+  Config config;
+  config.model.layers = 6;
+  config.model.hidden_size = 8;
+  config.model.heads = 2;
+  config.model.vocabulary_size = 16;
+  config.training.sequence_length = 4;
+  config.training.global_batch_size = c.micro_batches * c.data;
+  config.training.steps = 3;
+  config.job.timeout = 30.0;
+  return config;
+}
+
+Plan plan_of(const Case& c) {
+  return uniform_plan(even_division(8, c.pipeline * c.schedule.virtual_stages), c.data, 1, c.micro_batches * c.data,
+                      c.data, c.schedule);
+}
+
+/// Links so fast that only layers take time.
+Cluster quick_cluster(int devices) {
+  Cluster cluster = nodes_of(1, devices);
+  cluster.groups.front().link = {1e12, 0.0};
+  cluster.finish("made");
+  return cluster;
+}
+
+Simulation simulated(const Plan& plan) {
+  const Profile profile = waiting_profile(8);
+  const Cluster cluster = quick_cluster(plan.num_devices());
+  const Instance instance = {profile, cluster, plan.global_batch_size};
+  return simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 16}), {Recording::events, 0.0});
+}
+
+bool is_task(Op op) {
+  return op == Op::forward || op == Op::backward_input || op == Op::backward_weight || op == Op::backward;
+}
+
+/// Names of the tasks of a device in the order of a trace.
+std::vector<std::string> tasks_of(const Trace& trace, DeviceId device) {
+  std::vector<std::string> tasks;
+  for (const TraceEvent& event : trace) {
+    if (event.device == device && is_task(event.instruction.op)) tasks.push_back(pptrain::to_string(event.instruction));
+  }
+  return tasks;
+}
+
+struct Measured {
+  double seconds = 0.0;  ///< of the slowest rank
+  IterationResult result;
+  Trace trace;
+};
+
+Measured measured(const Case& c, const Plan& plan) {
+  const Config config = waiting_config(c);
+  const Model model = build_model(config.model, config.training, "test");
+  SessionOptions options;
+  options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) {
+    const bool is_end = layer.kind != LayerKind::transformer_block;
+    return std::make_unique<WaitingLayer>(make_layer(layer, chunk, context), layer.kind, context,
+                                          is_end ? end_seconds : block_seconds);
+  };
+  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared, options);
+  const SampleSource no_samples = [](std::int64_t, std::uint16_t*, std::uint16_t*) {};
+  Measured measured;
+  session.train(0, no_samples);  // touches everything once
+  MPI_Barrier(MPI_COMM_WORLD);
+  session.record(&measured.trace);
+  measured.result = session.train(1, no_samples);
+  MPI_Allreduce(&measured.result.seconds, &measured.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return measured;
+}
+
+void check(const Case& c) {
+  const Plan plan = plan_of(c);
+  const Simulation expected = simulated(plan);
+  Measured found = measured(c, plan);
+  // Once more where something else kept the machine busy; all ranks know the same seconds.
+  if (std::abs(found.seconds / expected.makespan_seconds - 1.0) > tolerance) found = measured(c, plan);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  INFO(to_string(c) << ": simulated " << expected.makespan_seconds << " s, measured " << found.seconds << " s, stored "
+                    << expected.devices[rank].peak_stored);
+  CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(tolerance));
+  CHECK(found.result.peak_stored == expected.devices[rank].peak_stored);
+  CHECK(tasks_of(found.trace, DeviceId(rank)) == tasks_of(expected.trace, DeviceId(rank)));
+}
+
+}  // namespace
+
+TEST_CASE("every schedule takes the simulated time, memory and order on four ranks", "[np4]") {
+  check({{"gpipe", 1, 0}});
+  check({{"1f1b", 1, 0}});
+  check({{"dapple-b", 1, 0}});
+  check({{"interleaved-1f1b", 2, 0}});
+  check({{"breadth-first", 2, 0}});
+  check({{"zb-h1", 1, 0}});
+  check({{"zb-h2", 1, 0}});
+  check({{"zb-v", 2, 0}});
+  check({{"zeropp", 2, 4}});
+}
+
+TEST_CASE("replicas and deep pipelines take the simulated time on eight ranks", "[np8]") {
+  check({{"1f1b", 1, 0}, 8, 1, 8});
+  check({{"zb-h2", 1, 0}, 8, 1, 8});
+  check({{"interleaved-1f1b", 2, 0}, 4, 2, 6});
+  check({{"zeropp", 4, 2}, 2, 4, 4});
+}
