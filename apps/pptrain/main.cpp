@@ -2,9 +2,11 @@
 #include <omp.h>
 
 #include <Kokkos_Core.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -30,7 +32,11 @@ int run(const pptrain::Options& options, bool prints) {
     // Every rank gets here with the same error unless a peer is dead or stuck.
     const bool alone = error.code() == pptrain::ExitCode::runtime_failure;
     if (prints || alone) pptrain::log_error("{}", error.what());
-    if (alone && pptrain::needs_machine(options)) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+    if (alone && pptrain::needs_machine(options)) {
+      // Aborting ends the others without a word, and they are about to say what they waited for.
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+    }
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
     pptrain::log_error("{}", error.what());

@@ -65,10 +65,13 @@ std::vector<std::string> gather(MPI_Comm comm, const std::string& text) {
   return result;
 }
 
-std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values) {
+std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter) {
   const int count = static_cast<int>(values.size());
-  std::vector<double> all(rank_in(comm) == 0 ? values.size() * size_of(comm) : 0);
-  MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm);
+  const bool receives = rank_in(comm) == 0;
+  std::vector<double> all(receives ? values.size() * static_cast<std::size_t>(size_of(comm)) : 0);
+  CollectivePending pending;
+  MPI_Igather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm, &pending.request);
+  wait(pending, waiter, "gathering figures of all ranks");
   return all;
 }
 

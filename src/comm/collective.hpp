@@ -19,8 +19,9 @@ std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter);
 /// The text of every rank, in rank order, on rank 0 (elsewhere empty). Collective.
 std::vector<std::string> gather(MPI_Comm comm, const std::string& text);
 
-/// Equal counts of doubles of every rank, in rank order, on rank 0 (elsewhere empty). Collective.
-std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values);
+/// Equal counts of doubles of every rank, in rank order, on rank 0 (elsewhere empty), which sleeps until they have
+/// come. Collective.
+std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
 
 /// Runs work that may fail on some ranks only. If it throws `Error` anywhere, every rank throws the
 /// `Error` of the lowest rank that failed: nobody is left waiting for a rank that has gone.

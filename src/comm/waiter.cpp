@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "comm/alarm.hpp"
 
 namespace pptrain {
 namespace {
@@ -38,17 +39,29 @@ void Waiter::pause(long round) const {
   nanosleep(&nap, nullptr);
 }
 
+void Waiter::check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const {
+  const std::optional<int> gave_up = alarm_ == nullptr ? std::nullopt : alarm_->raised_by();
+  if (!gave_up && waited_seconds <= timeout_seconds_) return;
+  if (alarm_ != nullptr) alarm_->raise();
+  std::string where = place_ ? place_() : "";
+  if (const std::string what = doing(); !what.empty()) where += (where.empty() ? "" : ", ") + what;
+  const std::string missing = pending.missing();
+  if (gave_up) {
+    throw_runtime_failure({where, fmt::format("waited {} for {}", format_seconds(waited_seconds), missing),
+                           fmt::format("rank {} has given up waiting", *gave_up),
+                           "look at the messages of the other ranks"});
+  }
+  throw_runtime_failure({where, fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), missing),
+                         "it did not come", "look at that rank's messages, or raise [job] timeout"});
+}
+
 void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
   if (pending.test()) return;
   const Clock::time_point start = Clock::now();
   for (long round = 0; !pending.test(); ++round) {
     pause(round);
     // Looking at the clock costs more than a poll, so only now and then.
-    if (round % 256 == 255 && seconds_since(start) > timeout_seconds_) {
-      throw_runtime_failure(
-          {doing(), fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), pending.missing()),
-           "it did not come", "look at that rank's messages, or raise [job] timeout"});
-    }
+    if (round % 256 == 255) check(seconds_since(start), pending, doing);
   }
   seconds_ += seconds_since(start);
 }

@@ -7,6 +7,8 @@
 
 namespace pptrain {
 
+class Alarm;
+
 /// Whether this rank has a core of its own or must leave it to others while it waits.
 enum class CoreUse { own, shared };
 
@@ -19,7 +21,13 @@ class Waiter {
   /// `timeout_seconds`: the longest wait for a peer; beyond it `wait` throws `Error`, exit code 4.
   Waiter(double timeout_seconds, CoreUse core_use);
 
-  /// Returns once `pending` has ended. `doing` tells what for, for the message of a timeout.
+  /// Tells every rank when a wait of this one took too long, and ends waits of this one when another tells so.
+  void listen(Alarm* alarm) { alarm_ = alarm; }
+  /// Where this rank is, for the message of a timeout: rank, stage, instruction.
+  void name_place(std::function<std::string()> place) { place_ = std::move(place); }
+
+  /// Returns once `pending` has ended. `doing` tells what for, for the message of a timeout; it may be empty
+  /// where the place says it.
   void wait(Pending& pending, const std::function<std::string()>& doing);
 
   /// Seconds spent in `wait` since the last call of this.
@@ -27,9 +35,12 @@ class Waiter {
 
  private:
   void pause(long round) const;
+  void check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const;
 
   double timeout_seconds_;
   CoreUse core_use_;
+  Alarm* alarm_ = nullptr;
+  std::function<std::string()> place_;
   double seconds_ = 0.0;
 };
 

@@ -169,7 +169,7 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
   }
   quiet_barrier(world, waiter);
   const std::vector<std::string> reports = gather(world, to_json(report_host()));
-  const std::vector<double> rates = gather(world, std::vector<double>{rate});
+  const std::vector<double> rates = gather(world, std::vector<double>{rate}, waiter);
   measure_links(world, waiter, nodes);
   Discovery discovery;
   std::string text;

@@ -41,7 +41,10 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       arena_(arena),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
   if (role_) samples_ = plan.stages[role_->stage.index()].samples[role_->replica];
+  waiter.name_place([this] { return place(); });
 }
+
+Executor::~Executor() { waiter_.name_place({}); }
 
 IterationResult Executor::run(const Program& program, const Iteration& iteration) {
   start_ = std::chrono::steady_clock::now();
@@ -50,6 +53,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   loss_sum_ = 0.0;
   waiter_.take_seconds();
   for (const Instruction& instruction : program.instructions) {
+    current_ = &instruction;
     const double begin = seconds_since_start();
     execute(instruction, iteration);
     if (iteration.trace != nullptr) record(*iteration.trace, program.device, instruction, begin, seconds_since_start());
@@ -58,6 +62,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     release_sent();
     if (device_ != nullptr) device_->shards().progress();
   }
+  current_ = nullptr;
   for (Outgoing& outgoing : outgoing_) {
     waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
   }
@@ -86,7 +91,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::gather_parameters: device_->gather(instruction.chunk); break;
     case Op::release_parameters: device_->release(instruction.chunk); break;
     case Op::reduce_gradients: device_->shards().reduce(instruction.chunk); break;
-    case Op::wait_gradients: wait_gradients(instruction); break;
+    case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
     case Op::reduce_loss: reduce_loss(); break;
     case Op::reduce_norm: reduce_norm(); break;
@@ -153,8 +158,8 @@ void Executor::backward_weight(const Instruction& i) {
   activations_.erase({i.chunk.value, i.micro_batch.value});
 }
 
-void Executor::wait_gradients(const Instruction& instruction) {
-  waiter_.wait(device_->shards().reductions(), [&] { return describe(instruction); });
+void Executor::wait_gradients() {
+  waiter_.wait(device_->shards().reductions(), [] { return std::string(); });
   // What two stages hold of the tied embedding they exchange whole.
   if (device_->shares_embedding()) device_->shards().gather_gradients(tied_unit());
 }
@@ -188,10 +193,14 @@ void Executor::update(const Iteration& iteration) {
   device_->parameters().start_step();
 }
 
-std::string Executor::describe(const Instruction& instruction) const {
-  return role_ ? fmt::format("stage {}, replica {}, shard {}, at \"{}\"", role_->stage.value, role_->replica,
-                             role_->shard, to_string(instruction))
-               : to_string(instruction);
+std::string Executor::place() const {
+  std::string text;
+  if (role_) {
+    const DeviceId device = plan_.stages[role_->stage.index()].devices[role_->replica][role_->shard];
+    text = fmt::format("rank {}, stage {}, replica {}, shard {}, ", map_.rank_of(device).value, role_->stage.value,
+                       role_->replica, role_->shard);
+  }
+  return current_ == nullptr ? text + "between iterations" : text + fmt::format("at \"{}\"", to_string(*current_));
 }
 
 }  // namespace pptrain

@@ -47,6 +47,10 @@ class Executor {
   Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role, DeviceModel* device,
            Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena);
 
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
   /// One iteration of a training or evaluation program. Collective over all ranks.
   IterationResult run(const Program& program, const Iteration& iteration);
 
@@ -78,7 +82,7 @@ class Executor {
   void send(const Instruction& instruction);
   void hand_over(const Instruction& instruction);
   void add_tied_gradients(ChunkId chunk);
-  void wait_gradients(const Instruction& instruction);
+  void wait_gradients();
   void reduce_loss();
   void reduce_norm();
   void update(const Iteration& iteration);
@@ -91,7 +95,7 @@ class Executor {
   std::size_t tied_unit() const;
   Interval held(const Instruction& instruction) const;
   int tag_of(const Instruction& instruction) const;
-  std::string describe(const Instruction& instruction) const;
+  std::string place() const;
 
   const Model& model_;
   const Plan& plan_;
@@ -110,6 +114,7 @@ class Executor {
   std::shared_ptr<Tensor> output_;  ///< shared with the sends under way
   std::list<Outgoing> outgoing_;
   std::map<std::pair<int, int>, Activation> activations_;
+  const Instruction* current_ = nullptr;  ///< null between iterations
   double loss_sum_ = 0.0;
   std::chrono::steady_clock::time_point start_;  ///< of the iteration
   IterationResult result_;

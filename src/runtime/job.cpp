@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
+#include "comm/alarm.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "data/token_dataset.hpp"
@@ -49,12 +50,12 @@ constexpr std::int64_t most_batches = 8;
 /// The job of one rank from the plan on.
 class Trainer {
  public:
-  Trainer(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
-          const Plan& plan, const Datasets& datasets, Recorder& recorder)
+  Trainer(MPI_Comm world, Waiter& waiter, Alarm& alarm, const Config& config, const Model& model,
+          const Machine& machine, const Plan& plan, const Datasets& datasets, Recorder& recorder)
       : config_(config),
         datasets_(datasets),
         recorder_(recorder),
-        session_(world, config, model, plan, machine.map, machine.core_use) {
+        session_(world, config, model, plan, machine.map, machine.core_use, {make_layer, {}, &alarm}) {
     collectively(world, waiter, [&] { initialise(); });
     if (config.metrics.trace) session_.record(&trace_);
   }
@@ -143,10 +144,15 @@ void train(MPI_Comm world, const JobOptions& options) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;
   }
+  // From here on no rank takes long, so that the configured timeout holds.
+  Alarm alarm(world);
+  Waiter patience(config.job.timeout, machine.core_use);
+  patience.listen(&alarm);
+  patience.name_place([rank] { return fmt::format("rank {}", rank); });
   std::unique_ptr<Recorder> recorder;
   collectively(world, waiter,
-               [&] { recorder = std::make_unique<Recorder>(world, config, model, machine, profile, plan); });
-  Trainer trainer(world, waiter, config, model, machine, plan, datasets, *recorder);
+               [&] { recorder = std::make_unique<Recorder>(world, patience, config, model, machine, profile, plan); });
+  Trainer trainer(world, waiter, alarm, config, model, machine, plan, datasets, *recorder);
   trainer.run();
   recorder->finish(trainer.peak_bytes());
 }

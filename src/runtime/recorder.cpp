@@ -60,9 +60,10 @@ std::map<std::string, std::string> environment_of(const Cluster& cluster) {
 
 }  // namespace
 
-Recorder::Recorder(MPI_Comm world, const Config& config, const Model& model, const Machine& machine,
+Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
                    const Profile& profile, const Plan& plan)
     : world_(world),
+      waiter_(waiter),
       config_(config),
       plan_(plan),
       tokens_per_step_(static_cast<double>(config.training.global_batch_size * config.training.sequence_length)),
@@ -93,8 +94,10 @@ void Recorder::record(std::int64_t step, const IterationResult& result, double l
   const std::int64_t interval = std::max<std::int64_t>(1, config_.metrics.interval);
   if (step % interval != 0 && step + 1 != config_.training.steps) return;
   const std::vector<double> of_ranks =
-      gather(world_, std::vector<double>{result.compute_seconds(), result.communication_seconds, result.idle_seconds,
-                                         static_cast<double>(peak_bytes)});
+      gather(world_,
+             std::vector<double>{result.compute_seconds(), result.communication_seconds, result.idle_seconds,
+                                 static_cast<double>(peak_bytes)},
+             waiter_);
   if (rank_ == 0) write_step(step, result, learning_rate, of_ranks);
 }
 
@@ -132,7 +135,7 @@ void Recorder::write_trace(const Trace& trace) {
 }
 
 void Recorder::finish(std::size_t peak_bytes) {
-  const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)});
+  const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)}, waiter_);
   if (rank_ != 0) return;
   progress_->finish();
   const double measured = median(iteration_seconds_);

@@ -23,9 +23,10 @@ namespace pptrain {
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
  public:
-  /// Makes the run directory. Throws exit code 2 when it cannot be written. Not collective.
-  Recorder(MPI_Comm world, const Config& config, const Model& model, const Machine& machine, const Profile& profile,
-           const Plan& plan);
+  /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
+  /// written. Not collective.
+  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
+           const Profile& profile, const Plan& plan);
 
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
@@ -40,6 +41,7 @@ class Recorder {
                   const std::vector<double>& of_ranks);
 
   MPI_Comm world_;
+  Waiter& waiter_;
   int rank_ = 0;
   int num_ranks_ = 1;
   Config config_;

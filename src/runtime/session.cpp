@@ -51,6 +51,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_)) {
+  waiter_.listen(options.alarm);
   if (role_) {
     device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
                                             host_gemm(), *groups_, waiter_, options.layers);

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# A rank that stands still or dies ends the job on all ranks within the timeout + 5 s; each of the others says at which
+# instruction it waited, and for whom.
+# Usage: stalled.sh PPTRAIN MPIEXEC [TRIALS]
+set -euo pipefail
+
+pptrain=$(realpath -- "$1")
+mpiexec=$2
+trials=${3:-1}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+ranks=4
+timeout_seconds=2
+most_milliseconds=$(((timeout_seconds + 5) * 1000))
+
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd "$folder"
+for ((i = 0; i < 200; ++i)); do echo "the quick brown fox jumps over the lazy dog $i"; done >text.txt
+cat >job.toml <<TOML
+[job]
+name = "stalled"
+timeout = "$timeout_seconds s"
+[model]
+layers = 4
+hidden_size = 64
+heads = 4
+vocabulary_size = 256
+[data]
+train = "text.txt"
+[training]
+steps = 1000000
+sequence_length = 32
+global_batch_size = 8
+[cluster]
+file = "cluster.toml"
+[profile]
+analytic = true
+TOML
+cat >cluster.toml <<TOML
+name = "this machine"
+[[device]]
+kind = "cpu"
+memory = "1 GiB"
+flops = { fp32 = "1 GFLOP/s" }
+memory_bandwidth = "1 GB/s"
+[[node]]
+kind = "host"
+count = 1
+devices = { kind = "cpu", count = $ranks }
+link = { bandwidth = "10 Gbit/s", latency = "1 us" }
+TOML
+
+failures=0
+
+milliseconds() { date +%s%3N; }
+
+# Whether training goes on: the metrics of some iterations are written.
+under_way() { compgen -G "outputs/stalled/*/metrics.h5" >/dev/null; }
+
+# trial SIGNAL VICTIM GRID...: starts the job, sends the signal to the rank, and looks at the end.
+trial() {
+  local signal=$1 victim=$2 launcher pids start milliseconds rank code=0
+  shift 2
+  rm -rf outputs
+  "$mpiexec" --bind-to none -np "$ranks" "$pptrain" job.toml "$@" >out.txt 2>err.txt &
+  launcher=$!
+  until under_way || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.05; done
+  sleep "0.$((RANDOM % 90 + 10))"
+  mapfile -t pids < <(pgrep -P "$launcher" | sort -n)
+  start=$(milliseconds)
+  kill "-$signal" "${pids[$victim]}"
+  wait "$launcher" || code=$?
+  milliseconds=$(($(milliseconds) - start))
+  if ((code == 0 || milliseconds > most_milliseconds)); then
+    echo "FAILED $signal rank $victim $*: exit code $code after $milliseconds ms"
+    ((++failures))
+  fi
+  [[ $signal == STOP ]] || return 0
+  for ((rank = 0; rank < ranks; ++rank)); do
+    ((rank == victim)) && continue
+    if ! grep -qE "error: rank $rank(, stage [0-9]+, replica [0-9]+, shard [0-9]+, (at \"|between)|, gathering).*waited" err.txt; then
+      echo "FAILED $signal rank $victim $*: rank $rank does not say what it waits for"
+      sed 's/^/    /' err.txt
+      ((++failures))
+    fi
+  done
+}
+
+grids=("parallelism.pipeline=4 parallelism.schedule=1f1b" "parallelism.pipeline=2 parallelism.schedule=zb-v"
+  "parallelism.pipeline=1 parallelism.tensor=2" "parallelism.pipeline=2 parallelism.data=2")
+for ((i = 0; i < trials; ++i)); do
+  settings=()
+  for setting in ${grids[i % ${#grids[@]}]}; do settings+=(--set "$setting"); done
+  trial STOP $((i % ranks)) "${settings[@]}"
+  trial KILL $(((i + 1) % ranks)) "${settings[@]}"
+done
+echo "$((2 * trials)) trials, $failures failures"
+((failures == 0))
