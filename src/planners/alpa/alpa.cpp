@@ -82,22 +82,24 @@ class Sizes {
   /// No plan of the space takes less.
   double least_seconds() const { return sizes_.empty() ? infinity : sizes_.front().least_seconds; }
 
-  /// The best plan faster than `limit`, if there is one.
-  std::optional<Plan> search(double limit, Outcome& outcome) {
-    std::optional<Plan> best;
+  /// Makes `best` a plan faster than `limit`, if there is one; the fastest with no slack.
+  void search(double limit, double slack, Outcome& outcome) {
     for (Size& size : sizes_) {
       if (size.least_seconds >= limit || !outcome.complete) break;
       AlpaSearch& search = search_of(size);
-      if (const std::optional<AlpaChoice> choice = search.search(limit)) {
-        limit = choice->seconds * (1.0 - tie_tolerance);
+      if (const std::optional<AlpaChoice> choice = search.search(limit, slack)) {
+        best_seconds = choice->seconds;
+        limit = best_seconds * (1.0 - tie_tolerance);
         best = plan_of(space_, *choice, size.micro_batch);
       }
       outcome.num_examined += search.num_examined();
       outcome.complete = !search.stopped();
       if (!keep_) size.search.reset();
     }
-    return best;
   }
+
+  std::optional<Plan> best;
+  double best_seconds = infinity;
 
  private:
   static constexpr double most_table_entries = 2e6;  // of one micro-batch size; each has two tables of doubles
@@ -122,19 +124,27 @@ class Sizes {
 
 /// Searches close to the lower bound first, and ever farther from it until there is a plan: the closer, the
 /// less of the space is left.
-std::optional<Plan> search_sizes(const SearchSpace& space, const std::vector<std::int64_t>& micro_batches,
-                                 Outcome& outcome) {
+void widen(Sizes& sizes, double slack, Outcome& outcome) {
   constexpr double first_gap = 0.01;
   constexpr double last_gap = 100.0;
-  Sizes sizes(space, micro_batches);
-  std::optional<Plan> best;
-  if (sizes.least_seconds() == infinity) return best;
-  for (double gap = first_gap; !best && outcome.complete; gap *= 2.0) {
+  const double known = sizes.best_seconds * (1.0 - tie_tolerance);
+  for (double gap = first_gap; outcome.complete; gap *= 2.0) {
     const bool last = gap > last_gap || sizes.least_seconds() == 0.0;
-    best = sizes.search(last ? infinity : sizes.least_seconds() * (1.0 + gap), outcome);
-    if (last) break;
+    const double limit = last ? infinity : sizes.least_seconds() * (1.0 + gap);
+    sizes.search(std::min(limit, known), slack, outcome);
+    if (limit >= known || sizes.best_seconds < known) break;
   }
-  return best;
+}
+
+/// First some plan, then the best.
+std::optional<Plan> search_sizes(const SearchSpace& space, const std::vector<std::int64_t>& micro_batches,
+                                 Outcome& outcome) {
+  constexpr double coarse_slack = 0.02;  // leaves so little that a hundred layers on thousands of devices take seconds
+  Sizes sizes(space, micro_batches);
+  if (sizes.least_seconds() == infinity) return std::nullopt;
+  widen(sizes, coarse_slack * sizes.least_seconds(), outcome);
+  widen(sizes, 0.0, outcome);
+  return sizes.best;
 }
 
 std::vector<std::int64_t> micro_batches_of(const SearchSpace& space) {

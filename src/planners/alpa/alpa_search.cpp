@@ -92,9 +92,11 @@ double AlpaSearch::total(const Label& label) const {
   return label.sum + (micro_batches_ - 1.0) * label.slowest + label.reduction;
 }
 
-std::optional<AlpaChoice> AlpaSearch::search(double limit) {
+std::optional<AlpaChoice> AlpaSearch::search(double limit, double slack) {
   const int num_layers = sums_.num_layers();
   limit_ = limit;
+  slack_ = slack;
+  num_examined_ = 0;
   stopped_ = false;
   best_ = -1;
   runs_.clear();
@@ -164,7 +166,7 @@ void AlpaSearch::find_cuts(int end, int mesh_class, Candidate& candidate) {
 
 void AlpaSearch::add_stages(int end, int mesh_class, Group& group) {
   const int num_divisions = costs_[mesh_class]->num_divisions();
-  ShardingGoal goal = {end, 1.0, mean_.weights[mesh_class], std::move(group.rest), limit_, {}, {}};
+  ShardingGoal goal = {end, 1.0, mean_.weights[mesh_class], std::move(group.rest), limit_, slack_, {}, {}};
   goal.least_cut.assign(num_divisions, infinity);
   goal.cut_excess.assign(num_divisions, std::vector<double>(num_divisions, 0.0));
   std::set<double> in_flights;
@@ -251,7 +253,7 @@ bool AlpaSearch::dominates(const Label& a, const Label& b, int layer, int place)
   }
   return sum + (micro_batches_ - 1.0) * std::max(0.0, a.slowest - b.slowest) +
              std::max(0.0, a.reduction - b.reduction) <=
-         b.sum;
+         b.sum + slack_;
 }
 
 AlpaChoice AlpaSearch::choice_of(const Label& first) const {

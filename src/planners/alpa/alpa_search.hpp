@@ -41,8 +41,9 @@ class AlpaSearch {
   std::int64_t micro_batch() const { return micro_batch_; }
   /// No plan takes less; infinite when there is none.
   double least_seconds() const;
-  /// The best plan faster than `limit`; nothing when there is none, or when stopped.
-  std::optional<AlpaChoice> search(double limit);
+  /// The best plan faster than `limit`; nothing when there is none, or when stopped. With `slack` above 0 stages that
+  /// are better than others by less than so many seconds are left out: sooner some plan, not the best.
+  std::optional<AlpaChoice> search(double limit, double slack = 0.0);
   bool stopped() const { return stopped_; }
   std::int64_t num_examined() const { return num_examined_; }
 
@@ -109,6 +110,7 @@ class AlpaSearch {
 
   // Of the current search.
   double limit_ = 0.0;
+  double slack_ = 0.0;
   bool stopped_ = false;
   std::int64_t num_examined_ = 0;
   std::vector<ShardingRun> runs_;

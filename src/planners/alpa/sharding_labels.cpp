@@ -127,7 +127,7 @@ bool ShardingLabels::dominates(int division, const double* a, int tail_a, const 
   for (int i = 0; i < num_passes; ++i) later = std::max(later, a[i] - b[i]);
   double more = 0.0;
   for (int i = num_passes; i < num_terms; ++i) more = std::max(more, a[i] - b[i]);
-  if (later + goal_->cut_excess[tail_a][tail_b] + more > 0.0) return false;
+  if (later + goal_->cut_excess[tail_a][tail_b] + more > goal_->slack) return false;
   for (int i = num_terms; i < open_[division].stride; ++i) {
     if (a[i] > b[i]) return false;
   }

@@ -30,6 +30,7 @@ struct ShardingGoal {
   StageWeights weights;           ///< of a lower bound on the iteration
   std::vector<double> rest;       ///< of that bound for a stage that begins at layer l; infinite where none may
   double limit = 0.0;             ///< options whose bound is not below are of no use
+  double slack = 0.0;             ///< options that are better than others by less than so many seconds may be left out
   std::vector<double> least_cut;  ///< of each tail: seconds of the cut behind it, at least
   std::vector<std::vector<double>> cut_excess;  ///< [a][b]: by how many seconds a's cut may be longer than b's
 };
