@@ -105,6 +105,22 @@ class ChunkTimes {
     return bytes;
   }
 
+  /// What the largest layer stores beyond what recomputation keeps of it.
+  double in_work_bytes(int device_of_stage) const {
+    double most = 0.0;
+    for (const StagePart& part : parts_.all()) {
+      const auto samples = part.mesh->samples[place_in(*part.mesh, device_of_stage).first].size();
+      for (const Interval& layers : part.layers) {
+        for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+          const double more = stored_bytes_of(instance_.profile, l, Recompute::none) -
+                              stored_bytes_of(instance_.profile, l, part.mesh->recompute);
+          if (l > 0) most = std::max(most, static_cast<double>(samples) * more);
+        }
+      }
+    }
+    return most;
+  }
+
  private:
   std::array<TaskPrice, num_phases> together(const PhaseSeconds& computing, const PhaseSeconds& tensor) const {
     std::array<TaskPrice, num_phases> tasks;
@@ -119,6 +135,21 @@ class ChunkTimes {
   const StageParts& parts_;
   PhaseSeconds between_ = {};
 };
+
+/// Layers that ZeRO holds whole beside their slices: with stage 2 the gradients of the one in work and of the one that
+/// is summed, with stage 3 also the weights that are gathered for a task where chunks are not.
+double whole_layers_bytes(const Instance& instance, const Stage& stage) {
+  if (stage.zero_stage < 2 || stage.replicas == 1) return 0.0;
+  double parameters = 0.0;
+  for (const Interval& layers : stage.layers) {
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+      parameters = std::max(parameters, instance.profile.layers[l].parameters);
+    }
+  }
+  const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
+  const bool gathers_layers = stage.zero_stage >= 3 && !stage.gathers_chunks();
+  return (2.0 * bytes.gradient + (gathers_layers ? bytes.weight : 0.0)) * parameters / stage.tensor_parallel;
+}
 
 /// Whether the whole chunk is divided as its stage says.
 bool divided_as_stage(const StageParts& parts, const Stage& stage) {
@@ -181,6 +212,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     const PhaseSeconds own = times.own(d);
     for (std::size_t i = 0; i < own.size(); ++i) price.tasks[i].busy = own[i];
     price.stored_bytes = times.stored_bytes(d);
+    price.in_work_bytes = times.in_work_bytes(d);
     if (group_size == 1) continue;
     price.task_group = static_cast<int>(task_groups_.size()) - 1;
     task_groups_.back().push_back(program);
@@ -206,7 +238,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.programs.push_back(first_program_[stage_index] + r * stage.tensor_parallel + shard);
       ChunkPrice& price = chunks_[index(gather.programs.back(), chunk)];
       price.gather_group = static_cast<int>(reductions_.size());
-      price.gathered_bytes = whole * (1.0 - 1.0 / stage.replicas);
+      price.gathered_bytes = whole;
     }
     reductions_.push_back(std::move(gather));
   }
@@ -240,7 +272,7 @@ void Prices::price_steps(const Instance& instance, const Plan& plan, const Progr
   for (const Program& program : programs) {
     const Stage& stage = plan.stages[program.stage.index()];
     steps_.push_back(pptrain::step_seconds(instance, StageParts(stage), stage, program.device));
-    fixed_bytes_.push_back(fixed[program.device.index()]);
+    fixed_bytes_.push_back(fixed[program.device.index()] + whole_layers_bytes(instance, stage));
   }
 }
 

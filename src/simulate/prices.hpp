@@ -31,7 +31,8 @@ struct ChunkPrice {
   int task_group = -1;                      ///< devices that start its tasks together; -1: the device alone
   int reduce_group = -1;                    ///< devices that all-reduce its gradients; -1: nothing to reduce
   int gather_group = -1;                    ///< devices that gather its weights as an instruction; -1: none do
-  double gathered_bytes = 0.0;              ///< of its weights, beyond the own slice, while they are gathered
+  double gathered_bytes = 0.0;              ///< of its weights, beside the own slice, while they are gathered
+  double in_work_bytes = 0.0;               ///< of a layer that is recomputed, beyond what it keeps, in its B
   const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
 };
 
@@ -57,6 +58,7 @@ class Prices {
   const std::vector<Reduction>& reductions() const { return reductions_; }
   int num_lanes() const { return num_lanes_; }
   double step_seconds(int program) const { return steps_[program]; }
+  /// Model state and workspace, with the layers that ZeRO holds whole for the time being.
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
   /// Bytes per sample that cross the cut after a chunk.
   double cut_bytes(ChunkId chunk) const { return cut_bytes_[chunk.index()]; }

@@ -31,7 +31,7 @@ struct Progress {
   State state = State::ready;
   double blocked_since = 0.0;
   double stored_bytes = 0.0;
-  double peak_stored_bytes = 0.0;  ///< weights gathered for the time being included
+  double peak_stored_bytes = 0.0;  ///< gathered weights and the layer that is recomputed included
   int stored = 0;
   int pending_reductions = 0;
   bool started = false;
@@ -161,6 +161,7 @@ class Simulator {
       store(p, chunk.stored_bytes);
       device.peak_stored = std::max(device.peak_stored, ++progress.stored);
     }
+    if (runs_backward(instruction.op)) store(p, chunk.in_work_bytes);
     device.busy_seconds += price.busy;
     device.communication_seconds += price.communication;
     occupy(now, p, price.seconds);
@@ -177,8 +178,13 @@ class Simulator {
     events_.push(now + seconds, Event::Kind::resume, p);
   }
 
+  static bool runs_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
+
   void end_task(int p) {
     const Instruction& instruction = current(p);
+    if (runs_backward(instruction.op)) {
+      progress_[p].stored_bytes -= prices_.of(p, instruction.chunk).in_work_bytes;
+    }
     if (instruction.op != Op::backward && instruction.op != Op::backward_weight) return;
     progress_[p].stored_bytes -= prices_.of(p, instruction.chunk).stored_bytes;
     --progress_[p].stored;
