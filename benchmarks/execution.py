@@ -9,9 +9,10 @@ import subprocess
 import measure
 
 RANKS = (4, 8)
-LINE = re.compile(r"(?P<schedule>\S+) V (?P<chunks>\d+) U (?P<unit>\d+), pp (?P<pipeline>\d+) x dp (?P<data>\d+), "
-                  r"(?P<micro_batches>\d+) micro-batches: simulated (?P<simulated>\S+) s, measured (?P<measured>\S+) s, "
-                  r"stored (?P<stored>\d+)")
+# Without blanks, since the tests wrap their lines anywhere.
+LINE = re.compile(r"message:(?P<schedule>[a-z0-9-]+?)V(?P<chunks>\d+)U(?P<unit>\d+),pp(?P<pipeline>\d+)xdp(?P<data>\d+),"
+                  r"(?P<micro_batches>\d+)micro-batches:simulated(?P<simulated>[\d.]+)s,measured(?P<measured>[\d.]+)s,"
+                  r"stored(?P<stored>\d+)")
 ENVIRONMENT = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
@@ -20,7 +21,7 @@ def rows_of(ranks):
                "*simulated time*[np{}]".format(ranks), "--success"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **ENVIRONMENT})
     rows = {}
-    for match in LINE.finditer(" ".join(run.stdout.split())):
+    for match in LINE.finditer("".join(run.stdout.split())):
         row = {name: float(value) if name in ("simulated", "measured") else value
                for name, value in match.groupdict().items()}
         row["error"] = row["measured"] / row["simulated"] - 1

@@ -51,7 +51,7 @@ def execution(result):
              row["micro_batches"], f"{row['simulated']:.4f}", f"{row['measured']:.4f}", f"{row['error']:+.1%}",
              row["stored"]] for row in result["rows"]]
     header = ("schedule", "V", "U", "pp x dp", "micro-batches", "simulated, s", "measured, s", "error", "stored, rank 0")
-    return "Seconds of an iteration whose layers wait a fixed time (5 to 10 ms per pass) instead of computing; order of the " \
+    return "Seconds of an iteration whose layers wait a fixed time (8 to 16 ms per pass) instead of computing; order of the " \
         "tasks and peak of stored activations are the simulated ones on every rank.\n\n" + table(header, rows)
 
 

@@ -16,6 +16,8 @@ void record(Trace& trace, DeviceId device, const Instruction& instruction, doubl
     case Op::post_receive:
     case Op::send:
     case Op::hand_over:
+    case Op::gather_parameters:
+    case Op::release_parameters:
     case Op::reduce_gradients: return;
     case Op::wait_receive:
     case Op::wait_gradients:
