@@ -259,6 +259,12 @@ void Prices::group_reductions(const Instance& instance, const Stage& stage, cons
     reduction.seconds =
         by_shard ? all_reduce_seconds(instance.cluster, shard_group(stage, shard), member_load(stage, shard) * bytes)
                  : gradient_seconds(instance, parts);
+    if (stage.zero_stage >= 2) {
+      // A reduce-scatter after every W and, below stage 3, one gathering of weights: half an all-reduce each.
+      reduction.seconds /= 2.0;
+      reduction.after_each_task = true;
+      reduction.at_end = stage.zero_stage == 2;
+    }
     for (int d = shard; d < stage.replicas * stage.tensor_parallel; d += num_groups) {
       reduction.programs.push_back(first_program_[stage_index] + d);
       chunks_[index(reduction.programs.back(), chunk)].reduce_group = static_cast<int>(reductions_.size());

@@ -45,6 +45,8 @@ struct Reduction {
   std::vector<int> programs;
   double seconds = 0.0;
   int lane = 0;
+  bool after_each_task = false;  ///< ZeRO stages 2 and 3 sum after every W
+  bool at_end = true;            ///< when the chunk's gradients are complete
 };
 
 /// What everything in the programs of a plan takes, by the formulas of `cost`.

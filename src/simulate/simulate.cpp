@@ -59,7 +59,8 @@ class Simulator {
         progress_(programs.size()),
         under_way_(transfers_.all().size()),
         group_arrived_(prices_.task_groups().size(), 0),
-        reduction_arrived_(prices_.reductions().size(), 0),
+        arrivals_(prices_.reductions().size()),
+        collectives_started_(prices_.reductions().size(), 0),
         has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0),
         lane_free_(static_cast<std::size_t>(prices_.num_lanes()), 0.0) {
     for (const Program& program : programs) {
@@ -89,7 +90,7 @@ class Simulator {
   }
 
   void resume(double now, int p) {
-    if (progress_[p].state == State::computes) end_task(p);
+    if (progress_[p].state == State::computes) end_task(now, p);
     if (progress_[p].state != State::ready) ++progress_[p].next;
     advance(now, p);
   }
@@ -180,7 +181,7 @@ class Simulator {
 
   static bool runs_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
 
-  void end_task(int p) {
+  void end_task(double now, int p) {
     const Instruction& instruction = current(p);
     if (runs_backward(instruction.op)) {
       progress_[p].stored_bytes -= prices_.of(p, instruction.chunk).in_work_bytes;
@@ -188,6 +189,8 @@ class Simulator {
     if (instruction.op != Op::backward && instruction.op != Op::backward_weight) return;
     progress_[p].stored_bytes -= prices_.of(p, instruction.chunk).stored_bytes;
     --progress_[p].stored;
+    const int number = prices_.of(p, instruction.chunk).reduce_group;
+    if (number >= 0 && prices_.reductions()[number].after_each_task) start_reduction(now, p, number);
   }
 
   /// A step that takes no time leaves no mark.
@@ -274,7 +277,10 @@ class Simulator {
 
   void reduce(double now, int p) {
     const int number = prices_.of(p, current(p).chunk).reduce_group;
-    if (number < 0) return;
+    if (number >= 0 && prices_.reductions()[number].at_end) start_reduction(now, p, number);
+  }
+
+  void start_reduction(double now, int p, int number) {
     ++progress_[p].pending_reductions;
     collective(now, p, number);
   }
@@ -282,15 +288,22 @@ class Simulator {
   /// It starts when the last member has come to it and the one before has ended.
   void collective(double now, int p, int number) {
     const Reduction& reduction = prices_.reductions()[number];
-    if (++reduction_arrived_[number] < static_cast<int>(reduction.programs.size())) return;
-    reduction_arrived_[number] = 0;
+    std::vector<int>& arrivals = arrivals_[number];
+    arrivals.resize(reduction.programs.size());
+    ++arrivals[std::find(reduction.programs.begin(), reduction.programs.end(), p) - reduction.programs.begin()];
+    if (*std::min_element(arrivals.begin(), arrivals.end()) == collectives_started_[number]) return;
+    ++collectives_started_[number];
     const double start = std::max(now, lane_free_[reduction.lane]);
     lane_free_[reduction.lane] = start + reduction.seconds;
     for (const int member : reduction.programs) {
-      record(member, Lane::communication, current(p), start, lane_free_[reduction.lane]);
+      record(member, Lane::communication, {op_of(reduction), reduction.chunk}, start, lane_free_[reduction.lane]);
     }
     events_.push(lane_free_[reduction.lane], Event::Kind::reduction_end, static_cast<int>(running_.size()));
     running_.push_back({number, start});
+  }
+
+  static Op op_of(const Reduction& reduction) {
+    return reduction.kind == Reduction::Kind::weights ? Op::gather_parameters : Op::reduce_gradients;
   }
 
   void end_reduction(double now, int index) {
@@ -344,8 +357,9 @@ class Simulator {
   std::vector<Progress> progress_;
   std::vector<TransferProgress> under_way_;
   std::vector<int> group_arrived_;
-  std::vector<int> reduction_arrived_;
-  std::vector<char> has_weights_;  // by program and chunk, of those that gather them
+  std::vector<std::vector<int>> arrivals_;  // by reduction and member
+  std::vector<int> collectives_started_;    // by reduction
+  std::vector<char> has_weights_;           // by program and chunk, of those that gather them
   std::vector<double> lane_free_;
   std::vector<RunningReduction> running_;
   int all_arrived_ = 0;

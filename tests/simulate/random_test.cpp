@@ -47,7 +47,8 @@ TEST_CASE("simulations of random plans agree with the cost model", "[simulate]")
     const StageParts parts(plan.stages[0]);
     const PassSeconds pass = stage_seconds(instance, parts);
     const double in_line = static_cast<double>(plan.micro_batches) * (pass.forward + pass.backward);
-    CHECK(simulation.makespan_seconds <= (in_line + gradient_seconds(instance, parts) + step) * (1 + 1e-9));
+    const double sums = plan.stages[0].zero_stage >= 2 ? 0.5 * static_cast<double>(plan.micro_batches) + 0.5 : 1.0;
+    CHECK(simulation.makespan_seconds <= (in_line + sums * gradient_seconds(instance, parts) + step) * (1 + 1e-9));
   }
 }
 
