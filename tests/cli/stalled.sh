@@ -58,18 +58,26 @@ milliseconds() { date +%s%3N; }
 # Whether training goes on: the metrics of some iterations are written.
 under_way() { compgen -G "outputs/stalled/*/metrics.h5" >/dev/null; }
 
+# process_of LAUNCHER RANK: its process id.
+process_of() {
+  local pid
+  for pid in $(pgrep -P "$1"); do
+    if grep -qzx "OMPI_COMM_WORLD_RANK=$2" "/proc/$pid/environ"; then echo "$pid"; fi
+  done
+}
+
 # trial SIGNAL VICTIM GRID...: starts the job, sends the signal to the rank, and looks at the end.
 trial() {
-  local signal=$1 victim=$2 launcher pids start milliseconds rank code=0
+  local signal=$1 victim=$2 launcher pid start milliseconds rank code=0
   shift 2
   rm -rf outputs
   "$mpiexec" --bind-to none -np "$ranks" "$pptrain" job.toml "$@" >out.txt 2>err.txt &
   launcher=$!
   until under_way || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.05; done
   sleep "0.$((RANDOM % 90 + 10))"
-  mapfile -t pids < <(pgrep -P "$launcher" | sort -n)
+  pid=$(process_of "$launcher" "$victim")
   start=$(milliseconds)
-  kill "-$signal" "${pids[$victim]}"
+  kill "-$signal" "$pid"
   wait "$launcher" || code=$?
   milliseconds=$(($(milliseconds) - start))
   if ((code == 0 || milliseconds > most_milliseconds)); then
