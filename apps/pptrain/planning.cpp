@@ -62,6 +62,10 @@ Profile planning_profile(const Options& options, const Config& config, const Clu
   return profile;
 }
 
+TiedEmbedding planned_embedding(const Options& options, const Config& config, const Profile& profile) {
+  return options.input.empty() ? TiedEmbedding() : tied_embedding(config, profile);
+}
+
 namespace {
 
 /// The cluster file of a command that looks at no machine.
@@ -86,8 +90,9 @@ void deliver_search(const Options& options, const Config& config, const std::str
       search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit));
   Plan plan = feasible_plan(result, config.source);
   if (options.correlation) {
+    const std::string schedule = restrictions.schedule == "gpipe" ? "gpipe" : "1f1b";
     plan.rank_correlations =
-        correlate_with_simulator({instance, restrictions, plan.schedule.name, Stop(config.planner.time_limit)});
+        correlate_with_simulator({instance, restrictions, schedule, Stop(config.planner.time_limit)});
   }
   if (options.format == "text" && verbosity() == Verbosity::verbose) {
     deliver(describe_candidates(result, instance.cluster) + "\n", "");
@@ -113,7 +118,8 @@ void plan_from_files(const Options& options) {
   if (options.input.empty() && !has_batch) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
   }
-  const Instance instance = {profile, cluster, config.training.global_batch_size};
+  const Instance instance = {profile, cluster, config.training.global_batch_size,
+                             planned_embedding(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   if (!config.parallelism.plan.empty()) {
     deliver_plan(options, given_plan(config, instance), cluster);
@@ -188,7 +194,8 @@ void run_plan(const Options& options) {
   const Model model = build_model(config.model, config.training, config.source);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
+                             tied_embedding(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (!config.parallelism.plan.empty()) {

@@ -30,18 +30,6 @@ Plan plan_to_simulate(const Options& options, const Profile& profile, const Clus
   return plan;
 }
 
-/// What compilation and transfers need of a model that pptrain trains.
-struct TiedEmbedding {
-  CompileOptions compile;
-  double row_bytes = 0.0;
-};
-TiedEmbedding tied_embedding(const Options& options, const Config& config, const Profile& profile) {
-  if (options.input.empty() || !config.can_train_model()) return {};
-  const Model model = build_model(config.model, config.training, config.source);
-  return {{model.tied, model.vocabulary_size},
-          static_cast<double>(config.model.hidden_size) * profile.bytes_per_parameter.gradient};
-}
-
 Programs programs_of(const Options& options, const Plan& plan, const CompileOptions& compile) {
   if (options.order.empty()) {
     Programs programs = compile_training(plan, task_orders(plan), compile);
@@ -107,11 +95,10 @@ void run_simulate(const Options& options) {
   const Cluster cluster = read_cluster(config.cluster.file);
   const Profile profile = planning_profile(options, config, cluster);
   const Plan plan = plan_to_simulate(options, profile, cluster);
-  const Instance instance = {profile, cluster, plan.global_batch_size};
+  const Instance instance = {profile, cluster, plan.global_batch_size, planned_embedding(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
-  const TiedEmbedding tied = tied_embedding(options, config, profile);
-  const Programs programs = programs_of(options, plan, tied.compile);
-  const Simulation simulation = simulate(instance, plan, programs, {Recording::events, tied.row_bytes});
+  const Programs programs = programs_of(options, plan, {instance.tied.rows > 0, instance.tied.rows});
+  const Simulation simulation = simulate(instance, plan, programs, {Recording::events, instance.tied.row_bytes});
   if (!options.trace.empty()) deliver(chrome_trace(simulation.trace), options.trace);
   warn_of_memory(simulation, cluster);
   const double bound = lower_bound_seconds(instance);

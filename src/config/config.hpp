@@ -80,7 +80,7 @@ struct ParallelismConfig {
   AutoInt pipeline;
   AutoInt tensor;
   std::string schedule = "auto";
-  std::int64_t virtual_stages = 1;
+  AutoInt virtual_stages = 1;
   std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
   std::string recompute = "none";  ///< none, selective, full, auto
   AutoInt zero_stage = 0;

@@ -92,7 +92,7 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.name(
       "schedule", parallelism.schedule,
       {"auto", "gpipe", "1f1b", "dapple-b", "interleaved-1f1b", "breadth-first", "zb-h1", "zb-h2", "zb-v", "zeropp"});
-  v.integer("virtual_stages", parallelism.virtual_stages, at_least(1));
+  v.integer_or_auto("virtual_stages", parallelism.virtual_stages, at_least(1));
   v.integer("unit", parallelism.unit, at_least(0));
   v.name("recompute", parallelism.recompute, {"none", "selective", "full", "auto"});
   v.integer_or_auto("zero_stage", parallelism.zero_stage, between(0, 3));

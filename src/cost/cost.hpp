@@ -6,11 +6,21 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "config/config.hpp"
 #include "cost/collective.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
 
 namespace pptrain {
+
+/// The parameter that the first and the last layer of some models share.
+struct TiedEmbedding {
+  std::int64_t rows = 0;   ///< 0: none is shared
+  double row_bytes = 0.0;  ///< of its gradient
+};
+
+/// Of a model that pptrain trains.
+TiedEmbedding tied_embedding(const Config& config, const Profile& profile);
 
 /// The instance that is planned: how fast each layer is, and on what.
 ///
@@ -20,6 +30,7 @@ struct Instance {
   const Profile& profile;
   const Cluster& cluster;
   std::int64_t global_batch_size = 0;
+  TiedEmbedding tied = {};  ///< known to the simulator, left out of the closed forms
 };
 
 /// Refuses (`Error`, exit code 2) an instance that no plan can be costed for: a device kind of the

@@ -15,6 +15,12 @@ double with_update_and_cores(const Instance& instance, const Plan& plan, double 
 
 }  // namespace
 
+TiedEmbedding tied_embedding(const Config& config, const Profile& profile) {
+  if (!config.can_train_model() || !config.model.tied) return {};
+  return {config.model.vocabulary_size,
+          static_cast<double>(config.model.hidden_size) * profile.bytes_per_parameter.gradient};
+}
+
 void check_instance(const Instance& instance, const std::string& source) {
   for (const NodeGroup& group : instance.cluster.groups) {
     for (const ProfileLayer& layer : instance.profile.layers) {

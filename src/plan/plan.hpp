@@ -87,6 +87,13 @@ struct Alternative {
   std::string why_not;
 };
 
+/// The plan in the order of another schedule, for the reader.
+struct ScheduleAlternative {
+  ScheduleChoice schedule;
+  std::optional<double> iteration_seconds;  ///< nothing when it does not fit
+  std::string why_not;                      ///< then: what does not fit
+};
+
 /// How closed forms rank plans of an instance, compared with the simulator.
 struct RankCorrelations {
   int num_plans = 0;
@@ -109,6 +116,7 @@ struct Plan {
   double search_seconds = 0.0;
   bool search_complete = true;  ///< false: a time limit or the user ended it with the best so far
   std::vector<Alternative> alternatives;
+  std::vector<ScheduleAlternative> schedules;         ///< that were simulated with the plan's stages
   std::optional<RankCorrelations> rank_correlations;  ///< on request
 
   int num_stages() const { return static_cast<int>(stages.size()); }

@@ -145,15 +145,30 @@ RankCorrelations read_rank_correlations(const JsonNode& node) {
   return correlations;
 }
 
+ScheduleAlternative read_schedule_alternative(const JsonNode& node) {
+  node.allow_keys({"schedule", "iteration_seconds", "why_not"});
+  ScheduleAlternative other;
+  other.schedule = read_schedule(node.at("schedule"));
+  const JsonNode seconds = node.at("iteration_seconds");
+  if (!seconds.is_null()) other.iteration_seconds = seconds.number();
+  other.why_not = node.at("why_not").string();
+  return other;
+}
+
 /// What a planner added for the reader; nothing is decided by it.
 void read_commentary(const JsonNode& root, Plan& plan) {
   if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
   if (root.has("search")) {
     const JsonNode search = root.at("search");
-    search.allow_keys({"candidates", "seconds", "complete", "rank_correlations"});
+    search.allow_keys({"candidates", "seconds", "complete", "schedules", "rank_correlations"});
     plan.search_candidates = search.at("candidates").integer_at_least(0);
     plan.search_seconds = search.at("seconds").number_at_least(0.0);
     if (search.has("complete")) plan.search_complete = search.at("complete").boolean();
+    if (search.has("schedules")) {
+      for (const JsonNode& node : search.at("schedules").elements()) {
+        plan.schedules.push_back(read_schedule_alternative(node));
+      }
+    }
     if (search.has("rank_correlations")) {
       plan.rank_correlations = read_rank_correlations(search.at("rank_correlations"));
     }

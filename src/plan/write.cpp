@@ -73,6 +73,17 @@ Json prediction_json(const Prediction& prediction) {
           {"peak_bytes", numbers_json(prediction.peak_bytes)}};
 }
 
+Json schedule_json(const ScheduleChoice& schedule) {
+  return {{"name", schedule.name}, {"virtual_stages", schedule.virtual_stages}, {"unit", schedule.unit}};
+}
+
+Json schedule_alternative_json(const ScheduleAlternative& other) {
+  const auto& seconds = other.iteration_seconds;
+  return {{"schedule", schedule_json(other.schedule)},
+          {"iteration_seconds", seconds ? json_number(*seconds) : Json(nullptr)},
+          {"why_not", other.why_not}};
+}
+
 Json correlations_json(const RankCorrelations& correlations) {
   Json forms = Json::object();
   for (const auto& [form, coefficient] : correlations.forms) forms[form] = json_number(coefficient);
@@ -97,14 +108,16 @@ std::string write_plan(const Plan& plan) {
                {"global_batch_size", plan.global_batch_size},
                {"micro_batch_size", plan.micro_batch_size},
                {"micro_batches", plan.micro_batches}};
-  json["schedule"] = {
-      {"name", plan.schedule.name}, {"virtual_stages", plan.schedule.virtual_stages}, {"unit", plan.schedule.unit}};
+  json["schedule"] = schedule_json(plan.schedule);
   json["stages"] = Json::array();
   for (const Stage& stage : plan.stages) json["stages"].push_back(stage_json(stage));
   if (plan.predicted) json["predicted"] = prediction_json(*plan.predicted);
   json["search"] = {{"candidates", plan.search_candidates},
                     {"seconds", json_number(plan.search_seconds)},
                     {"complete", plan.search_complete}};
+  for (const ScheduleAlternative& other : plan.schedules) {
+    json["search"]["schedules"].push_back(schedule_alternative_json(other));
+  }
   if (plan.rank_correlations) json["search"]["rank_correlations"] = correlations_json(*plan.rank_correlations);
   json["alternatives"] = Json::array();
   for (const Alternative& alternative : plan.alternatives) {

@@ -8,6 +8,7 @@
 #include "planners/grids/grid.hpp"
 #include "planners/grids/uniform_planners.hpp"
 #include "planners/search.hpp"
+#include "planners/simulated/simulated_search.hpp"
 #include "planners/stages/device_order.hpp"
 #include "planners/stages/polish.hpp"
 
@@ -108,7 +109,7 @@ void search_orders(const SearchSpace& space, Best& best) {
   }
 }
 
-/// Every planner but this one and `exhaustive`, whose search follows when there is a plan to beat. AMP's
+/// Every planner but this one and `exhaustive`, which is asked last, where the instance is small enough. AMP's
 /// comes first: its grids are shown.
 std::vector<std::string> asked_planners() {
   std::vector<std::string> names = {"amp"};
@@ -119,14 +120,19 @@ std::vector<std::string> asked_planners() {
   return names;
 }
 
-}  // namespace
-
-Outcome AutoPlanner::search(const SearchSpace& space) const {
-  const bool any_stages = space.schedule == "1f1b" || space.schedule == "gpipe";
-  if (space.restrictions.scope == PlanScope::uniform || !any_stages) {
-    return outcome_of(space, uniform_candidates(space), name());
-  }
+/// What the closed forms hold best, with what the planners that were asked hold best.
+Outcome search_by_estimate(const SearchSpace& space) {
   Best best(space);
+  const bool any_stages = space.schedule == "1f1b" || space.schedule == "gpipe";  // else only grids know the memory
+  if (space.restrictions.scope == PlanScope::uniform || !any_stages) {
+    for (const char* asked : {"amp", "megatron", "data-parallel"})
+      best.take(asked, planner_called(asked).search(space));
+    Outcome grids = outcome_of(space, uniform_candidates(space), "auto");
+    best.count(grids);
+    if (grids.plan) best.offer(std::move(*grids.plan));
+    best.result.grids = std::move(grids.grids);
+    return std::move(best.result);
+  }
   if (!space.restrictions.annotations.empty()) {  // only one planner follows them
     best.take("whale", planner_called("whale").search(space));
     return std::move(best.result);
@@ -137,7 +143,7 @@ Outcome AutoPlanner::search(const SearchSpace& space) const {
     best.take(asked, planner_called(asked).search(share));
   }
   if (predicts_more_than_amp(space.instance)) {
-    Outcome grids = outcome_of(space, uniform_candidates(space), name());
+    Outcome grids = outcome_of(space, uniform_candidates(space), "auto");
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.count(grids);
   }
@@ -148,11 +154,18 @@ Outcome AutoPlanner::search(const SearchSpace& space) const {
     best.count(polished);
   }
   if (count_exhaustive_plans(space) <= most_exhaustive_plans) {
-    Outcome all = search_exhaustively(space, best.limit());
-    if (all.plan) best.offer(std::move(*all.plan));
-    best.count(all);
+    best.take("exhaustive", planner_called("exhaustive").search(space));
   }
   return std::move(best.result);
+}
+
+}  // namespace
+
+Outcome AutoPlanner::search(const SearchSpace& space) const {
+  constexpr double share = 0.75;  // of the time that is left; the rest is for simulation
+  SearchSpace by_estimate = space;
+  by_estimate.stop = space.stop.within(share * space.stop.seconds_left());
+  return choose_by_simulation(space, search_by_estimate(by_estimate));
 }
 
 }  // namespace pptrain

@@ -56,7 +56,7 @@ class RestrictionChecker {
 
   void check_chunks() const {
     const std::string& name = fixed_.schedule;
-    const int chunks = fixed_.virtual_stages;
+    const int chunks = static_cast<int>(fixed_.virtual_stages.value_or(1));
     const auto ask = [&] { return fmt::format("virtual_stages = {}", chunks); };
     if (chunks > 1 && name != "auto" && !runs_chunks(name)) {
       refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "it runs one chunk per stage",
@@ -234,7 +234,7 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.tensor = config.parallelism.tensor;
   restrictions.schedule = config.parallelism.schedule;
   restrictions.virtual_stages = config.parallelism.virtual_stages;
-  restrictions.unit = config.parallelism.unit;
+  restrictions.unit = static_cast<int>(config.parallelism.unit);
   restrictions.recompute = recompute_of(config);
   restrictions.zero_stage = config.parallelism.zero_stage;
   restrictions.offload = config.parallelism.offload;
@@ -257,7 +257,8 @@ bool runs_chunks(const std::string& schedule) {
 }
 
 ScheduleChoice schedule_under(const Restrictions& restrictions) {
-  ScheduleChoice choice = {restrictions.schedule, restrictions.virtual_stages, restrictions.unit};
+  ScheduleChoice choice = {restrictions.schedule, static_cast<int>(restrictions.virtual_stages.value_or(1)),
+                           restrictions.unit};
   if (choice.name == "auto")
     choice = {choice.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b", choice.virtual_stages, 0};
   if (choice.name == "zb-v") choice.virtual_stages = 2;

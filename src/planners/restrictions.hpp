@@ -23,8 +23,8 @@ struct Restrictions {
   AutoInt tensor;    ///< tensor-parallel degree of every stage
   AutoInt micro_batch_size;
   std::string schedule = "auto";
-  int virtual_stages = 1;  ///< chunks per stage; what a schedule has in any case (two of zb-v) may stay 1
-  int unit = 0;            ///< of ZeroPP; 0: chosen
+  AutoInt virtual_stages = 1;  ///< chunks per stage; what a schedule has in any case (two of zb-v) may stay 1
+  int unit = 0;                ///< of ZeroPP; 0: chosen
   std::optional<Recompute> recompute = Recompute::none;  ///< of every stage; nothing: chosen by `auto`
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
   bool offload = false;                                  ///< whether optimizer state may be offloaded

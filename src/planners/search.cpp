@@ -15,6 +15,8 @@
 #include "planners/exhaustive.hpp"
 #include "planners/grids/chunked_grids.hpp"
 #include "planners/grids/uniform_planners.hpp"
+#include "planners/simulated/simulated_plan.hpp"
+#include "planners/simulated/simulated_search.hpp"
 #include "planners/whale/whale.hpp"
 
 namespace pptrain {
@@ -71,10 +73,10 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
 }
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
-Beside ask(const std::string& name, const SearchSpace& space, std::int64_t& num_examined) {
+Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
   try {
     Outcome outcome = planner_called(name).search(space);
-    num_examined += outcome.num_examined;
+    if (outcome.plan) predict_by_simulation(simulator, *outcome.plan);
     return {name, std::move(outcome.plan), std::move(outcome.why_not)};
   } catch (const Error& error) {
     return {name, std::nullopt, error.what()};
@@ -88,18 +90,17 @@ Alternative alternative_of(const Beside& beside, const Plan& chosen) {
 
 /// What others found: those that the search asked, then those that are always shown.
 std::vector<Alternative> alternatives_of(const std::string& name, const SearchSpace& space, const Outcome& outcome,
-                                         std::int64_t& num_examined) {
+                                         const Plan& chosen, PlanSimulator& simulator) {
   std::vector<Alternative> alternatives;
   const auto known = [&](const std::string& other) {
     return std::any_of(alternatives.begin(), alternatives.end(),
                        [&](const Alternative& a) { return a.planner == other; });
   };
-  for (const Beside& beside : outcome.beside) alternatives.push_back(alternative_of(beside, *outcome.plan));
+  for (const Beside& beside : outcome.beside) alternatives.push_back(alternative_of(beside, chosen));
   for (const std::string& other : others_beside(name)) {
     if (known(other)) continue;
-    const Beside beside =
-        other == outcome.plan->planner ? Beside{other, outcome.plan, ""} : ask(other, space, num_examined);
-    alternatives.push_back(alternative_of(beside, *outcome.plan));
+    const Beside beside = other == chosen.planner ? Beside{other, chosen, ""} : ask(other, space, simulator);
+    alternatives.push_back(alternative_of(beside, chosen));
   }
   return alternatives;
 }
@@ -152,12 +153,12 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const bool chunks = runs_chunks(schedule.name);
   const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop};
   Outcome outcome = chunks ? search_chunked_grids(space, schedule, planner.name()) : planner.search(space);
+  if (chunks && planner.name() == "auto") outcome = choose_by_simulation(space, std::move(outcome));
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
-  // No plan is predicted to take less than AMP's estimate of it.
   const MemorySavings savings = {restrictions.recompute,
                                  static_cast<int>(restrictions.zero_stage.value_or(MemorySavings().zero_stage)),
                                  restrictions.offload};
-  const double bound = amp_lower_bound_seconds(instance, savings);
+  const double bound = lower_bound_seconds(instance, savings);
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }
@@ -165,8 +166,10 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
     if (!outcome.complete) result.why_not = "the search was ended before it found one; so far: " + result.why_not;
     return result;
   }
+  PlanSimulator simulator(instance);
+  predict_by_simulation(simulator, *result.plan);
   result.plan->predicted->lower_bound_seconds = bound;
-  result.plan->alternatives = alternatives_of(name, space, outcome, outcome.num_examined);
+  result.plan->alternatives = alternatives_of(name, space, outcome, *result.plan, simulator);
   result.plan->search_complete = outcome.complete;
   result.plan->search_candidates = outcome.num_examined;
   result.plan->search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

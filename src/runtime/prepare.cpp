@@ -168,7 +168,8 @@ Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Mac
   std::string text;
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
-    const Instance instance = {profile, machine.cluster, config.training.global_batch_size};
+    const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
+                               tied_embedding(config, profile)};
     text = write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance)
                                                       : printed_plan(given_plan(config, instance), instance.cluster));
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -20,7 +21,7 @@ std::string parts_text(const Prediction& prediction) {
   const double rest = prediction.iteration_seconds - parts.sum();
   Rows rows;
   const auto add = [&](const char* name, double seconds) {
-    if (seconds <= 1e-9 * prediction.iteration_seconds) return;
+    if (std::abs(seconds) <= 1e-9 * prediction.iteration_seconds) return;
     const double part = seconds / prediction.iteration_seconds;
     rows.push_back(
         {"  " + std::string(name), format_seconds(seconds), fmt::format("{:.0f} %", 100.0 * part), bar(part, width)});
@@ -31,7 +32,7 @@ std::string parts_text(const Prediction& prediction) {
   add("tensor communication", parts.tensor_communication);
   add("parameter gathers", parts.parameter_gathers);
   add("gradient synchronization", parts.gradient_synchronization);
-  add("optimizer step and shared cores", rest);
+  add(rest > 0.0 ? "shared links and cores, optimizer step" : "what overlaps", rest);
   return align(rows);
 }
 
@@ -48,10 +49,11 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
                      slower < 1.0 ? fmt::format("{:.2g} %", 100.0 * slower) : fmt::format("{:.1f} times", slower));
 }
 
-/// Where the two forms disagree by far it is because of uplinks.
+/// Where the two forms disagree by far it is because of uplinks, which the simulator shares.
 std::string contention_text(const Prediction& prediction) {
   constexpr double worth_telling = 1.25;
   const double dapple = prediction.estimates.at("dapple");
+  if (prediction.basis == PredictionBasis::simulation) return "";
   if (dapple < worth_telling * prediction.iteration_seconds) return "";
   return fmt::format(
       "  AMP's formula lets transfers pass side by side; as they share the nodes' uplinks, it may take {}\n",
@@ -63,9 +65,10 @@ std::string prediction_text(const Prediction& prediction, const Cluster& cluster
   for (const auto& [name, seconds] : prediction.estimates) {
     estimates.push_back(fmt::format("{} by {}'s formula", format_seconds(seconds), name == "amp" ? "AMP" : "DAPPLE"));
   }
-  std::string text =
-      fmt::format("  predicted iteration {} ({}), devices idle {:.0f} % of it\n",
-                  format_seconds(prediction.iteration_seconds), join(estimates), 100.0 * prediction.bubble_fraction);
+  std::string text = fmt::format("  predicted iteration {}{} ({}), devices idle {:.0f} % of it\n",
+                                 format_seconds(prediction.iteration_seconds),
+                                 prediction.basis == PredictionBasis::simulation ? " by simulation" : "",
+                                 join(estimates), 100.0 * prediction.bubble_fraction);
   text += parts_text(prediction) + contention_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
@@ -83,6 +86,28 @@ std::string alternatives_text(const Plan& plan) {
         {other.planner, format_seconds(*other.iteration_seconds), fmt::format("{:.2f} x", ratio), other.why_not});
   }
   return align(rows);
+}
+
+/// "zeropp of 2 chunks per stage, units of 4"
+std::string schedule_text(const ScheduleChoice& schedule) {
+  std::string text = schedule.name;
+  if (schedule.virtual_stages > 1) text += fmt::format(" of {} chunks per stage", schedule.virtual_stages);
+  if (schedule.unit > 0) text += fmt::format(", units of {}", schedule.unit);
+  return text;
+}
+
+/// The plan's stages in the order of other schedules.
+std::string schedules_text(const Plan& plan) {
+  Rows rows;
+  for (const ScheduleAlternative& other : plan.schedules) {
+    if (!other.iteration_seconds) {
+      rows.push_back({"  " + schedule_text(other.schedule), "-", "", "does not fit: " + other.why_not});
+      continue;
+    }
+    rows.push_back({"  " + schedule_text(other.schedule), format_seconds(*other.iteration_seconds),
+                    fmt::format("{:.2f} x", *other.iteration_seconds / plan.predicted->iteration_seconds)});
+  }
+  return "other schedules\n" + align(rows);
 }
 
 /// How far the closed forms can be trusted to rank plans.
@@ -122,8 +147,8 @@ std::string shared_cores_text(const Cluster& cluster) {
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {
   std::string text =
       fmt::format("plan by {}: {}, schedule {}, {} micro-batch{} of {} sample{}\n", plan.planner, plan.shape(),
-                  plan.schedule.name, plan.micro_batches, plan.micro_batches == 1 ? "" : "es", plan.micro_batch_size,
-                  plan.micro_batch_size == 1 ? "" : "s");
+                  schedule_text(plan.schedule), plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
+                  plan.micro_batch_size, plan.micro_batch_size == 1 ? "" : "s");
   text += stages_text(plan, cluster) + unused_text(plan, cluster);
   if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
   text += shared_cores_text(cluster);
@@ -132,6 +157,7 @@ std::string describe_plan(const Plan& plan, const Cluster& cluster) {
                         format_count(static_cast<double>(plan.search_candidates)),
                         plan.search_complete ? "" : "; the search was ended, this is the best so far");
   }
+  if (!plan.schedules.empty()) text += schedules_text(plan);
   if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
   if (plan.rank_correlations) text += correlations_text(*plan.rank_correlations);
   return text;

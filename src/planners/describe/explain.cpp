@@ -14,7 +14,7 @@ namespace {
 
 using NamedTime = std::pair<const char*, double>;
 
-/// What the parts leave out of the iteration: the optimizer step and cores that devices share.
+/// What the closed form leaves out: the optimizer step, links and cores that are shared; less what overlaps in truth.
 double rest_of(const Prediction& prediction) { return prediction.iteration_seconds - prediction.parts.sum(); }
 
 /// Differences of the parts, the largest first.
@@ -28,27 +28,17 @@ std::array<NamedTime, 7> differences(const Prediction& best_plan, const Predicti
       {"tensor communication", other.tensor_communication - best.tensor_communication},
       {"parameter gathers", other.parameter_gathers - best.parameter_gathers},
       {"gradient synchronization", other.gradient_synchronization - best.gradient_synchronization},
-      {"optimizer step and shared cores", rest_of(other_plan) - rest_of(best_plan)},
+      {"what the formula leaves out", rest_of(other_plan) - rest_of(best_plan)},
   }};
   std::stable_sort(all.begin(), all.end(),
                    [](const NamedTime& a, const NamedTime& b) { return std::abs(a.second) > std::abs(b.second); });
   return all;
 }
 
-bool is_same(const Plan& a, const Plan& b) {
-  const auto same_stage = [](const Stage& s, const Stage& t) {
-    return s.layers == t.layers && s.devices == t.devices && s.samples == t.samples && s.shards == t.shards &&
-           s.recompute == t.recompute && s.zero_stage == t.zero_stage && s.offload == t.offload && s.blocks.empty() &&
-           t.blocks.empty();
-  };
-  return a.micro_batch_size == b.micro_batch_size &&
-         std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_stage);
-}
-
 }  // namespace
 
 std::string why_slower(const Plan& best, const Plan& other) {
-  if (is_same(best, other)) return "the same plan";
+  if (same_plan(best, other)) return "the same plan";
   constexpr double worth_telling = 0.02;  // of the best iteration
   constexpr std::size_t most_told = 3;
   const double least = worth_telling * best.predicted->iteration_seconds;
@@ -60,7 +50,9 @@ std::string why_slower(const Plan& best, const Plan& other) {
                         format_seconds(std::abs(seconds)));
     ++told;
   }
-  return other.shape() + (text.empty() ? ": hardly different" : text);
+  std::string shape = other.shape();
+  if (other.schedule.name != best.schedule.name) shape += ", " + other.schedule.name;
+  return shape + (text.empty() ? ": hardly different" : text);
 }
 
 }  // namespace pptrain

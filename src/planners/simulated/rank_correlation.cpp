@@ -33,8 +33,8 @@ class Sample {
   explicit Sample(const Instance& instance) : instance_(instance), simulator_(instance) {}
 
   void add(Plan plan) {
-    const double tasks = simulated_tasks(plan);
-    if (tasks_ + tasks > most_correlated_tasks || known(plan)) return;
+    const double tasks = simulated_tasks(instance_.cluster, plan);
+    if (tasks_ + tasks > most_correlated_tasks || !simulator_.can(plan) || known(plan)) return;
     tasks_ += tasks;
     simulated_.push_back(simulator_.of(plan).iteration_seconds);
     forms_["amp"].push_back(amp_terms(instance_, plan).iteration_seconds);
@@ -104,12 +104,14 @@ double pipedream_seconds(const Instance& instance, const Plan& plan) {
 }
 
 std::string form_of(const std::string& planner) {
+  if (planner == "auto") return "simulation";
   return planner == "dapple" || planner == "pipedream" ? planner : "amp";
 }
 
 RankCorrelations correlate_with_simulator(const SearchSpace& space) {
   Sample sample(space.instance);
   for (const auto& planner : planners()) {
+    if (form_of(planner->name()) == "simulation") continue;
     Outcome outcome = outcome_of_any(*planner, space);
     if (outcome.plan) sample.add(std::move(*outcome.plan));
     for (GridCandidate& grid : outcome.grids) {

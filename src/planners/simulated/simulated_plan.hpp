@@ -20,17 +20,20 @@ struct SimulatedPlan {
   std::string why_not;             ///< the device that lacks most memory; empty when the plan fits
 };
 
-/// F and B of every micro-batch and chunk on every device: what a simulation costs.
-double simulated_tasks(const Plan& plan);
-/// A plan of more tasks takes seconds and a gigabyte to simulate, so its closed form has to do.
-constexpr double most_simulated_tasks = 2e6;
+/// What a simulation costs, in tasks of some microseconds: F and B of every micro-batch and chunk on every device, and
+/// the sharing of uplinks, which grows with the square of the pairs of devices whose transfers may meet.
+double simulated_tasks(const Cluster& cluster, const Plan& plan);
+/// A plan of more tasks takes many seconds or a gigabyte to simulate, so closed forms have to do.
+constexpr double most_simulated_tasks = 1e6;
 
 /// Simulates plans of an instance, each different one once, and makes each order of tasks once.
 class PlanSimulator {
  public:
   explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
 
-  /// The plan is valid and has at most `most_simulated_tasks`. One whose schedule splits B and W needs a profile
+  /// Whether the plan is small enough.
+  bool can(const Plan& plan) const;
+  /// The plan is valid and small enough. One whose schedule splits B and W needs a profile
   /// that does, else `Error` (exit code 2) is thrown.
   const SimulatedPlan& of(const Plan& plan);
   /// What `of` costs now, in tasks: nothing for a plan that was simulated before; a search for an order counts.
@@ -48,8 +51,11 @@ class PlanSimulator {
   std::map<OrderKey, std::vector<TaskOrder>> orders_;
 };
 
-/// Replaces what is predicted of the plan by its closed form with what the simulator says, where it is small enough
-/// and that was not done before.
+/// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that costs too much, by
+/// the larger form. Doing it again changes nothing.
 void predict_by_simulation(PlanSimulator& simulator, Plan& plan);
+
+/// The larger closed form as prediction of a plan that is not simulated: DAPPLE's knows that transfers share uplinks.
+void predict_by_larger_form(Plan& plan);
 
 }  // namespace pptrain

@@ -43,6 +43,14 @@ void check_against(const std::optional<Optimum>& best, const Run& run) {
   if (best) REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <= 1e-9 * best->seconds);
 }
 
+/// The simulator also counts what recomputation and ZeRO hold for a moment, which the planners' form leaves out.
+bool fits_in_simulator(const RandomInstance& instance, const Plan& plan) {
+  for (int d = 0; d < instance.cluster.num_devices(); ++d) {
+    if (plan.predicted->peak_bytes[d] > instance.cluster.kind_of(DeviceId(d)).memory) return false;
+  }
+  return true;
+}
+
 TEST_CASE("plans obey what is fixed, and auto is best among them", "[restrictions]") {
   std::map<std::string, int> found;
   for (int seed = 0; seed < num_instances; ++seed) {
@@ -60,7 +68,7 @@ TEST_CASE("plans obey what is fixed, and auto is best among them", "[restriction
       CAPTURE(write_plan(*run.plan));
       REQUIRE(obeys(*run.plan, restrictions));
       check_predicted(instance, *run.plan);
-      best = std::min(best, run.plan->predicted->iteration_seconds);
+      if (fits_in_simulator(instance, *run.plan)) best = std::min(best, run.plan->predicted->iteration_seconds);
       if (name == "auto") best_of_auto = run.plan->predicted->iteration_seconds;
       ++found[name];
     }

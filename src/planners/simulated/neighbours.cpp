@@ -1,0 +1,130 @@
+#include "planners/simulated/neighbours.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planners/grids/grid.hpp"
+#include "planners/simulated/schedule_choices.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+namespace {
+
+bool has_plain_stages(const Plan& plan) {
+  return std::all_of(plan.stages.begin(), plan.stages.end(),
+                     [](const Stage& stage) { return stage.blocks.empty() && stage.shards.empty(); });
+}
+
+/// Sizes as those of `old`, but of another sum; each at least one.
+std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int64_t micro_batch) {
+  const auto replicas = static_cast<int>(old.size());
+  const auto [least, most] =
+      std::minmax_element(old.begin(), old.end(), [](Interval a, Interval b) { return a.size() < b.size(); });
+  if (most->size() - least->size() <= 1) return even_division(micro_batch, replicas);
+  const double factor = static_cast<double>(micro_batch) / static_cast<double>(old.back().end);
+  std::vector<Interval> samples;
+  double wanted = 0.0;
+  std::int64_t begin = 0;
+  for (int j = 0; j < replicas; ++j) {
+    wanted += static_cast<double>(old[j].size()) * factor;
+    const std::int64_t last = micro_batch - (replicas - 1 - j);  // leaves one for each of the others
+    const std::int64_t end =
+        j + 1 == replicas ? micro_batch : std::clamp<std::int64_t>(std::llround(wanted), begin + 1, last);
+    samples.push_back({begin, end});
+    begin = end;
+  }
+  return samples;
+}
+
+std::optional<Plan> with_micro_batch(const SearchSpace& space, const Plan& plan, std::int64_t micro_batch) {
+  Plan result = plan;
+  result.micro_batch_size = micro_batch;
+  result.micro_batches = plan.global_batch_size / micro_batch;
+  for (Stage& stage : result.stages) {
+    if (stage.replicas > micro_batch) return std::nullopt;
+    if (space.restrictions.scope == PlanScope::uniform && micro_batch % stage.replicas != 0) return std::nullopt;
+    stage.samples = scaled_samples(stage.samples, micro_batch);
+  }
+  return result;
+}
+
+/// What a stage may do to save memory.
+struct Mode {
+  Recompute recompute;
+  int zero_stage;
+};
+
+std::vector<Mode> modes_under(const Restrictions& restrictions) {
+  std::vector<Recompute> recomputes = {Recompute::none, Recompute::selective, Recompute::full};
+  if (restrictions.recompute) recomputes = {*restrictions.recompute};
+  std::vector<int> zero_stages = {0, 1, 2, 3};
+  if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
+  std::vector<Mode> modes;
+  for (const Recompute recompute : recomputes) {
+    for (const int zero_stage : zero_stages) modes.push_back({recompute, zero_stage});
+  }
+  return modes;
+}
+
+}  // namespace
+
+std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  for (const ScheduleChoice& choice : schedule_choices(space.restrictions, space.instance.profile, plan)) {
+    if (choice == plan.schedule) continue;
+    if (auto other = with_schedule(space.instance.profile, plan, choice)) plans.push_back(std::move(*other));
+  }
+  return plans;
+}
+
+std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  if (!has_plain_stages(plan)) return plans;
+  constexpr std::ptrdiff_t reach = 2;
+  const std::vector<std::int64_t> sizes = micro_batch_sizes(plan.global_batch_size, space.restrictions);
+  const auto own = std::lower_bound(sizes.begin(), sizes.end(), plan.micro_batch_size);
+  for (std::ptrdiff_t step = -reach; step <= reach; ++step) {
+    const std::ptrdiff_t place = (own - sizes.begin()) + step;
+    if (step == 0 || place < 0 || place >= std::ssize(sizes)) continue;
+    if (auto other = with_micro_batch(space, plan, sizes[static_cast<std::size_t>(place)])) {
+      plans.push_back(std::move(*other));
+    }
+  }
+  return plans;
+}
+
+std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  const std::vector<Mode> modes = modes_under(space.restrictions);
+  if (modes.size() == 1) return plans;
+  const auto set = [](Stage& stage, const Mode& mode) {
+    stage.recompute = mode.recompute;
+    stage.zero_stage = mode.zero_stage;
+  };
+  for (const Mode& mode : modes) {
+    for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);
+  }
+  for (int i = 0; plan.num_stages() > 1 && i < plan.num_stages(); ++i) {
+    for (const Mode& mode : modes) set(plans.emplace_back(plan).stages[i], mode);
+  }
+  std::erase_if(plans, [&plan](const Plan& other) { return same_plan(plan, other); });
+  return plans;
+}
+
+std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  if (!has_plain_stages(plan) || !space.restrictions.annotations.empty()) return plans;
+  const std::vector<ChunkPlace> chunks = chunk_places(plan);
+  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
+    if (chunks[c].stage == chunks[c + 1].stage) continue;
+    for (const int step : {-1, 1}) {
+      if ((step < 0 ? chunks[c] : chunks[c + 1]).layers.size() < 2) continue;
+      Plan& other = plans.emplace_back(plan);
+      other.stages[chunks[c].stage.index()].layers[chunks[c].local].end += step;
+      other.stages[chunks[c + 1].stage.index()].layers[chunks[c + 1].local].begin += step;
+    }
+  }
+  return plans;
+}
+
+}  // namespace pptrain

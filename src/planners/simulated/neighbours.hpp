@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "planners/planner.hpp"
+
+namespace pptrain {
+
+/// Plans one step away from a plan, in the space that the restrictions leave. They have no predictions and may not
+/// fit. Steps that would change annotated stages, blocks or uneven shards are left out.
+
+/// Every other schedule (`schedule_choices`).
+std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan);
+/// The next smaller and larger micro-batches, with samples shared out in the same proportion.
+std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan);
+/// Other recomputation or ZeRO stage, of all stages and of single ones, where these are free.
+std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan);
+/// A layer over to the next chunk or the one before.
+std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan);
+
+}  // namespace pptrain

@@ -1,0 +1,120 @@
+#include "planners/simulated/schedule_choices.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "plan/validate.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr int most_virtual_stages = 4;
+
+bool splits_backward(const std::string& schedule) { return schedule.starts_with("zb-") || schedule == "zeropp"; }
+
+bool knows_split(const Profile& profile) {
+  return std::all_of(profile.layers.begin(), profile.layers.end(), [](const ProfileLayer& layer) {
+    return std::all_of(layer.rows.begin(), layer.rows.end(), [](const ProfileRow& row) { return row.split_known; });
+  });
+}
+
+/// ZeroPP's units worth trying: the one without bubbles, then smaller ones, which store less.
+std::vector<int> units(const Restrictions& restrictions, int stages) {
+  if (restrictions.unit > 0) return {restrictions.unit};
+  return {0, stages, std::max(1, stages / 2)};
+}
+
+/// Schedules of so many chunks per stage, the most promising first.
+std::vector<std::string> names_with(int chunks) {
+  if (chunks == 1) return {"1f1b", "zb-h2", "zb-h1", "zeropp", "dapple-b", "gpipe"};
+  std::vector<std::string> names = {"interleaved-1f1b", "zeropp", "breadth-first"};
+  if (chunks == 2) names.insert(names.begin(), "zb-v");
+  return names;
+}
+
+std::vector<int> chunk_counts(const Restrictions& restrictions, int stages) {
+  if (!restrictions.annotations.empty()) return {1};  // they say where stages end
+  if (restrictions.virtual_stages) return {static_cast<int>(*restrictions.virtual_stages)};
+  std::vector<int> counts(stages == 1 ? 1 : most_virtual_stages);
+  std::iota(counts.begin(), counts.end(), 1);
+  return counts;
+}
+
+/// F, B and W of the layers before each one, on the first kind of device that the profile knows.
+std::vector<double> work_before(const Profile& profile) {
+  std::vector<double> before = {0.0};
+  for (const ProfileLayer& layer : profile.layers) {
+    const ProfileRow& row = layer.rows.front();
+    before.push_back(before.back() + row.seconds.total() / row.samples);
+  }
+  return before;
+}
+
+/// Ends of chunks where the work before comes nearest to their shares' sums, each chunk at least one layer.
+std::vector<Interval> division_by(const std::vector<double>& before, const std::vector<double>& shares) {
+  const int layers = static_cast<int>(before.size()) - 1;
+  const int chunks = static_cast<int>(shares.size());
+  std::vector<Interval> division;
+  double target = 0.0;
+  int begin = 0;
+  for (int c = 0; c < chunks; ++c) {
+    target += shares[c];
+    int end = begin + 1;
+    while (end < layers - (chunks - 1 - c) && std::abs(before[end + 1] - target) <= std::abs(before[end] - target)) {
+      ++end;
+    }
+    if (c + 1 == chunks) end = layers;
+    division.push_back({begin, end});
+    begin = end;
+  }
+  return division;
+}
+
+}  // namespace
+
+std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
+                                             const Plan& plan) {
+  if (restrictions.schedule != "auto" || plan.num_stages() == 1) return {plan.schedule};
+  const bool split = knows_split(profile);
+  std::vector<ScheduleChoice> choices;
+  for (const int chunks : chunk_counts(restrictions, plan.num_stages())) {
+    for (const std::string& name : names_with(chunks)) {
+      if (splits_backward(name) && !split) continue;
+      for (const int unit : name == "zeropp" ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
+        choices.push_back({name, chunks, unit});
+      }
+    }
+  }
+  return choices;
+}
+
+std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, const ScheduleChoice& schedule) {
+  Plan result = plan;
+  result.schedule = schedule;
+  const int stages = plan.num_stages();
+  const int chunks = schedule.virtual_stages * stages;
+  const bool same_chunks = schedule.virtual_stages == plan.schedule.virtual_stages && schedule.name != "zb-v" &&
+                           plan.schedule.name != "zb-v";
+  if (same_chunks) return result;
+  const bool blocks =
+      std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& s) { return !s.blocks.empty(); });
+  if (blocks || chunks > profile.num_layers()) return std::nullopt;
+  const std::vector<double> before = work_before(profile);
+  std::vector<double> shares;
+  for (int c = 0; c < chunks; ++c) {
+    double work = 0.0;
+    for (const Interval& held : plan.stages[stage_of_chunk(schedule.name, stages, c)].layers) {
+      work += before[held.end] - before[held.begin];
+    }
+    shares.push_back(work / schedule.virtual_stages);
+  }
+  const std::vector<Interval> division = division_by(before, shares);
+  for (Stage& stage : result.stages) stage.layers.clear();
+  for (int c = 0; c < chunks; ++c) {
+    result.stages[stage_of_chunk(schedule.name, stages, c)].layers.push_back(division[c]);
+  }
+  return result;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,175 @@
+#include "planners/simulated/simulated_search.hpp"
+
+#include <algorithm>
+
+#include "planners/simulated/neighbours.hpp"
+#include "planners/simulated/simulated_plan.hpp"
+
+namespace pptrain {
+namespace {
+
+class SimulatedSearch {
+ public:
+  explicit SimulatedSearch(const SearchSpace& space) : space_(space), simulator_(space.instance) {}
+
+  Outcome run(Outcome outcome) {
+    std::vector<Plan> candidates = candidates_of(outcome);
+    if (candidates.empty()) return outcome;
+    consider(candidates);
+    budget_ = budget();
+    for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) {
+      if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
+    }
+    candidates.resize(std::min(candidates.size(), num_leaders));
+    for (const Plan& leader : candidates) {
+      for (Plan& other : other_schedules(space_, leader)) attempt(std::move(other));
+    }
+    while (improve()) {
+    }
+    for (Beside& beside : outcome.beside) {
+      if (beside.plan && known(*beside.plan)) predict_by_simulation(simulator_, *beside.plan);
+      if (beside.plan) predict_by_larger_form(*beside.plan);
+    }
+    outcome.plan = finished();
+    outcome.num_examined += num_examined_;
+    outcome.complete = outcome.complete && complete_;
+    return outcome;
+  }
+
+ private:
+  static constexpr double most_candidates_work = 2e6;
+  static constexpr std::size_t num_grids = 4;    // simulated beside the planners' plans
+  static constexpr std::size_t num_leaders = 3;  // that are given every schedule
+
+  /// Different plans, those that the larger form holds fastest first.
+  static std::vector<Plan> candidates_of(const Outcome& outcome) {
+    std::vector<Plan> plans;
+    const auto add = [&plans](const std::optional<Plan>& plan) {
+      const auto same = [&](const Plan& other) { return same_plan(*plan, other); };
+      if (plan && std::none_of(plans.begin(), plans.end(), same)) predict_by_larger_form(plans.emplace_back(*plan));
+    };
+    add(outcome.plan);
+    for (const Beside& beside : outcome.beside) add(beside.plan);
+    std::stable_sort(plans.begin(), plans.end(),
+                     [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
+    return plans;
+  }
+
+  static double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
+
+  /// Work of the search around the candidates: milliseconds on 16 devices, seconds on thousands.
+  double budget() const {
+    constexpr double least = 1e4;
+    constexpr double per_device = 400.0;
+    constexpr double in_best_plans = 8.0;
+    constexpr double most = 1e7;
+    const double by_devices = least + per_device * space_.instance.cluster.num_devices();
+    return std::min(most, std::max(by_devices, in_best_plans * simulated_tasks(space_.instance.cluster, *best_)));
+  }
+
+  bool known(const Plan& plan) const { return simulator_.cost(plan) == 0.0; }
+
+  /// Simulates the candidates, at least one. Those that are too large count by their larger form; those that come too
+  /// late, or beyond the work that candidates may cost together, only where no other was simulated. Those that do not
+  /// fit in the simulator, which also counts what is held for a moment, are left out where another one fits.
+  void consider(std::vector<Plan>& candidates) {
+    double work = 0.0;
+    bool any_simulated = false;
+    for (Plan& plan : candidates) {
+      work += simulator_.cost(plan);
+      const bool late = best_ && (space_.stop.requested() || work > most_candidates_work);
+      if (late) complete_ = false;
+      if (!late) predict_by_simulation(simulator_, plan);
+      if (fits(plan) && (!late || !any_simulated)) offer(plan, predicted_seconds(plan));
+      any_simulated = any_simulated || known(plan);
+    }
+    if (!best_) offer(candidates.front(), predicted_seconds(candidates.front()));
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
+  }
+
+  bool fits(const Plan& plan) { return !known(plan) || simulator_.of(plan).why_not.empty(); }
+
+  bool offer(const Plan& plan, double seconds) {
+    if (best_ && seconds >= seconds_ * (1.0 - tie_tolerance)) return false;
+    best_ = plan;
+    seconds_ = seconds;
+    return true;
+  }
+
+  /// The slowest stage's own work: no schedule gets below it.
+  double least_seconds(const Plan& plan) const {
+    const AmpTerms terms = amp_terms(space_.instance, plan);
+    constexpr double rounding = 1.0 - 1e-9;
+    return rounding * static_cast<double>(plan.micro_batches) *
+           *std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
+  }
+
+  /// ZB-H1 is what there is to do where ZB-H2 needs too much memory.
+  bool needless(const Plan& plan) {
+    if (plan.schedule.name != "zb-h1") return false;
+    Plan other = plan;
+    other.schedule.name = "zb-h2";
+    return known(other) && simulator_.of(other).why_not.empty();
+  }
+
+  /// Takes the plan if it is faster and fits. Nothing is done that exceeds the work or cannot be faster.
+  bool attempt(Plan plan) {
+    if (!simulator_.can(plan) || needless(plan)) return false;
+    if (space_.stop.requested()) {
+      complete_ = false;
+      return false;
+    }
+    const double cost = simulator_.cost(plan);
+    if (cost > budget_ || least_seconds(plan) >= seconds_) return false;
+    budget_ -= cost;
+    ++num_examined_;
+    const SimulatedPlan& result = simulator_.of(plan);
+    return result.why_not.empty() && offer(plan, result.iteration_seconds);
+  }
+
+  bool attempt_all(std::vector<Plan> plans) {
+    bool any = false;
+    for (Plan& plan : plans) any |= attempt(std::move(plan));
+    return any;
+  }
+
+  /// One round of all kinds of steps; whether any was taken.
+  bool improve() {
+    bool any = attempt_all(other_schedules(space_, *best_));
+    any |= attempt_all(other_micro_batches(space_, *best_));
+    any |= attempt_all(other_modes(space_, *best_));
+    any |= attempt_all(shifted_layers(space_, *best_));
+    return any;
+  }
+
+  Plan finished() {
+    Plan plan = finished_plan(space_, *best_, "auto");
+    predict_by_simulation(simulator_, plan);
+    for (const Plan& other : other_schedules(space_, plan)) {
+      if (!known(other)) continue;
+      const SimulatedPlan& result = simulator_.of(other);
+      ScheduleAlternative& alternative = plan.schedules.emplace_back();
+      alternative.schedule = other.schedule;
+      alternative.why_not = result.why_not;
+      if (result.why_not.empty()) alternative.iteration_seconds = result.iteration_seconds;
+    }
+    return plan;
+  }
+
+  const SearchSpace& space_;
+  PlanSimulator simulator_;
+  std::optional<Plan> best_;
+  double seconds_ = 0.0;
+  double budget_ = 0.0;
+  bool complete_ = true;
+  std::int64_t num_examined_ = 0;
+};
+
+}  // namespace
+
+Outcome choose_by_simulation(const SearchSpace& space, Outcome outcome) {
+  return SimulatedSearch(space).run(std::move(outcome));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,148 @@
+// Plans chosen by simulation.
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "planners/large_instances.hpp"
+#include "planners/search.hpp"
+#include "planners/simulated/neighbours.hpp"
+#include "planners/simulated/schedule_choices.hpp"
+#include "program/check.hpp"
+#include "schedule/schedule.hpp"
+#include "simulate/simulate.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+/// What `pptrain simulate` would say of the plan.
+Simulation simulation_of(const Instance& instance, const Plan& plan) {
+  const Programs programs = compile_training(plan, task_orders(plan), {});
+  check_programs(plan, programs);
+  return simulate(instance, plan, programs);
+}
+
+void check_prediction(const Instance& instance, const Plan& plan) {
+  const Simulation simulation = simulation_of(instance, plan);
+  const Prediction& predicted = *plan.predicted;
+  CHECK(predicted.basis == PredictionBasis::simulation);
+  CHECK(predicted.iteration_seconds == simulation.makespan_seconds);
+  CHECK(predicted.bubble_fraction == simulation.bubble_fraction());
+  for (const SimulatedDevice& device : simulation.devices) {
+    CHECK(predicted.peak_bytes[device.device.index()] == device.peak_bytes);
+    CHECK(device.peak_bytes <= instance.cluster.kind_of(device.device).memory);
+  }
+}
+
+TEST_CASE("every planner's iteration is the simulator's, and auto's is the least", "[planners]") {
+  const Profile profile = blocks(10, 0.4);
+  const Cluster cluster = mixed_nodes(2, 4);
+  const Instance instance = {profile, cluster, 16};
+  const Plan best = *search_plan("auto", instance, {}, "x").plan;
+  check_prediction(instance, best);
+  for (const auto& planner : planners()) {
+    if (planner->name() == "exhaustive") continue;
+    CAPTURE(planner->name());
+    const Plan plan = *search_plan(planner->name(), instance, {}, "x").plan;
+    check_prediction(instance, plan);
+    CHECK(best.predicted->iteration_seconds <= plan.predicted->iteration_seconds);
+    CHECK(plan.predicted->lower_bound_seconds <= best.predicted->iteration_seconds);
+    for (const Alternative& other : best.alternatives) {
+      if (other.planner == planner->name()) CHECK(other.iteration_seconds == plan.predicted->iteration_seconds);
+    }
+  }
+}
+
+TEST_CASE("auto chooses a schedule, and says what the others take", "[planners]") {
+  const Profile profile = blocks(8, 0.0);
+  const Cluster cluster = mixed_nodes(4, 1);
+  const Instance instance = {profile, cluster, 16};
+  Restrictions pipeline;
+  pipeline.pipeline = 4;
+  const Plan plan = *search_plan("auto", instance, pipeline, "x").plan;
+  CHECK(plan.schedule.name != "1f1b");
+  REQUIRE_FALSE(plan.schedules.empty());
+  const auto plain = std::find_if(plan.schedules.begin(), plan.schedules.end(),
+                                  [](const ScheduleAlternative& other) { return other.schedule.name == "1f1b"; });
+  REQUIRE(plain != plan.schedules.end());
+  Plan other = plan;
+  other.schedule = plain->schedule;
+  CHECK(plain->iteration_seconds == simulation_of(instance, other).makespan_seconds);
+  CHECK(*plain->iteration_seconds > plan.predicted->iteration_seconds);
+  const Plan read = parse_plan(write_plan(plan), "written");
+  CHECK(read.schedules.size() == plan.schedules.size());
+  CHECK(read.schedules.front().iteration_seconds == plan.schedules.front().iteration_seconds);
+  CHECK(read.predicted->basis == PredictionBasis::simulation);
+}
+
+TEST_CASE("a schedule that is asked for stays", "[planners]") {
+  const Profile profile = blocks(8, 0.2);
+  const Cluster cluster = mixed_nodes(4, 1);
+  const Instance instance = {profile, cluster, 16};
+  for (const char* name : {"1f1b", "gpipe"}) {
+    Restrictions fixed;
+    fixed.schedule = name;
+    const Plan plan = *search_plan("auto", instance, fixed, "x").plan;
+    CHECK(plan.schedule.name == name);
+    CHECK(plan.schedules.empty());
+  }
+}
+
+TEST_CASE("a profile without times of W leaves out what splits B and W", "[planners]") {
+  Profile profile = blocks(8, 0.0);
+  for (ProfileLayer& layer : profile.layers) {
+    for (ProfileRow& row : layer.rows) row.split_known = false;
+  }
+  Restrictions free;
+  free.virtual_stages = std::nullopt;
+  const Plan plan = uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b");
+  const std::vector<ScheduleChoice> choices = schedule_choices(free, profile, plan);
+  CHECK_FALSE(choices.empty());
+  for (const ScheduleChoice& choice : choices) {
+    CHECK_FALSE(choice.name.starts_with("zb-"));
+    CHECK(choice.name != "zeropp");
+  }
+}
+
+TEST_CASE("every neighbour of a plan is a plan", "[planners]") {
+  const Profile profile = blocks(13, 0.5);
+  const Cluster cluster = mixed_nodes(2, 4);
+  const Instance instance = {profile, cluster, 24};
+  Restrictions free;
+  free.recompute = std::nullopt;
+  free.zero_stage = std::nullopt;
+  free.virtual_stages = std::nullopt;
+  const SearchSpace space = {instance, free};
+  const Plan plan = uniform_plan({{0, 5}, {5, 6}, {6, 13}}, 2, 1, 24, 8, "1f1b");
+  std::vector<Plan> all = shifted_layers(space, plan);
+  CHECK(all.size() == 2);  // the middle stage has one layer and only takes
+  for (const auto& more : {other_schedules(space, plan), other_micro_batches(space, plan), other_modes(space, plan)}) {
+    CHECK(more.size() >= 4);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  for (const Plan& schedule : other_schedules(space, plan)) {
+    for (Plan& shifted : shifted_layers(space, schedule)) all.push_back(std::move(shifted));
+  }
+  for (const Plan& other : all) {
+    CAPTURE(write_plan(other));
+    CHECK_FALSE(same_plan(plan, other));
+    CHECK_NOTHROW(validate_plan(other, 13, 8, "neighbour"));
+    CHECK(simulation_of(instance, other).makespan_seconds > 0.0);
+  }
+}
+
+TEST_CASE("stages keep their share of the work when chunks are laid out anew", "[planners]") {
+  const Profile profile = blocks(24, 0.0);
+  const Plan plan = uniform_plan({{0, 12}, {12, 24}}, 1, 1, 8, 1, "1f1b");
+  const Plan interleaved = *with_schedule(profile, plan, {"interleaved-1f1b", 3, 0});
+  CHECK(interleaved.stages[0].layers == std::vector<Interval>{{0, 4}, {8, 12}, {16, 20}});
+  CHECK(interleaved.stages[1].layers == std::vector<Interval>{{4, 8}, {12, 16}, {20, 24}});
+  const Plan uneven = uniform_plan({{0, 16}, {16, 24}}, 1, 1, 8, 1, "1f1b");
+  const Plan v_shape = *with_schedule(profile, uneven, {"zb-v", 2, 0});
+  CHECK(v_shape.stages[0].layers == std::vector<Interval>{{0, 8}, {16, 24}});
+  CHECK(v_shape.stages[1].layers == std::vector<Interval>{{8, 12}, {12, 16}});
+  CHECK_FALSE(with_schedule(blocks(4, 0.0), uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 1, "1f1b"), {"zeropp", 3, 0}));
+}
+
+}  // namespace
+}  // namespace pptrain
