@@ -57,13 +57,18 @@ class SimulatedSearch {
 
   static double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
 
-  /// Work of the search around the candidates: milliseconds on 16 devices, seconds on thousands.
+  /// Work of the search around the candidates: milliseconds on 16 devices, seconds on thousands; more where chunks,
+  /// recomputation or ZeRO stages are free, which multiplies the steps.
   double budget() const {
     constexpr double least = 1e4;
     constexpr double per_device = 400.0;
     constexpr double in_best_plans = 8.0;
     constexpr double most = 1e7;
-    const double by_devices = least + per_device * space_.instance.cluster.num_devices();
+    constexpr double with_free_modes = 8.0;
+    const Restrictions& fixed = space_.restrictions;
+    const bool free = !fixed.virtual_stages || !fixed.recompute || !fixed.zero_stage;
+    const double by_devices =
+        (free ? with_free_modes : 1.0) * (least + per_device * space_.instance.cluster.num_devices());
     return std::min(most, std::max(by_devices, in_best_plans * simulated_tasks(space_.instance.cluster, *best_)));
   }
 
