@@ -13,10 +13,11 @@ SECTIONS = (amp.section, dapple.section, whale.section, zeropp.section, alpa.sec
 
 HEAD = """# Published experiments
 
-Written by `./bootstrap.sh bench papers`; do not edit. Planned from the files of [`inputs/`](../inputs) with no machine at
-hand; published figures are in `benchmarks/papers.json`, each with its source. Predictions are
+Written by `./bootstrap.sh bench papers`; do not edit. Planned from the files of [`inputs/`](../inputs) with no
+machine at hand; published figures are in `benchmarks/papers.json`, each with its source. Predictions are
 [simulated](simulation.md) iterations, estimates the closed forms of [COST](cost.md): ratios between plans are to be
-compared, not seconds with seconds, unless times of the same hardware and software are in the profile. `tests/planners/published_orders_test.cpp` holds the orders."""
+compared, not seconds with seconds, unless times of the same hardware and software are in the profile.
+`tests/planners/published_orders_test.cpp` holds the orders."""
 
 
 def main():
