@@ -8,12 +8,13 @@
 namespace pptrain {
 namespace {
 
-/// Tasks simulated in the time that the search for an order takes: the zero-bubble orders that memory limits are
-/// improved step by step, others are made at once or nearly so (docs/schedules.md).
+/// Tasks simulated in the time that the search for an order takes: zero-bubble orders that memory or few micro-batches
+/// keep from having no bubble are improved step by step, others are made at once or nearly so (docs/schedules.md).
 double order_cost(const Plan& plan) {
   const std::string& name = plan.schedule.name;
   const double tasks = 3.0 * plan.num_stages() * plan.schedule.virtual_stages * static_cast<double>(plan.micro_batches);
-  if (name == "zb-h1" || name == "zb-v") return std::min(250.0 * tasks, 4e5);
+  const bool filled = name == "zb-h2" && plan.micro_batches >= 2 * plan.num_stages();
+  if (name.starts_with("zb-") && !filled) return std::min(250.0 * tasks, 4e5);
   if (name == "zeropp") return std::min(30.0 * tasks, 3e4);
   return tasks;
 }
