@@ -90,8 +90,8 @@ class WaysOfLayers {
     const TimeCurve curve = lower_curve({&rows.total}, samples_);
     const double price = rows.degree * prices_[rows.kind];
     const double of_node = std::min(samples_, std::floor(static_cast<double>(kind.largest_node) / rows.degree));
-    const Way in_node = like(rows.degree, Placement::one_node, kind.inside.bandwidth);
-    const Way on_nodes = like(rows.degree, Placement::spanning, between);
+    const Way in_node = like(rows.degree, GroupPlacement::one_node, kind.inside.bandwidth);
+    const Way on_nodes = like(rows.degree, GroupPlacement::spanning, between);
     for (const LinearSeconds& collectives : rows.inside) {
       append_ways(curve, collectives, samples_ / of_node, {price, price}, in_node, samples_, ways_);
       if (between > 0.0 && samples_ >= 2.0)
@@ -129,7 +129,7 @@ class WaysOfLayers {
     }
   }
 
-  Way like(int degree, Placement placement, double bandwidth) const {
+  Way like(int degree, GroupPlacement placement, double bandwidth) const {
     Way way;
     way.gradient = bandwidth > 0.0 ? 2.0 * layers_.gradient_bytes / inputs_.num_devices / bandwidth : 0.0;
     way.memory = (layers_.shared_bytes + degree * samples_ * layers_.stored_bytes) / inputs_.memory;
@@ -144,7 +144,7 @@ class WaysOfLayers {
     for (const int k : kinds) {
       bandwidth = std::max({bandwidth, inputs_.kinds[k].inside.bandwidth, inputs_.kinds[k].between.bandwidth});
     }
-    return like(degree, Placement::spanning_groups, bandwidth);
+    return like(degree, GroupPlacement::spanning_groups, bandwidth);
   }
 
   const BoundInputs& inputs_;
@@ -177,14 +177,14 @@ Charge charge_of(const Way& way, double samples, const Charges& charges, double 
 Charge cheapest(const std::vector<Way>& ways, double samples, const Charges& charges) {
   Charge least;
   for (const Way& way : ways) {
-    const double in_node = way.placement == Placement::one_node ? charges.node_capacity : 0.0;
+    const double in_node = way.placement == GroupPlacement::one_node ? charges.node_capacity : 0.0;
     const double capacity = charges.capacity + in_node;
     const double at_least = charges.line * way.least_seconds + capacity * way.least_used +
                             way.gradient * (way.least_replicas - 1.0) +
                             charges.memory * (way.memory + way.memory_of_one * way.least_replicas);
     if (at_least >= least.seconds || way.least_seconds > charges.longest) continue;
     Charge charge = charge_of(way, samples, charges, capacity, way.gradient);
-    if (way.placement == Placement::spanning) {
+    if (way.placement == GroupPlacement::spanning) {
       // Of at least two replicas the mean of B / b is at least 2, whatever it is for each.
       Charge of_two = charge_of(way, samples, charges, capacity, 0.0);
       of_two.seconds += way.gradient;

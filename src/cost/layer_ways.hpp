@@ -8,7 +8,7 @@
 namespace pptrain {
 
 /// Where the groups of a stage lie.
-enum class Placement {
+enum class GroupPlacement {
   one_node,        ///< the whole stage in one node
   spanning,        ///< tensor-parallel groups inside nodes, two replicas or more on several
   spanning_groups  ///< tensor-parallel groups between nodes
@@ -24,7 +24,7 @@ struct Way {
   double gradient = 0.0;       ///< 2 G / D / bandwidth: what each replica after the first adds to the all-reduces' mean
   double memory = 0.0;         ///< part of all devices' memory, however many replicas there are
   double memory_of_one = 0.0;  ///< the same for each replica
-  Placement placement = Placement::one_node;
+  GroupPlacement placement = GroupPlacement::one_node;
   /// The least of replicas, of seconds and of the devices' seconds at their prices over all shares.
   double least_replicas = 0.0;
   double least_seconds = 0.0;

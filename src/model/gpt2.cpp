@@ -68,7 +68,7 @@ class Gpt2Builder {
         {prefix + "mlp.c_proj.weight", {hidden_, columns}, ShardAxis::columns, 1, 1, 1},
         {prefix + "mlp.c_proj.bias", {hidden_}},
     };
-    const TransformerBlock shape = transformer_block(model);
+    const TransformerSizes shape = transformer_block(model);
     const double t = shape.tokens;
     const double h = shape.hidden;
     layer.flop_forward = projection_flop(shape) + attention_flop(shape);

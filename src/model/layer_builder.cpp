@@ -2,16 +2,16 @@
 
 namespace pptrain {
 
-Product linear(double rows, double in, double out, Division division) {
+Product linear(double rows, double in, double out, WeightDivision division) {
   return {2.0 * rows * in * out, rows * in, rows * out, in * out, division};
 }
 
 void LayerBuilder::product(const Product& p) {
   Kernel kernel;
   kernel.flop = p.flop;
-  kernel.share = p.division == Division::none ? Share::whole : Share::divided;
-  (p.division == Division::rows ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.inputs;
-  (p.division == Division::columns ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.outputs;
+  kernel.share = p.division == WeightDivision::none ? Share::whole : Share::divided;
+  (p.division == WeightDivision::rows ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.inputs;
+  (p.division == WeightDivision::columns ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.outputs;
   kernel.weight_bytes = element_bytes_ * p.weights;
   forward(kernel);
   backward_input(kernel);

@@ -8,7 +8,7 @@ namespace pptrain {
 
 /// How a product of activations with weights is divided over a tensor-parallel group: not at all,
 /// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).
-enum class Division { none, columns, rows };
+enum class WeightDivision { none, columns, rows };
 
 /// Activations times weights: a linear layer or a convolution. Elements per sample.
 struct Product {
@@ -16,11 +16,11 @@ struct Product {
   double inputs = 0.0;
   double outputs = 0.0;
   double weights = 0.0;  ///< elements
-  Division division = Division::none;
+  WeightDivision division = WeightDivision::none;
 };
 
 /// `rows` vectors of a sample from `in` to `out` columns.
-Product linear(double rows, double in, double out, Division division = Division::none);
+Product linear(double rows, double in, double out, WeightDivision division = WeightDivision::none);
 
 /// Kernels that do a few operations per element: normalisation, activation, dropout, residual sums.
 struct Elementwise {

@@ -9,7 +9,7 @@ namespace {
 constexpr double forward_score_passes = 4.0;
 constexpr double backward_score_passes = 16.0;
 
-void add_fused_attention(LayerBuilder& builder, const TransformerBlock& b) {
+void add_fused_attention(LayerBuilder& builder, const TransformerSizes& b) {
   Kernel kernel;
   kernel.share = Share::divided;
   kernel.flop = attention_flop(b);
@@ -21,7 +21,7 @@ void add_fused_attention(LayerBuilder& builder, const TransformerBlock& b) {
 }
 
 /// `sources`: tokens of keys and values.
-void add_materialised_attention(LayerBuilder& builder, const TransformerBlock& b, double sources) {
+void add_materialised_attention(LayerBuilder& builder, const TransformerSizes& b, double sources) {
   const double scores = b.heads * b.tokens * b.span;
   Kernel kernel;
   kernel.share = Share::divided;
@@ -37,65 +37,65 @@ void add_materialised_attention(LayerBuilder& builder, const TransformerBlock& b
 }
 
 /// Normalisation before and dropout and residual sum behind a part of a layer.
-void add_around(LayerBuilder& builder, const TransformerBlock& b) {
+void add_around(LayerBuilder& builder, const TransformerSizes& b) {
   builder.elementwise({7.0 * b.tokens * b.hidden, 10.0 * b.tokens * b.hidden, 4, 4, Share::whole});
   builder.backward_weight({0.0, builder.element_bytes() * 2.0 * b.tokens * b.hidden, 0.0, 0.0, 1, Share::whole});
 }
 
 }  // namespace
 
-TransformerBlock transformer_block(const Model& model) {
+TransformerSizes transformer_block(const Model& model) {
   const auto tokens = static_cast<double>(model.sequence_length);
   const auto hidden = static_cast<double>(model.hidden_size);
   // A token sees (tokens + 1) / 2 positions on average.
   return {tokens, hidden, static_cast<double>(model.heads), 4.0 * hidden, (tokens + 1.0) / 2.0, Attention::fused};
 }
 
-double projection_flop(const TransformerBlock& b) {
+double projection_flop(const TransformerSizes& b) {
   return 2.0 * b.tokens * (4.0 * b.hidden * b.hidden + 2.0 * b.hidden * b.feed_forward);
 }
 
-double attention_flop(const TransformerBlock& b) { return 2.0 * 2.0 * b.hidden * b.tokens * b.span; }
+double attention_flop(const TransformerSizes& b) { return 2.0 * 2.0 * b.hidden * b.tokens * b.span; }
 
-double block_parameters(const TransformerBlock& b) {
+double block_parameters(const TransformerSizes& b) {
   return 4.0 * b.hidden * b.hidden + 2.0 * b.hidden * b.feed_forward + 9.0 * b.hidden + b.feed_forward;
 }
 
-double attention_stored_bytes(const TransformerBlock& b, double e) {
+double attention_stored_bytes(const TransformerSizes& b, double e) {
   // Input of the normalisation, of the projections, of the last one, q, k and v, a dropout mask;
   // the scores before and behind dropout and its mask.
   return b.tokens * b.hidden * (6.0 * e + 1.0) + b.heads * b.tokens * b.span * (2.0 * e + 1.0);
 }
 
-double feed_forward_stored_bytes(const TransformerBlock& b, double e) {
+double feed_forward_stored_bytes(const TransformerSizes& b, double e) {
   return b.tokens * (b.hidden * (2.0 * e + 1.0) + 2.0 * e * b.feed_forward);
 }
 
-void add_self_attention(LayerBuilder& builder, const TransformerBlock& b) {
-  builder.product(linear(b.tokens, b.hidden, 3.0 * b.hidden, Division::columns));
+void add_self_attention(LayerBuilder& builder, const TransformerSizes& b) {
+  builder.product(linear(b.tokens, b.hidden, 3.0 * b.hidden, WeightDivision::columns));
   if (b.attention == Attention::fused) {
     add_fused_attention(builder, b);
   } else {
     add_materialised_attention(builder, b, b.tokens);
   }
-  builder.product(linear(b.tokens, b.hidden, b.hidden, Division::rows));
+  builder.product(linear(b.tokens, b.hidden, b.hidden, WeightDivision::rows));
   add_around(builder, b);
 }
 
-void add_cross_attention(LayerBuilder& builder, const TransformerBlock& b, double source_tokens) {
-  builder.product(linear(b.tokens, b.hidden, b.hidden, Division::columns));
-  builder.product(linear(source_tokens, b.hidden, 2.0 * b.hidden, Division::columns));
-  TransformerBlock over = b;
+void add_cross_attention(LayerBuilder& builder, const TransformerSizes& b, double source_tokens) {
+  builder.product(linear(b.tokens, b.hidden, b.hidden, WeightDivision::columns));
+  builder.product(linear(source_tokens, b.hidden, 2.0 * b.hidden, WeightDivision::columns));
+  TransformerSizes over = b;
   over.span = source_tokens;
   add_materialised_attention(builder, over, source_tokens);
-  builder.product(linear(b.tokens, b.hidden, b.hidden, Division::rows));
+  builder.product(linear(b.tokens, b.hidden, b.hidden, WeightDivision::rows));
   add_around(builder, b);
 }
 
-void add_feed_forward(LayerBuilder& builder, const TransformerBlock& b) {
-  builder.product(linear(b.tokens, b.hidden, b.feed_forward, Division::columns));
+void add_feed_forward(LayerBuilder& builder, const TransformerSizes& b) {
+  builder.product(linear(b.tokens, b.hidden, b.feed_forward, WeightDivision::columns));
   builder.elementwise({4.0 * b.tokens * b.feed_forward, 6.0 * b.tokens * b.feed_forward, 2, 2, Share::divided});
-  builder.product(linear(b.tokens, b.feed_forward, b.hidden, Division::rows));
+  builder.product(linear(b.tokens, b.feed_forward, b.hidden, WeightDivision::rows));
   add_around(builder, b);
 }
 
@@ -121,7 +121,7 @@ void add_loss(LayerBuilder& builder, double rows, double classes) {
 
 void add_output(LayerBuilder& builder, double tokens, double hidden, double vocabulary) {
   add_norm(builder, tokens * hidden);
-  builder.product(linear(tokens, hidden, vocabulary, Division::columns));
+  builder.product(linear(tokens, hidden, vocabulary, WeightDivision::columns));
   add_loss(builder, tokens, vocabulary);
 }
 
@@ -149,7 +149,7 @@ LayerDescription output_layer(const std::string& name, double tokens, double hid
   return layer;
 }
 
-LayerDescription transformer_layer(const std::string& name, const TransformerBlock& b, double element_bytes) {
+LayerDescription transformer_layer(const std::string& name, const TransformerSizes& b, double element_bytes) {
   LayerBuilder builder(name, element_bytes);
   add_self_attention(builder, b);
   add_feed_forward(builder, b);

@@ -10,7 +10,7 @@ namespace pptrain {
 enum class Attention { materialised, fused };
 
 /// Dimensions of one transformer layer, per sample.
-struct TransformerBlock {
+struct TransformerSizes {
   double tokens = 0.0;
   double hidden = 0.0;
   double heads = 0.0;
@@ -20,27 +20,27 @@ struct TransformerBlock {
 };
 
 /// A block of the GPT-2 that pptrain trains: attention tile by tile, up to each token's own position.
-TransformerBlock transformer_block(const Model& model);
+TransformerSizes transformer_block(const Model& model);
 
 /// FLOP of the products with weights, in each of F, B and W: 2 tokens (4 hidden^2 + 2 hidden feed_forward).
-double projection_flop(const TransformerBlock& block);
+double projection_flop(const TransformerSizes& block);
 /// FLOP of scores and their product with the values in F; B has twice as many.
-double attention_flop(const TransformerBlock& block);
+double attention_flop(const TransformerSizes& block);
 /// Weights and biases of four projections, two of the feed-forward part and two normalisations.
-double block_parameters(const TransformerBlock& block);
+double block_parameters(const TransformerSizes& block);
 
 /// Bytes per sample that are stored of the parts of a layer: Korthikanti et al., "Reducing
 /// activation recomputation in large transformer models", 2022, section 4.1, for any element size
 /// and feed-forward width. Dropout masks take one byte.
-double attention_stored_bytes(const TransformerBlock& block, double element_bytes);
-double feed_forward_stored_bytes(const TransformerBlock& block, double element_bytes);
+double attention_stored_bytes(const TransformerSizes& block, double element_bytes);
+double feed_forward_stored_bytes(const TransformerSizes& block, double element_bytes);
 
 /// The work of attention of a layer over itself, its projections divided by heads.
-void add_self_attention(LayerBuilder& builder, const TransformerBlock& block);
+void add_self_attention(LayerBuilder& builder, const TransformerSizes& block);
 /// The same over `source_tokens` of an encoder's output, which is projected to keys and values here.
-void add_cross_attention(LayerBuilder& builder, const TransformerBlock& block, double source_tokens);
+void add_cross_attention(LayerBuilder& builder, const TransformerSizes& block, double source_tokens);
 /// The work of the feed-forward part, divided by its hidden columns.
-void add_feed_forward(LayerBuilder& builder, const TransformerBlock& block);
+void add_feed_forward(LayerBuilder& builder, const TransformerSizes& block);
 
 /// Looking up tokens and adding their positions.
 void add_embedding(LayerBuilder& builder, double tokens, double hidden);
@@ -60,6 +60,6 @@ LayerDescription output_layer(const std::string& name, double tokens, double hid
                               double element_bytes);
 
 /// A whole layer of encoder or decoder-only kind with its sizes: parameters, bytes, two all-reduces.
-LayerDescription transformer_layer(const std::string& name, const TransformerBlock& block, double element_bytes);
+LayerDescription transformer_layer(const std::string& name, const TransformerSizes& block, double element_bytes);
 
 }  // namespace pptrain

@@ -91,7 +91,7 @@ void add_work(LayerBuilder& builder, const Model& model, LayerKind kind) {
     case LayerKind::embedding: add_embedding(builder, tokens, hidden); return;
     case LayerKind::output: add_output(builder, tokens, hidden, static_cast<double>(model.vocabulary_size)); return;
     case LayerKind::transformer_block: {
-      const TransformerBlock block = transformer_block(model);
+      const TransformerSizes block = transformer_block(model);
       add_self_attention(builder, block);
       add_feed_forward(builder, block);
       return;

@@ -6,7 +6,7 @@
 namespace pptrain {
 namespace {
 
-TransformerBlock block_of(const GptShape& s) {
+TransformerSizes block_of(const GptShape& s) {
   const auto hidden = static_cast<double>(s.hidden);
   const auto tokens = static_cast<double>(s.tokens);
   return {tokens, hidden, static_cast<double>(s.heads), 4.0 * hidden, tokens, Attention::materialised};
@@ -53,7 +53,7 @@ std::vector<LayerDescription> output_in_parts(const GptShape& shape, double e) {
   norm.layer().parameters = 2.0 * hidden;
   norm.layer().output_bytes = norm.layer().stored_bytes = residual_bytes;
   LayerBuilder logits("logits", e);
-  logits.product(linear(tokens, hidden, vocabulary, Division::columns));
+  logits.product(linear(tokens, hidden, vocabulary, WeightDivision::columns));
   logits.layer().parameters = vocabulary * hidden;
   logits.layer().output_bytes = e * tokens * vocabulary;
   logits.layer().stored_bytes = residual_bytes;
@@ -70,7 +70,7 @@ std::vector<LayerDescription> output_in_parts(const GptShape& shape, double e) {
 /// of a group hold the same samples, each runs the experts that are its own, and the sum over
 /// members of what the experts return is one all-reduce of the layer's output. Two all-to-alls of
 /// every token to its two experts, with the samples divided over the members, move 2 / n as much.
-void add_experts(LayerBuilder& builder, const MoeShape& s, const TransformerBlock& b) {
+void add_experts(LayerBuilder& builder, const MoeShape& s, const TransformerSizes& b) {
   constexpr double experts_per_token = 2.0;  // Lepikhin et al., GShard, 2020, algorithm 1
   const auto experts = static_cast<double>(s.experts);
   builder.product(linear(b.tokens, b.hidden, experts));
@@ -88,17 +88,17 @@ void add_experts(LayerBuilder& builder, const MoeShape& s, const TransformerBloc
     builder.forward(send);
     builder.backward_input(send);
   }
-  Product up = linear(slots, b.hidden, b.feed_forward, Division::columns);
+  Product up = linear(slots, b.hidden, b.feed_forward, WeightDivision::columns);
   up.weights *= experts;
   builder.product(up);
   builder.elementwise({2.0 * slots * b.feed_forward, 3.0 * slots * b.feed_forward, 1, 1, Share::divided});
-  Product down = linear(slots, b.feed_forward, b.hidden, Division::rows);
+  Product down = linear(slots, b.feed_forward, b.hidden, WeightDivision::rows);
   down.weights *= experts;
   builder.product(down);
   builder.elementwise({5.0 * b.tokens * b.hidden, 6.0 * b.tokens * b.hidden, 3, 3, Share::whole});
 }
 
-LayerDescription moe_layer(const std::string& name, const MoeShape& s, const TransformerBlock& b, double e) {
+LayerDescription moe_layer(const std::string& name, const MoeShape& s, const TransformerSizes& b, double e) {
   LayerBuilder builder(name, e);
   add_self_attention(builder, b);
   add_experts(builder, s, b);
@@ -145,7 +145,7 @@ ModelDescription gpt_moe(const MoeShape& shape, Precision precision) {
   const double e = element_bytes(precision);
   ModelDescription model = frame(shape.gpt, precision);
   model.axes.clear();  // experts are not divided
-  TransformerBlock block = block_of(shape.gpt);
+  TransformerSizes block = block_of(shape.gpt);
   block.feed_forward = static_cast<double>(shape.feed_forward);
   model.layers.push_back(embedding_of(shape.gpt, e));
   for (std::int64_t i = 0; i < shape.gpt.layers; ++i) {

@@ -15,7 +15,7 @@ class ResNet {
   LayerDescription stem() {
     const auto channels = static_cast<double>(shape_.channels);
     LayerBuilder builder("stem", e_);
-    convolution(builder, 3.0, channels, 7.0, 2.0, Division::none);
+    convolution(builder, 3.0, channels, 7.0, 2.0, WeightDivision::none);
     const double before = side_ * side_ * channels;
     side_ /= 2.0;
     const double after = side_ * side_ * channels;
@@ -36,13 +36,13 @@ class ResNet {
     const double entry_channels = channels_;
     LayerBuilder builder(name, e_);
     builder.layer().stored_bytes = e_ * entry_side * entry_side * entry_channels;
-    convolution(builder, entry_channels, filters, 1.0, 1.0, Division::none);
-    convolution(builder, filters, wide, 3.0, stride, divided ? Division::columns : Division::none);
-    convolution(builder, wide, out, 1.0, 1.0, divided ? Division::rows : Division::none);
+    convolution(builder, entry_channels, filters, 1.0, 1.0, WeightDivision::none);
+    convolution(builder, filters, wide, 3.0, stride, divided ? WeightDivision::columns : WeightDivision::none);
+    convolution(builder, wide, out, 1.0, 1.0, divided ? WeightDivision::rows : WeightDivision::none);
     if (stride != 1.0 || entry_channels != out) {
       const double exit_side = side_;
       side_ = entry_side;
-      convolution(builder, entry_channels, out, 1.0, stride, Division::none);
+      convolution(builder, entry_channels, out, 1.0, stride, WeightDivision::none);
       side_ = exit_side;
     }
     channels_ = out;
@@ -70,7 +70,7 @@ class ResNet {
   LayerDescription classifier() {
     const auto classes = static_cast<double>(shape_.classes);
     LayerBuilder builder("classifier", e_);
-    builder.product(linear(1.0, channels_, classes, Division::columns));
+    builder.product(linear(1.0, channels_, classes, WeightDivision::columns));
     add_loss(builder, 1.0, classes);
     LayerDescription& layer = builder.layer();
     layer.parameters = (channels_ + 1.0) * classes;
@@ -83,13 +83,14 @@ class ResNet {
   static constexpr double image_side = 224.0;
 
   /// Convolution, batch normalisation and activation; their inputs are stored.
-  void convolution(LayerBuilder& builder, double in, double out, double kernel, double stride, Division division) {
+  void convolution(LayerBuilder& builder, double in, double out, double kernel, double stride,
+                   WeightDivision division) {
     const double entry = side_ * side_ * in;
     side_ /= stride;
     const double exit = side_ * side_ * out;
     const double weights = kernel * kernel * in * out;
     builder.product({2.0 * side_ * side_ * weights, entry, exit, weights, division});
-    const Share share = division == Division::columns ? Share::divided : Share::whole;
+    const Share share = division == WeightDivision::columns ? Share::divided : Share::whole;
     // Statistics, normalisation with activation; the same and the activation's gradient in B.
     builder.elementwise({3.0 * exit, 5.0 * exit, 2, 2, share});
     builder.layer().parameters += weights + 2.0 * out;

@@ -33,7 +33,7 @@ class EncoderDecoder {
 
   LayerDescription decoder_layer(const std::string& name) const {
     LayerBuilder builder(name, e_);
-    const TransformerBlock b = block(target_);
+    const TransformerSizes b = block(target_);
     add_self_attention(builder, b);
     add_cross_attention(builder, b, source_);
     add_feed_forward(builder, b);
@@ -62,7 +62,7 @@ class EncoderDecoder {
   }
 
  private:
-  TransformerBlock block(double tokens) const {
+  TransformerSizes block(double tokens) const {
     return {tokens, hidden_, heads_, feed_forward_, tokens, Attention::materialised};
   }
   double weights(double projections) const { return projections * hidden_ * hidden_ + 2.0 * hidden_ * feed_forward_; }

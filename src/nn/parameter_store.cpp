@@ -78,7 +78,7 @@ std::size_t ParameterStore::own_size() const {
   return size;
 }
 
-void ParameterStore::allocate(Arena& arena, DType compute_type, const Sharding& sharding) {
+void ParameterStore::allocate(Arena& arena, DType compute_type, const ReplicaSharding& sharding) {
   arena_ = &arena;
   compute_type_ = compute_type;
   sharding_ = sharding;

@@ -26,7 +26,7 @@ struct LocalParameter {
 
 /// How the replicas of a shard divide what they hold of the model (Rajbhandari et al., 2020, "ZeRO"): stage 1 the
 /// optimizer state, 2 also the gradients, 3 also the weights.
-struct Sharding {
+struct ReplicaSharding {
   int zero_stage = 0;
   int replica = 0;  ///< this one
   int replicas = 1;
@@ -60,12 +60,12 @@ class ParameterStore {
   std::size_t add(const ParameterSpec& spec, Interval part, std::int64_t axis_size);
 
   /// Allocates after the last `add`; the arena must outlive the store.
-  void allocate(Arena& arena, DType compute_type, const Sharding& sharding = {});
+  void allocate(Arena& arena, DType compute_type, const ReplicaSharding& sharding = {});
 
   const std::vector<LocalParameter>& parameters() const { return parameters_; }
   /// Index of a parameter by name; nothing when the device does not hold it.
   std::optional<std::size_t> find(const std::string& name) const;
-  const Sharding& sharding() const { return sharding_; }
+  const ReplicaSharding& sharding() const { return sharding_; }
 
   std::size_t num_units() const { return units_.size(); }
   ChunkId chunk_of(std::size_t unit) const { return units_[unit].chunk; }
@@ -125,7 +125,7 @@ class ParameterStore {
     Tensor whole_weights;        ///< of divided weights
     Tensor whole_copies;         ///< likewise
     Tensor whole_gradients;      ///< of divided gradients
-    Interval own(const Sharding& sharding) const { return slices[static_cast<std::size_t>(sharding.replica)]; }
+    Interval own(const ReplicaSharding& sharding) const { return slices[static_cast<std::size_t>(sharding.replica)]; }
   };
 
   const Unit& unit_of(std::size_t parameter) const { return units_[parameters_[parameter].unit]; }
@@ -139,7 +139,7 @@ class ParameterStore {
   std::vector<Unit> units_;
   Arena* arena_ = nullptr;
   DType compute_type_ = DType::f32;
-  Sharding sharding_;
+  ReplicaSharding sharding_;
   std::size_t size_ = 0;
   Tensor weights_;    // of all units, or this replica's slices
   Tensor gradients_;  // likewise

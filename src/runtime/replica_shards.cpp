@@ -84,7 +84,7 @@ void ReplicaShards::start_reduction(std::size_t unit) {
 }
 
 void ReplicaShards::reduce(ChunkId chunk) {
-  const Sharding& sharding = store_.sharding();
+  const ReplicaSharding& sharding = store_.sharding();
   if (sharding.replicas == 1) return;
   float* first = nullptr;  // whole gradients of a chunk lie in one piece
   std::size_t size = 0;
@@ -103,7 +103,7 @@ void ReplicaShards::reduce(ChunkId chunk) {
 }
 
 void ReplicaShards::gather_gradients(std::size_t unit) {
-  const Sharding& sharding = store_.sharding();
+  const ReplicaSharding& sharding = store_.sharding();
   if (!sharding.shards_optimizer()) return;
   float* whole = store_.unit_gradients(unit);
   if (sharding.shards_gradients()) {
@@ -114,14 +114,14 @@ void ReplicaShards::gather_gradients(std::size_t unit) {
 }
 
 void ReplicaShards::scatter_gradients(std::size_t unit) {
-  const Sharding& sharding = store_.sharding();
+  const ReplicaSharding& sharding = store_.sharding();
   if (!sharding.shards_gradients()) return;
   const Tensor whole = store_.take_gradients(unit);
   store_.set_own_gradients(unit, whole.f32() + store_.slices(unit)[static_cast<std::size_t>(sharding.replica)].begin);
 }
 
 void ReplicaShards::publish_weights() {
-  const Sharding& sharding = store_.sharding();
+  const ReplicaSharding& sharding = store_.sharding();
   if (!sharding.shards_optimizer() || sharding.shards_weights()) return;
   std::vector<PendingPtr> gathers;
   for (std::size_t unit = 0; unit < store_.num_units(); ++unit) {

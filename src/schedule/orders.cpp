@@ -113,7 +113,7 @@ std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShap
     throw_bad_input({"schedule", fmt::format("{} chunks per rank", shape.chunks_per_rank),
                      fmt::format("\"{}\" runs one chunk per rank", schedule), "use 1, or another schedule"});
   }
-  if (schedule == "zb-v" && shape.placement != Placement::v_shape) {
+  if (schedule == "zb-v" && shape.placement != ChunkPlacement::v_shape) {
     throw_bad_input({"schedule", "\"zb-v\" on chunks in a loop", "it runs two chunks per rank in a V",
                      "place chunks r and 2p - 1 - r on rank r"});
   }

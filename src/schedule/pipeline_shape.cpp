@@ -24,12 +24,12 @@ bool costs_something(double seconds) { return std::isfinite(seconds) && seconds 
 }  // namespace
 
 int PipelineShape::rank_of(int chunk) const {
-  if (placement == Placement::v_shape) return std::min(chunk, 2 * ranks - 1 - chunk);
+  if (placement == ChunkPlacement::v_shape) return std::min(chunk, 2 * ranks - 1 - chunk);
   return chunk % ranks;
 }
 
 int PipelineShape::chunk_of(int rank, int v) const {
-  if (placement == Placement::v_shape) return v == 0 ? rank : 2 * ranks - 1 - rank;
+  if (placement == ChunkPlacement::v_shape) return v == 0 ? rank : 2 * ranks - 1 - rank;
   return v * ranks + rank;
 }
 
@@ -54,7 +54,7 @@ void check_shape(const PipelineShape& shape) {
            "use a smaller micro-batch or a larger global batch");
   }
   if (shape.unit < 0) refuse(fmt::format("unit {}", shape.unit), "a unit has micro-batches", "0 lets it be chosen");
-  if (shape.placement == Placement::v_shape && shape.chunks_per_rank != 2) {
+  if (shape.placement == ChunkPlacement::v_shape && shape.chunks_per_rank != 2) {
     refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "a V visits each rank twice", "use 2");
   }
   check_size("task times", shape.seconds.size(), shape.num_chunks());

@@ -14,7 +14,7 @@ struct TaskSeconds {
 };
 
 /// Which rank runs a chunk.
-enum class Placement {
+enum class ChunkPlacement {
   loop,    ///< chunk c on rank c mod p; with one chunk per rank the plain pipeline
   v_shape  ///< chunks r and 2p-1-r on rank r
 };
@@ -24,7 +24,7 @@ enum class Placement {
 struct PipelineShape {
   int ranks = 1;            ///< p
   int chunks_per_rank = 1;  ///< V
-  Placement placement = Placement::loop;
+  ChunkPlacement placement = ChunkPlacement::loop;
   int micro_batches = 1;             ///< m
   std::vector<TaskSeconds> seconds;  ///< of each chunk in layer order; empty: all tasks take 1
   /// Seconds until what a chunk sends reaches the next chunk, or back; size p V - 1, empty: 0. Occupies

@@ -228,8 +228,8 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       instance.profile.bytes_per_parameter.weight * parameters_of(instance.profile, layers) / stage.tensor_parallel;
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
     const double whole = member_load(stage, shard) * bytes;
-    Reduction gather;
-    gather.kind = Reduction::Kind::weights;
+    PricedCollective gather;
+    gather.kind = PricedCollective::Kind::weights;
     gather.chunk = chunk;
     gather.lane = first_lane_[stage_index] + stage.tensor_parallel + shard;
     gather.seconds =
@@ -253,7 +253,7 @@ void Prices::group_reductions(const Instance& instance, const Stage& stage, cons
   if (bytes == 0.0 || (by_shard && stage.replicas == 1)) return;
   const int num_groups = by_shard ? stage.tensor_parallel : 1;
   for (int shard = 0; shard < num_groups; ++shard) {
-    Reduction reduction;
+    PricedCollective reduction;
     reduction.chunk = chunk;
     reduction.lane = first_lane_[stage_index] + shard;
     reduction.seconds =

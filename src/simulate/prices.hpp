@@ -38,7 +38,7 @@ struct ChunkPrice {
 
 /// Gradients of a chunk that some programs all-reduce together, or weights that they gather. Those of one lane wait
 /// for each other.
-struct Reduction {
+struct PricedCollective {
   enum class Kind { gradients, weights };
   Kind kind = Kind::gradients;
   ChunkId chunk;
@@ -57,7 +57,7 @@ class Prices {
 
   const ChunkPrice& of(int program, ChunkId chunk) const { return chunks_[index(program, chunk)]; }
   const std::vector<std::vector<int>>& task_groups() const { return task_groups_; }
-  const std::vector<Reduction>& reductions() const { return reductions_; }
+  const std::vector<PricedCollective>& reductions() const { return reductions_; }
   int num_lanes() const { return num_lanes_; }
   double step_seconds(int program) const { return steps_[program]; }
   /// Model state and workspace, with the layers that ZeRO holds whole for the time being.
@@ -79,7 +79,7 @@ class Prices {
   std::vector<int> first_lane_;     // of each stage: one per shard for gradients, then one for weights
   std::vector<ChunkPrice> chunks_;
   std::vector<std::vector<int>> task_groups_;
-  std::vector<Reduction> reductions_;
+  std::vector<PricedCollective> reductions_;
   int num_lanes_ = 0;
   std::vector<double> steps_;
   std::vector<double> fixed_bytes_;

@@ -287,7 +287,7 @@ class Simulator {
 
   /// It starts when the last member has come to it and the one before has ended.
   void collective(double now, int p, int number) {
-    const Reduction& reduction = prices_.reductions()[number];
+    const PricedCollective& reduction = prices_.reductions()[number];
     std::vector<int>& arrivals = arrivals_[number];
     arrivals.resize(reduction.programs.size());
     ++arrivals[std::find(reduction.programs.begin(), reduction.programs.end(), p) - reduction.programs.begin()];
@@ -302,15 +302,15 @@ class Simulator {
     running_.push_back({number, start});
   }
 
-  static Op op_of(const Reduction& reduction) {
-    return reduction.kind == Reduction::Kind::weights ? Op::gather_parameters : Op::reduce_gradients;
+  static Op op_of(const PricedCollective& reduction) {
+    return reduction.kind == PricedCollective::Kind::weights ? Op::gather_parameters : Op::reduce_gradients;
   }
 
   void end_reduction(double now, int index) {
     const RunningReduction running = running_[index];
-    const Reduction& reduction = prices_.reductions()[running.group];
+    const PricedCollective& reduction = prices_.reductions()[running.group];
     for (const int p : reduction.programs) {
-      if (reduction.kind == Reduction::Kind::weights) {
+      if (reduction.kind == PricedCollective::Kind::weights) {
         weights_come(now, p, reduction.chunk, running.started);
         continue;
       }

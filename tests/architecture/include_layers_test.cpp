@@ -72,3 +72,25 @@ TEST_CASE("every folder includes only folders above it") {
   }
   CHECK(checked > 100);
 }
+
+/// Types of one name in two files of one namespace would share their generated functions when linked.
+TEST_CASE("no type is defined twice") {
+  static const std::regex definition(R"(^(?:struct|class|enum class) (\w+)(?: final)?(?: : .*)? \{.*)");
+  std::map<std::string, std::string> known;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(PPTRAIN_SOURCE_DIR) / "src")) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream stream(entry.path());
+    std::string line;
+    std::smatch match;
+    bool anonymous = false;
+    while (std::getline(stream, line)) {
+      if (line == "namespace {") anonymous = true;
+      if (line == "}  // namespace") anonymous = false;
+      if (anonymous || !std::regex_match(line, match, definition)) continue;
+      const auto [first, is_new] = known.try_emplace(match[1], entry.path().string());
+      INFO(match[1] << " in " << first->second << " and " << entry.path().string());
+      CHECK(is_new);
+    }
+  }
+  CHECK(known.size() > 100);
+}

@@ -67,7 +67,7 @@ TEST_CASE("device rates come from the cluster file, and what it lacks is named",
 
 /// A layer that was measured, forward and backward, for `samples` samples.
 struct Measured {
-  TransformerBlock block;
+  TransformerSizes block;
   double samples;
   double forward_ms;
   double backward_ms;
@@ -76,7 +76,7 @@ struct Measured {
   Precision units;  ///< fp32: FP32 units; otherwise the tensor cores. The numbers are fp32 in all of them.
 };
 
-TransformerBlock block(double tokens, double hidden, double heads) {
+TransformerSizes block(double tokens, double hidden, double heads) {
   return {tokens, hidden, heads, 4.0 * hidden, tokens, Attention::materialised};
 }
 
@@ -96,10 +96,10 @@ double rms(const std::vector<Measured>& all) {
 
 // Inner layers, medians: DAPPLE's bert-48-pbs-2 profile (AlibabaPAI/DAPPLE fd75dcf), and Sailor's of
 // OPT-350M, GPT-Neo-2.7B and OPT-30B at tensor parallelism 1 (eth-easl/sailor cf2c8e3).
-const TransformerBlock bert = block(384, 1024, 16);
-const TransformerBlock opt_350m = block(2048, 1024, 16);
-const TransformerBlock gpt_neo = block(2048, 2560, 20);
-const TransformerBlock opt_30b = block(2048, 7168, 56);
+const TransformerSizes bert = block(384, 1024, 16);
+const TransformerSizes opt_350m = block(2048, 1024, 16);
+const TransformerSizes gpt_neo = block(2048, 2560, 20);
+const TransformerSizes opt_30b = block(2048, 7168, 56);
 
 const std::vector<Measured> on_v100 = {
     {bert, 2, 2.69, 4.47, 15.7, 900, Precision::fp32},

@@ -60,7 +60,7 @@ inline ScheduleRecord record_of(const nlohmann::json& json) {
   shape.ranks = json.at("p").get<int>();
   shape.chunks_per_rank = json.at("v").get<int>();
   shape.micro_batches = json.at("m").get<int>();
-  if (record.schedule == "zbv_auto") shape.placement = Placement::v_shape;
+  if (record.schedule == "zbv_auto") shape.placement = ChunkPlacement::v_shape;
   for (int c = 0; c < shape.num_chunks(); ++c) {
     shape.seconds.push_back(
         {cost_of(json.at("cost_f"), c), cost_of(json.at("cost_b"), c), cost_of(json.at("cost_w"), c)});

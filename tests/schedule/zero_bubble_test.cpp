@@ -30,7 +30,7 @@ PipelineShape random_shape(std::mt19937& random) {
   PipelineShape shape;
   shape.ranks = 1 + static_cast<int>(random() % 6);
   shape.chunks_per_rank = 1 + static_cast<int>(random() % 3);
-  if (shape.chunks_per_rank == 2 && random() % 2 == 0) shape.placement = Placement::v_shape;
+  if (shape.chunks_per_rank == 2 && random() % 2 == 0) shape.placement = ChunkPlacement::v_shape;
   shape.micro_batches = 1 + static_cast<int>(random() % 9);
   const auto seconds = [&] { return static_cast<double>(random() % 20) / 4.0; };
   for (int c = 0; c < shape.num_chunks(); ++c) shape.seconds.push_back({seconds(), seconds(), seconds()});

@@ -199,7 +199,7 @@ Plan StageSearch::plan_of(const StageChain& chain) {
   plan.micro_batch_size = chain.micro_batch;
   plan.micro_batches = plan.global_batch_size / plan.micro_batch_size;
   plan.schedule.name = space_.schedule;
-  for (const ChainStage& part : chain.stages) {
+  for (const FoundStage& part : chain.stages) {
     const StageMesh& mesh = states_.mesh(part.mesh);
     Stage stage = mesh.stage(*shared_samples(sums_, mesh, chain.micro_batch, shares_));
     stage.layers = {part.layers};

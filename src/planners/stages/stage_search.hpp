@@ -34,7 +34,7 @@ class DeviceStates {
 };
 
 /// A stage of a chain that was found.
-struct ChainStage {
+struct FoundStage {
   int mesh = 0;
   int option = 0;
   Interval layers;
@@ -44,7 +44,7 @@ struct ChainStage {
 struct StageChain {
   std::int64_t micro_batch = 0;
   double seconds = 0.0;  ///< AMP Eq. 4
-  std::vector<ChainStage> stages;
+  std::vector<FoundStage> stages;
 };
 
 /// What a labelled state must agree in before one label can make another needless.
