@@ -41,6 +41,8 @@ class Pptrain(CMakePackage):
     depends_on("xxhash")
 
     depends_on("catch2@2.13:3", type="test")
+    depends_on("glpk", type="test")
+    depends_on("simgrid@3.32:", type="test")
 
     def cmake_args(self):
         # Spack's compiler wrapper sets -march from the target.
