@@ -55,7 +55,7 @@ double iteration_seconds(const Instance& instance, const Plan& plan) {
 }
 
 Prediction predict(const Instance& instance, const Plan& plan) {
-  return predict(instance, plan, amp_lower_bound_seconds(instance));
+  return predict(instance, plan, lower_bound_seconds(instance));
 }
 
 Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds) {

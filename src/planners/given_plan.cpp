@@ -17,7 +17,7 @@ Plan given_plan(const Config& config, const Instance& instance) {
                                  instance.global_batch_size),
                      "plan and configuration must agree", "make them equal"});
   }
-  plan.predicted = predict(instance, plan, lower_bound_seconds(instance));
+  plan.predicted = predict(instance, plan);
   PlanSimulator simulator(instance);
   predict_by_simulation(simulator, plan);
   plan.alternatives.clear();
