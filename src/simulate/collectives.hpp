@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "simulate/events.hpp"
+#include "simulate/prices.hpp"
+
+namespace pptrain {
+
+/// Collectives beside computation: each starts when the last member has come to it and the one before on the same
+/// lane has ended.
+class Collectives {
+ public:
+  /// One that runs, or has run.
+  struct Running {
+    int number = 0;  ///< of the priced collective
+    double started = 0.0;
+    double ends = 0.0;
+  };
+
+  Collectives(const std::vector<PricedCollective>& priced, int num_lanes, EventQueue& events);
+
+  /// A member comes; returns what starts now or when the lane is free. `Event::Kind::reduction_end` is scheduled.
+  std::optional<Running> come(double now, int program, int number);
+  /// Of the index of an event.
+  const Running& of(int index) const { return running_[index]; }
+
+ private:
+  const std::vector<PricedCollective>& priced_;
+  EventQueue& events_;
+  std::vector<std::vector<int>> arrivals_;  // by collective and member
+  std::vector<int> started_;                // by collective
+  std::vector<double> lane_free_;
+  std::vector<Running> running_;
+};
+
+}  // namespace pptrain

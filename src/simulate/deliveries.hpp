@@ -1,0 +1,41 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "simulate/events.hpp"
+#include "simulate/network.hpp"
+#include "simulate/transfers.hpp"
+
+namespace pptrain {
+
+/// Transfers on their way: each arrives the latency after its last byte has left.
+class Deliveries {
+ public:
+  struct Delivery {
+    double started = std::numeric_limits<double>::infinity();
+    double arrived = std::numeric_limits<double>::infinity();
+    int waiter = -1;  ///< program
+  };
+
+  Deliveries(const Instance& instance, const Programs& programs, const Prices& prices, double tied_row_bytes,
+             EventQueue& events);
+
+  /// The transfer of a send or wait_receive.
+  int number_of(int program, std::size_t instruction) const { return transfers_.of(program, instruction); }
+  const Transfer& transfer(int number) const { return transfers_.all()[number]; }
+  Delivery& operator[](int number) { return deliveries_[number]; }
+
+  void send(double now, int number);
+  /// Takes an event of the network; returns the transfer that arrives at once, or -1: `Event::Kind::arrival` is
+  /// scheduled for one with latency, and an outdated event does nothing.
+  int flow_end(const Event& event);
+
+ private:
+  EventQueue& events_;
+  Network network_;
+  Transfers transfers_;
+  std::vector<Delivery> deliveries_;
+};
+
+}  // namespace pptrain

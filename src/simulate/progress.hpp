@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace pptrain {
+
+/// How far the simulation is with one program.
+struct Progress {
+  /// What the program waits for.
+  enum class State {
+    ready,
+    computes,
+    awaits_group,
+    awaits_transfer,
+    awaits_weights,
+    awaits_reductions,
+    awaits_all,
+    ended
+  };
+
+  std::size_t next = 0;  ///< instruction
+  State state = State::ready;
+  double blocked_since = 0.0;
+  double stored_bytes = 0.0;
+  double peak_stored_bytes = 0.0;  ///< gathered weights and the layer that is recomputed included
+  int stored = 0;                  ///< activations of (micro-batch, chunk)
+  int pending_reductions = 0;
+  bool started = false;
+
+  void store(double bytes) {
+    stored_bytes += bytes;
+    peak_stored_bytes = std::max(peak_stored_bytes, stored_bytes);
+  }
+  void release(double bytes) { stored_bytes -= bytes; }
+};
+
+}  // namespace pptrain

@@ -1,0 +1,112 @@
+#include "simulate/simulator.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+
+Simulator::Simulator(const Instance& instance, const Plan& plan, const Programs& programs,
+                     const SimulateOptions& options)
+    : programs_(programs),
+      recording_(options.recording),
+      prices_(instance, plan, programs),
+      deliveries_(instance, programs, prices_, options.tied_row_bytes, events_),
+      collectives_(prices_.reductions(), prices_.num_lanes(), events_),
+      progress_(programs.size()),
+      group_arrived_(prices_.task_groups().size(), 0),
+      has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0) {
+  for (const Program& program : programs) {
+    result_.devices.emplace_back();
+    result_.devices.back().device = program.device;
+  }
+}
+
+Simulation Simulator::run() {
+  for (int p = 0; p < num_programs(); ++p) events_.push(0.0, Event::Kind::resume, p);
+  while (!events_.empty()) handle(events_.pop());
+  for (int p = 0; p < num_programs(); ++p) finish(p);
+  return std::move(result_);
+}
+
+void Simulator::handle(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::resume: resume(event.time, event.index); break;
+    case Event::Kind::flow_end:
+      if (const int number = deliveries_.flow_end(event); number >= 0) arrive(event.time, number);
+      break;
+    case Event::Kind::arrival: arrive(event.time, event.index); break;
+    case Event::Kind::reduction_end: end_reduction(event.time, collectives_.of(event.index)); break;
+  }
+}
+
+void Simulator::resume(double now, int p) {
+  if (progress_[p].state == State::computes) end_task(now, p);
+  if (progress_[p].state != State::ready) ++progress_[p].next;
+  advance(now, p);
+}
+
+/// Executes instructions until one takes time or waits.
+void Simulator::advance(double now, int p) {
+  Progress& progress = progress_[p];
+  progress.state = State::ready;
+  const std::size_t end = programs_[p].instructions.size();
+  while (progress.next < end && execute(now, p)) ++progress.next;
+  if (progress.next < end) return;
+  progress.state = State::ended;
+  result_.makespan_seconds = std::max(result_.makespan_seconds, now);
+}
+
+/// Returns whether the instruction is done at once.
+bool Simulator::execute(double now, int p) {
+  switch (current(p).op) {
+    case Op::forward:
+    case Op::evaluate:
+    case Op::backward_input:
+    case Op::backward_weight:
+    case Op::backward:
+      if (has_weights(now, p)) task(now, p);
+      return false;
+    case Op::send: send(now, p); return true;
+    case Op::wait_receive: return receive(now, p);
+    case Op::gather_parameters: gather(now, p); return true;
+    case Op::release_parameters: release(p); return true;
+    case Op::reduce_gradients: reduce(now, p); return true;
+    case Op::wait_gradients: return progress_[p].pending_reductions == 0 || block(now, p, State::awaits_reductions);
+    case Op::reduce_loss:
+    case Op::reduce_norm: meet_all(now, p); return false;
+    case Op::step: step(now, p); return false;
+    case Op::post_receive:
+    case Op::hand_over:
+    case Op::reduce_tied: return true;
+  }
+  return true;
+}
+
+bool Simulator::block(double now, int p, State state) {
+  progress_[p].state = state;
+  progress_[p].blocked_since = now;
+  return false;
+}
+
+void Simulator::meet_all(double now, int p) {
+  block(now, p, State::awaits_all);
+  if (++all_arrived_ < num_programs()) return;
+  all_arrived_ = 0;
+  for (int member = 0; member < num_programs(); ++member) events_.push(now, Event::Kind::resume, member);
+}
+
+void Simulator::record(int p, Lane lane, const Instruction& instruction, double begin, double end) {
+  if (recording_ == Recording::sums) return;
+  result_.trace.push_back({programs_[p].device, lane, instruction, begin, end});
+}
+
+void Simulator::finish(int p) {
+  PPTRAIN_ASSERT(progress_[p].state == State::ended, "device {} never gets past \"{}\"", programs_[p].device.value,
+                 to_string(current(p)));
+  SimulatedDevice& device = result_.devices[p];
+  device.peak_bytes = prices_.fixed_bytes(p) + progress_[p].peak_stored_bytes;
+  device.idle_seconds = std::max(0.0, result_.makespan_seconds - device.busy_seconds - device.communication_seconds);
+}
+
+}  // namespace pptrain

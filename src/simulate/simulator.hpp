@@ -1,0 +1,72 @@
+#pragma once
+
+#include <vector>
+
+#include "simulate/collectives.hpp"
+#include "simulate/deliveries.hpp"
+#include "simulate/events.hpp"
+#include "simulate/prices.hpp"
+#include "simulate/progress.hpp"
+#include "simulate/simulate.hpp"
+
+namespace pptrain {
+
+/// One run of `simulate`: programs go on from event to event.
+class Simulator {
+ public:
+  Simulator(const Instance& instance, const Plan& plan, const Programs& programs, const SimulateOptions& options);
+
+  /// Once.
+  Simulation run();
+
+ private:
+  using State = Progress::State;
+
+  // simulator.cpp: instructions in order.
+  int num_programs() const { return static_cast<int>(programs_.size()); }
+  const Instruction& current(int p) const { return programs_[p].instructions[progress_[p].next]; }
+  void handle(const Event& event);
+  void resume(double now, int p);
+  void advance(double now, int p);
+  bool execute(double now, int p);
+  bool block(double now, int p, State state);
+  void meet_all(double now, int p);
+  void record(int p, Lane lane, const Instruction& instruction, double begin, double end);
+  void finish(int p);
+
+  // simulator_tasks.cpp: what computes.
+  void task(double now, int p);
+  void start_task(double now, int p);
+  void occupy(double now, int p, double seconds);
+  void end_task(double now, int p);
+  void step(double now, int p);
+
+  // simulator_communication.cpp: what a program waits for.
+  void send(double now, int p);
+  bool receive(double now, int p);
+  void arrive(double now, int number);
+  void wait_ends(double now, int p, double under_way_since);
+  char& weights_of(int p, ChunkId chunk);
+  bool has_weights(double now, int p);
+  void gather(double now, int p);
+  void release(int p);
+  void weights_come(double now, int p, ChunkId chunk, double started);
+  void reduce(double now, int p);
+  void start_reduction(double now, int p, int number);
+  void collective(double now, int p, int number);
+  void end_reduction(double now, const Collectives::Running& running);
+
+  const Programs& programs_;
+  Recording recording_;
+  Prices prices_;
+  EventQueue events_;
+  Deliveries deliveries_;
+  Collectives collectives_;
+  std::vector<Progress> progress_;
+  std::vector<int> group_arrived_;
+  std::vector<char> has_weights_;  // by program and chunk, of those that gather them
+  int all_arrived_ = 0;
+  Simulation result_;
+};
+
+}  // namespace pptrain
