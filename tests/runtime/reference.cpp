@@ -92,14 +92,37 @@ Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batc
                       config.training.global_batch_size, micro_batch_size, choice);
 }
 
+void Reference::fill(Session& session) const {
+  if (session.device() == nullptr) return;
+  session.device()->parameters().fill([&](const ParameterSpec& spec, Interval run, float* out) {
+    std::copy_n(weights.at(spec.name).begin() + run.begin, run.size(), out);
+  });
+}
+
+namespace {
+
+/// Sum of squares of what this rank counts of a parameter's gradient.
+double own_squares(Session& session, const std::string& name) {
+  double squares = 0.0;
+  if (session.device() == nullptr) return squares;
+  const ParameterStore& store = session.device()->parameters();
+  for (const OwnPart& part : store.own_parts()) {
+    const LocalParameter& p = store.parameters()[part.parameter];
+    if (p.spec.name == name && session.device()->counts(p))
+      squares += kernels::sum_of_squares(part.gradients, part.size);
+  }
+  return squares;
+}
+
+}  // namespace
+
 Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(comm, reference.config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared);
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared);
   session.arena().poison(true);
-  ParameterStore& store = session.device()->parameters();
-  store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
-    std::copy_n(reference.weights.at(spec.name).begin() + run.begin, run.size(), out);
-  });
+  reference.fill(session);
   Curve curve;
   for (int step = 0; step < steps; ++step) {
     const IterationResult result = session.train(step, reference.samples(step));
@@ -107,20 +130,14 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
     curve.grad_norms.push_back(result.grad_norm);
     if (step > 0 || reference.tensor_norms.empty()) continue;
     for (const auto& [name, norm] : reference.tensor_norms) {
-      double squares = 0.0;
-      for (const OwnPart& part : store.own_parts()) {
-        const LocalParameter& p = store.parameters()[part.parameter];
-        if (p.spec.name == name && session.device()->counts(p)) {
-          squares += kernels::sum_of_squares(part.gradients, part.size);
-        }
-      }
+      double squares = own_squares(session, name);
       session.groups().all().all_reduce_sum(&squares, 1);
       curve.tensor_norms[name] = std::sqrt(squares);
     }
   }
   curve.peak_bytes = session.arena().peak_bytes();
   curve.resting_bytes = session.arena().bytes_in_use();
-  curve.chunk_gathers = session.device()->num_chunk_gathers();
+  if (session.device() != nullptr) curve.chunk_gathers = session.device()->num_chunk_gathers();
   return curve;
 }
 

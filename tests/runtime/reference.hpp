@@ -8,7 +8,7 @@
 
 #include "config/config.hpp"
 #include "plan/plan.hpp"
-#include "runtime/executor.hpp"
+#include "runtime/session.hpp"
 
 namespace pptrain::test {
 
@@ -25,6 +25,8 @@ struct Reference {
 
   /// The samples of a step, read on in order.
   SampleSource samples(std::int64_t step) const;
+  /// Gives what a rank holds the recorded initial weights.
+  void fill(Session& session) const;
   /// Division of the chain's layers and batch over a grid.
   Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
             int chunks = 1) const;
@@ -55,8 +57,8 @@ struct Curve {
   std::int64_t chunk_gathers = 0;              ///< of this rank
 };
 
-/// Trains `steps` steps of the reference job under a plan. Collective over `comm`, whose size is
-/// the number of the plan's devices.
+/// Trains `steps` steps of the reference job under a plan, device d on rank d; the plan may leave ranks out.
+/// Collective over `comm`.
 Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps);
 
 /// Largest difference of two curves' losses.

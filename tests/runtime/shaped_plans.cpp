@@ -1,0 +1,116 @@
+#include "shaped_plans.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plan/validate.hpp"
+#include "reference.hpp"
+
+namespace pptrain::test {
+namespace {
+
+// Of the reference model (tests/data/gpt2-reference).
+constexpr std::int64_t num_layers = 6;
+constexpr std::int64_t global_batch_size = 8;
+const std::map<std::string, std::int64_t> axes = {{"heads", 4}, {"columns", 256}, {"vocabulary", 257}};
+
+std::vector<Interval> one_after_another(const std::vector<std::int64_t>& sizes) {
+  std::vector<Interval> intervals;
+  for (const std::int64_t size : sizes) {
+    const std::int64_t begin = intervals.empty() ? 0 : intervals.back().end;
+    intervals.push_back({begin, begin + size});
+  }
+  return intervals;
+}
+
+}  // namespace
+
+Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_batch, const std::string& schedule) {
+  const int num_stages = static_cast<int>(stages.size());
+  Plan plan;
+  plan.global_batch_size = global_batch;
+  plan.micro_batch_size = std::accumulate(stages[0].samples.begin(), stages[0].samples.end(), std::int64_t{0});
+  plan.micro_batches = global_batch / plan.micro_batch_size;
+  plan.schedule = {schedule, static_cast<int>(stages[0].layers.size()), 0};
+  int device = 0;
+  for (const ShapedStage& shaped : stages) {
+    Stage& stage = plan.stages.emplace_back();
+    stage.samples = one_after_another(shaped.samples);
+    stage.replicas = static_cast<int>(shaped.samples.size());
+    stage.tensor_parallel = shaped.tensor_parallel;
+    for (const auto& [axis, sizes] : shaped.shards) stage.shards[axis] = one_after_another(sizes);
+    stage.zero_stage = shaped.zero_stage;
+    stage.recompute = shaped.recompute;
+    stage.devices.resize(shaped.samples.size());
+    for (auto& row : stage.devices) {
+      for (int k = 0; k < stage.tensor_parallel; ++k) row.emplace_back(device++);
+    }
+  }
+  std::int64_t layer = 0;
+  for (int c = 0; c < num_stages * plan.schedule.virtual_stages; ++c) {
+    const int s = stage_of_chunk(schedule, num_stages, c);
+    const std::int64_t count = stages[s].layers[plan.stages[s].layers.size()];
+    plan.stages[s].layers.push_back({layer, layer + count});
+    layer += count;
+  }
+  return plan;
+}
+
+std::int64_t RandomShapes::pick(std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random_.bits(drawn_++) % static_cast<std::uint64_t>(high - low + 1));
+}
+
+/// None of them empty.
+std::vector<Interval> RandomShapes::parts(std::int64_t size, std::int64_t count) {
+  std::vector<std::int64_t> ends(size - 1);
+  std::iota(ends.begin(), ends.end(), 1);
+  shuffle(ends);
+  ends.resize(count - 1);
+  ends.push_back(size);
+  std::sort(ends.begin(), ends.end());
+  std::vector<std::int64_t> sizes(ends.size());
+  std::adjacent_difference(ends.begin(), ends.end(), sizes.begin());
+  return one_after_another(sizes);
+}
+
+void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size) {
+  const auto most = static_cast<std::int64_t>(devices.size());
+  stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, axes.at("heads"))));
+  stage.replicas = static_cast<int>(std::min(most / stage.tensor_parallel, micro_batch_size));
+  for (int j = 0; j < stage.replicas; ++j) {
+    const auto first = devices.begin() + static_cast<std::ptrdiff_t>(j) * stage.tensor_parallel;
+    stage.devices.emplace_back(first, first + stage.tensor_parallel);
+  }
+  stage.samples = parts(micro_batch_size, stage.replicas);
+  for (const auto& [axis, size] : axes) {
+    if (stage.tensor_parallel > 1 && pick(0, 3) > 0) stage.shards[axis] = parts(size, stage.tensor_parallel);
+  }
+  constexpr Recompute recomputes[] = {Recompute::none, Recompute::selective, Recompute::full};
+  stage.recompute = recomputes[pick(0, 2)];
+  stage.zero_stage = static_cast<int>(pick(0, 3));
+}
+
+Plan RandomShapes::plan(int num_devices) {
+  const Kind& kind = kinds[pick(0, static_cast<std::int64_t>(kinds.size()) - 1)];
+  Plan plan;
+  plan.schedule = {kind.schedule, kind.chunks[pick(0, static_cast<std::int64_t>(kind.chunks.size()) - 1)], 0};
+  plan.global_batch_size = global_batch_size;
+  plan.micro_batches = std::int64_t{1} << std::min(pick(0, 3), pick(0, 3));  // large ones for many replicas
+  plan.micro_batch_size = global_batch_size / plan.micro_batches;
+  const std::int64_t chunks = plan.schedule.virtual_stages;
+  const auto num_stages = static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, num_layers / chunks)));
+  std::vector<DeviceId> devices;
+  for (int d = 0; d < num_devices; ++d) devices.emplace_back(d);
+  shuffle(devices);
+  const std::vector<Interval> of_stages = parts(num_devices, num_stages);
+  for (const Interval& own : of_stages) {
+    shape(plan.stages.emplace_back(), {devices.begin() + own.begin, devices.begin() + own.end}, plan.micro_batch_size);
+  }
+  const std::vector<Interval> layers = parts(num_layers, num_stages * chunks);
+  for (int c = 0; c < num_stages * chunks; ++c) {
+    plan.stages[stage_of_chunk(kind.schedule, num_stages, c)].layers.push_back(layers[c]);
+  }
+  return plan;
+}
+
+}  // namespace pptrain::test

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "plan/plan.hpp"
+
+namespace pptrain::test {
+
+/// A stage as a test writes it down.
+struct ShapedStage {
+  std::vector<std::int64_t> layers;   ///< how many, per chunk
+  std::vector<std::int64_t> samples;  ///< of a micro-batch, per replica
+  int tensor_parallel = 1;
+  std::map<std::string, std::vector<std::int64_t>> shards = {};  ///< per axis and member; empty: even
+  int zero_stage = 0;
+  Recompute recompute = Recompute::none;
+};
+
+/// The plan with these stages, whose devices follow one another. Chunks lie on stages as the schedule has them.
+Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_batch_size,
+                 const std::string& schedule = "1f1b");
+
+/// Draws plans of the reference model over everything that the runtime executes: stages of different replicas and
+/// degrees, uneven layers, samples and shards, schedules with their chunks, recomputation and ZeRO stages per
+/// stage, devices in any order, some of them left out. The same numbers everywhere for one seed.
+class RandomShapes {
+ public:
+  explicit RandomShapes(std::uint64_t seed) : random_(seed, "shapes") {}
+
+  /// For at most `num_devices` devices.
+  Plan plan(int num_devices);
+  /// A number in [low, high].
+  std::int64_t pick(std::int64_t low, std::int64_t high);
+
+ private:
+  std::vector<Interval> parts(std::int64_t size, std::int64_t count);
+  void shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size);
+  template <class T>
+  void shuffle(std::vector<T>& values) {
+    for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[pick(0, i - 1)]);
+  }
+
+  CounterRandom random_;
+  std::uint64_t drawn_ = 0;
+};
+
+}  // namespace pptrain::test
