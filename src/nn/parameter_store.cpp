@@ -40,6 +40,8 @@ std::size_t ParameterStore::add(const ParameterSpec& spec, Interval part, std::i
   LocalParameter parameter;
   parameter.spec = spec;
   parameter.unit = units_.size() - 1;
+  parameter.part = part;
+  parameter.axis_size = axis_size;
   parameter.elements = spec.shard_elements(part, axis_size);
   std::int64_t count = 0;
   for (const Interval& run : parameter.elements) count += run.size();
@@ -114,7 +116,7 @@ std::vector<OwnPart> ParameterStore::own_parts() const {
     parts.push_back({i, static_cast<std::size_t>(part.size()),
                      sharding_.shards_weights() ? weights_.f32() + in_slice : unit.weights + part.begin,
                      sharding_.shards_gradients() ? gradients_.f32() + in_slice : unit.gradients + part.begin,
-                     copies_ ? unit.copies + part.begin : nullptr});
+                     copies_ ? unit.copies + part.begin : nullptr, part.begin - begin});
   }
   return parts;
 }

@@ -14,6 +14,8 @@ namespace pptrain {
 /// What one device holds of a logical parameter.
 struct LocalParameter {
   ParameterSpec spec;
+  Interval part;                   ///< of the axis along which the parameter is divided ...
+  std::int64_t axis_size = 1;      ///< ... and that axis's length
   std::vector<Interval> elements;  ///< of the flattened whole, in local order
   std::size_t rows = 1;            ///< local shape; vectors have one row
   std::size_t columns = 1;
@@ -43,6 +45,7 @@ struct OwnPart {
   float* weights = nullptr;
   const float* gradients = nullptr;
   BFloat16* copies = nullptr;
+  std::int64_t begin = 0;  ///< of the first element, in the local order of the parameter
 };
 
 /// Weights and gradients of everything a device holds, fp32. With bf16 activations there is also a bf16

@@ -48,6 +48,19 @@ class AdamW final : public Optimizer {
     }
   }
 
+  std::vector<std::vector<float*>> state() override {
+    std::vector<std::vector<float*>> quantities;
+    for (const Tensor* quantity : {&first_, &second_}) {
+      std::vector<float*>& of_runs = quantities.emplace_back();
+      std::size_t offset = 0;
+      for (const ParameterRun& run : runs_) {
+        of_runs.push_back(quantity->f32() + offset);
+        offset += aligned(run.size);
+      }
+    }
+    return quantities;
+  }
+
  private:
   OptimizerConfig config_;
   std::vector<ParameterRun> runs_;
@@ -66,6 +79,7 @@ class Sgd final : public Optimizer {
                    static_cast<float>(values.gradient_scale));
     }
   }
+  std::vector<std::vector<float*>> state() override { return {}; }
 
  private:
   std::vector<ParameterRun> runs_;

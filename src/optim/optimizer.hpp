@@ -31,6 +31,9 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   virtual void step(const StepValues& values) = 0;
+  /// What it keeps beside the weights, one value per element: state()[k][r] are the values of run r in its
+  /// k-th quantity (AdamW: m, then v). Empty where nothing is kept.
+  virtual std::vector<std::vector<float*>> state() = 0;
 };
 
 /// The optimizer the configuration names, with the state of all that is updated: `runs`.

@@ -38,6 +38,7 @@ class Session {
   double learning_rate_of(std::int64_t step) const;
   /// Null on a rank that the plan leaves out.
   DeviceModel* device() { return device_.get(); }
+  Optimizer* optimizer() { return optimizer_.get(); }
   Arena& arena() { return arena_; }
   RankGroups& groups() { return *groups_; }
   const std::optional<Role>& role() const { return role_; }

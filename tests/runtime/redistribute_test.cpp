@@ -1,0 +1,250 @@
+// Redistribution of training state: right values, no byte too many, and training that goes on as if nothing had been.
+#include "runtime/redistribute.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "base/error.hpp"
+#include "comm/mpi.hpp"
+#include "reference.hpp"
+#include "runtime/state_moves.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+constexpr int num_ranks = 4;
+const std::vector<int> nodes = {0, 0, 1, 1};
+
+using Draws = std::mt19937;
+
+int draw(Draws& draws, int least, int most) { return std::uniform_int_distribution<int>(least, most)(draws); }
+
+/// Two or more intervals of [0, size) with random borders.
+std::vector<Interval> drawn_division(Draws& draws, std::int64_t size, int parts) {
+  std::set<std::int64_t> cuts = {0, size};
+  while (static_cast<int>(cuts.size()) < parts + 1) cuts.insert(draw(draws, 1, static_cast<int>(size) - 1));
+  std::vector<Interval> intervals;
+  for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) intervals.push_back({*cut, *std::next(cut)});
+  return intervals;
+}
+
+/// A grid of up to four devices in any order, with layers and shards of any size, chunks and a ZeRO stage.
+Plan drawn_plan(Draws& draws, const Config& config) {
+  struct Grid {
+    int pipeline, data, tensor, chunks;
+  };
+  const std::vector<Grid> grids = {{1, 1, 1, 1}, {4, 1, 1, 1}, {2, 2, 1, 1}, {2, 1, 2, 1}, {1, 4, 1, 1}, {1, 1, 4, 1},
+                                   {1, 2, 2, 1}, {3, 1, 1, 1}, {1, 2, 1, 1}, {2, 1, 1, 3}, {2, 2, 1, 2}, {1, 3, 1, 1}};
+  const Grid grid = grids[draw(draws, 0, static_cast<int>(grids.size()) - 1)];
+  const ScheduleChoice schedule = {grid.chunks > 1 ? "interleaved-1f1b" : "1f1b", grid.chunks, 0};
+  Plan plan = uniform_plan(drawn_division(draws, config.model.layers + 2, grid.pipeline * grid.chunks), grid.data,
+                           grid.tensor, config.training.global_batch_size, 4, schedule);
+  std::vector<int> order(num_ranks);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), draws);
+  const int zero_stage = draw(draws, 0, 3);
+  for (Stage& stage : plan.stages) {
+    stage.zero_stage = zero_stage;
+    for (auto& row : stage.devices) {
+      for (DeviceId& device : row) device = DeviceId(order[device.index()]);
+    }
+    if (grid.tensor == 1 || draw(draws, 0, 1) == 0) continue;
+    stage.shards["heads"] = drawn_division(draws, config.model.heads, grid.tensor);
+    stage.shards["columns"] = drawn_division(draws, 4 * config.model.hidden_size, grid.tensor);
+    stage.shards["vocabulary"] = drawn_division(draws, config.model.vocabulary_size, grid.tensor);
+  }
+  return plan;
+}
+
+/// A value that tells parameter, quantity and element; exact in fp32.
+float code(const std::string& name, int quantity, std::int64_t element) {
+  const std::size_t key = std::hash<std::string>()(name) * 31 + static_cast<std::size_t>(quantity) * 7919;
+  return static_cast<float>(1 + (key + static_cast<std::size_t>(element) * 5) % 0xfffff0);
+}
+
+using Values = std::map<std::tuple<std::string, int, std::int64_t>, float*>;
+
+/// Every value that this rank holds, by parameter, quantity and element; walks over the store in its own way.
+Values values_of(Session& session) {
+  Values values;
+  if (session.device() == nullptr) return values;
+  const ParameterStore& store = session.device()->parameters();
+  std::vector<std::vector<std::int64_t>> elements;
+  for (const LocalParameter& parameter : store.parameters()) {
+    elements.emplace_back();
+    for (const Interval& run : parameter.elements) {
+      for (std::int64_t e = run.begin; e < run.end; ++e) elements.back().push_back(e);
+    }
+  }
+  if (!store.sharding().shards_weights()) {
+    for (std::size_t p = 0; p < elements.size(); ++p) {
+      for (std::size_t i = 0; i < elements[p].size(); ++i) {
+        values[{store.parameters()[p].spec.name, 0, elements[p][i]}] = store.weight(p) + i;
+      }
+    }
+  }
+  const auto state = session.optimizer()->state();
+  const std::vector<OwnPart> own = store.own_parts();
+  for (std::size_t run = 0; run < own.size(); ++run) {
+    const OwnPart& part = own[run];
+    const std::string& name = store.parameters()[part.parameter].spec.name;
+    for (std::size_t i = 0; i < part.size; ++i) {
+      const std::int64_t element = elements[part.parameter][static_cast<std::size_t>(part.begin) + i];
+      if (store.sharding().shards_weights()) values[{name, 0, element}] = part.weights + i;
+      for (std::size_t k = 0; k < state.size(); ++k) {
+        values[{name, static_cast<int>(k) + 1, element}] = state[k][run] + i;
+      }
+    }
+  }
+  return values;
+}
+
+std::int64_t sum_over_ranks(std::int64_t value) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return value;
+}
+
+/// A job on all ranks whose plan may leave some out.
+struct Job {
+  explicit Job(const Reference& r) : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
+
+  std::unique_ptr<Session> session(const Plan& plan) const {
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks),
+                                     CoreUse::shared);
+  }
+  Redistributed move(Session& from, Session& to) const {
+    Waiter waiter(60.0, CoreUse::shared);
+    return redistribute(MPI_COMM_WORLD, waiter, model, nodes, from, to);
+  }
+
+  const Reference& reference;
+  Model model;
+};
+
+void check_move(const Job& job, const Plan& a, const Plan& b) {
+  INFO(write_plan(a) << write_plan(b));
+  const auto from = job.session(a);
+  const auto to = job.session(b);
+  const Values before = values_of(*from);
+  const Values after = values_of(*to);
+  for (const auto& [key, value] : before) *value = code(std::get<0>(key), std::get<1>(key), std::get<2>(key));
+  const Redistributed moved = job.move(*from, *to);
+  std::int64_t wrong = 0;
+  std::int64_t lacking = 0;
+  for (const auto& [key, value] : after) {
+    if (*value != code(std::get<0>(key), std::get<1>(key), std::get<2>(key))) ++wrong;
+    if (!before.contains(key)) ++lacking;
+  }
+  CHECK(wrong == 0);
+  CHECK(moved.bytes_received == 4 * lacking);
+  CHECK(moved.bytes_kept == 4 * (static_cast<std::int64_t>(after.size()) - lacking));
+  CHECK(sum_over_ranks(moved.bytes_sent) == sum_over_ranks(moved.bytes_received));
+}
+
+void check_training(const Reference& reference, const Plan& a, const Plan& b) {
+  INFO(a.shape() << " to " << b.shape());
+  const Job job(reference);
+  auto session = job.session(a);
+  if (session->device() != nullptr) {
+    session->device()->parameters().fill([&](const ParameterSpec& spec, Interval run, float* out) {
+      std::copy_n(reference.weights.at(spec.name).begin() + run.begin, run.size(), out);
+    });
+  }
+  std::vector<double> losses;
+  const auto steps = static_cast<std::int64_t>(reference.losses.size());
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (step == steps / 2) {
+      auto next = job.session(b);
+      job.move(*session, *next);
+      session = std::move(next);
+    }
+    losses.push_back(session->train(step, reference.samples(step)).loss);
+  }
+  CHECK(largest_difference(losses, reference.losses) <= 5e-6);
+}
+
+Plan with_zero(Plan plan, int zero_stage) {
+  for (Stage& stage : plan.stages) stage.zero_stage = zero_stage;
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("each element goes once to who lacks it, from who has it, near and evenly", "[np1]") {
+  Draws draws(7);
+  const auto drawn_runs = [&] {
+    Runs runs;
+    for (std::int64_t e = draw(draws, 0, 9); e < 60;) {
+      const std::int64_t end = std::min<std::int64_t>(60, e + draw(draws, 1, 20));
+      runs.push_back({e, end});
+      e = end + draw(draws, 0, 12);
+    }
+    return runs;
+  };
+  const auto contains = [](const Runs& runs, std::int64_t e) {
+    return std::any_of(runs.begin(), runs.end(), [e](const Interval& run) { return run.contains(e); });
+  };
+  for (int round = 0; round < 500; ++round) {
+    std::vector<Runs> held(5);
+    std::vector<Runs> needed(5);
+    for (int r = 0; r < 4; ++r) held[r] = drawn_runs();
+    for (int r = 1; r < 5; ++r) needed[r] = drawn_runs();
+    held[round % 5] = {{0, 60}};  // so that all is there
+    const std::vector<int> of_rank = {0, 0, 1, 1, 2};
+    std::map<std::pair<int, std::int64_t>, int> times;
+    for (const Move& move : MoveChoice(of_rank).choose(held, needed)) {
+      for (std::int64_t e = move.elements.begin; e < move.elements.end; ++e) {
+        ++times[{move.to, e}];
+        CHECK(contains(held[move.from], e));
+        for (int near = 0; near < 5; ++near) {
+          if (of_rank[near] == of_rank[move.to] && contains(held[near], e)) CHECK(of_rank[move.from] == of_rank[near]);
+        }
+      }
+    }
+    for (int r = 0; r < 5; ++r) {
+      for (std::int64_t e = 0; e < 60; ++e) {
+        const int expected = contains(needed[r], e) && !contains(held[r], e) ? 1 : 0;
+        if (times[{r, e}] != expected) FAIL("rank " << r << " element " << e);
+      }
+    }
+  }
+  // Four holders of the same share what four others need.
+  std::vector<Runs> held(8);
+  std::vector<Runs> needed(8);
+  for (int r = 0; r < 4; ++r) held[r] = needed[r + 4] = {{0, 10}};
+  std::set<int> senders;
+  for (const Move& move : MoveChoice(std::vector<int>(8, 0)).choose(held, needed)) senders.insert(move.from);
+  CHECK(senders.size() == 4);
+  needed[5] = {{5, 11}};
+  CHECK_THROWS_AS(MoveChoice(std::vector<int>(8, 0)).choose(held, needed), Error);
+}
+
+TEST_CASE("state comes right from any plan to any other, and no byte moves that need not", "[np4]") {
+  Draws draws(11);
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    const Job job(reference);
+    for (int pair = 0; pair < 7; ++pair) {
+      const Plan a = drawn_plan(draws, reference.config);
+      check_move(job, a, drawn_plan(draws, reference.config));
+    }
+    const Plan same = reference.plan(2, 2, 1, 4, "1f1b");
+    check_move(job, same, same);
+  }
+}
+
+TEST_CASE("training on one plan goes on under another as if nothing had been", "[np4]") {
+  const Reference tied("tied");
+  check_training(tied, tied.plan(4, 1, 1, 2, "1f1b"), with_zero(tied.plan(1, 4, 1, 4, "gpipe"), 3));
+  check_training(tied, with_zero(tied.plan(1, 2, 2, 4, "1f1b"), 2), tied.plan(2, 1, 1, 2, "zb-v", 2));
+  const Reference scheduled("untied_sched");
+  check_training(scheduled, with_zero(scheduled.plan(2, 2, 1, 4, "1f1b"), 1), scheduled.plan(1, 1, 4, 2, "1f1b"));
+  check_training(scheduled, scheduled.plan(3, 1, 1, 2, "1f1b"), scheduled.plan(2, 2, 1, 4, "interleaved-1f1b", 2));
+  const Reference sgd("untied_sgd");
+  check_training(sgd, sgd.plan(1, 2, 1, 4, "1f1b"), sgd.plan(2, 1, 2, 4, "1f1b"));
+}
