@@ -26,6 +26,7 @@ class EventQueue {
     events_.push({time, sequence_++, kind, index, version});
   }
   bool empty() const { return events_.empty(); }
+  double next_time() const { return events_.top().time; }
   Event pop() {
     const Event event = events_.top();
     events_.pop();

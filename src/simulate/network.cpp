@@ -96,7 +96,7 @@ void Network::set_rate(double now, int index, double rate) {
   flow.bytes = std::max(0.0, flow.bytes - flow.rate * (now - flow.since));
   flow.rate = rate;
   flow.since = now;
-  events_.push(now + flow.bytes / rate, Event::Kind::flow_end, index, ++flow.version);
+  events_->push(now + flow.bytes / rate, Event::Kind::flow_end, index, ++flow.version);
 }
 
 /// The rates of all flows that share a link with this route, or with one that does, and so on.

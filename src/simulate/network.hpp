@@ -17,7 +17,9 @@ namespace pptrain {
 /// max-min fairly: all rates rise together until a link is full, then those of the others rise on.
 class Network {
  public:
-  Network(const Cluster& cluster, EventQueue& events) : cluster_(cluster), events_(events) {}
+  Network(const Cluster& cluster, EventQueue& events) : cluster_(cluster), events_(&events) {}
+  /// A copy that goes on by itself; `events` is a copy of the other's.
+  Network(const Network& other, EventQueue& events) : Network(other) { events_ = &events; }
 
   /// The way from one device to another; asking again gives the same number.
   int route(DeviceId from, DeviceId to);
@@ -30,6 +32,7 @@ class Network {
   int finish(const Event& event);
 
  private:
+  Network(const Network&) = default;
   struct Waiting {
     double bytes;
     int transfer;
@@ -69,7 +72,7 @@ class Network {
   void find_rates();
 
   const Cluster& cluster_;
-  EventQueue& events_;
+  EventQueue* events_;
   std::map<std::pair<int, int>, int> route_index_;  // by devices
   std::map<std::pair<int, Uplink::Direction>, int> link_index_;
   std::vector<Route> routes_;

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace pptrain {
+
+/// Memory of a device that is there on paper only.
+class CountedMemory {
+ public:
+  CountedMemory(double capacity, std::string device) : capacity_(capacity), device_(std::move(device)) {}
+
+  /// Throws `Error` (exit code 4) beyond the capacity, as a device would.
+  void take(double bytes);
+  void give_back(double bytes) { in_use_ -= bytes; }
+  std::size_t peak_bytes() const { return static_cast<std::size_t>(peak_); }
+
+ private:
+  double capacity_;
+  std::string device_;
+  double in_use_ = 0.0;
+  double peak_ = 0.0;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,24 @@
+#pragma once
+
+namespace pptrain {
+
+/// The time of an emulated device, in seconds of the host's clock.
+///
+/// What takes a known time ends when it was due, not when the host woke the rank: the next task begins then, and its
+/// end is due all the earlier. So lateness does not add up over an iteration, and the device is never ahead of the
+/// host's clock: what is measured there has all lateness in it.
+class EmulatedClock {
+ public:
+  static double host();
+
+  double now() const { return now_; }
+  /// It is at least this late; `time` is not ahead of the host.
+  void reach(double time) { now_ = time > now_ ? time : now_; }
+  /// Sleeps until the host has come to `time`.
+  void sleep_until(double time);
+
+ private:
+  double now_ = host();
+};
+
+}  // namespace pptrain

@@ -1,0 +1,203 @@
+#include "runtime/emulation/rehearsal.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "comm/collective.hpp"
+#include "program/check.hpp"
+
+namespace pptrain {
+namespace {
+
+Programs checked_programs(const Instance& instance, const Plan& plan) {
+  Programs programs = compile_training(plan, task_orders(plan), {instance.tied.rows > 0, instance.tied.rows});
+  check_programs(plan, programs);
+  return programs;
+}
+
+int program_of(const Programs& programs, DeviceId device) {
+  const auto own = std::find_if(programs.begin(), programs.end(), [&](const Program& p) { return p.device == device; });
+  return own == programs.end() ? -1 : static_cast<int>(own - programs.begin());
+}
+
+bool runs_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
+bool ends_backward(Op op) { return op == Op::backward || op == Op::backward_weight; }
+
+}  // namespace
+
+Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map, Waiter& waiter)
+    : map_(map),
+      waiter_(waiter),
+      rank_(rank_in(world)),
+      device_(map.device_of(rank_)),
+      programs_(checked_programs(instance, plan)),
+      prices_(instance, plan, programs_),
+      own_(program_of(programs_, device_)),
+      memory_(instance.cluster.kind_of(device_).memory,
+              fmt::format("device {} ({})", device_.value, instance.cluster.kind_of(device_).name)),
+      routes_(instance.cluster, no_events_),
+      transfers_(programs_, prices_, routes_, instance.tied.row_bytes),
+      log_(world),
+      transport_(nullptr, std::make_unique<MpiTransport>(world), instance.cluster, map, device_, log_, clock_),
+      meetings_(world) {
+  for (int r = 0; r < map.size(); ++r) {
+    if (RankId(r) != rank_) everyone_.emplace_back(r);
+  }
+  std::vector<int> all(programs_.size());
+  for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<int>(p);
+  all_of_plan_ = others_of(all);
+  waiter.name_place([this] { return place(); });
+  collectively(world, waiter, [&] {
+    if (own_ != nowhere) memory_.take(prices_.fixed_bytes(own_));
+  });
+}
+
+Rehearsal::~Rehearsal() { waiter_.name_place({}); }
+
+IterationResult Rehearsal::run(Trace* trace) {
+  const int tag = prices_.num_lanes() + 1 + static_cast<int>(prices_.task_groups().size());
+  result_ = {};
+  if (trace != nullptr) trace->clear();
+  start_ = meet(everyone_, tag, EmulatedClock::host());
+  clock_.reach(start_);
+  waiter_.take_seconds();
+  if (own_ != nowhere) run_program(trace);
+  current_ = nullptr;
+  result_.seconds = meet(everyone_, tag, EmulatedClock::host()) - start_;
+  result_.idle_seconds += waiter_.take_seconds();
+  return result_;
+}
+
+void Rehearsal::run_program(Trace* trace) {
+  const std::vector<Instruction>& instructions = programs_[own_].instructions;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    current_ = &instructions[i];
+    const double begin = EmulatedClock::host() - start_;
+    execute(*current_, i);
+    const double waited = waiter_.take_seconds();
+    (current_->op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
+    const bool computes = is_task(current_->op) || current_->op == Op::step;
+    if (trace != nullptr && (computes || waited > 0.0)) {
+      trace->push_back({device_, computes ? Lane::compute : Lane::communication, *current_, begin,
+                        EmulatedClock::host() - start_});
+    }
+    sent_.remove_if([](const PendingPtr& message) { return message->test(); });
+  }
+  for (const PendingPtr& message : sent_) wait(*message);
+  sent_.clear();
+}
+
+void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
+  switch (instruction.op) {
+    case Op::forward:
+    case Op::backward_input:
+    case Op::backward_weight:
+    case Op::backward: task(instruction); break;
+    case Op::send: send(instruction, number); break;
+    case Op::wait_receive: receive(instruction, number); break;
+    case Op::gather_parameters: gather(instruction.chunk); break;
+    case Op::release_parameters: memory_.give_back(prices_.of(own_, instruction.chunk).gathered_bytes); break;
+    case Op::reduce_gradients: reduce(instruction.chunk, false); break;
+    case Op::wait_gradients: wait_gradients(); break;
+    case Op::reduce_loss:
+    case Op::reduce_norm: clock_.reach(meet(all_of_plan_, prices_.num_lanes(), clock_.now())); break;
+    case Op::step: clock_.sleep_until(clock_.now() + prices_.step_seconds(own_)); break;
+    case Op::evaluate:      // no evaluation without numbers
+    case Op::post_receive:  // messages without data need no place
+    case Op::hand_over:
+    case Op::reduce_tied: break;
+  }
+}
+
+/// As `Prices` has it: members of a group start together, and the task takes them all equally long.
+void Rehearsal::task(const Instruction& instruction) {
+  const ChunkPrice& price = prices_.of(own_, instruction.chunk);
+  const auto weights = weights_.find(instruction.chunk.value);
+  if (weights != weights_.end() && instruction.op != Op::backward_weight) wait(*weights->second);
+  if (price.task_group >= 0) {
+    const int tag = prices_.num_lanes() + 1 + price.task_group;
+    clock_.reach(meet(others_of(prices_.task_groups()[price.task_group]), tag, clock_.now()));
+  }
+  take_memory(instruction);
+  clock_.sleep_until(clock_.now() + price.task(phase_of(instruction.op)).seconds);
+  give_memory_back(instruction);
+  if (ends_backward(instruction.op)) reduce(instruction.chunk, true);
+}
+
+void Rehearsal::take_memory(const Instruction& instruction) {
+  const ChunkPrice& price = prices_.of(own_, instruction.chunk);
+  if (instruction.op == Op::forward) {
+    memory_.take(price.stored_bytes);
+    result_.peak_stored = std::max(result_.peak_stored, ++stored_);
+  }
+  if (runs_backward(instruction.op)) memory_.take(price.in_work_bytes);
+}
+
+void Rehearsal::give_memory_back(const Instruction& instruction) {
+  const ChunkPrice& price = prices_.of(own_, instruction.chunk);
+  if (runs_backward(instruction.op)) memory_.give_back(price.in_work_bytes);
+  if (!ends_backward(instruction.op)) return;
+  memory_.give_back(price.stored_bytes);
+  --stored_;
+}
+
+void Rehearsal::send(const Instruction& instruction, std::size_t number) {
+  const auto bytes = static_cast<std::size_t>(transfers_.all()[transfers_.of(own_, number)].bytes);
+  sent_.push_back(transport_.send(map_.rank_of(instruction.peer), tag_of(number), nullptr, bytes));
+}
+
+void Rehearsal::receive(const Instruction& instruction, std::size_t number) {
+  wait(*transport_.receive(map_.rank_of(instruction.peer), tag_of(number), nullptr, 0));
+}
+
+PendingPtr Rehearsal::start_collective(int number) {
+  const PricedCollective& what = prices_.reductions()[number];
+  EmulatedLane& lane = lanes_.try_emplace(what.lane, meetings_, what.lane, clock_).first->second;
+  return lane.start(others_of(what.programs), what.seconds);
+}
+
+void Rehearsal::gather(ChunkId chunk) {
+  const ChunkPrice& price = prices_.of(own_, chunk);
+  memory_.take(price.gathered_bytes);
+  weights_[chunk.value] = start_collective(price.gather_group);
+}
+
+void Rehearsal::reduce(ChunkId chunk, bool after_task) {
+  const int number = prices_.of(own_, chunk).reduce_group;
+  if (number < 0) return;
+  const PricedCollective& what = prices_.reductions()[number];
+  if (after_task ? what.after_each_task : what.at_end) gradients_.push_back(start_collective(number));
+}
+
+void Rehearsal::wait_gradients() {
+  for (const PendingPtr& reduction : gradients_) wait(*reduction);
+  gradients_.clear();
+}
+
+double Rehearsal::meet(const std::vector<RankId>& others, int tag, double time) {
+  Meeting meeting(meetings_, others, tag, time);
+  wait(meeting);
+  return meeting.last();
+}
+
+void Rehearsal::wait(Pending& pending) {
+  waiter_.wait(pending, [] { return std::string(); });
+}
+
+std::vector<RankId> Rehearsal::others_of(const std::vector<int>& programs) const {
+  std::vector<RankId> others;
+  for (const int p : programs) {
+    if (programs_[p].device != device_) others.push_back(map_.rank_of(programs_[p].device));
+  }
+  return others;
+}
+
+/// Of a transfer: its number, which sender and receiver have in common.
+int Rehearsal::tag_of(std::size_t number) const { return transfers_.of(own_, number) % transport_.num_tags(); }
+
+std::string Rehearsal::place() const {
+  return current_ == nullptr ? fmt::format("rank {}, between iterations", rank_.value)
+                             : fmt::format("rank {}, at \"{}\"", rank_.value, to_string(*current_));
+}
+
+}  // namespace pptrain
