@@ -28,7 +28,8 @@ Usage: ./bootstrap.sh COMMAND
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
   bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners (default:
-                                 these); also papers, which plans published experiments and writes docs/papers.md
+                                 these); also papers, which plans published experiments and writes docs/papers.md, and
+                                 emulation, which rehearses some of them on 16 ranks and adds to it
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
   tidy [FILE ...]                run clang-tidy over src/ and apps/
@@ -245,12 +246,12 @@ command_bench() {
   local names=("$@") name
   if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction execution planners); fi
   for name in "${names[@]}"; do
-    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners papers" 2
+    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners papers emulation" 2
   done
-  if [[ ${names[*]} == papers ]]; then
+  if [[ ${names[*]} == papers || ${names[*]} == emulation ]]; then
     setup pptrain
-    say "planning the experiments of the papers"
-    "$root/benchmarks/papers.py"
+    say "running the experiments of the papers: ${names[*]}"
+    "$root/benchmarks/${names[*]}.py"
     return
   fi
   start_log

@@ -7,6 +7,7 @@ import sys
 import time
 
 import measure
+import planning
 from published import alpa, amp, correlation, dapple, whale, zeropp
 
 SECTIONS = (amp.section, dapple.section, whale.section, zeropp.section, alpa.section, correlation.section)
@@ -26,6 +27,8 @@ def main():
     for section in SECTIONS:
         parts.append(section())
         print(f"{section.__module__}: done after {time.monotonic() - start:.0f} s", flush=True)
+    if planning.kept_section("emulation"):
+        parts.append(planning.kept_section("emulation"))
     parts.append("`./bootstrap.sh bench papers`: {}, commit {}, {} s on one core of {}.".format(
         datetime.date.today().isoformat(), measure.revision(), round(time.monotonic() - start), measure.machine()["cpu"]))
     target = measure.ROOT / "docs" / "papers.md"

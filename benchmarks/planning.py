@@ -185,6 +185,29 @@ def rank_correlation(first, second):
     return covariance / (spread[0] * spread[1]) ** 0.5
 
 
+def kept_section(name):
+    """The section of docs/papers.md that another script wrote; "" where there is none."""
+    path = measure.ROOT / "docs" / "papers.md"
+    text = path.read_text() if path.exists() else ""
+    found = re.search(rf"<!-- {name} -->\n.*?<!-- end of {name} -->", text, re.S)
+    return found[0] if found else ""
+
+
+def keep_section(name, text):
+    """Puts a section into docs/papers.md, in place of what it held under this name or before its last paragraph."""
+    path = measure.ROOT / "docs" / "papers.md"
+    section = f"<!-- {name} -->\n{text}\n<!-- end of {name} -->"
+    document = path.read_text()
+    old = kept_section(name)
+    if old:
+        document = document.replace(old, section)
+    else:
+        body, _, last = document.rstrip("\n").rpartition("\n\n")
+        document = f"{body}\n\n{section}\n\n{last}\n"
+    path.write_text(document)
+    print("wrote docs/papers.md")
+
+
 def table(header, rows):
     """A Markdown table; None becomes a dash, numbers keep three significant digits."""
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]

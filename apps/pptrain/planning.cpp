@@ -18,25 +18,9 @@
 #include "planners/given_plan.hpp"
 #include "planners/simulated/rank_correlation.hpp"
 #include "profile/analytic.hpp"
+#include "profile/from_files.hpp"
 
 namespace pptrain {
-namespace {
-
-/// The profile that the configuration names, of the very model that it names.
-Profile named_profile(const Config& config) {
-  Profile profile = read_profile(config.profile.file);
-  if (config.places.contains("model.name") && config.model.name != profile.model) {
-    throw_bad_input(
-        {config.where("model.name"),
-         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
-         "a planning job takes the model from its profile",
-         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
-  }
-  return profile;
-}
-
-}  // namespace
-
 Config planning_config(const Options& options) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.profile.empty()) overrides.push_back("profile.file=" + quote_toml(options.profile));
@@ -53,13 +37,7 @@ bool names_files(const Config& config) {
 }
 
 Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster) {
-  if (config.profile.file.empty()) return analytic_profile(config, cluster);
-  Profile profile = options.profile.empty() ? named_profile(config) : read_profile(options.profile);
-  if (!config.profile.analytic) return profile;
-  for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
-    log_info("{}", note);
-  }
-  return profile;
+  return profile_without_machine(config, cluster, options.profile);
 }
 
 TiedEmbedding planned_embedding(const Options& options, const Config& config, const Profile& profile) {

@@ -16,6 +16,7 @@
 #include "io/run_directory.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/recorder.hpp"
+#include "runtime/rehearse.hpp"
 #include "runtime/session.hpp"
 
 namespace pptrain {
@@ -129,6 +130,10 @@ void train(MPI_Comm world, const JobOptions& options) {
   Waiter waiter = make_waiter(world);
   const int rank = rank_in(world);
   const Config config = load_config(world, waiter, options);
+  if (emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing) {
+    rehearse(world, waiter, options, config);
+    return;
+  }
   const Model model = build_model(config.model, config.training, config.source);
   Datasets datasets;
   collectively(world, waiter, [&] {
@@ -150,8 +155,9 @@ void train(MPI_Comm world, const JobOptions& options) {
   patience.listen(&alarm);
   patience.name_place([rank] { return fmt::format("rank {}", rank); });
   std::unique_ptr<Recorder> recorder;
-  collectively(world, waiter,
-               [&] { recorder = std::make_unique<Recorder>(world, patience, config, model, machine, profile, plan); });
+  collectively(world, waiter, [&] {
+    recorder = std::make_unique<Recorder>(world, patience, config, model.flop_per_sample(), machine, profile, plan);
+  });
   Trainer trainer(world, waiter, alarm, config, model, machine, plan, datasets, *recorder);
   trainer.run();
   recorder->finish(trainer.peak_bytes());

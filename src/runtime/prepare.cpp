@@ -43,9 +43,9 @@ Profile profile_of(const Model& model, const std::string& path) {
 }
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
-  if (cluster.emulate != Emulate::no) {
-    throw_bad_input({path, "emulate = \"numbers\" or \"timing\"", "this version does not emulate devices",
-                     "set emulate = \"no\", or plan with `pptrain plan --cluster`"});
+  if (cluster.emulate == Emulate::numbers) {
+    throw_bad_input({path, "emulate = \"numbers\"", "this version rehearses without numbers",
+                     "set emulate = \"timing\" or \"no\""});
   }
   if (cluster.num_devices() != size_of(world)) {
     throw_bad_input({path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
@@ -57,6 +57,10 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
   return machine;
 }
 
+Emulate file_emulates(const std::string& cluster_file) {
+  return cluster_file == "discover" ? Emulate::no : read_cluster(cluster_file).emulate;
+}
+
 }  // namespace
 
 Waiter make_waiter(MPI_Comm world) {
@@ -66,13 +70,23 @@ Waiter make_waiter(MPI_Comm world) {
   return {timeout_seconds, shared ? CoreUse::shared : CoreUse::own};
 }
 
+Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file) {
+  int emulate = 0;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) == 0) emulate = static_cast<int>(file_emulates(file));
+  });
+  return static_cast<Emulate>(std::stoi(broadcast(world, std::to_string(emulate), waiter)));
+}
+
 Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
   std::string text;
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Config config = read_config(options.config_path, options.overrides);
-    check_trainable(config);
-    refuse_unsupported(config);
+    if (file_emulates(cluster_file(options, config)) != Emulate::timing) {
+      check_trainable(config);
+      refuse_unsupported(config);
+    }
     text = pack_config(config);
   });
   return unpack_config(broadcast(world, text, waiter));
@@ -141,7 +155,10 @@ Plan printed_plan(Plan plan, const Cluster& cluster) {
 }
 
 Plan searched_plan(const Config& config, const Instance& instance) {
-  const SearchResult result = search_plan(config.planner.name, instance, runnable(restrictions_of(config)),
+  const Restrictions asked = restrictions_of(config);
+  // A rehearsal runs any plan.
+  const bool rehearses = instance.cluster.emulate == Emulate::timing;
+  const SearchResult result = search_plan(config.planner.name, instance, rehearses ? asked : runnable(asked),
                                           config.source, Stop(config.planner.time_limit));
   print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);

@@ -31,11 +31,15 @@ struct Machine {
   CoreUse core_use = CoreUse::own;
 };
 
-/// Reads the configuration on rank 0 and hands it to all. Collective.
+/// Reads the configuration on rank 0 and hands it to all; one that cannot be trained is refused but for a rehearsal.
+/// Collective.
 Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options);
 
 /// The cluster file that the options or else the configuration name; "discover": the machine itself.
 std::string cluster_file(const JobOptions& options, const Config& config);
+
+/// Whether the devices of the cluster file are emulated, and how; not those of "discover". Collective.
+Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file);
 
 /// The cluster of the job: found, or read from `file`, whose devices must then be as many as there
 /// are ranks. Collective.

@@ -27,10 +27,11 @@ std::string bar(double share) {
 
 }  // namespace
 
-Progress::Progress(std::int64_t first_step, std::int64_t steps, std::int64_t tokens_per_step)
+Progress::Progress(std::int64_t first_step, std::int64_t steps, double amount_per_step, std::string unit)
     : first_step_(first_step),
       steps_(steps),
-      tokens_per_step_(tokens_per_step),
+      amount_per_step_(amount_per_step),
+      unit_(std::move(unit)),
       terminal_(isatty(STDERR_FILENO) == 1) {}
 
 bool Progress::due(std::int64_t step) const {
@@ -42,15 +43,15 @@ void Progress::clear_line() const {
   if (line_open_) std::fputs("\r\033[K", stderr);
 }
 
-void Progress::step(std::int64_t step, double loss, double learning_rate) {
+void Progress::step(std::int64_t step, const std::string& numbers) {
   if (verbosity() == Verbosity::quiet || !due(step)) return;
   shown_ = Clock::now();
   const double elapsed = seconds_between(start_, shown_);
   const auto done = static_cast<double>(step + 1 - first_step_);
   const double left = elapsed / done * static_cast<double>(steps_ - step - 1);
-  const std::string line = fmt::format(
-      "step {:>{}}/{}  loss {:.4f}  lr {:.2e}  {} tokens/s  {} left", step + 1, std::to_string(steps_).size(), steps_,
-      loss, learning_rate, format_count(static_cast<double>(tokens_per_step_) * done / elapsed), format_duration(left));
+  const std::string line =
+      fmt::format("step {:>{}}/{}  {}  {} {}/s  {} left", step + 1, std::to_string(steps_).size(), steps_, numbers,
+                  format_count(amount_per_step_ * done / elapsed), unit_, format_duration(left));
   if (!terminal_) {
     log_info("{}", line);
     return;

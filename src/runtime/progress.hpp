@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace pptrain {
 
@@ -9,9 +10,11 @@ namespace pptrain {
 /// new one now and then. Goes to standard error; nothing when quiet.
 class Progress {
  public:
-  Progress(std::int64_t first_step, std::int64_t steps, std::int64_t tokens_per_step);
+  /// `amount_per_step` of `unit` (tokens, samples) for the speed.
+  Progress(std::int64_t first_step, std::int64_t steps, double amount_per_step, std::string unit);
 
-  void step(std::int64_t step, double loss, double learning_rate);
+  /// `numbers`: what came out of the step, "loss 3.2".
+  void step(std::int64_t step, const std::string& numbers);
   void evaluation(std::int64_t step, double loss);
   /// Ends the rewritten line.
   void finish();
@@ -23,7 +26,8 @@ class Progress {
 
   std::int64_t first_step_;
   std::int64_t steps_;
-  std::int64_t tokens_per_step_;
+  double amount_per_step_;
+  std::string unit_;
   bool terminal_;
   bool line_open_ = false;
   Clock::time_point start_ = Clock::now();

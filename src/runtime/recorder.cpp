@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "base/log.hpp"
 #include "base/timing.hpp"
@@ -60,14 +61,16 @@ std::map<std::string, std::string> environment_of(const Cluster& cluster) {
 
 }  // namespace
 
-Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
-                   const Profile& profile, const Plan& plan)
+Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
+                   const Profile& profile, const Plan& plan, RunKind kind)
     : world_(world),
       waiter_(waiter),
       config_(config),
       plan_(plan),
-      tokens_per_step_(static_cast<double>(config.training.global_batch_size * config.training.sequence_length)),
-      flop_per_step_(model.flop_per_sample() * static_cast<double>(config.training.global_batch_size)),
+      kind_(kind),
+      tokens_per_step_(static_cast<double>(config.training.global_batch_size *
+                                           (kind == RunKind::training ? config.training.sequence_length : 1))),
+      flop_per_step_(flop_per_sample * static_cast<double>(config.training.global_batch_size)),
       peak_flop_rate_(peak_flop_rate(machine.cluster, config.training.precision)) {
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
@@ -80,7 +83,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const M
   add_log_file(directory_->file("log.txt"));
   metrics_ = std::make_unique<MetricsFile>(directory_->file("metrics.h5"), num_ranks_, write_plan(plan),
                                            environment_of(machine.cluster));
-  progress_ = std::make_unique<Progress>(0, config.training.steps, static_cast<std::int64_t>(tokens_per_step_));
+  progress_ = std::make_unique<Progress>(0, config.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
 }
 
@@ -89,7 +92,8 @@ void Recorder::record(std::int64_t step, const IterationResult& result, double l
     iteration_seconds_.push_back(result.seconds);
     if (step == 0) first_loss_ = result.loss;
     last_loss_ = result.loss;
-    progress_->step(step, result.loss, learning_rate);
+    progress_->step(step, kind_ == RunKind::training ? fmt::format("loss {:.4f}  lr {:.2e}", result.loss, learning_rate)
+                                                     : format_seconds(result.seconds));
   }
   const std::int64_t interval = std::max<std::int64_t>(1, config_.metrics.interval);
   if (step % interval != 0 && step + 1 != config_.training.steps) return;
@@ -105,12 +109,14 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
                           const std::vector<double>& of_ranks) {
   StepMetrics metrics;
   metrics.step = step + 1;
-  metrics.loss = result.loss;
-  metrics.grad_norm = result.grad_norm;
-  metrics.learning_rate = learning_rate;
+  const bool has_numbers = kind_ == RunKind::training;
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  metrics.loss = has_numbers ? result.loss : none;
+  metrics.grad_norm = has_numbers ? result.grad_norm : none;
+  metrics.learning_rate = has_numbers ? learning_rate : none;
   metrics.loss_scale = 1.0;
   metrics.iteration_seconds = result.seconds;
-  metrics.tokens_per_second = tokens_per_step_ / result.seconds;
+  metrics.tokens_per_second = has_numbers ? tokens_per_step_ / result.seconds : none;
   metrics.model_flops_utilization = peak_flop_rate_ > 0.0 ? flop_per_step_ / result.seconds / peak_flop_rate_ : 0.0;
   std::vector<RankMetrics> ranks;
   for (int r = 0; r < num_ranks_; ++r) {
@@ -134,6 +140,15 @@ void Recorder::write_trace(const Trace& trace) {
   if (rank_ == 0) directory_->write("trace.json", merge_chrome_traces(of_ranks));
 }
 
+std::string Recorder::speed(double seconds) const {
+  std::string text = fmt::format("  speed        {} {}/s", format_count(tokens_per_step_ / seconds), unit());
+  if (flop_per_step_ > 0.0) {
+    text += fmt::format(", {} FLOP/s ({:.0f} % of the devices' peak)", format_count(flop_per_step_ / seconds),
+                        100.0 * flop_per_step_ / seconds / std::max(1.0, peak_flop_rate_));
+  }
+  return text + "\n";
+}
+
 void Recorder::finish(std::size_t peak_bytes) {
   const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)}, waiter_);
   if (rank_ != 0) return;
@@ -141,13 +156,13 @@ void Recorder::finish(std::size_t peak_bytes) {
   const double measured = median(iteration_seconds_);
   const double predicted = plan_.predicted ? plan_.predicted->iteration_seconds : 0.0;
   std::string text = "Summary\n";
-  text += fmt::format("  steps        {}, loss {:.4f} to {:.4f}", iteration_seconds_.size(), first_loss_, last_loss_);
+  text += fmt::format("  steps        {}, ", iteration_seconds_.size());
+  text += kind_ == RunKind::training ? fmt::format("loss {:.4f} to {:.4f}", first_loss_, last_loss_)
+                                     : std::string("rehearsed: no numbers");
   if (evaluated_) text += fmt::format(", held-back text {:.4f}", evaluation_loss_);
-  text += fmt::format("\n  iteration    {} measured (median), {} predicted: {:+.0f} %\n", format_seconds(measured),
-                      format_seconds(predicted), 100.0 * (predicted / measured - 1.0));
-  text += fmt::format("  speed        {} tokens/s, {} FLOP/s ({:.0f} % of the devices' peak)\n",
-                      format_count(tokens_per_step_ / measured), format_count(flop_per_step_ / measured),
-                      100.0 * flop_per_step_ / measured / std::max(1.0, peak_flop_rate_));
+  text += fmt::format("\n  iteration    {:.4g} s measured (median), {:.4g} s predicted: {:+.0f} %\n", measured,
+                      predicted, 100.0 * (predicted / measured - 1.0));
+  text += speed(measured);
   const double peak = *std::max_element(peaks.begin(), peaks.end());
   const double expected =
       plan_.predicted && !plan_.predicted->peak_bytes.empty()

@@ -10,7 +10,6 @@
 #include "config/config.hpp"
 #include "io/metrics.hpp"
 #include "io/run_directory.hpp"
-#include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
 #include "runtime/executor.hpp"
@@ -19,14 +18,17 @@
 
 namespace pptrain {
 
+/// Whether a run has numbers, or only times and bytes.
+enum class RunKind { training, rehearsal };
+
 /// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
  public:
   /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
   /// written. Not collective.
-  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
-           const Profile& profile, const Plan& plan);
+  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
+           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training);
 
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
@@ -37,6 +39,8 @@ class Recorder {
   void finish(std::size_t peak_bytes);
 
  private:
+  std::string unit() const { return kind_ == RunKind::training ? "tokens" : "samples"; }
+  std::string speed(double seconds) const;
   void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                   const std::vector<double>& of_ranks);
 
@@ -46,7 +50,8 @@ class Recorder {
   int num_ranks_ = 1;
   Config config_;
   Plan plan_;
-  double tokens_per_step_;
+  RunKind kind_;
+  double tokens_per_step_;  ///< samples of a rehearsal, whose sequences have no length where only times are known
   double flop_per_step_;
   double peak_flop_rate_;
   std::unique_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below

@@ -21,4 +21,13 @@ void EmulatedClock::sleep_until(double time) {
   reach(time);
 }
 
+void EmulatedClock::wait_rest(double time) {
+  const double now = host();
+  if (now < time) {
+    sleep_until(time);
+  } else {
+    reach(now);
+  }
+}
+
 }  // namespace pptrain

@@ -16,6 +16,8 @@ class EmulatedClock {
   void reach(double time) { now_ = time > now_ ? time : now_; }
   /// Sleeps until the host has come to `time`.
   void sleep_until(double time);
+  /// The host has worked at what is due at `time`; it may be late.
+  void wait_rest(double time);
 
  private:
   double now_ = host();

@@ -9,8 +9,8 @@
 
 namespace pptrain {
 
-/// Messages that take as long as the links of an emulated cluster say. The sender writes them into the log and tells the
-/// receiver the number of the entry; the receiver has them once the links have brought them.
+/// Messages that take as long as the links of an emulated cluster say. The sender writes them into the log and tells
+/// the receiver the number of the entry; the receiver has them once the links have brought them.
 class EmulatedTransport final : public Transport {
  public:
   /// `notes` carries the numbers. Without `payload` the data stay where they are.

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "program/check.hpp"
+#include "schedule/schedule.hpp"
 
 namespace pptrain {
 namespace {
@@ -78,8 +79,8 @@ void Rehearsal::run_program(Trace* trace) {
     (current_->op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
     const bool computes = is_task(current_->op) || current_->op == Op::step;
     if (trace != nullptr && (computes || waited > 0.0)) {
-      trace->push_back({device_, computes ? Lane::compute : Lane::communication, *current_, begin,
-                        EmulatedClock::host() - start_});
+      trace->push_back(
+          {device_, computes ? Lane::compute : Lane::communication, *current_, begin, EmulatedClock::host() - start_});
     }
     sent_.remove_if([](const PendingPtr& message) { return message->test(); });
   }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "comm/shared_log.hpp"
 #include "comm/mpi_communicator.hpp"
+#include "comm/shared_log.hpp"
 #include "comm/waiter.hpp"
 #include "program/trace.hpp"
 #include "runtime/emulation/counted_memory.hpp"

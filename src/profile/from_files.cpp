@@ -1,0 +1,31 @@
+#include "profile/from_files.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "profile/analytic.hpp"
+
+namespace pptrain {
+
+Profile named_profile(const Config& config) {
+  Profile profile = read_profile(config.profile.file);
+  if (config.places.contains("model.name") && config.model.name != profile.model) {
+    throw_bad_input(
+        {config.where("model.name"),
+         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
+         "a planning job takes the model from its profile",
+         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
+  }
+  return profile;
+}
+
+Profile profile_without_machine(const Config& config, const Cluster& cluster, const std::string& given) {
+  if (given.empty() && config.profile.file.empty()) return analytic_profile(config, cluster);
+  Profile profile = given.empty() ? named_profile(config) : read_profile(given);
+  if (!config.profile.analytic) return profile;
+  for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
+    log_info("{}", note);
+  }
+  return profile;
+}
+
+}  // namespace pptrain

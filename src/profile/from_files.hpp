@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "cluster/cluster.hpp"
+#include "config/config.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain {
+
+/// The profile that `[profile] file` names, of the very model that the configuration names (else `Error`, exit code 2).
+Profile named_profile(const Config& config);
+
+/// The profile of a job that looks at no machine: that of the file `given` or else of the configuration, kinds of
+/// device that it lacks filled in where `[profile] analytic` allows it, which is logged; without a file computed from
+/// the rates of the cluster's devices.
+Profile profile_without_machine(const Config& config, const Cluster& cluster, const std::string& given);
+
+}  // namespace pptrain

@@ -1,0 +1,85 @@
+#include "runtime/rehearse.hpp"
+
+#include <limits>
+#include <memory>
+
+#include "base/log.hpp"
+#include "cluster/read.hpp"
+#include "comm/alarm.hpp"
+#include "comm/collective.hpp"
+#include "comm/mpi.hpp"
+#include "io/run_directory.hpp"
+#include "model/zoo.hpp"
+#include "profile/from_files.hpp"
+#include "runtime/emulation/rehearsal.hpp"
+#include "runtime/recorder.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Of a training step; 0 where only a profile of the model is known.
+double flop_per_sample(const Config& config) {
+  if (!config.profile.file.empty() && !config.can_train_model()) return 0.0;
+  double flop = 0.0;
+  for (const LayerDescription& layer : describe_model(config).layers) {
+    flop += flop_of(layer.forward) + flop_of(layer.backward_input) + flop_of(layer.backward_weight);
+  }
+  return flop;
+}
+
+/// Nothing is measured on this machine.
+Profile obtain_profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                                       const Machine& machine) {
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) == 0)
+      text = write_profile(profile_without_machine(config, machine.cluster, options.profile_path));
+  });
+  return parse_profile(broadcast(world, text, waiter), "the profile");
+}
+
+/// A rank may wait for the whole of an iteration for its first message.
+double patience_seconds(const Config& config, const Plan& plan) {
+  return config.job.timeout + 2.0 * plan.predicted.value_or(Prediction()).iteration_seconds;
+}
+
+void run(Rehearsal& rehearsal, Recorder& recorder, const Config& config) {
+  Trace trace;  // of the last iteration
+  for (std::int64_t step = 0; step < config.training.steps; ++step) {
+    const IterationResult result = rehearsal.run(config.metrics.trace ? &trace : nullptr);
+    recorder.record(step, result, 0.0, rehearsal.peak_bytes());
+  }
+  if (config.metrics.trace) recorder.write_trace(trace);
+}
+
+}  // namespace
+
+void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
+  const int rank = rank_in(world);
+  collectively(world, waiter, [&] {
+    if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
+  });
+  const Machine machine = find_machine(world, waiter, cluster_file(options, config));
+  if (rank == 0) print_result("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) + "\n");
+  const Profile profile = obtain_profile_without_machine(world, waiter, options, config, machine);
+  const Plan plan = choose_plan(world, waiter, config, machine, profile);
+  if (options.dry_run) {
+    if (rank == 0) log_info("Dry run: stopping before the rehearsal; nothing was written");
+    return;
+  }
+  Alarm alarm(world);
+  Waiter patience(patience_seconds(config, plan), machine.core_use);
+  patience.listen(&alarm);
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
+                             tied_embedding(config, profile)};
+  Rehearsal rehearsal(world, instance, plan, machine.map, patience);
+  std::unique_ptr<Recorder> recorder;
+  collectively(world, waiter, [&] {
+    recorder = std::make_unique<Recorder>(world, patience, config, flop_per_sample(config), machine, profile, plan,
+                                          RunKind::rehearsal);
+  });
+  run(rehearsal, *recorder, config);
+  recorder->finish(rehearsal.peak_bytes());
+}
+
+}  // namespace pptrain

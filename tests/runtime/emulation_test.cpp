@@ -1,0 +1,185 @@
+// Emulated devices: rehearsals take what the simulator says, and their links are shared as its links are.
+#include <cmath>
+
+#include "base/error.hpp"
+#include "comm/mpi.hpp"
+#include "cost/instances.hpp"
+#include "planners/simulated/simulated_plan.hpp"
+#include "runtime/emulation/rehearsal.hpp"
+#include "simulate/simulate.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+constexpr double tolerance = 0.07;
+
+/// Two nodes of a quick and two of a slow device, with links on which a sample takes a few milliseconds.
+Cluster mixed_cluster() {
+  Cluster cluster = nodes_of(1, 2, 1e9);
+  cluster.groups.front().link = {1e9, 0.0};
+  cluster.groups.front().uplink = {2e8, 1e-3};
+  add_slow_node(cluster, 2, 1e9);
+  return cluster;
+}
+
+/// Eight layers of about 12 ms per sample and 400 KB between them.
+Profile mixed_profile() {
+  Profile profile;
+  profile.model = "rehearsed";
+  for (int l = 0; l < 8; ++l) {
+    profile.layers.push_back(layer(fmt::format("{}", l), 0.004, 0.004, 0.004 + 0.0005 * l));
+    profile.layers.back().parameters = 1e6;
+    profile.layers.back().output_bytes = 4e5;
+    profile.layers.back().stored_bytes = 8e5;
+    profile.layers.back().tensor_parallel_allreduce_bytes = 1e5;
+  }
+  add_kind(profile, "t", 2.0);
+  add_degree(profile, 2);
+  return profile;
+}
+
+/// What an iteration gave.
+struct Rehearsed {
+  IterationResult result;
+  Trace trace;
+  std::size_t peak_bytes = 0;
+};
+
+Rehearsed rehearsed(const Instance& instance, const Plan& plan) {
+  Waiter waiter(30.0, CoreUse::shared);
+  const RankMap map = RankMap::identity(4);
+  Rehearsal rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter);
+  Rehearsed found;
+  rehearsal.run(nullptr);
+  found.result = rehearsal.run(&found.trace);
+  found.peak_bytes = rehearsal.peak_bytes();
+  return found;
+}
+
+std::vector<std::string> tasks_of(const Trace& trace, DeviceId device) {
+  std::vector<std::string> tasks;
+  for (const TraceEvent& event : trace) {
+    if (event.device == device && is_task(event.instruction.op)) tasks.push_back(to_string(event.instruction));
+  }
+  return tasks;
+}
+
+/// The rehearsal of a plan beside its simulation; one more try where something else kept the machine busy.
+void check(const Plan& plan) {
+  const Profile profile = mixed_profile();
+  const Cluster cluster = mixed_cluster();
+  const Instance instance = {profile, cluster, plan.global_batch_size};
+  const Simulation expected =
+      simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 0}), {Recording::events, 0.0});
+  Rehearsed found = rehearsed(instance, plan);
+  if (std::abs(found.result.seconds / expected.makespan_seconds - 1.0) > tolerance) found = rehearsed(instance, plan);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  INFO(plan.shape() << " " << plan.schedule.name << ": simulated " << expected.makespan_seconds << " s, rehearsed "
+                    << found.result.seconds << " s");
+  CHECK(found.result.seconds == Approx(expected.makespan_seconds).epsilon(tolerance));
+  CHECK(found.result.seconds >= 0.999 * expected.makespan_seconds);  // nothing is quicker than it is due
+  for (const SimulatedDevice& device : expected.devices) {
+    if (device.device != DeviceId(rank)) continue;
+    CHECK(static_cast<double>(found.peak_bytes) == Approx(device.peak_bytes));
+    CHECK(found.result.peak_stored == device.peak_stored);
+    CHECK(tasks_of(found.trace, device.device) == tasks_of(expected.trace, device.device));
+  }
+}
+
+Plan grid(int pipeline, int data, int tensor, const ScheduleChoice& schedule = {"1f1b", 1, 0}) {
+  return uniform_plan(even_division(8, pipeline * schedule.virtual_stages), data, tensor, 8 * data, data, schedule);
+}
+
+}  // namespace
+
+TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4]") {
+  SECTION("a pipeline over both kinds") { check(grid(4, 1, 1)); }
+  SECTION("replicas that all-reduce, pairs that share an uplink") { check(grid(2, 2, 1)); }
+  SECTION("tensor-parallel groups") { check(grid(2, 1, 2)); }
+  SECTION("chunks whose weights ZeRO gathers") {
+    Plan plan = grid(2, 2, 1, {"interleaved-1f1b", 2, 0});
+    for (Stage& stage : plan.stages) stage.zero_stage = 3;
+    check(plan);
+  }
+  SECTION("stages of different shape, uneven samples, a device left out") {
+    Plan plan = uniform_plan({{0, 5}, {5, 8}}, 1, 1, 24, 3, "1f1b");
+    plan.stages[0].replicas = 2;
+    plan.stages[0].devices = {{DeviceId(0)}, {DeviceId(1)}};
+    plan.stages[0].samples = {{0, 2}, {2, 3}};
+    plan.stages[1].devices = {{DeviceId(3)}};
+    check(plan);
+  }
+}
+
+TEST_CASE("bytes of several senders share an uplink, and one who says late what it sent still has its share", "[np4]") {
+  Cluster cluster = nodes_of(2, 2);  // links of 1000 B/s and 0.5 s, uplinks of 100 B/s and 1 s
+  SharedLog log(MPI_COMM_WORLD);
+  LinkReplay to_two(cluster, log, DeviceId(2));
+  LinkReplay to_three(cluster, log, DeviceId(3));
+  if (rank_in(MPI_COMM_WORLD) == 0) log.append({10.0, 100.0, 0, 2});
+  MPI_Barrier(MPI_COMM_WORLD);
+  // Alone: one second on the uplink, one of latency.
+  CHECK_FALSE(to_two.arrived(0, 10.01));
+  CHECK_FALSE(to_two.arrived(0, 11.99));
+  if (rank_in(MPI_COMM_WORLD) == 1) log.append({11.985, 100.0, 1, 3});
+  if (rank_in(MPI_COMM_WORLD) == 2) {
+    while (log.size() < 2) {
+    }
+    log.append({11.99, 50.0, 3, 2});  // inside the node
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(to_two.arrived(0, 12.0) == Approx(12.0));
+  CHECK_FALSE(to_two.arrived(2, 12.53));
+  CHECK(to_two.arrived(2, 12.55) == Approx(11.99 + 0.05 + 0.5));
+  CHECK(to_three.arrived(1, 14.0) == Approx(11.985 + 2.0));
+}
+
+TEST_CASE("two that send at once over one uplink need twice the time", "[np4]") {
+  Cluster cluster = nodes_of(2, 2);
+  SharedLog log(MPI_COMM_WORLD);
+  LinkReplay links(cluster, log, DeviceId(2));
+  LinkReplay others(cluster, log, DeviceId(3));
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    log.append({10.0, 100.0, 0, 2});
+    log.append({10.0, 150.0, 1, 3});
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(links.arrived(0, 20.0) == Approx(13.0));   // 50 B/s each for 2 s
+  CHECK(others.arrived(1, 20.0) == Approx(13.5));  // then the last 50 B alone
+}
+
+TEST_CASE("a log of shared memory keeps the last entries of all ranks", "[np4]") {
+  SharedLog log(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  constexpr int each = 10'000;
+  for (int i = 0; i < each; ++i) log.append({static_cast<double>(i), 1.0, rank, 0});
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(log.size() == 4 * each);
+  CHECK_FALSE(log.read(0));
+  CHECK_FALSE(log.read(log.size()));
+  double last[4] = {-1.0, -1.0, -1.0, -1.0};
+  for (std::uint64_t n = log.oldest(); n < log.size(); ++n) {
+    const std::optional<SentBytes> entry = log.read(n);
+    REQUIRE(entry);
+    CHECK(entry->begin > last[entry->from]);
+    last[entry->from] = entry->begin;
+  }
+}
+
+TEST_CASE("an emulated device has no more memory than the file says", "[np4]") {
+  CountedMemory memory(1000.0, "device 3 (t4)");
+  memory.take(600.0);
+  memory.give_back(200.0);
+  memory.take(500.0);
+  CHECK(memory.peak_bytes() == 900);
+  try {
+    memory.take(200.0);
+    FAIL("it took more than there is");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::runtime_failure);
+    CHECK(std::string(error.what()).find("device 3 (t4): out of device memory: 200 B asked for with 900 B in use") ==
+          0);
+  }
+}
