@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
+#include "cost/transfer_forms.hpp"
 #include "model/model.hpp"
 #include "output.hpp"
 #include "planners/describe/text_table.hpp"
@@ -97,7 +98,8 @@ void run_simulate(const Options& options) {
   const Plan plan = plan_to_simulate(options, profile, cluster);
   const Instance instance = {profile, cluster, plan.global_batch_size, planned_embedding(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
-  const Programs programs = programs_of(options, plan, {instance.tied.rows > 0, instance.tied.rows});
+  const Programs programs =
+      programs_of(options, plan, {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)});
   const Simulation simulation = simulate(instance, plan, programs, {Recording::events, instance.tied.row_bytes});
   if (!options.trace.empty()) deliver(chrome_trace(simulation.trace), options.trace);
   warn_of_memory(simulation, cluster);

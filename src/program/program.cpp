@@ -14,6 +14,12 @@ std::string_view name_of(Payload payload) {
   return "";
 }
 
+/// "[0, 2)", or where slices end inside a sample or row "[0/3, 2/3)".
+std::string range_of(const Instruction& i) {
+  const std::string units = i.units == 1 ? "" : fmt::format("/{}", i.units);
+  return fmt::format("[{}{}, {}{})", i.interval.begin, units, i.interval.end, units);
+}
+
 }  // namespace
 
 std::string to_string(Op op) {
@@ -26,6 +32,7 @@ std::string to_string(Op op) {
     case Op::post_receive: return "post receive";
     case Op::send: return "send";
     case Op::wait_receive: return "wait for";
+    case Op::gather_received: return "gather received";
     case Op::hand_over: return "hand over";
     case Op::gather_parameters: return "gather parameters";
     case Op::release_parameters: return "release parameters";
@@ -39,6 +46,12 @@ std::string to_string(Op op) {
   return "";
 }
 
+GatherGroup gather_group(const Plan& plan, const Program& program, Payload payload) {
+  const Stage& stage = plan.stages[program.stage.index()];
+  if (payload == Payload::tied_gradient) return {program.shard, program.replica, stage.replicas};
+  return {program.replica, program.shard, stage.tensor_parallel};
+}
+
 std::string to_string(const Instruction& instruction) {
   const Instruction& i = instruction;
   switch (i.op) {
@@ -50,9 +63,9 @@ std::string to_string(const Instruction& instruction) {
     case Op::post_receive:
     case Op::wait_receive:
     case Op::send:
-      return fmt::format("{} {} {}.{} [{}, {}) {} device {}", to_string(i.op), name_of(i.payload), i.chunk.value,
-                         i.micro_batch.value, i.interval.begin, i.interval.end, i.op == Op::send ? "to" : "from",
-                         i.peer.value);
+      return fmt::format("{} {} {}.{} {} {} device {}", to_string(i.op), name_of(i.payload), i.chunk.value,
+                         i.micro_batch.value, range_of(i), i.op == Op::send ? "to" : "from", i.peer.value);
+    case Op::gather_received:
     case Op::hand_over:
       return fmt::format("{} {} {}.{}", to_string(i.op), name_of(i.payload), i.chunk.value, i.micro_batch.value);
     case Op::gather_parameters:

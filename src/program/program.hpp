@@ -6,6 +6,7 @@
 
 #include "base/ids.hpp"
 #include "base/interval.hpp"
+#include "plan/plan.hpp"
 
 namespace pptrain {
 
@@ -23,6 +24,7 @@ enum class Op {
   post_receive,        ///< start receiving; never blocks
   send,                ///< start sending; never blocks, the buffer is released when done
   wait_receive,        ///< until that receive has arrived
+  gather_received,     ///< until all who need the same have each other's slices of it
   hand_over,           ///< what the task before gave is the input of a later task of this device
   gather_parameters,   ///< start bringing the weights of `chunk` from its replicas; never blocks
   release_parameters,  ///< the weights of `chunk` are not needed until they are gathered again
@@ -43,7 +45,8 @@ struct Instruction {
   MicroBatchId micro_batch = {};
   Payload payload = Payload::activation;
   DeviceId peer = {};
-  Interval interval = {};  ///< samples within the micro-batch, or rows of the shared parameter
+  Interval interval = {};  ///< samples within the micro-batch, or rows of the shared parameter, or parts of them:
+  int units = 1;           ///< ... units of the interval in one sample or row
   bool operator==(const Instruction&) const = default;
 };
 
@@ -58,6 +61,15 @@ struct Program {
   int shard = 0;
   std::vector<Instruction> instructions;
 };
+
+/// Those who need the same and gather slices of it: of what crosses a cut the tensor-parallel members of a replica
+/// (`number` is the replica's), of a tied gradient the replicas of a shard (the shard's).
+struct GatherGroup {
+  int number = 0;
+  int member = 0;  ///< the device's place in it
+  int size = 1;
+};
+GatherGroup gather_group(const Plan& plan, const Program& program, Payload payload);
 
 /// Programs of all devices of a plan, in stage order, then replica, then shard.
 using Programs = std::vector<Program>;

@@ -20,6 +20,7 @@ void record(Trace& trace, DeviceId device, const Instruction& instruction, doubl
     case Op::release_parameters:
     case Op::reduce_gradients: return;
     case Op::wait_receive:
+    case Op::gather_received:
     case Op::wait_gradients:
     case Op::reduce_tied:
     case Op::reduce_loss:
@@ -88,6 +89,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::backward: backward_input(instruction, true); break;
     case Op::post_receive: post_receive(instruction); break;
     case Op::wait_receive: wait_receive(instruction); break;
+    case Op::gather_received: gather_received(instruction); break;
     case Op::send: send(instruction); break;
     case Op::hand_over: hand_over(instruction); break;
     case Op::gather_parameters: device_->gather(instruction.chunk); break;

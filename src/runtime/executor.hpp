@@ -79,6 +79,7 @@ class Executor {
   void backward_weight(const Instruction& instruction);
   void post_receive(const Instruction& instruction);
   void wait_receive(const Instruction& instruction);
+  void gather_received(const Instruction& instruction);
   void send(const Instruction& instruction);
   void hand_over(const Instruction& instruction);
   void add_tied_gradients(ChunkId chunk);
@@ -94,6 +95,7 @@ class Executor {
   std::size_t tied_parameter() const;
   std::size_t tied_unit() const;
   Interval held(const Instruction& instruction) const;
+  Interval elements_of(const Instruction& instruction, Interval interval) const;
   int tag_of(const Instruction& instruction) const;
   std::string place() const;
 

@@ -47,21 +47,42 @@ Interval Executor::held(const Instruction& i) const {
   return i.payload == Payload::tied_gradient ? device_->context().vocabulary : samples_;
 }
 
+/// Of the tensor that holds all of what this device has or needs.
+Interval Executor::elements_of(const Instruction& i, Interval interval) const {
+  const bool is_tied = i.payload == Payload::tied_gradient;
+  const std::int64_t of_one =
+      static_cast<std::int64_t>(device_->context().hidden()) * (is_tied ? 1 : model_.sequence_length);
+  const std::int64_t first = held(i).begin * of_one;
+  return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
+}
+
 void Executor::post_receive(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
-  const std::size_t hidden = device_->context().hidden();
-  const Interval whole = held(i);
   const std::size_t rows = i.payload == Payload::tied_gradient ? 1 : static_cast<std::size_t>(model_.sequence_length);
-  if (!incoming.data) incoming.data = Tensor(arena_, static_cast<std::size_t>(whole.size()) * rows, hidden);
-  const Matrix part = incoming.data.matrix().rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin) * rows,
-                                                       static_cast<std::size_t>(i.interval.size()) * rows);
+  if (!incoming.data) {
+    incoming.data = Tensor(arena_, static_cast<std::size_t>(held(i).size()) * rows, device_->context().hidden());
+  }
+  const Interval part = elements_of(i, i.interval);
   incoming.parts[i.interval.begin] =
-      groups_.transport().receive(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float));
+      groups_.transport().receive(map_.rank_of(i.peer), tag_of(i), incoming.data.f32() + part.begin,
+                                  static_cast<std::size_t>(part.size()) * sizeof(float));
 }
 
 void Executor::wait_receive(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
   ReplicasBeside pending(*incoming.parts.at(i.interval.begin), device_->shards());
+  waiter_.wait(pending, [] { return std::string(); });
+}
+
+void Executor::gather_received(const Instruction& i) {
+  Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
+  Communicator& group = i.payload == Payload::tied_gradient ? groups_.data() : groups_.tensor();
+  std::vector<Interval> slices;
+  for (const Interval& part : even_division(i.interval.size(), group.size())) {
+    slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}));
+  }
+  const PendingPtr gather = group.start_all_gather(incoming.data.f32(), slices);
+  ReplicasBeside pending(*gather, device_->shards());
   waiter_.wait(pending, [] { return std::string(); });
 }
 
@@ -78,28 +99,22 @@ void Executor::put_output(const BoundaryKey& key, Tensor output) {
 }
 
 void Executor::send(const Instruction& i) {
-  const Interval whole = held(i);
+  const Interval part = elements_of(i, i.interval);
+  const auto size = static_cast<std::size_t>(part.size());
   std::shared_ptr<Tensor> data;
-  Matrix part;
+  const float* first = nullptr;
   if (i.payload == Payload::tied_gradient) {
     // A copy: the gradient itself changes as soon as the other stage's part has come.
-    const Matrix rows = device_->parameters()
-                            .gradient_matrix(tied_parameter())
-                            .rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin),
-                                       static_cast<std::size_t>(i.interval.size()));
-    data = std::make_shared<Tensor>(arena_, rows.rows, rows.columns);
-    std::copy_n(rows.f32(), rows.size(), data->f32());
-    part = *data;
+    data = std::make_shared<Tensor>(arena_, 1, size);
+    std::copy_n(device_->parameters().gradient_matrix(tied_parameter()).f32() + part.begin, size, data->f32());
+    first = data->f32();
   } else {
     PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
                    "\"{}\" does not follow its task", to_string(i));
     data = output_;
-    const auto length = static_cast<std::size_t>(model_.sequence_length);
-    part = data->matrix().rows_from(static_cast<std::size_t>(i.interval.begin - whole.begin) * length,
-                                    static_cast<std::size_t>(i.interval.size()) * length);
+    first = data->f32() + part.begin;
   }
-  outgoing_.push_back(
-      {data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), part.data, part.size() * sizeof(float))});
+  outgoing_.push_back({data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), first, size * sizeof(float))});
 }
 
 void Executor::hand_over(const Instruction& i) {

@@ -11,6 +11,7 @@
 #include "comm/alarm.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "cost/transfer_forms.hpp"
 #include "data/token_dataset.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
@@ -52,11 +53,12 @@ constexpr std::int64_t most_batches = 8;
 class Trainer {
  public:
   Trainer(MPI_Comm world, Waiter& waiter, Alarm& alarm, const Config& config, const Model& model,
-          const Machine& machine, const Plan& plan, const Datasets& datasets, Recorder& recorder)
+          const Machine& machine, const Plan& plan, const TransferForms& forms, const Datasets& datasets,
+          Recorder& recorder)
       : config_(config),
         datasets_(datasets),
         recorder_(recorder),
-        session_(world, config, model, plan, machine.map, machine.core_use, {make_layer, {}, &alarm}) {
+        session_(world, config, model, plan, machine.map, machine.core_use, {make_layer, {}, &alarm, forms}) {
     collectively(world, waiter, [&] { initialise(); });
     if (config.metrics.trace) session_.record(&trace_);
   }
@@ -158,7 +160,10 @@ void train(MPI_Comm world, const JobOptions& options) {
   collectively(world, waiter, [&] {
     recorder = std::make_unique<Recorder>(world, patience, config, model.flop_per_sample(), machine, profile, plan);
   });
-  Trainer trainer(world, waiter, alarm, config, model, machine, plan, datasets, *recorder);
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
+                             tied_embedding(config, profile)};
+  Trainer trainer(world, waiter, alarm, config, model, machine, plan, cheapest_forms(instance, plan), datasets,
+                  *recorder);
   trainer.run();
   recorder->finish(trainer.peak_bytes());
 }

@@ -45,9 +45,9 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
       waiter_(config.job.timeout, core_use),
-      training_(checked(
-          plan_, compile_training(plan_, task_orders(plan_, options.orders), {model.tied, model.vocabulary_size}))),
-      evaluation_(checked(plan_, compile_evaluation(plan_))),
+      training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
+                                                {model.tied, model.vocabulary_size, options.forms}))),
+      evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_)) {

@@ -12,8 +12,9 @@ namespace pptrain {
 /// What a session may be given beside the plan.
 struct SessionOptions {
   LayerFactory layers = make_layer;
-  OrderOptions orders;     ///< what the task orders go by, equal on all ranks
-  Alarm* alarm = nullptr;  ///< by which ranks hear that one has given up waiting
+  OrderOptions orders;       ///< what the task orders go by, equal on all ranks
+  Alarm* alarm = nullptr;    ///< by which ranks hear that one has given up waiting
+  TransferForms forms = {};  ///< how what several devices need alike comes to them, equal on all ranks
 };
 
 /// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.

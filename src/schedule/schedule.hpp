@@ -5,6 +5,7 @@
 
 #include "base/ids.hpp"
 #include "plan/plan.hpp"
+#include "program/passage.hpp"
 #include "program/program.hpp"
 #include "schedule/pipeline_shape.hpp"
 
@@ -43,10 +44,11 @@ struct ChunkPlace {
 };
 std::vector<ChunkPlace> chunk_places(const Plan& plan);
 
-/// Facts of the model that compilation needs.
+/// Facts of the model that compilation needs, and choices that change when data moves and no number.
 struct CompileOptions {
   bool tied = false;                 ///< first and last chunk share the token embedding
   std::int64_t vocabulary_size = 0;  ///< rows of that parameter
+  TransferForms forms = {};          ///< `cheapest_forms` says which are faster
 };
 
 /// Compiles plan and order to one training program per device: transfers resolved to the
@@ -55,6 +57,6 @@ struct CompileOptions {
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
 
 /// Programs that run every micro-batch forwards only and sum the loss.
-Programs compile_evaluation(const Plan& plan);
+Programs compile_evaluation(const Plan& plan, const TransferForms& forms = {});
 
 }  // namespace pptrain

@@ -13,6 +13,8 @@ Simulator::Simulator(const Instance& instance, const Plan& plan, const Programs&
       prices_(instance, plan, programs),
       deliveries_(instance, programs, prices_, options.tied_row_bytes, events_),
       collectives_(prices_.reductions(), prices_.num_lanes(), events_),
+      received_gathers_(instance, plan, programs),
+      tied_row_bytes_(options.tied_row_bytes),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),
       has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0) {
@@ -69,6 +71,7 @@ bool Simulator::execute(double now, int p) {
       return false;
     case Op::send: send(now, p); return true;
     case Op::wait_receive: return receive(now, p);
+    case Op::gather_received: gather_received(now, p); return false;
     case Op::gather_parameters: gather(now, p); return true;
     case Op::release_parameters: release(p); return true;
     case Op::reduce_gradients: reduce(now, p); return true;

@@ -7,6 +7,7 @@
 #include "simulate/events.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/progress.hpp"
+#include "simulate/received_gathers.hpp"
 #include "simulate/simulate.hpp"
 
 namespace pptrain {
@@ -45,6 +46,7 @@ class Simulator {
   void send(double now, int p);
   bool receive(double now, int p);
   void arrive(double now, int number);
+  void gather_received(double now, int p);
   void wait_ends(double now, int p, double under_way_since);
   char& weights_of(int p, ChunkId chunk);
   bool has_weights(double now, int p);
@@ -62,6 +64,8 @@ class Simulator {
   EventQueue events_;
   Deliveries deliveries_;
   Collectives collectives_;
+  ReceivedGathers received_gathers_;
+  double tied_row_bytes_;
   std::vector<Progress> progress_;
   std::vector<int> group_arrived_;
   std::vector<char> has_weights_;  // by program and chunk, of those that gather them

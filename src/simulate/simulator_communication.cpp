@@ -25,6 +25,19 @@ void Simulator::arrive(double now, int number) {
   resume(now, p);
 }
 
+/// Those who need the same start together when the last has its slice.
+void Simulator::gather_received(double now, int p) {
+  block(now, p, State::awaits_group);
+  const ReceivedGathers::Group* group = received_gathers_.come(p, current(p).payload);
+  if (group == nullptr) return;
+  const double seconds = received_gathers_.seconds(*group, bytes_of(current(p), prices_, tied_row_bytes_));
+  for (const int member : group->programs) {
+    result_.devices[member].communication_seconds += seconds;
+    record(member, Lane::communication, current(member), now, now + seconds);
+    events_.push(now + seconds, Event::Kind::resume, member);
+  }
+}
+
 /// Of the time that a program was blocked, that in which its data was under way is communication.
 void Simulator::wait_ends(double now, int p, double under_way_since) {
   result_.devices[p].communication_seconds += now - std::max(progress_[p].blocked_since, under_way_since);

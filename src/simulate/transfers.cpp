@@ -34,12 +34,13 @@ Key key_of(DeviceId from, DeviceId to, Instruction what) {
   return {from.value, to.value, what};
 }
 
-double bytes_of(const Instruction& send, const Prices& prices, double tied_row_bytes) {
-  const double per_unit = send.payload == Payload::tied_gradient ? tied_row_bytes : prices.cut_bytes(send.chunk);
-  return static_cast<double>(send.interval.size()) * per_unit;
-}
-
 }  // namespace
+
+double bytes_of(const Instruction& instruction, const Prices& prices, double tied_row_bytes) {
+  const bool tied = instruction.payload == Payload::tied_gradient;
+  const double of_one = tied ? tied_row_bytes : prices.cut_bytes(instruction.chunk);
+  return static_cast<double>(instruction.interval.size()) / instruction.units * of_one;
+}
 
 Transfers::Transfers(const Programs& programs, const Prices& prices, Network& network, double tied_row_bytes) {
   std::unordered_map<Key, int, KeyHash> numbers;

@@ -8,6 +8,10 @@
 
 namespace pptrain {
 
+/// Bytes of what a transfer or a gather of slices is about; `tied_row_bytes`: gradient of one row of the parameter
+/// that the first and the last chunk share.
+double bytes_of(const Instruction& instruction, const Prices& prices, double tied_row_bytes);
+
 /// What moves from one device to another.
 struct Transfer {
   double bytes = 0.0;
@@ -19,7 +23,6 @@ struct Transfer {
 /// Every send of the programs with its receive.
 class Transfers {
  public:
-  /// `tied_row_bytes`: gradient of one row of the parameter that the first and the last chunk share.
   Transfers(const Programs& programs, const Prices& prices, Network& network, double tied_row_bytes);
 
   const std::vector<Transfer>& all() const { return transfers_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "cost/transfer_forms.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
 #include "planners/simulated/neighbours.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 /// What `pptrain simulate` would say of the plan.
 Simulation simulation_of(const Instance& instance, const Plan& plan) {
-  const Programs programs = compile_training(plan, task_orders(plan), {});
+  const Programs programs = compile_training(plan, task_orders(plan), {false, 0, cheapest_forms(instance, plan)});
   check_programs(plan, programs);
   return simulate(instance, plan, programs);
 }

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
+#include "cost/transfer_forms.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "simulate/simulate.hpp"
@@ -72,7 +73,8 @@ void check(const Plan& plan) {
   const Cluster cluster = mixed_cluster();
   const Instance instance = {profile, cluster, plan.global_batch_size};
   const Simulation expected =
-      simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 0}), {Recording::events, 0.0});
+      simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 0, cheapest_forms(instance, plan)}),
+               {Recording::events, 0.0});
   Rehearsed found = rehearsed(instance, plan);
   if (std::abs(found.result.seconds / expected.makespan_seconds - 1.0) > tolerance) found = rehearsed(instance, plan);
   const int rank = rank_in(MPI_COMM_WORLD);

@@ -116,11 +116,12 @@ double own_squares(Session& session, const std::string& name) {
 
 }  // namespace
 
-Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps) {
+Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps,
+                      const SessionOptions& options) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   int size = 0;
   MPI_Comm_size(comm, &size);
-  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared);
+  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared, options);
   session.arena().poison(true);
   reference.fill(session);
   Curve curve;

@@ -59,7 +59,8 @@ struct Curve {
 
 /// Trains `steps` steps of the reference job under a plan, device d on rank d; the plan may leave ranks out.
 /// Collective over `comm`.
-Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps);
+Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps,
+                      const SessionOptions& options = {});
 
 /// Largest difference of two curves' losses.
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b);

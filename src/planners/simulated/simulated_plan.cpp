@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cost/transfer_forms.hpp"
 #include "simulate/simulate.hpp"
 
 namespace pptrain {
@@ -115,7 +116,8 @@ bool PlanSimulator::can(const Plan& plan) const {
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
   const TiedEmbedding& tied = instance_.tied;
-  const Programs programs = compile_training(plan, orders_of(plan), {tied.rows > 0, tied.rows});
+  const Programs programs =
+      compile_training(plan, orders_of(plan), {tied.rows > 0, tied.rows, cheapest_forms(instance_, plan)});
   const Simulation simulation = simulate(instance_, plan, programs, {Recording::sums, tied.row_bytes});
   SimulatedPlan& result = results_.emplace_back();
   plans_.push_back(plan);

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "comm/collective.hpp"
+#include "cost/transfer_forms.hpp"
 #include "program/check.hpp"
 #include "schedule/schedule.hpp"
 
@@ -11,7 +12,8 @@ namespace pptrain {
 namespace {
 
 Programs checked_programs(const Instance& instance, const Plan& plan) {
-  Programs programs = compile_training(plan, task_orders(plan), {instance.tied.rows > 0, instance.tied.rows});
+  Programs programs = compile_training(plan, task_orders(plan),
+                                       {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)});
   check_programs(plan, programs);
   return programs;
 }
@@ -38,6 +40,8 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
               fmt::format("device {} ({})", device_.value, instance.cluster.kind_of(device_).name)),
       routes_(instance.cluster, no_events_),
       transfers_(programs_, prices_, routes_, instance.tied.row_bytes),
+      received_gathers_(instance, plan, programs_),
+      tied_row_bytes_(instance.tied.row_bytes),
       log_(world),
       transport_(nullptr, std::make_unique<MpiTransport>(world), instance.cluster, map, device_, log_, clock_),
       meetings_(world) {
@@ -96,6 +100,7 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
     case Op::backward: task(instruction); break;
     case Op::send: send(instruction, number); break;
     case Op::wait_receive: receive(instruction, number); break;
+    case Op::gather_received: gather_received(instruction); break;
     case Op::gather_parameters: gather(instruction.chunk); break;
     case Op::release_parameters: memory_.give_back(prices_.of(own_, instruction.chunk).gathered_bytes); break;
     case Op::reduce_gradients: reduce(instruction.chunk, false); break;
@@ -149,6 +154,17 @@ void Rehearsal::send(const Instruction& instruction, std::size_t number) {
 
 void Rehearsal::receive(const Instruction& instruction, std::size_t number) {
   wait(*transport_.receive(map_.rank_of(instruction.peer), tag_of(number), nullptr, 0));
+}
+
+/// Those who need the same start together when the last has its slice.
+void Rehearsal::gather_received(const Instruction& instruction) {
+  const ReceivedGathers::Group& group = received_gathers_.of(own_, instruction.payload);
+  const int first_tag = prices_.num_lanes() + 2 + static_cast<int>(prices_.task_groups().size());
+  const int tag = first_tag + (instruction.payload == Payload::tied_gradient ? 1 : 0);
+  clock_.reach(meet(others_of(group.programs), tag, clock_.now()));
+  const double seconds = received_gathers_.seconds(group, bytes_of(instruction, prices_, tied_row_bytes_));
+  clock_.sleep_until(clock_.now() + seconds);
+  result_.communication_seconds += seconds;
 }
 
 PendingPtr Rehearsal::start_collective(int number) {

@@ -15,6 +15,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/role.hpp"
 #include "simulate/prices.hpp"
+#include "simulate/received_gathers.hpp"
 #include "simulate/transfers.hpp"
 
 namespace pptrain {
@@ -45,6 +46,7 @@ class Rehearsal {
   void give_memory_back(const Instruction& instruction);
   void send(const Instruction& instruction, std::size_t number);
   void receive(const Instruction& instruction, std::size_t number);
+  void gather_received(const Instruction& instruction);
   PendingPtr start_collective(int number);
   void gather(ChunkId chunk);
   void reduce(ChunkId chunk, bool after_task);
@@ -66,6 +68,8 @@ class Rehearsal {
   EventQueue no_events_;
   Network routes_;
   Transfers transfers_;
+  ReceivedGathers received_gathers_;
+  double tied_row_bytes_;
   SharedLog log_;
   EmulatedClock clock_;
   EmulatedTransport transport_;

@@ -1,0 +1,97 @@
+#include "cost/transfer_forms.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cost/collective.hpp"
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+/// On an uplink, one way.
+struct UplinkLoad {
+  double bytes = 0.0;
+  double bandwidth = 0.0;
+};
+
+/// The longest gather of those who need the same.
+double gathers_seconds(const Cluster& cluster, const std::vector<EqualCopies>& receivers, double bytes) {
+  double longest = 0.0;
+  for (const EqualCopies& copy : receivers) {
+    const auto n = static_cast<int>(copy.devices.size());
+    if (n == 1) continue;
+    const double whole = static_cast<double>(copy.interval.size()) * bytes;
+    longest = std::max(longest, all_gather_seconds(cluster.slowest_link(copy.devices), n, whole));
+  }
+  return longest;
+}
+
+/// What slices save of the time; negative where they take longer.
+double saved_seconds(const Cluster& cluster, const std::vector<EqualCopies>& senders,
+                     const std::vector<EqualCopies>& receivers, double bytes) {
+  const auto seconds = [&](TransferForm form) {
+    return passage_seconds(cluster, passage(senders, receivers, form), bytes);
+  };
+  return seconds(TransferForm::whole) - seconds(TransferForm::slices) - gathers_seconds(cluster, receivers, bytes);
+}
+
+TransferForm form_of(double saved) { return saved > 0.0 ? TransferForm::slices : TransferForm::whole; }
+
+CutForms cut_forms(const Instance& instance, const Stage& before, const Stage& after, double bytes) {
+  if (before.tensor_parallel == 1 && after.tensor_parallel == 1) return {};
+  const std::vector<EqualCopies> first = sample_copies(before);
+  const std::vector<EqualCopies> second = sample_copies(after);
+  return {form_of(saved_seconds(instance.cluster, first, second, bytes)),
+          form_of(saved_seconds(instance.cluster, second, first, bytes))};
+}
+
+/// Both directions at once, so the slower one counts.
+TransferForm tied_form(const Instance& instance, const Stage& first, const Stage& last) {
+  const TiedEmbedding& tied = instance.tied;
+  if (tied.rows == 0 || &first == &last || (first.replicas == 1 && last.replicas == 1)) return TransferForm::whole;
+  const std::vector<EqualCopies> first_rows = vocabulary_copies(first, tied.rows);
+  const std::vector<EqualCopies> last_rows = vocabulary_copies(last, tied.rows);
+  return form_of(std::min(saved_seconds(instance.cluster, first_rows, last_rows, tied.row_bytes),
+                          saved_seconds(instance.cluster, last_rows, first_rows, tied.row_bytes)));
+}
+
+}  // namespace
+
+double passage_seconds(const Cluster& cluster, const Passage& passage, double bytes) {
+  std::map<std::pair<int, Uplink::Direction>, UplinkLoad> shared;
+  double longest = 0.0;
+  double latency = 0.0;
+  for (const Message& message : passage.messages) {
+    const double size = static_cast<double>(message.interval.size()) / passage.units * bytes;
+    const Link link = cluster.path(message.from, message.to);
+    longest = std::max(longest, size / link.bandwidth);
+    latency = std::max(latency, link.latency);
+    for (const Uplink& uplink : cluster.uplinks(message.from, message.to)) {
+      UplinkLoad& load = shared[{uplink.owner, uplink.direction}];
+      load.bytes += size;
+      load.bandwidth = uplink.link.bandwidth;
+    }
+  }
+  for (const auto& [uplink, load] : shared) longest = std::max(longest, load.bytes / load.bandwidth);
+  return longest + latency;
+}
+
+TransferForms cheapest_forms(const Instance& instance, const Plan& plan) {
+  TransferForms forms;
+  const std::vector<Chunk> chunks = chunks_in_order(plan);
+  const auto stage_of = [&](std::size_t chunk) -> const Stage& {
+    return plan.stages[static_cast<std::size_t>(chunks[chunk].stage)];
+  };
+  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
+    forms.cuts.emplace_back();
+    if (chunks[c].stage == chunks[c + 1].stage) continue;
+    const double bytes = instance.profile.layers[static_cast<std::size_t>(chunks[c].layers.end - 1)].output_bytes;
+    forms.cuts.back() = cut_forms(instance, stage_of(c), stage_of(c + 1), bytes);
+  }
+  forms.tied = tied_form(instance, stage_of(0), stage_of(chunks.size() - 1));
+  return forms;
+}
+
+}  // namespace pptrain

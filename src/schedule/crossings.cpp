@@ -1,0 +1,84 @@
+#include "schedule/crossings.hpp"
+
+namespace pptrain {
+namespace {
+
+void add_receives(Crossing& crossing, const Passage& passage, DeviceId device, ChunkId chunk, Payload payload) {
+  for (const Message& message : passage.messages) {
+    if (message.to != device) continue;
+    crossing.receives.push_back(
+        {Op::post_receive, chunk, MicroBatchId(0), payload, message.from, message.interval, passage.units});
+  }
+}
+
+void add_sends(Crossing& crossing, const Passage& passage, DeviceId device, ChunkId chunk, Payload payload) {
+  for (const Message& message : passage.messages) {
+    if (message.from != device) continue;
+    crossing.sends.push_back({Op::send, chunk, MicroBatchId(0), payload, message.to, message.interval, passage.units});
+  }
+}
+
+/// `whole`: what all `num_devices` that need the same gather once each has its slice.
+void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Payload payload, Interval whole,
+                int num_devices) {
+  if (passage.form == TransferForm::whole || num_devices == 1) return;
+  const Interval interval = {whole.begin * passage.units, whole.end * passage.units};
+  crossing.gathers.push_back({Op::gather_received, chunk, MicroBatchId(0), payload, {}, interval, passage.units});
+}
+
+}  // namespace
+
+const Passage& Crossings::across(Payload payload, int cut) {
+  const auto [entry, is_new] = passages_.try_emplace({payload, cut});
+  if (is_new) {
+    const bool forwards = payload == Payload::activation;
+    const std::vector<EqualCopies> before = sample_copies(stage_of(cut));
+    const std::vector<EqualCopies> after = sample_copies(stage_of(cut + 1));
+    const CutForms forms = forms_.at(cut);
+    entry->second = forwards ? passage(before, after, forms.activation) : passage(after, before, forms.gradient);
+  }
+  return entry->second;
+}
+
+const Crossing& Crossings::at(const Program& program, Payload payload, int cut) {
+  const auto [entry, is_new] = crossings_.try_emplace({payload, cut, program.device.value});
+  Crossing& crossing = entry->second;
+  if (!is_new) return crossing;
+  const Passage& passage = across(payload, cut);
+  add_receives(crossing, passage, program.device, ChunkId(cut), payload);
+  add_sends(crossing, passage, program.device, ChunkId(cut), payload);
+  if (crossing.receives.empty()) return crossing;
+  const Stage& stage = plan_.stages[program.stage.index()];
+  add_gather(crossing, passage, ChunkId(cut), payload, stage.samples[static_cast<std::size_t>(program.replica)],
+             stage.tensor_parallel);
+  return crossing;
+}
+
+const Passage& Crossings::tied_to(int chunk, std::int64_t vocabulary_size) {
+  const auto [entry, is_new] = passages_.try_emplace({Payload::tied_gradient, chunk});
+  if (is_new) {
+    const int last = static_cast<int>(places_.size()) - 1;
+    entry->second = passage(vocabulary_copies(stage_of(last - chunk), vocabulary_size),
+                            vocabulary_copies(stage_of(chunk), vocabulary_size), forms_.tied);
+  }
+  return entry->second;
+}
+
+Crossing Crossings::tied(const Program& program, std::int64_t vocabulary_size) {
+  const int last = static_cast<int>(places_.size()) - 1;
+  if (places_.front().stage == places_.back().stage) return {};
+  const bool is_first = program.stage == places_.front().stage;
+  if (!is_first && program.stage != places_.back().stage) return {};
+  const int mine = is_first ? 0 : last;
+  const Stage& stage = stage_of(mine);
+  const Interval rows = vocabulary_division(stage, vocabulary_size)[static_cast<std::size_t>(program.shard)];
+  const Passage& here = tied_to(mine, vocabulary_size);
+  Crossing crossing;
+  add_receives(crossing, here, program.device, ChunkId(mine), Payload::tied_gradient);
+  add_sends(crossing, tied_to(last - mine, vocabulary_size), program.device, ChunkId(last - mine),
+            Payload::tied_gradient);
+  add_gather(crossing, here, ChunkId(mine), Payload::tied_gradient, rows, stage.replicas);
+  return crossing;
+}
+
+}  // namespace pptrain

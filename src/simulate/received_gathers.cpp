@@ -1,0 +1,45 @@
+#include "simulate/received_gathers.hpp"
+
+#include <map>
+#include <tuple>
+
+#include "cost/collective.hpp"
+
+namespace pptrain {
+
+ReceivedGathers::ReceivedGathers(const Instance& instance, const Plan& plan, const Programs& programs)
+    : instance_(instance) {
+  std::map<std::tuple<int, int, Payload>, int> known;  // by stage, number in it and payload
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    numbers_.emplace_back();
+    for (const Payload payload : {Payload::activation, Payload::tied_gradient}) {
+      const int number = gather_group(plan, programs[p], payload).number;
+      const auto [entry, is_new] =
+          known.try_emplace({programs[p].stage.value, number, payload}, static_cast<int>(groups_.size()));
+      if (is_new) groups_.emplace_back();
+      numbers_[p][payload == Payload::tied_gradient] = entry->second;
+      Group& group = group_of(static_cast<int>(p), payload);
+      group.programs.push_back(static_cast<int>(p));
+      group.devices.push_back(programs[p].device);
+    }
+  }
+}
+
+const ReceivedGathers::Group& ReceivedGathers::of(int program, Payload payload) {
+  Group& group = group_of(program, payload);
+  if (!group.link) group.link = instance_.cluster.slowest_link(group.devices);
+  return group;
+}
+
+const ReceivedGathers::Group* ReceivedGathers::come(int program, Payload payload) {
+  Group& group = group_of(program, payload);
+  if (++group.arrived < static_cast<int>(group.programs.size())) return nullptr;
+  group.arrived = 0;
+  return &of(program, payload);
+}
+
+double ReceivedGathers::seconds(const Group& group, double bytes) const {
+  return all_gather_seconds(*group.link, static_cast<int>(group.programs.size()), bytes);
+}
+
+}  // namespace pptrain

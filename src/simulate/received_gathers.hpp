@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "cost/cost.hpp"
+#include "program/program.hpp"
+
+namespace pptrain {
+
+/// Gathers of received slices: those who need the same wait for the last of them, and then all take part.
+class ReceivedGathers {
+ public:
+  struct Group {
+    std::vector<int> programs;
+    std::vector<DeviceId> devices;
+    std::optional<Link> link;  ///< the slowest of two members, once known
+    int arrived = 0;
+  };
+
+  ReceivedGathers(const Instance& instance, const Plan& plan, const Programs& programs);
+
+  /// The group of a program.
+  const Group& of(int program, Payload payload);
+  /// A program comes to a gather; returns its group when all have come.
+  const Group* come(int program, Payload payload);
+  /// Of `bytes` that all members need.
+  double seconds(const Group& group, double bytes) const;
+
+ private:
+  Group& group_of(int program, Payload payload) {
+    return groups_[static_cast<std::size_t>(
+        numbers_[static_cast<std::size_t>(program)][payload == Payload::tied_gradient])];
+  }
+
+  const Instance& instance_;
+  std::vector<Group> groups_;
+  std::vector<std::array<int, 2>> numbers_;  // by program: of cuts, of tied gradients
+};
+
+}  // namespace pptrain
