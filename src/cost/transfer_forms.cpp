@@ -28,9 +28,23 @@ double gathers_seconds(const Cluster& cluster, const std::vector<EqualCopies>& r
   return longest;
 }
 
-/// What slices save of the time; negative where they take longer.
+/// Whether all devices are on one node whose devices share cores.
+bool on_shared_cores(const Cluster& cluster, const std::vector<EqualCopies>& senders,
+                     const std::vector<EqualCopies>& receivers) {
+  const int node = cluster.node_of(senders.front().devices.front());
+  const auto here = [&](const EqualCopies& copy) {
+    return std::all_of(copy.devices.begin(), copy.devices.end(),
+                       [&](DeviceId device) { return cluster.node_of(device) == node; });
+  };
+  return cluster.group_of_node(node).shares_cores() && std::all_of(senders.begin(), senders.end(), here) &&
+         std::all_of(receivers.begin(), receivers.end(), here);
+}
+
+/// What slices save of the time; negative where they take longer. Where a copy is work of shared cores, no byte is
+/// copied less often: nothing.
 double saved_seconds(const Cluster& cluster, const std::vector<EqualCopies>& senders,
                      const std::vector<EqualCopies>& receivers, double bytes) {
+  if (on_shared_cores(cluster, senders, receivers)) return 0.0;
   const auto seconds = [&](TransferForm form) {
     return passage_seconds(cluster, passage(senders, receivers, form), bytes);
   };

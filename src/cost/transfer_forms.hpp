@@ -7,7 +7,7 @@ namespace pptrain {
 
 /// In which form each cut's activations and gradients, and the gradient of a tied embedding, cross sooner: one
 /// micro-batch, all its messages at once, uplinks shared by those that pass them, then the gather of the slices over
-/// the receivers' own links. Whole copies where both take as long.
+/// the receivers' own links. Whole copies where both take as long, and inside a node whose devices share cores.
 TransferForms cheapest_forms(const Instance& instance, const Plan& plan);
 
 /// Until all messages have arrived, `bytes` per sample or row.

@@ -50,6 +50,10 @@ TEST_CASE("slices are sent where they and their gather take less than whole copi
   // Four quarters arrive after 0.75 s; back, the gather of four takes 2.25 s.
   CHECK(forms(nodes_of(1, 5), 4, 1) == CutForms{slices, whole});
   CHECK(forms(nodes_of(2, 1), 1, 1) == CutForms{whole, whole});
+  // Where cores are shared a copy is their work, however it is divided.
+  Cluster shared = nodes_of(1, 5);
+  shared.groups[0].cores = 2;
+  CHECK(forms(shared, 4, 1) == CutForms{whole, whole});
 }
 
 TEST_CASE("the tied gradient crosses in slices where replicas share an uplink", "[cost]") {
