@@ -15,8 +15,14 @@ std::unique_ptr<Communicator> make_group(MPI_Comm world, const std::vector<int>&
 
 }  // namespace
 
-RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter)
-    : transport_(world) {
+RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
+                       CommunicationDecorator* decorator)
+    : transport_(std::make_unique<MpiTransport>(world)) {
+  const auto make = [&](GroupKind kind, const std::vector<int>& ranks, const std::string& name) {
+    auto group = make_group(world, ranks, static_cast<int>(kind), name, arena, waiter);
+    return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks);
+  };
+  if (decorator != nullptr) transport_ = decorator->decorate(std::move(transport_));
   int my_rank = 0;
   int num_ranks = 0;
   MPI_Comm_rank(world, &my_rank);
@@ -25,7 +31,7 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   std::iota(everyone.begin(), everyone.end(), 0);
   // Groups that are made at once by different ranks must not share a rank or a tag; each rank is
   // in one group of each kind.
-  all_ = make_group(world, everyone, 0, "the sum over all ranks", arena, waiter);
+  all_ = make(GroupKind::all, everyone, "the sum over all ranks");
   tensor_ = std::make_unique<SilentCommunicator>();
   data_ = std::make_unique<SilentCommunicator>();
   gather_ = std::make_unique<SilentCommunicator>();
@@ -34,15 +40,13 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   const Stage& stage = plan.stages[role->stage.index()];
   std::vector<int> members;
   for (const DeviceId device : stage.devices[role->replica]) members.push_back(map.rank_of(device).value);
-  tensor_ =
-      make_group(world, members, 1,
-                 fmt::format("the tensor-parallel group of stage {}, replica {}", role->stage.value, role->replica),
-                 arena, waiter);
+  tensor_ = make(GroupKind::tensor, members,
+                 fmt::format("the tensor-parallel group of stage {}, replica {}", role->stage.value, role->replica));
   std::vector<int> replicas;
   for (const auto& row : stage.devices) replicas.push_back(map.rank_of(row[role->shard]).value);
   const std::string name = fmt::format("the data-parallel group of stage {}, shard {}", role->stage.value, role->shard);
-  data_ = make_group(world, replicas, 2, name, arena, waiter);
-  if (stage.zero_stage > 0) gather_ = make_group(world, replicas, 3, name, arena, waiter);
+  data_ = make(GroupKind::data, replicas, name);
+  if (stage.zero_stage > 0) gather_ = make(GroupKind::gather, replicas, name);
 }
 
 }  // namespace pptrain

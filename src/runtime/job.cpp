@@ -15,6 +15,7 @@
 #include "data/token_dataset.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
+#include "runtime/emulation/emulated_device.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/recorder.hpp"
 #include "runtime/rehearse.hpp"
@@ -52,13 +53,12 @@ constexpr std::int64_t most_batches = 8;
 /// The job of one rank from the plan on.
 class Trainer {
  public:
-  Trainer(MPI_Comm world, Waiter& waiter, Alarm& alarm, const Config& config, const Model& model,
-          const Machine& machine, const Plan& plan, const TransferForms& forms, const Datasets& datasets,
-          Recorder& recorder)
+  Trainer(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
+          const Plan& plan, const SessionOptions& options, const Datasets& datasets, Recorder& recorder)
       : config_(config),
         datasets_(datasets),
         recorder_(recorder),
-        session_(world, config, model, plan, machine.map, machine.core_use, {make_layer, {}, &alarm, forms}) {
+        session_(world, config, model, plan, machine.map, machine.core_use, options) {
     collectively(world, waiter, [&] { initialise(); });
     if (config.metrics.trace) session_.record(&trace_);
   }
@@ -162,8 +162,15 @@ void train(MPI_Comm world, const JobOptions& options) {
   });
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                              tied_embedding(config, profile)};
-  Trainer trainer(world, waiter, alarm, config, model, machine, plan, cheapest_forms(instance, plan), datasets,
-                  *recorder);
+  SessionOptions session;
+  session.alarm = &alarm;
+  session.forms = cheapest_forms(instance, plan);
+  std::unique_ptr<EmulatedDevice> emulated;  // null where ranks are the devices that they are
+  if (machine.cluster.emulate == Emulate::numbers) {
+    emulated = std::make_unique<EmulatedDevice>(world, instance, plan, machine.map, patience);
+    emulated->apply_to(session);
+  }
+  Trainer trainer(world, waiter, config, model, machine, plan, session, datasets, *recorder);
   trainer.run();
   recorder->finish(trainer.peak_bytes());
 }

@@ -16,6 +16,7 @@
 #include "planners/given_plan.hpp"
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"
+#include "profile/from_files.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {
@@ -32,21 +33,20 @@ void write_cache(const std::string& path, const std::string& text) {
   if (error) log_debug("the profile was not cached in {}: {}", path, error.message());
 }
 
+void check_layers(const Profile& profile, const Model& model, const std::string& source) {
+  if (profile.num_layers() == model.num_layers()) return;
+  throw_bad_input({source, fmt::format("a profile of {} layers", profile.num_layers()),
+                   fmt::format("the model has {}", model.num_layers()), "use a profile of this very model"});
+}
+
 /// The profile of a file, which has to be of this model.
 Profile profile_of(const Model& model, const std::string& path) {
   Profile profile = read_profile(path);
-  if (profile.num_layers() != model.num_layers()) {
-    throw_bad_input({path, fmt::format("a profile of {} layers", profile.num_layers()),
-                     fmt::format("the model has {}", model.num_layers()), "use a profile of this very model"});
-  }
+  check_layers(profile, model, path);
   return profile;
 }
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
-  if (cluster.emulate == Emulate::numbers) {
-    throw_bad_input({path, "emulate = \"numbers\"", "this version rehearses without numbers",
-                     "set emulate = \"timing\" or \"no\""});
-  }
   if (cluster.num_devices() != size_of(world)) {
     throw_bad_input({path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
                      "every rank drives one device", fmt::format("start {} ranks", cluster.num_devices())});
@@ -114,8 +114,23 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
   return machine;
 }
 
+Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                                const Machine& machine) {
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) == 0)
+      text = write_profile(profile_without_machine(config, machine.cluster, options.profile_path));
+  });
+  return parse_profile(broadcast(world, text, waiter), "the profile");
+}
+
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                        const Model& model, const Machine& machine) {
+  if (machine.cluster.emulate != Emulate::no) {
+    const Profile profile = profile_without_machine(world, waiter, options, config, machine);
+    check_layers(profile, model, config.source);
+    return profile;
+  }
   if (config.profile.analytic && options.profile_path.empty() && config.profile.file.empty()) {
     Profile profile;
     collectively(world, waiter, [&] { profile = analytic_profile(config, machine.cluster); });

@@ -45,7 +45,11 @@ Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file);
 /// are ranks. Collective.
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file);
 
-/// The profile: from a file, the cache, or measured with progress on rank 0. Collective.
+/// The profile of a job on emulated devices: nothing is measured on this machine. Collective.
+Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                                const Machine& machine);
+
+/// The profile: from a file, the cache, or measured with progress on rank 0; the above on emulated devices. Collective.
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                        const Model& model, const Machine& machine);
 

@@ -10,7 +10,6 @@
 #include "comm/mpi.hpp"
 #include "io/run_directory.hpp"
 #include "model/zoo.hpp"
-#include "profile/from_files.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "runtime/recorder.hpp"
 
@@ -25,17 +24,6 @@ double flop_per_sample(const Config& config) {
     flop += flop_of(layer.forward) + flop_of(layer.backward_input) + flop_of(layer.backward_weight);
   }
   return flop;
-}
-
-/// Nothing is measured on this machine.
-Profile obtain_profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                                       const Machine& machine) {
-  std::string text;
-  collectively(world, waiter, [&] {
-    if (rank_in(world) == 0)
-      text = write_profile(profile_without_machine(config, machine.cluster, options.profile_path));
-  });
-  return parse_profile(broadcast(world, text, waiter), "the profile");
 }
 
 /// A rank may wait for the whole of an iteration for its first message.
@@ -61,7 +49,7 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   });
   const Machine machine = find_machine(world, waiter, cluster_file(options, config));
   if (rank == 0) print_result("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) + "\n");
-  const Profile profile = obtain_profile_without_machine(world, waiter, options, config, machine);
+  const Profile profile = profile_without_machine(world, waiter, options, config, machine);
   const Plan plan = choose_plan(world, waiter, config, machine, profile);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before the rehearsal; nothing was written");

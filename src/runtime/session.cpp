@@ -44,18 +44,21 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       map_(map),
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
+      arena_(options.memory_bytes),
       waiter_(config.job.timeout, core_use),
       training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
                                                 {model.tied, model.vocabulary_size, options.forms}))),
       evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
-      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_)) {
+      communication_(options.communication),
+      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication)) {
   waiter_.listen(options.alarm);
   if (role_) {
     device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
                                             host_gemm(), *groups_, waiter_, options.layers);
     optimizer_ = make_optimizer(config.optimizer, parameter_runs(device_->parameters()), arena_);
+    if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
                                          arena_);
@@ -73,6 +76,7 @@ double Session::learning_rate_of(std::int64_t step) const {
 }
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
+  if (communication_ != nullptr) communication_->start_iteration();
   return executor_->run(own(training_),
                         {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_});
 }

@@ -12,9 +12,13 @@ namespace pptrain {
 /// What a session may be given beside the plan.
 struct SessionOptions {
   LayerFactory layers = make_layer;
-  OrderOptions orders;       ///< what the task orders go by, equal on all ranks
-  Alarm* alarm = nullptr;    ///< by which ranks hear that one has given up waiting
-  TransferForms forms = {};  ///< how what several devices need alike comes to them, equal on all ranks
+  OrderOptions orders;           ///< what the task orders go by, equal on all ranks
+  Alarm* alarm = nullptr;        ///< by which ranks hear that one has given up waiting
+  TransferForms forms = {};      ///< how what several devices need alike comes to them, equal on all ranks
+  std::size_t memory_bytes = 0;  ///< that the device has; 0: what the host gives
+  CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
+  /// Wraps the optimizer; empty: nothing does.
+  std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer;
 };
 
 /// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.
@@ -59,6 +63,7 @@ class Session {
   Programs evaluation_;
   Program idle_training_;  ///< of a rank that the plan leaves out: the sums over all ranks
   Program idle_evaluation_;
+  CommunicationDecorator* communication_;
   std::unique_ptr<RankGroups> groups_;
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<Optimizer> optimizer_;

@@ -5,8 +5,9 @@
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
 #include "cost/transfer_forms.hpp"
-#include "planners/simulated/simulated_plan.hpp"
+#include "runtime/emulation/emulated_device.hpp"
 #include "runtime/emulation/rehearsal.hpp"
+#include "runtime/profiler.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
@@ -184,4 +185,104 @@ TEST_CASE("an emulated device has no more memory than the file says", "[np4]") {
     CHECK(std::string(error.what()).find("device 3 (t4): out of device memory: 200 B asked for with 900 B in use") ==
           0);
   }
+}
+
+namespace {
+
+Config small_config() {
+  Config config;
+  config.model.layers = 6;
+  config.model.hidden_size = 16;
+  config.model.heads = 2;
+  config.model.vocabulary_size = 32;
+  config.training.sequence_length = 8;
+  config.training.global_batch_size = 16;
+  config.training.steps = 3;
+  config.job.timeout = 30.0;
+  return config;
+}
+
+/// The model's own sizes, with times that are long beside what this machine takes.
+Profile slow_profile(const Config& config, const Model& model) {
+  Profile profile = layer_sizes(config, model);
+  for (ProfileLayer& l : profile.layers) l.rows.push_back({"v", 1, 1.0, {0.006, 0.006, 0.006}, true});
+  add_kind(profile, "t", 1.5);
+  add_degree(profile, 2);
+  return profile;
+}
+
+/// Links on which the activations of a sample (512 bytes) take milliseconds.
+Cluster slow_links(double memory) {
+  Cluster cluster = nodes_of(1, 2, memory);
+  cluster.groups.front().link = {1e6, 0.0};
+  cluster.groups.front().uplink = {2e5, 1e-3};
+  add_slow_node(cluster, 2, memory);
+  return cluster;
+}
+
+struct Trained {
+  std::vector<double> losses;
+  double seconds = 0.0;  ///< of the last step on the slowest rank
+};
+
+Trained trained(const Config& config, const Plan& plan, const Instance* emulated) {
+  const Model model = build_model(config.model, config.training, "test");
+  const RankMap map = RankMap::identity(4);
+  Waiter waiter(30.0, CoreUse::shared);
+  SessionOptions options;
+  std::unique_ptr<EmulatedDevice> device;
+  if (emulated != nullptr) {
+    device = std::make_unique<EmulatedDevice>(MPI_COMM_WORLD, *emulated, plan, map, waiter);
+    device->apply_to(options);
+    options.forms = cheapest_forms(*emulated, plan);
+  }
+  Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared, options);
+  fill_random(session.device()->parameters(), 1, config.model.layers);
+  Trained found;
+  for (std::int64_t step = 0; step < config.training.steps; ++step) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const IterationResult result = session.train(step, [&](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
+      for (int t = 0; t < 8; ++t) {
+        x[t] = static_cast<std::uint16_t>((7 * step + 3 * sample + t) % 32);
+        y[t] = static_cast<std::uint16_t>((x[t] + 1) % 32);
+      }
+    });
+    found.losses.push_back(result.loss);
+    MPI_Allreduce(&result.seconds, &found.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  }
+  return found;
+}
+
+void check_numbers(const Plan& plan) {
+  const Config config = small_config();
+  const Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
+  const Cluster cluster = slow_links(1e9);
+  const Instance instance = {profile, cluster, plan.global_batch_size};
+  const Simulation expected =
+      simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 0, cheapest_forms(instance, plan)}));
+  Trained found = trained(config, plan, &instance);
+  if (std::abs(found.seconds / expected.makespan_seconds - 1.0) > tolerance) found = trained(config, plan, &instance);
+  INFO(plan.shape() << ": simulated " << expected.makespan_seconds << " s, emulated " << found.seconds << " s");
+  CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(tolerance));
+  CHECK(found.losses == trained(config, plan, nullptr).losses);
+}
+
+}  // namespace
+
+TEST_CASE("emulated devices train with the same numbers in the simulated time", "[np4]") {
+  SECTION("a pipeline") { check_numbers(uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b")); }
+  SECTION("replicas") { check_numbers(uniform_plan(even_division(8, 2), 2, 1, 16, 2, "1f1b")); }
+  SECTION("tensor-parallel groups") { check_numbers(uniform_plan(even_division(8, 2), 1, 2, 16, 2, "gpipe")); }
+}
+
+TEST_CASE("an emulated device that is too small ends the job", "[np4]") {
+  const Config config = small_config();
+  const Plan plan = uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b");
+  const Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
+  const Cluster cluster = slow_links(10e3);  // less than the parameters of a stage
+  const Instance instance = {profile, cluster, plan.global_batch_size};
+  CHECK_THROWS_AS(trained(config, plan, &instance), Error);
+  Waiter waiter(30.0, CoreUse::shared);
+  const RankMap map = RankMap::identity(4);
+  CHECK_THROWS_AS(Rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter), Error);
 }

@@ -1,0 +1,94 @@
+#include "runtime/emulation/emulated_communicator.hpp"
+
+#include <algorithm>
+
+#include "cost/collective.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Ends when the data are there and the emulated links have had their time.
+class BothEnd final : public Pending {
+ public:
+  BothEnd(PendingPtr data, PendingPtr time) : data_(std::move(data)), time_(std::move(time)) {}
+  bool test() override {
+    const bool moved = data_->test();
+    return time_->test() && moved;
+  }
+  std::string missing() const override { return data_->missing(); }
+
+ private:
+  PendingPtr data_;
+  PendingPtr time_;
+};
+
+double bytes_of(const std::vector<Interval>& slices) {
+  std::int64_t elements = 0;
+  for (const Interval& slice : slices) elements += slice.size();
+  return static_cast<double>(elements) * sizeof(float);
+}
+
+}  // namespace
+
+double EmulatedCommunicator::all_reduce(double bytes) const { return all_reduce_seconds(link_, size(), bytes); }
+
+double EmulatedCommunicator::half(const std::vector<Interval>& slices) const {
+  return all_gather_seconds(link_, size(), bytes_of(slices));
+}
+
+void EmulatedCommunicator::end_with(double seconds) {
+  const PendingPtr end = lane_.start(others_, seconds);
+  waiter_.wait(*end, [] { return std::string(); });
+}
+
+void EmulatedCommunicator::all_reduce_sum(float* data, std::size_t n) {
+  ForwardingCommunicator::all_reduce_sum(data, n);
+  end_with(all_reduce(static_cast<double>(n * sizeof(float))));
+}
+
+void EmulatedCommunicator::all_reduce_sum(double* data, std::size_t n) {
+  ForwardingCommunicator::all_reduce_sum(data, n);
+  end_with(all_reduce(static_cast<double>(n * sizeof(double))));
+}
+
+void EmulatedCommunicator::all_reduce_max(float* data, std::size_t n) {
+  ForwardingCommunicator::all_reduce_max(data, n);
+  end_with(all_reduce(static_cast<double>(n * sizeof(float))));
+}
+
+PendingPtr EmulatedCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
+  PendingPtr time = lane_.start(others_, all_reduce(static_cast<double>(n * sizeof(float))));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_reduce_sum(data, n), std::move(time));
+}
+
+PendingPtr EmulatedCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
+  PendingPtr time = lane_.start(others_, half(slices));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_reduce_scatter_sum(data, slices), std::move(time));
+}
+
+PendingPtr EmulatedCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
+  PendingPtr time = lane_.start(others_, half(slices));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices), std::move(time));
+}
+
+PendingPtr EmulatedGathers::start_all_gather(float* data, const std::vector<Interval>& slices) {
+  PendingPtr time = lane_.start(others_, all_gather_seconds(link_, size(), bytes_of(slices)));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices), std::move(time));
+}
+
+void EmulatedSums::all_reduce_sum(float* data, std::size_t n) {
+  ForwardingCommunicator::all_reduce_sum(data, n);
+  clock_.reach(EmulatedClock::host());
+}
+
+void EmulatedSums::all_reduce_sum(double* data, std::size_t n) {
+  ForwardingCommunicator::all_reduce_sum(data, n);
+  clock_.reach(EmulatedClock::host());
+}
+
+void EmulatedSums::all_reduce_max(float* data, std::size_t n) {
+  ForwardingCommunicator::all_reduce_max(data, n);
+  clock_.reach(EmulatedClock::host());
+}
+
+}  // namespace pptrain

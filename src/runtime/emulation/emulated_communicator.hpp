@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+
+#include "cluster/cluster.hpp"
+#include "comm/communicator.hpp"
+#include "comm/waiter.hpp"
+#include "runtime/emulation/emulated_lane.hpp"
+
+namespace pptrain {
+
+/// Another communicator, but for what is decorated.
+class ForwardingCommunicator : public Communicator {
+ public:
+  explicit ForwardingCommunicator(std::unique_ptr<Communicator> real) : real_(std::move(real)) {}
+
+  int rank() const override { return real_->rank(); }
+  int size() const override { return real_->size(); }
+  void all_reduce_sum(float* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
+  void all_reduce_sum(double* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
+  void all_reduce_max(float* data, std::size_t n) override { real_->all_reduce_max(data, n); }
+  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override { return real_->start_all_reduce_sum(data, n); }
+  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
+    return real_->start_reduce_scatter_sum(data, slices);
+  }
+  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override {
+    return real_->start_all_gather(data, slices);
+  }
+
+ private:
+  std::unique_ptr<Communicator> real_;
+};
+
+/// Collectives whose data another communicator moves and which end when those of the emulated cluster would.
+class EmulatedCommunicator final : public ForwardingCommunicator {
+ public:
+  /// `link`: the slowest between two members. `others`: the members but this rank.
+  EmulatedCommunicator(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others,
+                       Transport& meetings, int tag, EmulatedClock& clock, Waiter& waiter)
+      : ForwardingCommunicator(std::move(real)),
+        link_(link),
+        others_(std::move(others)),
+        lane_(meetings, tag, clock),
+        waiter_(waiter) {}
+
+  void all_reduce_sum(float* data, std::size_t n) override;
+  void all_reduce_sum(double* data, std::size_t n) override;
+  void all_reduce_max(float* data, std::size_t n) override;
+  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
+  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+
+ private:
+  double all_reduce(double bytes) const;
+  double half(const std::vector<Interval>& slices) const;
+  void end_with(double seconds);
+
+  Link link_;
+  std::vector<RankId> others_;
+  EmulatedLane lane_;
+  Waiter& waiter_;
+};
+
+/// A tensor-parallel group: its sums count in the layers' time, the gathers of what it received take their own.
+class EmulatedGathers final : public ForwardingCommunicator {
+ public:
+  EmulatedGathers(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others, Transport& meetings,
+                  int tag, EmulatedClock& clock)
+      : ForwardingCommunicator(std::move(real)), link_(link), others_(std::move(others)), lane_(meetings, tag, clock) {}
+  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+
+ private:
+  Link link_;
+  std::vector<RankId> others_;
+  EmulatedLane lane_;
+};
+
+/// Sums over all ranks, which take no time; all have come to the time of the last one then, lateness included.
+class EmulatedSums final : public ForwardingCommunicator {
+ public:
+  EmulatedSums(std::unique_ptr<Communicator> real, EmulatedClock& clock)
+      : ForwardingCommunicator(std::move(real)), clock_(clock) {}
+  void all_reduce_sum(float* data, std::size_t n) override;
+  void all_reduce_sum(double* data, std::size_t n) override;
+  void all_reduce_max(float* data, std::size_t n) override;
+
+ private:
+  EmulatedClock& clock_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,125 @@
+#include "runtime/emulation/emulated_device.hpp"
+
+#include "base/error.hpp"
+#include "comm/mpi.hpp"
+#include "runtime/emulation/emulated_communicator.hpp"
+#include "runtime/emulation/emulated_layer.hpp"
+#include "runtime/emulation/emulated_transport.hpp"
+#include "simulate/phase_seconds.hpp"
+
+namespace pptrain {
+namespace {
+
+/// An optimizer whose step takes as long as on the emulated device.
+class EmulatedOptimizer final : public Optimizer {
+ public:
+  EmulatedOptimizer(std::unique_ptr<Optimizer> real, double seconds, EmulatedClock& clock)
+      : real_(std::move(real)), seconds_(seconds), clock_(clock) {}
+  void step(const StepValues& values) override {
+    const double due = clock_.now() + seconds_;
+    real_->step(values);
+    clock_.wait_rest(due);
+  }
+  std::vector<std::vector<float*>> state() override { return real_->state(); }
+
+ private:
+  std::unique_ptr<Optimizer> real_;
+  double seconds_;
+  EmulatedClock& clock_;
+};
+
+/// Tags of meetings: groups of one kind share one, since a rank is in one group of each.
+enum MeetingTag { tag_of_tasks, tag_of_gradients, tag_of_gathers, tag_of_tensor_gathers };
+
+}  // namespace
+
+EmulatedDevice::EmulatedDevice(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map,
+                               Waiter& waiter)
+    : instance_(instance),
+      plan_(plan),
+      map_(map),
+      waiter_(waiter),
+      world_(world),
+      rank_(rank_in(world)),
+      device_(map.device_of(rank_)),
+      role_(role_of(plan, device_)),
+      log_(world),
+      meetings_(world) {}
+
+void EmulatedDevice::apply_to(SessionOptions& options) {
+  options.communication = this;
+  options.memory_bytes = static_cast<std::size_t>(instance_.cluster.kind_of(device_).memory);
+  options.layers = [this, real = options.layers](const Layer& layer, ChunkId chunk, LayerContext& context) {
+    return emulated(real(layer, chunk, context), layer);
+  };
+  if (!role_) return;
+  const Stage& stage = plan_.stages[role_->stage.index()];
+  const double update = step_seconds(instance_, StageParts(stage), stage, device_);
+  options.optimizer = [this, update](std::unique_ptr<Optimizer> real) {
+    return std::make_unique<EmulatedOptimizer>(std::move(real), update, clock_);
+  };
+}
+
+std::unique_ptr<LayerModule> EmulatedDevice::emulated(std::unique_ptr<LayerModule> real, const Layer& layer) {
+  const std::vector<ProfileLayer>& layers = instance_.profile.layers;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    if (layers[l].name != layer.name) continue;
+    return std::make_unique<EmulatedLayer>(std::move(real), seconds_of(static_cast<int>(l)), clock_,
+                                           [this] { meet_group(); });
+  }
+  throw_bad_input({"the profile", fmt::format("it has no layer \"{}\"", layer.name),
+                   "emulated layers take as long as their row says", "use a profile of this very model"});
+}
+
+/// As `Prices` has it: members of a tensor-parallel group take equally long, collectives included.
+LayerSeconds EmulatedDevice::seconds_of(int layer) const {
+  const Stage& stage = plan_.stages[role_->stage.index()];
+  const StageParts parts(stage, {Interval{layer, layer + 1}});
+  const StagePart& part = parts.all().front();
+  const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, role_->replica);
+  PhaseSeconds seconds = computing_seconds(instance_, part, group);
+  seconds += tensor_phase_seconds(instance_, part, group);
+  const auto of = [&](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; };
+  return {of(Phase::forward), of(Phase::backward_input), of(Phase::backward_weight)};
+}
+
+void EmulatedDevice::meet_group() {
+  const Stage& stage = plan_.stages[role_->stage.index()];
+  if (stage.tensor_parallel == 1) return;
+  std::vector<int> ranks;
+  for (const DeviceId device : stage.devices[role_->replica]) ranks.push_back(map_.rank_of(device).value);
+  Meeting meeting(meetings_, others_of(ranks), tag_of_tasks, clock_.now());
+  waiter_.wait(meeting, [] { return std::string(); });
+  clock_.reach(meeting.last());
+}
+
+std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communicator> group, GroupKind kind,
+                                                       const std::vector<int>& ranks) {
+  if (group->size() == 1) return group;
+  if (kind == GroupKind::all) return std::make_unique<EmulatedSums>(std::move(group), clock_);
+  std::vector<DeviceId> devices;
+  for (const int rank : ranks) devices.push_back(map_.device_of(RankId(rank)));
+  const Link link = instance_.cluster.slowest_link(devices);
+  if (kind == GroupKind::tensor) {
+    return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag_of_tensor_gathers,
+                                             clock_);
+  }
+  const int tag = kind == GroupKind::data ? tag_of_gradients : tag_of_gathers;
+  return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
+                                                waiter_);
+}
+
+std::unique_ptr<Transport> EmulatedDevice::decorate(std::unique_ptr<Transport> transport) {
+  return std::make_unique<EmulatedTransport>(std::move(transport), std::make_unique<MpiTransport>(world_),
+                                             instance_.cluster, map_, device_, log_, clock_);
+}
+
+std::vector<RankId> EmulatedDevice::others_of(const std::vector<int>& ranks) const {
+  std::vector<RankId> others;
+  for (const int rank : ranks) {
+    if (RankId(rank) != rank_) others.emplace_back(rank);
+  }
+  return others;
+}
+
+}  // namespace pptrain
