@@ -111,6 +111,14 @@ void check_grid(const Config& config) {
   }
 }
 
+void check_zero(const Config& config) {
+  const ParallelismConfig& parallelism = config.parallelism;
+  if (parallelism.zero_group == "replicas" || parallelism.zero_stage != AutoInt(0)) return;
+  throw_bad_input({config.where("parallelism.zero_group"),
+                   fmt::format("zero_group = \"{}\" with zero_stage = 0", parallelism.zero_group),
+                   "stage 0 divides nothing", "use zero_stage = 1, 2, 3 or \"auto\", or leave zero_group"});
+}
+
 void check_training(const Config& config) {
   const double rate = config.optimizer.learning_rate;
   if (config.lr_scheduler.name != "constant" && config.lr_scheduler.minimum > rate) {
@@ -137,6 +145,7 @@ void check_config(const Config& config) {
   check_model(config);
   check_batches(config);
   if (config.profile.file.empty() && (config.can_train_model() || !config.profile.analytic)) check_trainable(config);
+  check_zero(config);
   check_training(config);
 }
 

@@ -12,6 +12,7 @@ namespace pptrain {
 
 enum class Precision { fp32, bf16, fp16 };
 enum class Recompute { none, selective, full };
+enum class ZeroGroup { replicas, node };  ///< who divides what ZeRO divides: all replicas, or those of a node
 
 std::string to_string(Precision precision);
 std::string to_string(Recompute recompute);
@@ -84,6 +85,7 @@ struct ParallelismConfig {
   std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
   std::string recompute = "none";  ///< none, selective, full, auto
   AutoInt zero_stage = 0;
+  std::string zero_group = "replicas";  ///< or "node": divided within a node, whole on every node
   bool offload = false;
   std::string plan;  ///< a PLAN.json to run as it is
 };

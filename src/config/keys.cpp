@@ -96,6 +96,7 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.integer("unit", parallelism.unit, at_least(0));
   v.name("recompute", parallelism.recompute, {"none", "selective", "full", "auto"});
   v.integer_or_auto("zero_stage", parallelism.zero_stage, between(0, 3));
+  v.name("zero_group", parallelism.zero_group, {"replicas", "node"});
   v.flag("offload", parallelism.offload);
   v.input_path("plan", parallelism.plan, "");
 }

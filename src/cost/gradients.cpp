@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
@@ -18,13 +19,10 @@ class OverlappedReduction {
     ready_ += gather_seconds(instance_, part);
     const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, mesh);
     std::vector<double> backward(groups.size(), ready_);
-    std::vector<Link> links;
+    const std::vector<ReplicaSum> sums = replica_sums(instance_.cluster, mesh);
     std::vector<double> loads;
-    for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
-      links.push_back(instance_.cluster.slowest_link(shard_group(mesh, shard)));
-      loads.push_back(member_load(mesh, shard));
-    }
-    std::vector<double> reduced(links.size(), reduced_);
+    for (int shard = 0; shard < mesh.tensor_parallel; ++shard) loads.push_back(member_load(mesh, shard));
+    std::vector<double> reduced(sums.size(), reduced_);
     for (auto layers = part.layers.rbegin(); layers != part.layers.rend(); ++layers) {
       for (std::int64_t layer = layers->end - 1; layer >= layers->begin; --layer) {
         for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -34,9 +32,8 @@ class OverlappedReduction {
           ready_ = std::max(ready_, backward[g]);
         }
         const double bytes = gradient_bytes(instance_.profile, mesh, {layer, layer + 1});
-        for (std::size_t shard = 0; bytes > 0.0 && shard < links.size(); ++shard) {
-          reduced[shard] =
-              std::max(reduced[shard], ready_) + all_reduce_seconds(links[shard], mesh.replicas, loads[shard] * bytes);
+        for (std::size_t shard = 0; bytes > 0.0 && shard < sums.size(); ++shard) {
+          reduced[shard] = std::max(reduced[shard], ready_) + sums[shard].seconds(loads[shard] * bytes);
         }
       }
     }
@@ -61,7 +58,7 @@ double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, doub
   double slowest = 0.0;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
     const double held = member_load(mesh, shard) * bytes;
-    slowest = std::max(slowest, all_reduce_seconds(cluster, shard_group(mesh, shard), held));
+    slowest = std::max(slowest, ReplicaSum(cluster, mesh, shard).seconds(held));
   }
   return slowest;
 }

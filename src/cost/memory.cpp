@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/units.hpp"
+#include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
@@ -18,8 +19,10 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
     parameters += parameters_of(profile, layers);
     for (std::int64_t l = layers.begin; l < layers.end; ++l) stored += stored_bytes_of(profile, l, mesh.recompute);
   }
-  const double model = bytes_per_parameter(profile.bytes_per_parameter, mesh) * parameters / mesh.tensor_parallel;
   for (int j = 0; j < mesh.replicas; ++j) {
+    const auto sharers = static_cast<double>(mesh.sharding_group_of(j).size());
+    const double model =
+        bytes_per_parameter(profile.bytes_per_parameter, mesh, sharers) * parameters / mesh.tensor_parallel;
     const double activations = static_cast<double>(mesh.samples[j].size()) * (in_flight * stored);
     for (int k = 0; k < mesh.tensor_parallel; ++k) {
       need[mesh.devices[j][k].index()] += member_load(mesh, k) * model + activations;
@@ -59,14 +62,17 @@ std::vector<double> need_of(const Instance& instance, const Plan& plan, const In
 }  // namespace
 
 double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {
-  return bytes.optimizer / (mesh.zero_stage >= 1 ? mesh.replicas : 1.0);
+  return bytes.optimizer / (mesh.zero_stage >= 1 ? least_sharers(mesh) : 1.0);
+}
+
+double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers) {
+  return bytes.weight / (mesh.zero_stage >= 3 ? sharers : 1.0) +
+         bytes.gradient / (mesh.zero_stage >= 2 ? sharers : 1.0) +
+         (mesh.offload ? 0.0 : bytes.optimizer / (mesh.zero_stage >= 1 ? sharers : 1.0));
 }
 
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {
-  const double replicas = mesh.replicas;
-  return bytes.weight / (mesh.zero_stage >= 3 ? replicas : 1.0) +
-         bytes.gradient / (mesh.zero_stage >= 2 ? replicas : 1.0) +
-         (mesh.offload ? 0.0 : optimizer_bytes_per_parameter(bytes, mesh));
+  return bytes_per_parameter(bytes, mesh, least_sharers(mesh));
 }
 
 double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute) {

@@ -1,19 +1,20 @@
 #include <algorithm>
 
+#include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
 
 double gather_seconds(const Instance& instance, const StagePart& part) {
   const Stage& mesh = *part.mesh;
-  if (mesh.zero_stage < 3 || mesh.replicas == 1) return 0.0;
+  if (!mesh.divides_weights()) return 0.0;
   double parameters = 0.0;
   for (const Interval& layers : part.layers) parameters += parameters_of(instance.profile, layers);
   const double bytes = instance.profile.bytes_per_parameter.weight * parameters / mesh.tensor_parallel;
   double slowest = 0.0;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
-    const Link link = instance.cluster.slowest_link(shard_group(mesh, shard));
-    slowest = std::max(slowest, all_gather_seconds(link, mesh.replicas, member_load(mesh, shard) * bytes));
+    const ReplicaSum group(instance.cluster, mesh, shard);
+    slowest = std::max(slowest, 0.5 * group.within_seconds(member_load(mesh, shard) * bytes));
   }
   return slowest;
 }

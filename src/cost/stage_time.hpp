@@ -87,7 +87,8 @@ double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute rec
 /// Gradient bytes that one device of the mesh holds of these layers when the shards are even.
 double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
 
-/// The slowest all-reduce between the replicas of any shard of the mesh, of `bytes` when the shards are even.
+/// The slowest all-reduce between the replicas of any shard of the mesh, of `bytes` when the shards are even; in two
+/// levels (replica_sum.hpp) where ZeRO divides in groups.
 double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes);
 
 /// All-reduces of all gradients of the parts, one per part, one after another.
@@ -103,8 +104,10 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
 /// The same of a certain device, with offloaded optimizer state in from its host and out again.
 double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device);
 
-/// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh: ZeRO divides
-/// them by the replicas, offload keeps the optimizer state on the host.
+/// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh: ZeRO divides them by
+/// the replicas that share them, offload keeps the optimizer state on the host.
+double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers);
+/// The same where fewest replicas share.
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
 /// Those of the optimizer state, wherever it is kept.
 double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
@@ -51,8 +52,8 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
         sum += instance.profile.update_seconds(static_cast<int>(l), name, part.mesh->tensor_parallel);
       }
     }
-    seconds +=
-        largest_load(instance.cluster, *part.mesh, kind) * sum / (part.mesh->zero_stage >= 1 ? part.mesh->replicas : 1);
+    seconds += largest_load(instance.cluster, *part.mesh, kind) * sum /
+               (part.mesh->zero_stage >= 1 ? least_sharers(*part.mesh) : 1);
   }
   return seconds;
 }

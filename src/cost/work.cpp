@@ -67,11 +67,12 @@ class SentByDevice {
     const double gradients = per_parameter.gradient * parameters / mesh.tensor_parallel;
     const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;  // of F and B: an all-reduce's volume
     const double weights = per_parameter.weight * parameters / mesh.tensor_parallel;
-    for (const auto& row : mesh.devices) {
-      for (int k = 0; k < mesh.tensor_parallel; ++k) {
-        add(row[k], member_load(mesh, k) * ring_bytes(mesh.replicas, gradients + gathers * weights),
-            2.0 * (mesh.replicas - 1) * (1.0 + gathers));
-      }
+    const auto groups = static_cast<int>(mesh.sharding_groups().size());
+    for (int j = 0; j < mesh.replicas; ++j) {
+      const auto sharers = static_cast<int>(mesh.sharding_group_of(j).size());
+      const double bytes = ring_bytes(sharers, gradients + gathers * weights) + ring_bytes(groups, gradients / sharers);
+      const double messages = 2.0 * (sharers - 1) * (1.0 + gathers) + 2.0 * (groups - 1);
+      for (int k = 0; k < mesh.tensor_parallel; ++k) add(mesh.devices[j][k], member_load(mesh, k) * bytes, messages);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -20,6 +21,11 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 }  // namespace
+
+std::int64_t slice_end(std::size_t size, int part, int parts) {
+  constexpr auto line = static_cast<std::int64_t>(alignment_elements);
+  return static_cast<std::int64_t>(size) / line * part / parts * line;
+}
 
 void ParameterStore::start_unit(ChunkId chunk) {
   Unit unit;
@@ -59,16 +65,17 @@ std::size_t ParameterStore::add(const ParameterSpec& spec, Interval part, std::i
 }
 
 void ParameterStore::divide_units() {
-  constexpr auto line = static_cast<std::int64_t>(alignment_elements);
+  const int members = sharding_.replicas;
   std::size_t offset = 0;
   for (Unit& unit : units_) {
-    const auto size = static_cast<std::int64_t>(unit.end - unit.begin);
+    const std::size_t size = unit.end - unit.begin;
     if (!sharding_.shards_optimizer()) {
-      unit.slices.assign(static_cast<std::size_t>(sharding_.replicas), {0, size});
+      unit.slices.assign(static_cast<std::size_t>(members), {0, static_cast<std::int64_t>(size)});
       continue;
     }
-    unit.slices = even_division(size / line, sharding_.replicas);
-    for (Interval& slice : unit.slices) slice = {slice.begin * line, slice.end * line};
+    for (int k = 0; k < members; ++k) {
+      unit.slices.push_back({slice_end(size, k, members), slice_end(size, k + 1, members)});
+    }
     unit.own_offset = offset;
     offset += static_cast<std::size_t>(unit.own(sharding_).size());
   }
@@ -121,8 +128,18 @@ std::vector<OwnPart> ParameterStore::own_parts() const {
   return parts;
 }
 
+const ParameterStore::Unit& ParameterStore::arrived_unit_of(std::size_t parameter) const {
+  const Unit& unit = unit_of(parameter);
+  if (unit.arrive) std::exchange(unit.arrive, {})();
+  return unit;
+}
+
+void ParameterStore::expect_weights(std::size_t unit, std::function<void()> arrive) {
+  units_[unit].arrive = std::move(arrive);
+}
+
 float* ParameterStore::weight(std::size_t index) const {
-  const Unit& unit = unit_of(index);
+  const Unit& unit = arrived_unit_of(index);
   PPTRAIN_ASSERT(unit.weights != nullptr, "the weights of {} are not at hand", parameters_[index].spec.name);
   return unit.weights + (parameters_[index].offset - unit.begin);
 }
@@ -133,7 +150,7 @@ Matrix ParameterStore::weight_matrix(std::size_t index) const {
 }
 
 Matrix ParameterStore::compute_matrix(std::size_t index) const {
-  const Unit& unit = unit_of(index);
+  const Unit& unit = arrived_unit_of(index);
   if (unit.copies == nullptr) return weight_matrix(index);
   const LocalParameter& parameter = parameters_[index];
   return {unit.copies + (parameter.offset - unit.begin), parameter.rows, parameter.columns, DType::bf16};
@@ -235,6 +252,13 @@ void ParameterStore::set_own_gradients(std::size_t index, const float* slice) {
 
 void ParameterStore::refresh_copies() {
   if (copies_) kernels::convert(weights_, copies_);
+}
+
+void ParameterStore::refresh_copies(std::size_t index) {
+  const Unit& unit = units_[index];
+  if (!copies_) return;
+  const std::size_t size = unit.end - unit.begin;
+  kernels::convert(Matrix{unit.weights, 1, size}, Matrix{unit.copies, 1, size, DType::bf16});
 }
 
 void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {

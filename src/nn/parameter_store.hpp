@@ -26,11 +26,15 @@ struct LocalParameter {
   bool is_vector() const { return spec.shape.size() == 1; }
 };
 
+/// Where the first `part` of `parts` equal slices of a unit of `size` elements end, on a cache line: equal fractions
+/// are equal places, whatever the number of parts.
+std::int64_t slice_end(std::size_t size, int part, int parts);
+
 /// How the replicas of a shard divide what they hold of the model (Rajbhandari et al., 2020, "ZeRO"): stage 1 the
-/// optimizer state, 2 also the gradients, 3 also the weights.
+/// optimizer state, 2 also the gradients, 3 also the weights. Where they do so in groups, of one group.
 struct ReplicaSharding {
   int zero_stage = 0;
-  int replica = 0;  ///< this one
+  int replica = 0;  ///< this one, in its group
   int replicas = 1;
 
   bool shards_optimizer() const { return zero_stage >= 1 && replicas > 1; }
@@ -78,6 +82,7 @@ class ParameterStore {
   /// What this device updates: all it holds, or its slices.
   std::vector<OwnPart> own_parts() const;
 
+  /// Waits for weights that are on their way (`expect_weights`), as do the two below.
   float* weight(std::size_t index) const;
   Matrix weight_matrix(std::size_t index) const;   ///< fp32
   Matrix compute_matrix(std::size_t index) const;  ///< of the compute type
@@ -106,10 +111,14 @@ class ParameterStore {
   /// Adds this replica's slice of a unit's summed gradients, or sets it.
   void add_own_gradients(std::size_t unit, const float* slice);
   void set_own_gradients(std::size_t unit, const float* slice);
-  const float* own_gradients(std::size_t unit) const { return gradients_.f32() + units_[unit].own_offset; }
+  float* own_gradients(std::size_t unit) const { return gradients_.f32() + units_[unit].own_offset; }
+
+  /// The other replicas' slices of a unit are on their way: `arrive` is called before any of its weights is read.
+  void expect_weights(std::size_t unit, std::function<void()> arrive);
 
   /// Brings the bf16 copies up to date with the weights, where both are whole.
   void refresh_copies();
+  void refresh_copies(std::size_t unit);
 
   /// Sets every weight from `values(spec, interval of the flattened whole, output)`.
   void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
@@ -120,18 +129,20 @@ class ParameterStore {
     std::size_t begin = 0;  ///< offset of its first parameter
     std::size_t end = 0;
     std::vector<Interval> slices;
-    std::size_t own_offset = 0;  ///< of this replica's slice in an array of nothing but such slices
-    bool own_gradients = false;  ///< the slice of the gradients holds something of this step
-    float* weights = nullptr;    ///< of the whole unit; null while it is not at hand
-    float* gradients = nullptr;  ///< likewise
-    BFloat16* copies = nullptr;  ///< likewise
-    Tensor whole_weights;        ///< of divided weights
-    Tensor whole_copies;         ///< likewise
-    Tensor whole_gradients;      ///< of divided gradients
+    std::size_t own_offset = 0;            ///< of this replica's slice in an array of nothing but such slices
+    bool own_gradients = false;            ///< the slice of the gradients holds something of this step
+    float* weights = nullptr;              ///< of the whole unit; null while it is not at hand
+    float* gradients = nullptr;            ///< likewise
+    BFloat16* copies = nullptr;            ///< likewise
+    mutable std::function<void()> arrive;  ///< waits for the weights; none: they are there, or not at hand
+    Tensor whole_weights;                  ///< of divided weights
+    Tensor whole_copies;                   ///< likewise
+    Tensor whole_gradients;                ///< of divided gradients
     Interval own(const ReplicaSharding& sharding) const { return slices[static_cast<std::size_t>(sharding.replica)]; }
   };
 
   const Unit& unit_of(std::size_t parameter) const { return units_[parameters_[parameter].unit]; }
+  const Unit& arrived_unit_of(std::size_t parameter) const;
   void divide_units();
   std::size_t own_size() const;
   float* whole_gradients(Unit& unit);

@@ -29,7 +29,8 @@ class AdamW final : public Optimizer {
     kernels::fill_zero(second_.f32(), second_.size());
   }
 
-  void step(const StepValues& values) override {
+  using Optimizer::step;
+  void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
     const double number = static_cast<double>(values.step) + 1.0;
     kernels::AdamWStep step = {};
     step.learning_rate = static_cast<float>(values.learning_rate);
@@ -40,11 +41,13 @@ class AdamW final : public Optimizer {
     step.bias_correction1 = static_cast<float>(1.0 - std::pow(config_.beta1, number));
     step.bias_correction2 = static_cast<float>(1.0 - std::pow(config_.beta2, number));
     std::size_t state = 0;
-    for (const ParameterRun& run : runs_) {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      const ParameterRun& run = runs_[r];
       step.weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
       kernels::adamw(run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies, run.size,
                      step);
       state += aligned(run.size);
+      updated(r);
     }
   }
 
@@ -73,10 +76,13 @@ class Sgd final : public Optimizer {
  public:
   explicit Sgd(std::vector<ParameterRun> runs) : runs_(std::move(runs)) {}
 
-  void step(const StepValues& values) override {
-    for (const ParameterRun& run : runs_) {
+  using Optimizer::step;
+  void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      const ParameterRun& run = runs_[r];
       kernels::sgd(run.weights, run.gradients, run.copies, run.size, static_cast<float>(values.learning_rate),
                    static_cast<float>(values.gradient_scale));
+      updated(r);
     }
   }
   std::vector<std::vector<float*>> state() override { return {}; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,7 +31,11 @@ struct StepValues {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  virtual void step(const StepValues& values) = 0;
+  /// `updated(r)` is called behind each run r, in order.
+  virtual void step(const StepValues& values, const std::function<void(std::size_t run)>& updated) = 0;
+  void step(const StepValues& values) {
+    step(values, [](std::size_t) {});
+  }
   /// What it keeps beside the weights, one value per element: state()[k][r] are the values of run r in its
   /// k-th quantity (AdamW: m, then v). Empty where nothing is kept.
   virtual std::vector<std::vector<float*>> state() = 0;

@@ -22,6 +22,22 @@ std::vector<std::vector<DeviceId>> device_mesh(int first, int replicas, int tens
 
 }  // namespace
 
+std::vector<Interval> Stage::sharding_groups() const {
+  return zero_groups.empty() ? std::vector<Interval>{{0, replicas}} : zero_groups;
+}
+
+Interval Stage::sharding_group_of(int replica) const {
+  for (const Interval& group : zero_groups) {
+    if (group.begin <= replica && replica < group.end) return group;
+  }
+  return {0, replicas};
+}
+
+bool Stage::divides_weights() const {
+  const std::vector<Interval> groups = sharding_groups();
+  return zero_stage >= 3 && std::any_of(groups.begin(), groups.end(), [](Interval group) { return group.size() > 1; });
+}
+
 int Plan::num_devices() const {
   int devices = 0;
   for (const Stage& stage : stages) devices += stage.replicas * stage.tensor_parallel;

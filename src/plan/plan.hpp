@@ -40,12 +40,22 @@ struct Stage {
   std::map<std::string, std::vector<Interval>> shards;  ///< empty: the even division
   Recompute recompute = Recompute::none;
   int zero_stage = 0;
+  /// Runs of replicas that divide among themselves what ZeRO divides; each run holds all of it. Empty: all replicas
+  /// are one run.
+  std::vector<Interval> zero_groups;
   bool offload = false;
   std::vector<Block> blocks;
 
+  /// The runs of replicas that divide what ZeRO divides, in order.
+  std::vector<Interval> sharding_groups() const;
+  /// The one of replica `replica`.
+  Interval sharding_group_of(int replica) const;
+  /// Whether any replica shares its weights with another, as stage 3 has it.
+  bool divides_weights() const;
+
   /// Whether its devices gather weights chunk by chunk, as instructions of their programs. With a single chunk a
   /// task gathers layer by layer, since the whole chunk is what ZeRO stage 3 is to spare.
-  bool gathers_chunks() const { return zero_stage >= 3 && replicas > 1 && layers.size() > 1 && blocks.empty(); }
+  bool gathers_chunks() const { return divides_weights() && layers.size() > 1 && blocks.empty(); }
   bool operator==(const Stage&) const = default;
 };
 

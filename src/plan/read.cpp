@@ -68,7 +68,7 @@ Block read_block(const JsonNode& node) {
 
 Stage read_stage(const JsonNode& node) {
   node.allow_keys({"layers", "replicas", "tensor_parallel", "devices", "samples", "shards", "recompute", "zero_stage",
-                   "offload", "blocks"});
+                   "zero_groups", "offload", "blocks"});
   Stage stage;
   stage.layers = read_intervals(node.at("layers"));
   stage.replicas = node.at("replicas").small_integer_at_least(1);
@@ -78,6 +78,7 @@ Stage read_stage(const JsonNode& node) {
   if (node.has("shards")) stage.shards = read_shards(node.at("shards"));
   if (node.has("recompute")) stage.recompute = read_recompute(node.at("recompute"));
   if (node.has("zero_stage")) stage.zero_stage = node.at("zero_stage").small_integer_at_least(0);
+  if (node.has("zero_groups")) stage.zero_groups = read_intervals(node.at("zero_groups"));
   if (node.has("offload")) stage.offload = node.at("offload").boolean();
   if (node.has("blocks")) {
     for (const JsonNode& element : node.at("blocks").elements()) stage.blocks.push_back(read_block(element));

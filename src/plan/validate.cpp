@@ -114,6 +114,7 @@ class PlanChecker {
              "write one of these");
     }
     check_mesh(path, stage);
+    check_zero_groups(path + ".zero_groups", stage);
     check_samples(path + ".samples", stage.samples, stage.replicas);
     check_shards(path + ".shards", stage.shards, stage.tensor_parallel);
     check_blocks(path + ".blocks", stage);
@@ -129,6 +130,24 @@ class PlanChecker {
       refuse(path + ".devices", fmt::format("is not a mesh of {} x {}", stage.replicas, stage.tensor_parallel),
              "it has a row per replica and a column per tensor-parallel member",
              "correct the devices, or replicas and tensor_parallel");
+    }
+  }
+
+  void check_zero_groups(const std::string& path, const Stage& stage) const {
+    if (stage.zero_groups.empty()) return;
+    if (stage.zero_stage == 0) {
+      refuse(path, "are given with zero_stage = 0", "nothing is divided then",
+             "use zero_stage 1, 2 or 3, or leave them");
+    }
+    if (!stage.blocks.empty()) {
+      refuse(path, "are given for a stage with blocks", "blocks have replicas of their own",
+             "leave the groups: all replicas divide the state then");
+    }
+    const bool filled =
+        std::none_of(stage.zero_groups.begin(), stage.zero_groups.end(), [](Interval g) { return g.empty(); });
+    if (!filled || !divides(stage.zero_groups, stage.replicas)) {
+      refuse(path, fmt::format("do not cover the {} replicas once", stage.replicas),
+             "the intervals follow one another from 0 to replicas", "correct the intervals, or replicas");
     }
   }
 

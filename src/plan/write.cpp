@@ -32,16 +32,18 @@ Json stage_json(const Stage& stage) {
   }
   Json blocks = Json::array();
   for (const Block& block : stage.blocks) blocks.push_back(block_json(block));
-  return {{"layers", intervals_json(stage.layers)},
-          {"replicas", stage.replicas},
-          {"tensor_parallel", stage.tensor_parallel},
-          {"devices", devices},
-          {"samples", intervals_json(stage.samples)},
-          {"shards", shards_json(stage.shards)},
-          {"recompute", to_string(stage.recompute)},
-          {"zero_stage", stage.zero_stage},
-          {"offload", stage.offload},
-          {"blocks", blocks}};
+  Json json = {{"layers", intervals_json(stage.layers)},
+               {"replicas", stage.replicas},
+               {"tensor_parallel", stage.tensor_parallel},
+               {"devices", devices},
+               {"samples", intervals_json(stage.samples)},
+               {"shards", shards_json(stage.shards)},
+               {"recompute", to_string(stage.recompute)},
+               {"zero_stage", stage.zero_stage},
+               {"offload", stage.offload},
+               {"blocks", blocks}};
+  if (!stage.zero_groups.empty()) json["zero_groups"] = intervals_json(stage.zero_groups);
+  return json;
 }
 
 Json parts_json(const TimeParts& parts) {

@@ -237,10 +237,12 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.unit = static_cast<int>(config.parallelism.unit);
   restrictions.recompute = recompute_of(config);
   restrictions.zero_stage = config.parallelism.zero_stage;
+  restrictions.zero_group = config.parallelism.zero_group == "node" ? ZeroGroup::node : ZeroGroup::replicas;
   restrictions.offload = config.parallelism.offload;
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
-  for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "offload"}) {
+  for (const char* key :
+       {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {
@@ -263,6 +265,10 @@ ScheduleChoice schedule_under(const Restrictions& restrictions) {
     choice = {choice.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b", choice.virtual_stages, 0};
   if (choice.name == "zb-v") choice.virtual_stages = 2;
   return choice;
+}
+
+bool plans_only_grids(const std::string& schedule, const Restrictions& restrictions) {
+  return (schedule != "1f1b" && schedule != "gpipe") || restrictions.zero_group == ZeroGroup::node;
 }
 
 void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,

@@ -27,6 +27,7 @@ struct Restrictions {
   int unit = 0;                ///< of ZeroPP; 0: chosen
   std::optional<Recompute> recompute = Recompute::none;  ///< of every stage; nothing: chosen by `auto`
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
+  ZeroGroup zero_group = ZeroGroup::replicas;            ///< who divides what ZeRO divides
   bool offload = false;                                  ///< whether optimizer state may be offloaded
   std::vector<Annotation> annotations;                   ///< Whale's primitives
   PlanScope scope = PlanScope::any;
@@ -41,6 +42,9 @@ Restrictions restrictions_of(const Config& config);
 ScheduleChoice schedule_under(const Restrictions& restrictions);
 /// Whether stages of this schedule may hold several chunks.
 bool runs_chunks(const std::string& schedule);
+/// Whether only searches over uniform grids make plans that obey them: the others plan for 1f1b and gpipe, whose memory
+/// they know, and for ZeRO over all replicas.
+bool plans_only_grids(const std::string& schedule, const Restrictions& restrictions);
 
 /// Refuses (`Error`, exit code 2) restrictions that contradict each other or the instance, or that
 /// leave no plan of this scope, whatever the memory. `source` is the place where a key has none of its own.

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "plan/zero_groups.hpp"
 #include "planners/alpa/alpa.hpp"
 #include "planners/auto.hpp"
 #include "planners/dapple/dapple.hpp"
@@ -59,13 +60,19 @@ std::vector<std::string> others_beside(const std::string& name) {
   return others;
 }
 
-/// Only searches over uniform grids know the memory of all schedules; the others plan for 1f1b and gpipe.
-bool plans_only_grids(const ScheduleChoice& schedule) { return schedule.name != "1f1b" && schedule.name != "gpipe"; }
-
 /// `auto` is left with the grids then.
 void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, const Restrictions& restrictions,
                       const std::string& source) {
-  if (!plans_only_grids(schedule) || planner.scope() == PlanScope::uniform || planner.name() == "auto") return;
+  if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform ||
+      planner.name() == "auto")
+    return;
+  if (restrictions.zero_group == ZeroGroup::node) {
+    const auto key = restrictions.places.find("zero_group");
+    throw_bad_input({key == restrictions.places.end() || key->second.empty() ? source : key->second,
+                     fmt::format("planner \"{}\" with zero_group = \"node\"", planner.name()),
+                     "it divides the state over all replicas",
+                     "use planner \"auto\" or \"amp\", or zero_group = \"replicas\""});
+  }
   const auto place = restrictions.places.find("schedule");
   throw_bad_input({place == restrictions.places.end() || place->second.empty() ? source : place->second,
                    fmt::format("planner \"{}\" with schedule \"{}\"", planner.name(), schedule.name),
@@ -133,6 +140,9 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
   plan.planner = planner;
   plan.model = space.instance.profile.model;
   plan.cluster = space.instance.cluster.name;
+  for (Stage& stage : plan.stages) {
+    divide_state(stage, stage.zero_stage, space.restrictions.zero_group, space.instance.cluster);
+  }
   plan.predicted = predict(space.instance, plan, 0.0);
   plan.predicted->estimate_seconds = plan.predicted->estimates.at(planner == "dapple" ? "dapple" : "amp");
   return plan;
@@ -145,8 +155,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   check_instance(instance, source);
   const Planner& planner = planner_called(name == "all" ? "auto" : name);
   const ScheduleChoice schedule = schedule_under(restrictions);
-  const bool grids =
-      planner.scope() == PlanScope::uniform || restrictions.scope == PlanScope::uniform || plans_only_grids(schedule);
+  const bool grids = planner.scope() == PlanScope::uniform || restrictions.scope == PlanScope::uniform ||
+                     plans_only_grids(schedule.name, restrictions);
   check_restrictions(instance, restrictions, source, grids ? PlanScope::uniform : PlanScope::any);
   check_planner_of(planner, schedule, restrictions, source);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.

@@ -36,7 +36,11 @@ DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role,
   has_first_copy_ = two_copies && places.front().stage == role.stage;
   has_second_copy_ = two_copies && places.back().stage == role.stage;
   const Stage& stage = plan.stages[role.stage.index()];
-  store_.allocate(arena, type, {stage.zero_stage, role.replica, stage.replicas});
+  gathers_chunks_ = stage.gathers_chunks();
+  const Interval group = stage.sharding_group_of(role.replica);
+  in_first_group_ = group.begin == 0;
+  store_.allocate(arena, type,
+                  {stage.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size())});
 }
 
 void DeviceModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make) {
@@ -53,6 +57,7 @@ void DeviceModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& 
     if (i + 1 < plain.size()) units[i].after = units[i + 1].own;
     chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, units[i]));
   }
+  end_units_[chunk.value] = {units.front().own, units.back().own};
 }
 
 /// The unit of the layer just made first, then that of a tied embedding on this device.
@@ -73,8 +78,14 @@ void DeviceModel::release(ChunkId chunk) {
   for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.release(unit);
 }
 
+void DeviceModel::announce(const Instruction* next) {
+  if (gathers_chunks_ || next == nullptr) return shards_.announce({});
+  const auto& [first, last] = end_units_.at(next->chunk.value);
+  shards_.announce(next->op == Op::forward || next->op == Op::evaluate ? first : last);
+}
+
 bool DeviceModel::counts(const LocalParameter& parameter) const {
-  if (role_.replica != 0 && !store_.sharding().shards_optimizer()) return false;
+  if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer())) return false;
   if (parameter.spec.axis == ShardAxis::none) return role_.shard == 0;
   return !(has_second_copy_ && parameter.spec.axis == ShardAxis::vocabulary);
 }

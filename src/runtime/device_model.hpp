@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nn/layer.hpp"
+#include "program/program.hpp"
 #include "runtime/replica_shards.hpp"
 #include "runtime/role.hpp"
 
@@ -32,12 +33,16 @@ class DeviceModel {
   /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the replicas.
   void gather(ChunkId chunk);
   void release(ChunkId chunk);
+  /// The task that reads weights next, or null. Where layers are gathered one by one, what it begins with comes, or
+  /// stays, beside the last layer of the task before.
+  void announce(const Instruction* next);
   /// Gathers of chunks since the start.
   std::int64_t num_chunk_gathers() const { return num_chunk_gathers_; }
 
   /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
   /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
-  /// everything on the first of them only. A tied embedding counts where the first layer is.
+  /// everything on the first of them only; of several ZeRO groups in the first. A tied embedding counts where the first
+  /// layer is.
   bool counts(const LocalParameter& parameter) const;
 
   /// Whether another stage holds a copy of the tied embedding too.
@@ -45,6 +50,7 @@ class DeviceModel {
 
  private:
   Role role_;
+  bool in_first_group_ = true;   ///< of the ZeRO groups of its stage, which all hold the same
   bool has_first_copy_ = false;  ///< of a tied embedding that two stages hold
   bool has_second_copy_ = false;
   ParameterStore store_;
@@ -52,6 +58,9 @@ class DeviceModel {
   LayerContext context_;
   std::map<int, std::vector<std::unique_ptr<LayerModule>>> chunks_;
   std::map<int, std::set<std::size_t>> units_of_chunk_;  ///< that its layers read
+  /// Those that the first layer of a chunk reads, and the last.
+  std::map<int, std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> end_units_;
+  bool gathers_chunks_ = false;
   std::int64_t num_chunk_gathers_ = 0;
 
   void add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make);

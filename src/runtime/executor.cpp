@@ -29,6 +29,18 @@ void record(Trace& trace, DeviceId device, const Instruction& instruction, doubl
   }
 }
 
+bool reads_weights(Op op) {
+  return op == Op::forward || op == Op::evaluate || op == Op::backward_input || op == Op::backward;
+}
+
+/// The first task from instruction `begin` on that reads weights, or null.
+const Instruction* next_reader(const Program& program, std::size_t begin) {
+  for (std::size_t i = begin; i < program.instructions.size(); ++i) {
+    if (reads_weights(program.instructions[i].op)) return &program.instructions[i];
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role,
@@ -55,8 +67,14 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   result_ = {};
   loss_sum_ = 0.0;
   waiter_.take_seconds();
-  for (const Instruction& instruction : program.instructions) {
+  if (device_ != nullptr) {
+    device_->announce(next_reader(program, 0));
+    device_->shards().carry();
+  }
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction& instruction = program.instructions[i];
     current_ = &instruction;
+    if (reads_weights(instruction.op)) device_->announce(next_reader(program, i + 1));
     const double begin = seconds_since_start();
     execute(instruction, iteration);
     if (iteration.trace != nullptr) record(*iteration.trace, program.device, instruction, begin, seconds_since_start());
@@ -192,9 +210,21 @@ void Executor::reduce_norm() {
 
 void Executor::update(const Iteration& iteration) {
   if (device_ == nullptr) return;
-  optimizer_->step({iteration.step, iteration.learning_rate, clip_factor(result_.grad_norm, iteration.gradient_clip)});
-  device_->shards().publish_weights();
-  device_->parameters().start_step();
+  ParameterStore& store = device_->parameters();
+  ReplicaShards& shards = device_->shards();
+  shards.settle();
+  const std::vector<OwnPart> parts = store.own_parts();
+  std::size_t published = 0;
+  const auto publish_before = [&](std::size_t unit) {
+    while (published < unit) shards.publish_weights(published++);
+    shards.progress();
+  };
+  const double clip = clip_factor(result_.grad_norm, iteration.gradient_clip);
+  optimizer_->step({iteration.step, iteration.learning_rate, clip}, [&](std::size_t run) {
+    if (run + 1 < parts.size()) publish_before(store.parameters()[parts[run + 1].parameter].unit);
+  });
+  publish_before(store.num_units());
+  store.start_step();
 }
 
 std::string Executor::place() const {

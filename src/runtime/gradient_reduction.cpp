@@ -31,28 +31,42 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
   test();
 }
 
+void GradientReduction::then(std::function<void()> ended) {
+  waiting_.push_back({nullptr, 0, {}, false, std::move(ended)});
+  test();
+}
+
 PendingPtr GradientReduction::start(const Bucket& bucket) {
+  if (bucket.data == nullptr) return nullptr;
   return bucket.slices.empty() ? group_.start_all_reduce_sum(bucket.data, bucket.n)
                                : group_.start_reduce_scatter_sum(bucket.data, bucket.slices);
 }
 
 bool GradientReduction::test() {
-  for (const Running& running : running_) running.pending->test();
-  while (!running_.empty() && running_.front().pending->test()) {
-    if (running_.front().is_last) --num_open_;
-    if (running_.front().ended) running_.front().ended();
-    running_.pop_front();
+  for (const Running& running : running_) {
+    if (running.pending) running.pending->test();
   }
+  while (!running_.empty() && (!running_.front().pending || running_.front().pending->test())) {
+    const Running ended = std::move(running_.front());
+    running_.pop_front();
+    if (ended.is_last) --num_open_;
+    if (ended.ended) ended.ended();
+    refill();
+  }
+  refill();
+  return running_.empty();
+}
+
+void GradientReduction::refill() {
   while (!waiting_.empty() && running_.size() < buckets_in_flight) {
     Bucket& next = waiting_.front();
     running_.push_back({start(next), next.is_last, std::move(next.ended)});
     waiting_.pop_front();
   }
-  return running_.empty();
 }
 
 std::string GradientReduction::missing() const {
-  return running_.empty() ? "nothing" : running_.front().pending->missing();
+  return running_.empty() || !running_.front().pending ? "nothing" : running_.front().pending->missing();
 }
 
 }  // namespace pptrain

@@ -23,6 +23,9 @@ class GradientReduction final : public Pending {
   /// Member k gets the sum of slices[k]; `ended` is called when this member's has come.
   void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
 
+  /// Calls `ended` once everything that was added before has ended.
+  void then(std::function<void()> ended);
+
   bool test() override;
   std::string missing() const override;
   /// Arrays of reduce-scatters that have not ended.
@@ -30,18 +33,19 @@ class GradientReduction final : public Pending {
 
  private:
   struct Bucket {
-    float* data;
+    float* data;  ///< null: nothing to sum
     std::size_t n;
     std::vector<Interval> slices;  ///< empty: all-reduce
     bool is_last = false;          ///< of its array
     std::function<void()> ended;
   };
   struct Running {
-    PendingPtr pending;
+    PendingPtr pending;  ///< null: nothing to wait for
     bool is_last;
     std::function<void()> ended;
   };
   PendingPtr start(const Bucket& bucket);
+  void refill();
 
   Communicator& group_;
   std::deque<Bucket> waiting_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "comm/mpi_communicator.hpp"
 #include "runtime/role.hpp"
@@ -8,7 +9,7 @@
 namespace pptrain {
 
 /// What a group of ranks is for.
-enum class GroupKind { all, tensor, data, gather };
+enum class GroupKind { all, tensor, data, gather, slices };
 
 /// Wraps what a rank communicates by.
 class CommunicationDecorator {
@@ -23,9 +24,26 @@ class CommunicationDecorator {
   virtual void start_iteration() = 0;
 };
 
+/// The k-th of n equal parts.
+struct Fraction {
+  int k = 0;
+  int n = 1;
+};
+
+/// A part of every divided unit that one replica of each ZeRO group owns.
+struct SliceOwners {
+  Fraction begin;
+  Fraction end;
+  std::vector<int> replicas;  ///< in the order of the groups
+};
+
+/// The parts of a stage's units between which no slice of any group begins or ends; nothing where all replicas are one
+/// group. Groups of different size divide differently: their divisions are intersected, as all others are.
+std::vector<SliceOwners> common_slices(const Stage& stage);
+
 /// The communicators of one rank, derived from the plan's stages: its tensor-parallel group (the
-/// members of its replica), its data-parallel group (the replicas that hold the same shard), all
-/// ranks, and messages between pipeline stages.
+/// members of its replica), its data-parallel group (the replicas that hold the same shard, of one ZeRO group), the
+/// owners of its slices in other ZeRO groups, all ranks, and messages between pipeline stages.
 ///
 /// Construction is Collective over `world`.
 class RankGroups {
@@ -38,6 +56,13 @@ class RankGroups {
   /// The data-parallel group again, for gathering weights while gradients are summed: collectives of one group
   /// start in one order on all members, those of two need not.
   Communicator& gather() { return *gather_; }
+  /// Parts of this rank's slice with those that own them too, in order.
+  struct SharedSlice {
+    Fraction begin;
+    Fraction end;
+    std::unique_ptr<Communicator> owners;
+  };
+  const std::vector<SharedSlice>& shared_slices() const { return shared_slices_; }
   Communicator& all() { return *all_; }
   Transport& transport() { return *transport_; }
 
@@ -45,6 +70,7 @@ class RankGroups {
   std::unique_ptr<Communicator> tensor_;
   std::unique_ptr<Communicator> data_;
   std::unique_ptr<Communicator> gather_;
+  std::vector<SharedSlice> shared_slices_;
   std::unique_ptr<Communicator> all_;
   std::unique_ptr<Transport> transport_;
 };

@@ -1,6 +1,8 @@
 #include "runtime/replica_shards.hpp"
 
+#include <exception>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -24,7 +26,36 @@ class Room final : public Pending {
 }  // namespace
 
 ReplicaShards::ReplicaShards(ParameterStore& store, RankGroups& groups, Waiter& waiter)
-    : store_(store), gather_(groups.gather()), waiter_(waiter), reduction_(groups.data()) {}
+    : store_(store),
+      gather_(groups.gather()),
+      waiter_(waiter),
+      shared_slices_(groups.shared_slices()),
+      reduction_(groups.data()) {
+  for (const RankGroups::SharedSlice& slice : shared_slices_) across_.emplace_back(*slice.owners);
+}
+
+ReplicaShards::~ReplicaShards() {
+  if (std::uncaught_exceptions() > 0) return;
+  try {
+    settle();
+  } catch (const Error&) {
+    // Nobody reads these weights any more, and the rank that did not answer has said so elsewhere.
+  }
+}
+
+bool ReplicaShards::Sums::test() {
+  bool ended = shards_.reduction_.test();
+  for (GradientReduction& across : shards_.across_) ended = across.test() && ended;
+  return ended;
+}
+
+std::string ReplicaShards::Sums::missing() const {
+  std::string missing = shards_.reduction_.missing();
+  for (const GradientReduction& across : shards_.across_) {
+    if (missing == "nothing") missing = across.missing();
+  }
+  return missing;
+}
 
 void ReplicaShards::wait(Pending& pending, const char* doing) {
   waiter_.wait(pending, [doing] { return std::string(doing); });
@@ -63,9 +94,10 @@ void ReplicaShards::release(std::size_t unit) {
 }
 
 void ReplicaShards::progress() {
-  reduction_.test();
-  for (Use& use : uses_) {
-    if (use.pending) use.pending->test();
+  sums_.test();
+  for (std::size_t unit = 0; unit < uses_.size(); ++unit) {
+    const bool here = uses_[unit].pending && uses_[unit].pending->test();
+    if (here && !store_.sharding().shards_weights()) settle(unit);
   }
 }
 
@@ -85,7 +117,6 @@ void ReplicaShards::start_reduction(std::size_t unit) {
 
 void ReplicaShards::reduce(ChunkId chunk) {
   const ReplicaSharding& sharding = store_.sharding();
-  if (sharding.replicas == 1) return;
   float* first = nullptr;  // whole gradients of a chunk lie in one piece
   std::size_t size = 0;
   for (std::size_t unit = 0; unit < store_.num_units(); ++unit) {
@@ -94,12 +125,25 @@ void ReplicaShards::reduce(ChunkId chunk) {
       contribute(unit);
     } else if (sharding.shards_optimizer()) {
       reduction_.add_reduce_scatter(store_.unit_gradients(unit), store_.slices(unit));
-    } else {
+    } else if (across_.empty()) {
       if (first == nullptr) first = store_.unit_gradients(unit);
       size += store_.unit_size(unit);
     }
+    if (!across_.empty()) reduction_.then([this, unit] { sum_across(unit); });
   }
   if (first != nullptr) reduction_.add_all_reduce(first, size);
+}
+
+void ReplicaShards::sum_across(std::size_t unit) {
+  const ReplicaSharding& sharding = store_.sharding();
+  const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];
+  float* slice = sharding.shards_gradients() ? store_.own_gradients(unit) : store_.unit_gradients(unit) + own.begin;
+  for (std::size_t i = 0; i < across_.size(); ++i) {
+    const auto place = [&](const Fraction& f) { return slice_end(store_.unit_size(unit), f.k, f.n); };
+    const std::int64_t begin = place(shared_slices_[i].begin);
+    const std::int64_t end = place(shared_slices_[i].end);
+    across_[i].add_all_reduce(slice + (begin - own.begin), static_cast<std::size_t>(end - begin));
+  }
 }
 
 void ReplicaShards::gather_gradients(std::size_t unit) {
@@ -120,15 +164,34 @@ void ReplicaShards::scatter_gradients(std::size_t unit) {
   store_.set_own_gradients(unit, whole.f32() + store_.slices(unit)[static_cast<std::size_t>(sharding.replica)].begin);
 }
 
-void ReplicaShards::publish_weights() {
+void ReplicaShards::publish_weights(std::size_t unit) {
   const ReplicaSharding& sharding = store_.sharding();
   if (!sharding.shards_optimizer() || sharding.shards_weights()) return;
-  std::vector<PendingPtr> gathers;
-  for (std::size_t unit = 0; unit < store_.num_units(); ++unit) {
-    gathers.push_back(gather_.start_all_gather(store_.unit_weights(unit), store_.slices(unit)));
-  }
-  for (const PendingPtr& gather : gathers) wait(*gather, "gathering the weights after the optimizer step");
-  store_.refresh_copies();
+  uses_.resize(store_.num_units());
+  uses_[unit].pending = gather_.start_all_gather(store_.unit_weights(unit), store_.slices(unit));
+  store_.expect_weights(unit, [this, unit] { settle(unit); });
+}
+
+void ReplicaShards::settle(std::size_t unit) {
+  if (!uses_[unit].pending) return;
+  wait(*uses_[unit].pending, "gathering the weights after the optimizer step");
+  uses_[unit].pending.reset();
+  store_.refresh_copies(unit);
+}
+
+void ReplicaShards::settle() {
+  if (store_.sharding().shards_weights()) return;
+  for (std::size_t unit = 0; unit < uses_.size(); ++unit) settle(unit);
+}
+
+void ReplicaShards::carry() {
+  for (const std::size_t unit : announced_) hold(unit);
+  carried_ = std::exchange(announced_, {});
+}
+
+void ReplicaShards::take_over() {
+  for (const std::size_t unit : carried_) release(unit);
+  carried_.clear();
 }
 
 }  // namespace pptrain

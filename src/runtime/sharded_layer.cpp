@@ -2,8 +2,10 @@
 
 namespace pptrain {
 
-void ShardedLayer::acquire(const std::vector<std::size_t>& next) {
+void ShardedLayer::acquire(const std::vector<std::size_t>& previous, const std::vector<std::size_t>& next) {
   for (const std::size_t unit : units_.own) shards_.acquire(unit);
+  if (previous.empty()) shards_.take_over();
+  if (next.empty()) shards_.carry();
   for (const std::size_t unit : next) shards_.prefetch(unit);
 }
 
@@ -12,7 +14,7 @@ void ShardedLayer::release() {
 }
 
 Tensor ShardedLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
-  acquire(units_.after);
+  acquire(units_.before, units_.after);
   Tensor output = layer_->forward(batch, std::move(input), saved);
   release();
   shards_.progress();
@@ -20,7 +22,7 @@ Tensor ShardedLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
 }
 
 Tensor ShardedLayer::backward_input(const Batch& batch, Tensor gradient, Saved& saved) {
-  acquire(units_.before);
+  acquire(units_.after, units_.before);
   Tensor input_gradient = layer_->backward_input(batch, std::move(gradient), saved);
   release();
   shards_.progress();

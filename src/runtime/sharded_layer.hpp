@@ -9,7 +9,8 @@
 namespace pptrain {
 
 /// A layer whose parameters replicas share: brings its weights here for a pass if they are divided, those of the layer
-/// that comes next while it computes, hands its gradients on, and moves on what is under way between replicas.
+/// that comes next, in this task or the next one, while it computes, hands its gradients on, and moves on what is under
+/// way between replicas.
 class ShardedLayer final : public LayerModule {
  public:
   /// Units of the parameter store that layers of one chunk read; the first is the layer's own.
@@ -26,7 +27,8 @@ class ShardedLayer final : public LayerModule {
   void backward_weight(const Batch& batch, Saved& saved) override;
 
  private:
-  void acquire(const std::vector<std::size_t>& next);
+  /// Neighbours in the order of the pass.
+  void acquire(const std::vector<std::size_t>& previous, const std::vector<std::size_t>& next);
   void release();
 
   std::unique_ptr<LayerModule> layer_;

@@ -19,7 +19,8 @@ std::optional<Collectives::Running> Collectives::come(double now, int program, i
   if (*std::min_element(arrivals.begin(), arrivals.end()) == started_[number]) return std::nullopt;
   ++started_[number];
   double& lane_free = lane_free_[collective.lane];
-  const double start = std::max(now, lane_free);
+  double start = std::max(now, lane_free);
+  for (const int lane : collective.behind) start = std::max(start, lane_free_[lane]);
   lane_free = start + collective.seconds;
   events_.push(lane_free, Event::Kind::reduction_end, static_cast<int>(running_.size()));
   running_.push_back({number, start, lane_free});

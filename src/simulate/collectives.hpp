@@ -9,7 +9,7 @@
 namespace pptrain {
 
 /// Collectives beside computation: each starts when the last member has come to it and the one before on the same
-/// lane has ended.
+/// lane, and on those that it is behind, has ended.
 class Collectives {
  public:
   /// One that runs, or has run.

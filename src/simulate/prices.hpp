@@ -1,10 +1,14 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "cost/cost.hpp"
+#include "cost/parts.hpp"
+#include "cost/replica_sum.hpp"
 #include "program/program.hpp"
+#include "simulate/publication.hpp"
 
 namespace pptrain {
 
@@ -17,11 +21,16 @@ bool is_task(Op op);
 /// Phase of an op that is a task.
 Phase phase_of(Op op);
 
+/// Whether the whole chunk is divided as its stage says.
+bool divided_as_stage(const StageParts& parts, const Stage& stage);
+
 /// Seconds of one task on one device.
 struct TaskPrice {
   double seconds = 0.0;        ///< from the common start of the group to its common end
   double busy = 0.0;           ///< what the device itself computes
   double communication = 0.0;  ///< collectives of the group, re-partitions, gathered weights
+  double first_gather = 0.0;   ///< of the weights of its first layer, where layers are gathered one by one
+  double last_layer = 0.0;     ///< seconds of its last layer, beside which the next task's first one is gathered
 };
 
 /// A chunk on a device.
@@ -30,9 +39,13 @@ struct ChunkPrice {
   double stored_bytes = 0.0;                ///< of one micro-batch, from the start of its F to the end of its W
   int task_group = -1;                      ///< devices that start its tasks together; -1: the device alone
   int reduce_group = -1;                    ///< devices that all-reduce its gradients; -1: nothing to reduce
+  int across_group = -1;                    ///< devices that then sum between groups of replicas; -1: one group
   int gather_group = -1;                    ///< devices that gather its weights as an instruction; -1: none do
   double gathered_bytes = 0.0;              ///< of its weights, beside the own slice, while they are gathered
-  double in_work_bytes = 0.0;               ///< of a layer that is recomputed, beyond what it keeps, in its B
+  int num_layers = 0;
+  bool gathers_layers = false;  ///< its tasks gather the weights of one layer after another
+  double published_end = 0.0;   ///< of its first F at the earliest: the weights come from the step before
+  double in_work_bytes = 0.0;   ///< of a layer that is recomputed, beyond what it keeps, in its B
   const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
 };
 
@@ -45,6 +58,7 @@ struct PricedCollective {
   std::vector<int> programs;
   double seconds = 0.0;
   int lane = 0;
+  std::vector<int> behind;       ///< lanes that have to be free too
   bool after_each_task = false;  ///< ZeRO stages 2 and 3 sum after every W
   bool at_end = true;            ///< when the chunk's gradients are complete
 };
@@ -69,19 +83,24 @@ class Prices {
  private:
   std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
   void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage);
+  void price_gathers(const Instance& instance, const StagePart& part, int replica, int program, ChunkPrice& price);
   void price_steps(const Instance& instance, const Plan& plan, const Programs& programs);
   void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                         ChunkId chunk);
+  void group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk);
+  void add_across(const ReplicaSum& sum, const Stage& stage, double bytes, int stage_index, int shard, ChunkId chunk);
+  std::vector<int> programs_of(const Stage& stage, int stage_index, Interval replicas, int shard) const;
   void group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                      ChunkId chunk);
 
   std::vector<int> first_program_;  // of each stage
-  std::vector<int> first_lane_;     // of each stage: one per shard for gradients, then one for weights
+  std::vector<int> first_lane_;     // of each stage, see `lanes_of`
   std::vector<ChunkPrice> chunks_;
   std::vector<std::vector<int>> task_groups_;
   std::vector<PricedCollective> reductions_;
   int num_lanes_ = 0;
   std::vector<double> steps_;
+  std::map<int, Publication> publications_;  // by the first program of a replica
   std::vector<double> fixed_bytes_;
   std::vector<double> cut_bytes_;
 };

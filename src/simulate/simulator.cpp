@@ -17,7 +17,8 @@ Simulator::Simulator(const Instance& instance, const Plan& plan, const Programs&
       tied_row_bytes_(options.tied_row_bytes),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),
-      has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0) {
+      has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0),
+      weight_waits_(programs.size()) {
   for (const Program& program : programs) {
     result_.devices.emplace_back();
     result_.devices.back().device = program.device;

@@ -9,6 +9,7 @@
 #include "simulate/progress.hpp"
 #include "simulate/received_gathers.hpp"
 #include "simulate/simulate.hpp"
+#include "simulate/weight_waits.hpp"
 
 namespace pptrain {
 
@@ -69,6 +70,7 @@ class Simulator {
   std::vector<Progress> progress_;
   std::vector<int> group_arrived_;
   std::vector<char> has_weights_;  // by program and chunk, of those that gather them
+  std::vector<WeightWaits> weight_waits_;
   int all_arrived_ = 0;
   Simulation result_;
 };

@@ -57,7 +57,7 @@ bool Simulator::has_weights(double now, int p) {
 void Simulator::gather(double now, int p) {
   const ChunkPrice& price = prices_.of(p, current(p).chunk);
   progress_[p].store(price.gathered_bytes);
-  collective(now, p, price.gather_group);
+  if (price.gather_group >= 0) collective(now, p, price.gather_group);
 }
 
 void Simulator::release(int p) {
@@ -73,8 +73,10 @@ void Simulator::weights_come(double now, int p, ChunkId chunk, double started) {
 }
 
 void Simulator::reduce(double now, int p) {
-  const int number = prices_.of(p, current(p).chunk).reduce_group;
+  const ChunkPrice& chunk = prices_.of(p, current(p).chunk);
+  const int number = chunk.reduce_group;
   if (number >= 0 && prices_.reductions()[number].at_end) start_reduction(now, p, number);
+  if (chunk.across_group >= 0) start_reduction(now, p, chunk.across_group);
 }
 
 void Simulator::start_reduction(double now, int p, int number) {

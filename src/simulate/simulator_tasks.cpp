@@ -34,9 +34,10 @@ void Simulator::start_task(double now, int p) {
     device.peak_stored = std::max(device.peak_stored, ++progress.stored);
   }
   if (runs_backward(instruction.op)) progress.store(chunk.in_work_bytes);
+  const double wait = weight_waits_[static_cast<std::size_t>(p)].before(now, instruction, chunk);
   device.busy_seconds += price.busy;
-  device.communication_seconds += price.communication;
-  occupy(now, p, price.seconds);
+  device.communication_seconds += price.communication + wait;
+  occupy(now, p, wait + price.seconds);
 }
 
 void Simulator::occupy(double now, int p, double seconds) {

@@ -73,6 +73,7 @@ virtual_stages = 2
 unit = 3
 recompute = "selective"
 zero_stage = "auto"
+zero_group = "node"
 offload = true
 plan = "p.json"
 [cluster]
@@ -125,6 +126,7 @@ TEST_CASE("every key is read", "[config]") {
   CHECK(config.optimizer.weight_decay == 0.0);
   CHECK(config.parallelism.tensor == 4);
   CHECK_FALSE(config.parallelism.zero_stage.has_value());
+  CHECK(config.parallelism.zero_group == "node");
   CHECK(config.planner.time_limit == 0.25);
   CHECK(config.profile.file == "measured.json");
   CHECK(config.metrics.evaluation_interval == 4);
@@ -210,6 +212,7 @@ TEST_CASE("values out of range name the limits", "[config]") {
         "choose one that is, or leave the key out for its default");
   CHECK(refused("[model]\nvocabulary_size = 65537\n").find("16 bits") != std::string::npos);
   CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
+  CHECK(refused("[parallelism]\nzero_group = \"node\"\n").find("stage 0 divides nothing") != std::string::npos);
   CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);
   CHECK(refused("[optimizer]\nlearning_rate = 0\n").find("more than 0") != std::string::npos);
   for (const char* bad : {"model.layers=0", "model.heads=0", "model.hidden_size=-64", "training.sequence_length=0",

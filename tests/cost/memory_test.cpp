@@ -61,6 +61,16 @@ TEST_CASE("ZeRO divides by the replicas what its stage says", "[cost]") {
   CHECK(need(3) == 40 * (1 + 2 + 4));
 }
 
+TEST_CASE("ZeRO divides by the replicas of each group", "[cost]") {
+  const Profile profile = two_layers();
+  const Cluster cluster = nodes_of(1, 3);
+  const Instance instance = {profile, cluster, 3};
+  Plan plan = uniform_plan({{0, 2}}, 3, 1, 3, 3, "1f1b");
+  plan.stages[0].zero_stage = 3;
+  plan.stages[0].zero_groups = {{0, 1}, {1, 3}};
+  CHECK(memory_bytes(instance, plan) == std::vector<double>{40 * 14 + 18, 40 * 7 + 18, 40 * 7 + 18});
+}
+
 TEST_CASE("recomputation keeps the layers' inputs only", "[cost]") {
   const Profile profile = two_layers();
   const Cluster cluster = nodes_of(1, 1);

@@ -90,7 +90,7 @@ class RandomInstances {
   }
 
   /// A valid plan with anything that a plan can say: devices left out, uneven samples and shards, blocks of
-  /// any pattern, several chunks, and these savings.
+  /// any pattern, groups of replicas that divide the state, several chunks, and these savings.
   Plan plan(const Instance& instance, const MemorySavings& allowed = {}) {
     const int num_devices = instance.cluster.num_devices();
     const int num_layers = instance.profile.num_layers();
@@ -120,6 +120,9 @@ class RandomInstances {
       if (chance(0.3)) stage.zero_stage = pick(0, allowed.zero_stage);
       stage.offload = allowed.offload && chance(0.2);
       if (chance(0.3)) add_block(stage, made.micro_batch_size);
+      if (stage.zero_stage > 0 && stage.blocks.empty() && chance(0.5)) {
+        stage.zero_groups = parts(stage.replicas, pick(1, stage.replicas));
+      }
     }
     return made;
   }

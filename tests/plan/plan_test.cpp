@@ -1,5 +1,7 @@
 #include "plan/plan.hpp"
 
+#include "cost/instances.hpp"
+#include "plan/zero_groups.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -81,6 +83,33 @@ std::string refused(const std::string& from, const std::string& to) {
   return complaint_of([&] { parse_plan(replaced(document, from, to), "p.json"); });
 }
 
+TEST_CASE("groups of replicas that divide the state are written and read", "[plan][json]") {
+  Plan plan = uniform_plan({{0, 2}}, 4, 1, 4, 4, "1f1b");
+  CHECK(write_plan(plan).find("zero_groups") == std::string::npos);
+  CHECK(plan.stages[0].sharding_groups() == std::vector<Interval>{{0, 4}});
+  plan.stages[0].zero_stage = 3;
+  plan.stages[0].zero_groups = {{0, 1}, {1, 4}};
+  const Plan again = parse_plan(write_plan(plan), "p.json");
+  CHECK(same_plan(plan, again));
+  CHECK(again.stages[0].sharding_group_of(0) == Interval{0, 1});
+  CHECK(again.stages[0].sharding_group_of(2) == Interval{1, 4});
+}
+
+TEST_CASE("groups within a node are runs of replicas whose every shard is there", "[plan]") {
+  Cluster cluster = nodes_of(2, 3);
+  Stage stage = uniform_plan({{0, 2}}, 6, 1, 6, 6, "1f1b").stages[0];
+  CHECK(node_groups(cluster, stage) == std::vector<Interval>{{0, 3}, {3, 6}});
+  stage = uniform_plan({{0, 2}}, 3, 2, 6, 6, "1f1b").stages[0];  // the second replica lies on both
+  CHECK(node_groups(cluster, stage) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 3}});
+  divide_state(stage, 2, ZeroGroup::node, cluster);
+  CHECK(stage.zero_groups.size() == 3);
+  divide_state(stage, 0, ZeroGroup::node, cluster);
+  CHECK(stage.zero_groups.empty());
+  cluster = nodes_of(1, 6);
+  divide_state(stage, 2, ZeroGroup::node, cluster);
+  CHECK(stage.zero_groups.empty());
+}
+
 TEST_CASE("a plan is read as documented", "[plan][json]") {
   const Plan plan = parse_plan(document, "p.json");
   CHECK(plan.planner == "auto");
@@ -145,6 +174,15 @@ TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]
   CHECK(refused("\"heads\"", "\"rows\"").starts_with("p.json: stages[1].shards: unknown axis \"rows\""));
   CHECK(refused("[[0, 3], [3, 4]]", "[[0, 3], [2, 4]]").find("gap or overlap") != std::string::npos);
   CHECK(refused("\"zero_stage\": 1", "\"zero_stage\": 4").starts_with("p.json: stages[1].zero_stage: is 4"));
+  const std::string groups = "\"zero_groups\": ";
+  const auto with_groups = [&](const std::string& stage, const std::string& intervals) {
+    return refused("\"zero_stage\": " + stage, "\"zero_stage\": " + stage + ", " + groups + intervals);
+  };
+  CHECK(
+      with_groups("0", "[[0, 1], [1, 2]]").starts_with("p.json: stages[0].zero_groups: are given with zero_stage = 0"));
+  CHECK(with_groups("1", "[[0, 1]]").starts_with("p.json: stages[1].zero_groups: are given for a stage with blocks"));
+  CHECK(refused("\"zero_stage\": 0", "\"zero_stage\": 1, " + groups + "[[0, 1], [1, 3]]")
+            .starts_with("p.json: stages[0].zero_groups: do not cover the 2 replicas once"));
   CHECK(refused("\"layers\": [8, 9]", "\"layers\": [6, 9]").starts_with("p.json: stages[1].blocks[0].layers"));
   CHECK(refused("\"full\"", "\"fully\"").find("did you mean \"full\"?") != std::string::npos);
   CHECK(refused("\"replicas\": 2", "\"replica\": 2").find("did you mean \"replicas\"?") != std::string::npos);

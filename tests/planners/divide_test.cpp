@@ -5,6 +5,7 @@
 #include <random>
 
 #include "cost/instances.hpp"
+#include "plan/zero_groups.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_bound.hpp"
 #include "support/catch.hpp"
@@ -34,13 +35,14 @@ void for_each_division(int layers, int stages, const std::function<void(const st
 
 /// The plain reference: every division as a plan, costed by `amp_terms` and `memory_bytes`.
 std::optional<Division> best_by_enumeration(const Instance& instance, const Grid& grid, std::int64_t samples,
-                                            const std::string& schedule, const StageModes& modes) {
+                                            const std::string& schedule, const StageModes& modes,
+                                            ZeroGroup zero_group) {
   std::vector<Division> fitting;
   for_each_division(instance.profile.num_layers(), grid.pipeline, [&](const std::vector<Interval>& layers) {
     Plan plan = uniform_plan(layers, grid.data, grid.tensor, instance.global_batch_size, samples * grid.data, schedule);
     for (Stage& stage : plan.stages) {
       stage.recompute = modes.recompute;
-      stage.zero_stage = modes.zero_stage;
+      divide_state(stage, modes.zero_stage, zero_group, instance.cluster);
     }
     if (!why_not_fit(instance, plan).empty()) return;
     fitting.push_back({layers, amp_terms(instance, plan).iteration_seconds});
@@ -50,6 +52,20 @@ std::optional<Division> best_by_enumeration(const Instance& instance, const Grid
   for (const Division& division : fitting) least = std::min(least, division.seconds);
   return *std::find_if(fitting.begin(), fitting.end(),
                        [least](const Division& d) { return d.seconds <= least * (1.0 + tie_tolerance); });
+}
+
+/// By node where all nodes share alike: else the memory of the fullest device is only bounded.
+ZeroGroup zero_group_of(const Cluster& cluster, const Grid& grid, unsigned seed) {
+  if (seed % 3 != 0) return ZeroGroup::replicas;
+  for (const Stage& stage :
+       uniform_plan(even_division(grid.pipeline, grid.pipeline), grid.data, grid.tensor, grid.data, grid.data, "1f1b")
+           .stages) {
+    const std::vector<Interval> groups = node_groups(cluster, stage);
+    for (const Interval& group : groups) {
+      if (group.size() != groups.front().size()) return ZeroGroup::replicas;
+    }
+  }
+  return ZeroGroup::node;
 }
 
 class RandomInstance {
@@ -104,13 +120,15 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
     LayerSums sums(instance);
     for (const Grid& grid : grids_of(random.cluster.num_devices(), {})) {
       if (!why_not_in_space(grid, instance, {}).empty()) continue;
-      const GridLayout layout = place(random.cluster, grid);
+      const ZeroGroup zero_group = zero_group_of(random.cluster, grid, seed);
       for (const std::int64_t samples : samples_per_replica(grid, random.batch, {})) {
         const std::string schedule = samples % 2 == 0 ? "gpipe" : "1f1b";
         const StageModes modes = {seed % 4 == 3 ? Recompute::full : Recompute::none, static_cast<int>(seed / 4 % 4)};
+        const ZeroGroup group = modes.zero_stage > 0 ? zero_group : ZeroGroup::replicas;
+        const GridLayout layout = place(random.cluster, grid, group);
         const DivisionProblem problem(instance, sums, layout, samples, schedule, modes);
         const std::optional<Division> fast = best_division(problem);
-        const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule, modes);
+        const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule, modes, group);
         INFO("seed " << seed << ", " << to_string(grid) << ", samples " << samples);
         REQUIRE(fast.has_value() == plain.has_value());
         ++(fast ? num_solved : num_infeasible);

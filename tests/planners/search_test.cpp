@@ -216,6 +216,30 @@ TEST_CASE("recomputation and ZeRO that are asked for bind the planners over grid
   }
 }
 
+TEST_CASE("planners over grids divide the state by node where that is asked for", "[planners]") {
+  const Profile profile = chain(6);
+  const Cluster cluster = fast_nodes(2, 4);
+  const Instance instance = {profile, cluster, 16};
+  Restrictions restrictions;
+  restrictions.data = 8;
+  restrictions.zero_stage = 3;
+  restrictions.zero_group = ZeroGroup::node;
+  for (const char* planner : {"auto", "amp", "megatron", "data-parallel"}) {
+    const Plan plan = *search_plan(planner, instance, restrictions, "x").plan;
+    CHECK(plan.stages[0].zero_groups == std::vector<Interval>{{0, 4}, {4, 8}});
+    CHECK(amp_terms(instance, plan).iteration_seconds == Approx(plan.predicted->estimates.at("amp")));
+  }
+  restrictions.places["zero_group"] = "x:7";
+  CHECK(complaint_of([&] {
+          search_plan("dapple", instance, restrictions, "x");
+        }).starts_with("x:7: planner \"dapple\" with zero_group = \"node\""));
+  restrictions.zero_stage = std::nullopt;  // stage 0 has no groups
+  const Plan chosen = *search_plan("auto", instance, restrictions, "x").plan;
+  for (const Stage& stage : chosen.stages) {
+    CHECK(stage.zero_groups.empty() == (stage.zero_stage == 0));
+  }
+}
+
 TEST_CASE("gpipe is planned where it is asked for, with all micro-batches in flight", "[planners]") {
   const Profile profile = chain(4);
   const Cluster cluster = fast_nodes(1, 4);

@@ -106,6 +106,15 @@ TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4]") {
     for (Stage& stage : plan.stages) stage.zero_stage = 3;
     check(plan);
   }
+  SECTION("layers whose weights ZeRO gathers, or that come from the step before") {
+    for (const int zero_stage : {1, 3}) {
+      Plan plan = grid(1, 4, 1);
+      plan.stages[0].zero_stage = zero_stage;
+      check(plan);
+      plan.stages[0].zero_groups = {{0, 2}, {2, 4}};
+      check(plan);
+    }
+  }
   SECTION("stages of different shape, uneven samples, a device left out") {
     Plan plan = uniform_plan({{0, 5}, {5, 8}}, 1, 1, 24, 3, "1f1b");
     plan.stages[0].replicas = 2;

@@ -4,6 +4,7 @@
 
 #include "base/random.hpp"
 #include "comm/mpi_communicator.hpp"
+#include "runtime/groups.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -36,4 +37,18 @@ TEST_CASE("arrays of several buckets are summed whole or by slices alike", "[np4
   CHECK(std::equal(whole.begin() + own.begin, whole.begin() + own.end, sliced.begin() + own.begin));
   const std::vector<std::size_t> own_begins = {0, 2, 4, 9};
   CHECK(short_one[own_begins[rank]] == 0.0F + 1.0F + 2.0F + 3.0F);
+}
+
+TEST_CASE("groups of different size own common slices of a unit", "[np4]") {
+  Stage stage;
+  stage.replicas = 5;
+  stage.zero_groups = {{0, 2}, {2, 5}};
+  const std::vector<SliceOwners> slices = common_slices(stage);
+  REQUIRE(slices.size() == 4);  // at 1/3, 1/2 and 2/3
+  CHECK(slices[0].replicas == std::vector<int>{0, 2});
+  CHECK(slices[1].replicas == std::vector<int>{0, 3});
+  CHECK(slices[2].replicas == std::vector<int>{1, 3});
+  CHECK(slices[3].replicas == std::vector<int>{1, 4});
+  stage.zero_groups.clear();
+  CHECK(common_slices(stage).empty());
 }

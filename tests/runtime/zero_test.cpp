@@ -2,6 +2,7 @@
 #include "cost/stage_time.hpp"
 #include "reference.hpp"
 #include "runtime/profiler.hpp"
+#include "runtime/session.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -13,6 +14,18 @@ Plan with(Plan plan, int zero_stage, Recompute recompute = Recompute::none) {
   for (Stage& stage : plan.stages) {
     stage.zero_stage = zero_stage;
     stage.recompute = recompute;
+  }
+  return plan;
+}
+
+/// Replicas that divide the state within runs of so many.
+Plan grouped(Plan plan, const std::vector<int>& sizes) {
+  for (Stage& stage : plan.stages) {
+    std::int64_t begin = 0;
+    for (const int size : sizes) {
+      stage.zero_groups.push_back({begin, begin + size});
+      begin += size;
+    }
   }
   return plan;
 }
@@ -60,6 +73,33 @@ TEST_CASE("ZeRO and recomputation meet the reference runs under schedules with s
   }
 }
 
+TEST_CASE("ZeRO within two nodes meets the reference runs", "[np8]") {
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    for (const int stage : {1, 2, 3}) {
+      check_reference(reference, grouped(with(reference.plan(2, 4, 1, 4, "1f1b"), stage), {2, 2}));
+      check_reference(reference, grouped(with(reference.plan(2, 4, 1, 4, "gpipe"), stage, Recompute::full), {1, 3}));
+    }
+    check_reference(reference, grouped(with(reference.plan(1, 4, 2, 4, "1f1b"), 2), {3, 1}));
+    check_reference(reference, grouped(with(reference.plan(1, 8, 1, 8, "1f1b"), 3), {2, 3, 3}));
+  }
+}
+
+TEST_CASE("ZeRO within nodes of several chunks and without clipping", "[np4]") {
+  Reference reference("tied");
+  for (const int stage : {1, 2, 3}) {
+    check_reference(reference, grouped(with(reference.plan(1, 4, 1, 4, "zeropp", 3), stage, Recompute::full), {2, 2}));
+    check_reference(reference, grouped(with(reference.plan(1, 4, 1, 4, "zb-h2"), stage), {1, 1, 2}));
+  }
+  reference.config.optimizer.gradient_clip = 0.0;
+  const Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
+  const Curve whole = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+  for (const int stage : {1, 2, 3}) {
+    const Curve divided = train_reference(MPI_COMM_WORLD, reference, grouped(with(plan, stage), {2, 2}), 10);
+    CHECK(largest_difference(divided.losses, whole.losses) <= 5e-6);
+  }
+}
+
 TEST_CASE("every schedule with each recomputation and ZeRO stage meets the reference runs", "[np8][long]") {
   for (const char* run : {"untied", "tied"}) {
     const Reference reference(run);
@@ -91,6 +131,9 @@ TEST_CASE("two runs with ZeRO are bitwise equal", "[np4]") {
   const Curve second = train_reference(MPI_COMM_WORLD, reference, plan, 6);
   CHECK(first.losses == second.losses);
   CHECK(first.grad_norms == second.grad_norms);
+  const Plan in_nodes = grouped(with(reference.plan(1, 4, 1, 4, "1f1b"), 3), {1, 3});
+  CHECK(train_reference(MPI_COMM_WORLD, reference, in_nodes, 6).losses ==
+        train_reference(MPI_COMM_WORLD, reference, in_nodes, 6).losses);
 }
 
 TEST_CASE("what is left after an iteration is the model state of the cost model", "[np4]") {
@@ -105,6 +148,56 @@ TEST_CASE("what is left after an iteration is the model state of the cost model"
     // The arena rounds a block up by at most a sixteenth.
     CHECK(left >= state);
     CHECK(left <= state * (1.0 + 1.0 / 16.0) + 4096.0);
+    if (stage == 0) continue;
+    const Plan in_nodes = grouped(plan, {2, 2});
+    const double held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, in_nodes, 2).resting_bytes);
+    const double half = bytes_per_parameter(profile.bytes_per_parameter, in_nodes.stages[0]) * model.num_parameters();
+    CHECK(half > state);
+    CHECK(held >= half);
+    CHECK(held <= half * (1.0 + 1.0 / 16.0) + 4096.0);
+  }
+}
+
+TEST_CASE("weights that still come after a step are whole for who reads them", "[np4]") {
+  const Reference reference("tied");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  for (const int stage : {1, 2}) {
+    const Plan plan = grouped(with(reference.plan(1, 4, 1, 4, "1f1b"), stage), {2, 2});
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+    ParameterStore& store = session.device()->parameters();
+    fill_random(store, 1, reference.config.model.layers);
+    session.train(0, reference.samples(0));
+    // Every replica has the same weights, the last ones first.
+    for (std::size_t p = store.parameters().size(); p-- > 0;) {
+      std::vector<float> sum(store.weight(p), store.weight(p) + store.parameters()[p].size());
+      session.groups().all().all_reduce_sum(sum.data(), sum.size());
+      for (std::size_t i = 0; i < sum.size(); ++i) REQUIRE(sum[i] == 4.0F * store.weight(p)[i]);
+    }
+    const double after_reading = session.evaluate(reference.samples(1));
+    const double before_step = session.train(1, reference.samples(1)).loss;
+    CHECK(after_reading == Approx(before_step).epsilon(1e-12));
+    session.train(2, reference.samples(2));  // what it publishes is waited for at the end
+  }
+}
+
+TEST_CASE("ZeRO-3 keeps a layer between the tasks that end and begin with it", "[np2]") {
+  const Reference reference("untied");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const auto gathers = [&](const char* schedule, std::int64_t micro_batch) {
+    const Plan plan = with(reference.plan(1, 2, 1, micro_batch, schedule), 3);
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(2), CoreUse::shared);
+    fill_random(session.device()->parameters(), 1, reference.config.model.layers);
+    session.train(0, reference.samples(0));
+    session.train(1, reference.samples(1));
+    return session.device()->shards().num_gathers() / 2;
+  };
+  const std::int64_t layers = reference.config.model.layers + 2;
+  const std::int64_t batch = reference.config.training.global_batch_size;
+  for (const std::int64_t m : {2, 4}) {
+    // F and B in turn: all but one layer for each pass, and one more for the first.
+    CHECK(gathers("1f1b", batch / m) == 1 + 2 * m * (layers - 1));
+    // All F, then all B: every pass anew, but the last F and the first B meet.
+    CHECK(gathers("gpipe", batch / m) == 2 * m * layers - 1);
   }
 }
 

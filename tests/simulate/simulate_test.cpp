@@ -146,15 +146,75 @@ TEST_CASE("one stage takes what the amp estimate says", "[simulate]") {
       plan.stages[0].recompute = recompute;
       plan.stages[0].zero_stage = zero_stage;
       const Simulation simulation = simulated(instance, plan);
-      // With stage 3 gradients are summed after every W, half an all-reduce each, all but the last beside tasks.
-      const double all_reduce = gradient_seconds(instance, StageParts(plan.stages[0]));
-      CHECK(simulation.makespan_seconds ==
-            Approx(iteration_seconds(instance, plan) - (zero_stage == 3 ? all_reduce / 2.0 : 0.0)));
+      const StageParts parts(plan.stages[0]);
+      // Sums are scattered: half an all-reduce, with stages 2 and 3 after every W, all but the last beside tasks.
+      const double sums = zero_stage == 0 ? 0.0 : gradient_seconds(instance, parts) / 2.0;
+      // A layer's weights come in 1.5 s. With stage 3 the first one's are waited for, with stages 1 and 2 too, but they
+      // come as soon as they are updated, 0.125 s before the middle layer's. F takes longer than the others' gathers.
+      const double gathers = zero_stage == 0 ? 0.0 : zero_stage == 3 ? 1.5 : 1.5 - 0.125;
+      const double without = iteration_seconds(instance, plan) - 2.0 * 3.0 * gather_seconds(instance, parts.all()[0]);
+      CHECK(simulation.makespan_seconds == Approx(without - sums + gathers));
       check_sums(simulation);
     }
   }
   Plan plan = uniform_plan({{0, 3}}, 1, 1, 12, 4, "gpipe");
   CHECK(simulated(instance, plan).makespan_seconds == Approx(amp_terms(instance, plan).iteration_seconds));
+}
+
+TEST_CASE("nodes sum gradients within, then between them", "[simulate]") {
+  // 1000 B: an all-reduce within a node takes 2 s, between the nodes 1000 B at 100 B/s and twice 1 s.
+  Profile profile = equal_layers(1);
+  profile.bytes_per_parameter = {10, 10, 0};
+  profile.layers[0].parameters = 100;
+  const Cluster cluster = nodes_of(2, 2);
+  Plan plan = uniform_plan({{0, 1}}, 4, 1, 4, 4, "1f1b");
+  plan.stages[0].zero_groups = {{0, 2}, {2, 4}};
+  for (const int zero_stage : {1, 2, 3}) {
+    // Half an all-reduce in the node brings the weights before F, the other half scatters the sums.
+    plan.stages[0].zero_stage = zero_stage;
+    const Simulation simulation = simulated({profile, cluster, 4}, plan);
+    CHECK(simulation.makespan_seconds == Approx(3.0 + 2.0 + 12.0));
+    check_sums(simulation);
+  }
+  plan.stages[0].zero_groups = {};
+  CHECK(simulated({profile, cluster, 4}, plan).makespan_seconds == Approx(3.0 + 15.0 + 6.0));
+}
+
+TEST_CASE("the weights of a layer come beside the layer before", "[simulate]") {
+  // Two layers of 1 s F and 2 s BW; weights of 500 B come in 1 s, of 1500 B in 2 s.
+  Profile profile = equal_layers(2);
+  const Cluster cluster = nodes_of(1, 2);
+  const Instance instance = {profile, cluster, 4};
+  const auto simulated_with = [&](double bytes, const char* schedule) {
+    profile.bytes_per_parameter = {bytes, 0, 0};
+    for (ProfileLayer& l : profile.layers) l.parameters = 100;
+    Plan plan = uniform_plan({{0, 2}}, 2, 1, 4, 2, schedule);
+    plan.stages[0].zero_stage = 3;
+    return simulated(instance, plan);
+  };
+  // F 1-3, BW 3-7: the last layer is there, the first comes 3-4. F 7-9, BW 9-13.
+  CHECK(simulated_with(10, "1f1b").makespan_seconds == Approx(13.0));
+  // The next F's first layer comes 2-3, the next BW's last 7-8.
+  CHECK(simulated_with(10, "gpipe").makespan_seconds == Approx(13.0));
+  // First layer 0-2, second 2-4: F 2-3, 4-5. First again 4-6: F 6-7, 8-9. BW 9-11, 11-13, 13-15, 15-17.
+  const Simulation slow = simulated_with(30, "gpipe");
+  CHECK(slow.makespan_seconds == Approx(17.0));
+  CHECK(slow.devices[0].communication_seconds == Approx(2.0 + 1.0 + 1.0 + 1.0));
+}
+
+TEST_CASE("weights come from the step before beside the first F", "[simulate]") {
+  // Layers of 500 B come in 1 s each as soon as they are updated, which takes each 0.5 s on half of the parameters.
+  Profile profile = equal_layers(2);
+  profile.bytes_per_parameter = {10, 0, 0};
+  for (ProfileLayer& l : profile.layers) {
+    l.parameters = 100;
+    l.update_seconds[{"v", 1}] = 1.0;
+  }
+  const Cluster cluster = nodes_of(1, 2);
+  Plan plan = uniform_plan({{0, 2}}, 2, 1, 2, 2, "1f1b");
+  plan.stages[0].zero_stage = 1;
+  // Updated at -0.5 and 0, there at 0.5 and 1.5: F 0.5-1.5, 1.5-2.5, BW until 6.5, a step of 1 s.
+  CHECK(simulated({profile, cluster, 2}, plan).makespan_seconds == Approx(7.5));
 }
 
 TEST_CASE("the layer in work counts where it is recomputed or divided over replicas", "[simulate]") {

@@ -85,6 +85,7 @@ std::string choices_text(const Stage& stage) {
   std::string text;
   if (stage.recompute != Recompute::none) text += fmt::format(", recompute {}", to_string(stage.recompute));
   if (stage.zero_stage > 0) text += fmt::format(", ZeRO {}", stage.zero_stage);
+  if (!stage.zero_groups.empty()) text += fmt::format(" in {} groups of replicas", stage.zero_groups.size());
   if (stage.offload) text += ", optimizer offloaded";
   if (!stage.shards.empty()) text += ", uneven shards";
   for (const Block& block : stage.blocks) {

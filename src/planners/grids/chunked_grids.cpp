@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cost/stage_time.hpp"
+#include "plan/zero_groups.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_problem.hpp"
 #include "planners/grids/grid.hpp"
@@ -75,7 +76,7 @@ class ChunkedSearch {
     const StageModes modes = modes_of(space_.restrictions);
     for (Stage& stage : plan.stages) {
       stage.recompute = modes.recompute;
-      stage.zero_stage = modes.zero_stage;
+      divide_state(stage, modes.zero_stage, space_.restrictions.zero_group, space_.instance.cluster);
     }
     return plan;
   }

@@ -5,12 +5,8 @@
 namespace pptrain {
 namespace {
 
-Link without_latency(const Link& link) { return {link.bandwidth, 0.0}; }
-
-Stage mesh_of(const Grid& grid, const StageModes& modes) {
+Stage mesh_of(const StageModes& modes) {
   Stage mesh;
-  mesh.replicas = grid.data;
-  mesh.tensor_parallel = grid.tensor;
   mesh.recompute = modes.recompute;
   mesh.zero_stage = modes.zero_stage;
   return mesh;
@@ -37,7 +33,6 @@ DivisionProblem::DivisionProblem(const Instance& instance, LayerSums& sums, cons
   const Profile& profile = instance.profile;
   const std::int64_t micro_batches = instance.global_batch_size / (samples * layout.grid.data);
   repeats_ = static_cast<double>(micro_batches - 1);
-  model_bytes_ = bytes_per_parameter(profile.bytes_per_parameter, mesh_of(layout.grid, modes));
   workspace_ = samples_ * profile.workspace_bytes_per_sample + profile.workspace_bytes;
   for (int l = 0; l <= profile.num_layers(); ++l) {
     parameters_.push_back(sums.parameters(0, l));
@@ -60,7 +55,8 @@ DivisionProblem::Kind DivisionProblem::kind_of(const Profile& profile, LayerSums
     group.samples = samples_;
     kind.totals.push_back(sums.times(group, grid.tensor, modes.recompute).total.data());
   }
-  add_collectives(profile.bytes_per_parameter, grid, layout, modes, kind);
+  kind.model_bytes = bytes_per_parameter(profile.bytes_per_parameter, mesh_of(modes), layout.sharers);
+  add_collectives(profile.bytes_per_parameter, layout, modes, kind);
   kind.cuts.assign(static_cast<std::size_t>(num_layers()) + 1, 0.0);
   for (int end = 1; end < num_layers(); ++end) {
     for (const Link& link : layout.next_links) {
@@ -73,15 +69,20 @@ DivisionProblem::Kind DivisionProblem::kind_of(const Profile& profile, LayerSums
   return kind;
 }
 
-void DivisionProblem::add_collectives(const BytesPerParameter& bytes, const Grid& grid, const StageLayout& layout,
+void DivisionProblem::add_collectives(const BytesPerParameter& bytes, const StageLayout& layout,
                                       const StageModes& modes, Kind& kind) const {
-  for (const Link& link : layout.gradient_links) {
-    const double latency = all_reduce_seconds(link, grid.data, 0.0);
-    kind.gradients.push_back({all_reduce_seconds(without_latency(link), grid.data, bytes.gradient / tensor_), latency});
-    if (modes.zero_stage < 3 || grid.data == 1) continue;
-    // Weights are gathered before F and again before B.
-    kind.gathers.push_back({2.0 * all_gather_seconds(without_latency(link), grid.data, bytes.weight / tensor_),
-                            2.0 * all_gather_seconds(link, grid.data, 0.0)});
+  const auto collective = [&](const ReplicaSum::Ring& ring, double bytes_each) {
+    const ReplicaSum::Ring without_latency = {ring.members, {ring.slowest.bandwidth, 0.0}, ring.share};
+    return Collective{without_latency.seconds(bytes_each / tensor_), ring.seconds(0.0)};
+  };
+  for (const ReplicaSum& sum : layout.sums) {
+    const Collective across = collective(sum.across(), bytes.gradient);
+    for (const ReplicaSum::Ring& ring : sum.within()) {
+      const Collective within = collective(ring, bytes.gradient);
+      kind.gradients.push_back({within.per_parameter + across.per_parameter, within.latency + across.latency});
+      // Weights are gathered before F and again before B: together as much as an all-reduce of them.
+      if (modes.zero_stage >= 3 && ring.members > 1) kind.gathers.push_back(collective(ring, bytes.weight));
+    }
   }
 }
 

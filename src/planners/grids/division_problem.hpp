@@ -48,7 +48,7 @@ class DivisionProblem {
   double cut_seconds(int stage, int end) const { return kind(stage).cuts[end]; }
   /// Bytes that a device of the stage needs.
   double memory_need(int stage, int begin, int end) const {
-    return model_bytes_ * (parameters_[end] - parameters_[begin]) / tensor_ +
+    return kind(stage).model_bytes * (parameters_[end] - parameters_[begin]) / tensor_ +
            samples_ * (stages_[stage].in_flight * (stored_[end] - stored_[begin])) + workspace_;
   }
   /// Those that its smallest device has.
@@ -85,13 +85,14 @@ class DivisionProblem {
   struct Kind {
     int num_stages = 0;
     std::vector<const double*> totals;  ///< of each distinct replica, seconds of the first l layers
-    std::vector<Collective> gathers;    ///< of weights, with ZeRO stage 3, over each distinct link
-    std::vector<Collective> gradients;  ///< all-reduces over each distinct link
+    std::vector<Collective> gathers;    ///< of weights, with ZeRO stage 3, in each distinct group of replicas
+    std::vector<Collective> gradients;  ///< all-reduces in each
     std::vector<double> cuts;           ///< [l]: between the first l layers and the others
     std::vector<double> least_seconds;
     double least_beside = 0.0;
     double least_cut = 0.0;
     double memory = 0.0;
+    double model_bytes = 0.0;  ///< per parameter: weight, gradient, optimizer
   };
   struct StageCost {
     int kind = 0;
@@ -101,14 +102,13 @@ class DivisionProblem {
   const Kind& kind(int stage) const { return kinds_[stages_[stage].kind]; }
   Kind kind_of(const Profile& profile, LayerSums& sums, const Grid& grid, const StageLayout& layout,
                const StageModes& modes) const;
-  void add_collectives(const BytesPerParameter& bytes, const Grid& grid, const StageLayout& layout,
-                       const StageModes& modes, Kind& kind) const;
+  void add_collectives(const BytesPerParameter& bytes, const StageLayout& layout, const StageModes& modes,
+                       Kind& kind) const;
   void add_bounds(Kind& kind) const;
 
   double samples_;
   double repeats_;
   double tensor_;
-  double model_bytes_;  ///< per parameter: weight, gradient, optimizer
   double workspace_;
   std::vector<StageCost> stages_;
   std::vector<Kind> kinds_;

@@ -20,7 +20,7 @@ DeviceId first_with_memory(const Cluster& cluster, int first, double memory) {
 const GridLayout& GridProblems::layout(const Grid& grid) {
   const auto known = layouts_.find(grid);
   if (known != layouts_.end()) return known->second;
-  return layouts_.emplace(grid, place(space_.instance.cluster, grid)).first->second;
+  return layouts_.emplace(grid, place(space_.instance.cluster, grid, space_.restrictions.zero_group)).first->second;
 }
 
 Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,

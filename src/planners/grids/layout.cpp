@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/zero_groups.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -33,7 +35,17 @@ Stage stage_on(Mesh devices, int tensor) {
   return stage;
 }
 
-StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next) {
+void add_distinct(std::vector<ReplicaSum>& sums, const ReplicaSum& sum) {
+  if (std::find(sums.begin(), sums.end(), sum) == sums.end()) sums.push_back(sum);
+}
+
+void add_sums(const Cluster& cluster, Stage stage, ZeroGroup zero_group, StageLayout& layout) {
+  if (zero_group == ZeroGroup::node) stage.zero_groups = node_groups(cluster, stage);
+  layout.sharers = least_sharers(stage);
+  for (const ReplicaSum& sum : replica_sums(cluster, stage)) add_distinct(layout.sums, sum);
+}
+
+StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next, ZeroGroup zero_group) {
   const Stage stage = stage_on(mesh, static_cast<int>(mesh.front().size()));
   StageLayout layout;
   layout.replicas = replica_groups(cluster, stage);
@@ -41,9 +53,7 @@ StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next
   for (const auto& row : mesh) {
     for (const DeviceId device : row) layout.memory = std::min(layout.memory, cluster.kind_of(device).memory);
   }
-  for (int k = 0; k < stage.tensor_parallel; ++k) {
-    add_distinct(layout.gradient_links, cluster.slowest_link(shard_group(stage, k)));
-  }
+  add_sums(cluster, stage, zero_group, layout);
   for (std::size_t j = 0; next != nullptr && j < mesh.size(); ++j) {
     for (std::size_t k = 0; k < mesh[j].size(); ++k) {
       add_distinct(layout.next_links, cluster.path(mesh[j][k], (*next)[j][k]));
@@ -57,7 +67,8 @@ StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next
 /// node has, whatever the size of the cluster.
 class DefaultPlacement {
  public:
-  DefaultPlacement(const Cluster& cluster, const Grid& grid) : cluster_(cluster), grid_(grid) {
+  DefaultPlacement(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group)
+      : cluster_(cluster), grid_(grid), zero_group_(zero_group) {
     int end = 0;
     for (const NodeGroup& group : cluster.groups) ends_.push_back(end += group.count * group.num_devices);
   }
@@ -68,15 +79,29 @@ class DefaultPlacement {
     StageLayout layout;
     layout.replicas = replica_groups(cluster_, stage_on(some_replicas(first), grid_.tensor));
     layout.memory = least_memory(first, first + size);
-    for (int k = 0; k < grid_.tensor; ++k) {
-      add_distinct(layout.gradient_links, cluster_.slowest_link(some_devices(first + k, grid_.tensor, grid_.data)));
-    }
+    add_sums_from(first, layout);
     if (i + 1 < grid_.pipeline) layout.next_links = links_to_next(first, size);
     return layout;
   }
 
  private:
   int group_of(int device) const { return cluster_.group_of(DeviceId(device)); }
+
+  void add_sums_from(int first, StageLayout& layout) const {
+    if (zero_group_ == ZeroGroup::node) {
+      Mesh rows(grid_.data);
+      for (auto& row : rows) {
+        for (int k = 0; k < grid_.tensor; ++k) row.emplace_back(first++);
+      }
+      return add_sums(cluster_, stage_on(std::move(rows), grid_.tensor), zero_group_, layout);
+    }
+    layout.sharers = grid_.data;
+    for (int k = 0; k < grid_.tensor; ++k) {
+      const Link link = cluster_.slowest_link(some_devices(first + k, grid_.tensor, grid_.data));
+      add_distinct(layout.sums, ReplicaSum({grid_.data, link}));
+    }
+  }
+
   int devices_per_node(int group) const { return cluster_.groups[group].num_devices; }
 
   /// Of the devices first, first + stride, ... some with the same slowest link: of each group every
@@ -135,27 +160,29 @@ class DefaultPlacement {
 
   const Cluster& cluster_;
   const Grid& grid_;
+  ZeroGroup zero_group_;
   std::vector<int> ends_;  // first device behind each group
 };
 
 }  // namespace
 
 bool StageLayout::operator==(const StageLayout& other) const {
-  return replicas == other.replicas && equal(gradient_links, other.gradient_links) &&
+  return replicas == other.replicas && sums == other.sums && sharers == other.sharers &&
          equal(next_links, other.next_links) && memory == other.memory;
 }
 
-GridLayout place(const Cluster& cluster, const Grid& grid) {
-  const DefaultPlacement placement(cluster, grid);
+GridLayout place(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group) {
+  const DefaultPlacement placement(cluster, grid, zero_group);
   GridLayout layout = {grid, {}, {}};
   for (int i = 0; i < grid.pipeline; ++i) add_stage(layout, placement.stage(i));
   return layout;
 }
 
-GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes) {
+GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes, ZeroGroup zero_group) {
   GridLayout layout = {grid, {}, {}};
   for (int i = 0; i < grid.pipeline; ++i) {
-    add_stage(layout, layout_of(cluster, meshes[i], i + 1 < grid.pipeline ? &meshes[i + 1] : nullptr));
+    const Mesh* next = i + 1 < grid.pipeline ? &meshes[i + 1] : nullptr;
+    add_stage(layout, layout_of(cluster, meshes[i], next, zero_group));
   }
   return layout;
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 #include "planners/grids/grid.hpp"
 
@@ -11,7 +12,8 @@ namespace pptrain {
 /// What the cost of a stage depends on beside its layers and samples: where its devices are.
 struct StageLayout {
   std::vector<ReplicaGroup> replicas;  ///< distinct ones; `samples` is not set
-  std::vector<Link> gradient_links;    ///< slowest link of each shard group, distinct ones
+  std::vector<ReplicaSum> sums;        ///< between the replicas of each shard, distinct ones
+  int sharers = 1;                     ///< the fewest replicas that divide what ZeRO divides
   std::vector<Link> next_links;        ///< to the next stage, distinct ones
   double memory = 0.0;                 ///< of the smallest device
   bool operator==(const StageLayout& other) const;
@@ -26,13 +28,14 @@ struct GridLayout {
 };
 
 /// The placement of COST.md: shard k of replica j of stage i on device (i * dp + j) * tmp + k. Takes
-/// time in proportion to stages, node groups and devices of a node, not to the devices.
-GridLayout place(const Cluster& cluster, const Grid& grid);
+/// time in proportion to stages, node groups and devices of a node, not to the devices, unless ZeRO divides by node.
+GridLayout place(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group = ZeroGroup::replicas);
 
 /// Devices of a stage: a row per replica, a column per tensor-parallel member.
 using Mesh = std::vector<std::vector<DeviceId>>;
 
 /// Any placement: a mesh of dp x tmp devices per stage.
-GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes);
+GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes,
+                 ZeroGroup zero_group = ZeroGroup::replicas);
 
 }  // namespace pptrain

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/zero_groups.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/simulated/schedule_choices.hpp"
 #include "schedule/schedule.hpp"
@@ -97,9 +98,9 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
   const std::vector<Mode> modes = modes_under(space.restrictions);
   if (modes.size() == 1) return plans;
-  const auto set = [](Stage& stage, const Mode& mode) {
+  const auto set = [&space](Stage& stage, const Mode& mode) {
     stage.recompute = mode.recompute;
-    stage.zero_stage = mode.zero_stage;
+    divide_state(stage, mode.zero_stage, space.restrictions.zero_group, space.instance.cluster);
   };
   for (const Mode& mode : modes) {
     for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);

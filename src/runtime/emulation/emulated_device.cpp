@@ -10,15 +10,18 @@
 namespace pptrain {
 namespace {
 
-/// An optimizer whose step takes as long as on the emulated device.
+/// An optimizer whose step takes as long as on the emulated device; all runs are updated at its end.
 class EmulatedOptimizer final : public Optimizer {
  public:
   EmulatedOptimizer(std::unique_ptr<Optimizer> real, double seconds, EmulatedClock& clock)
       : real_(std::move(real)), seconds_(seconds), clock_(clock) {}
-  void step(const StepValues& values) override {
+  using Optimizer::step;
+  void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
     const double due = clock_.now() + seconds_;
-    real_->step(values);
+    std::size_t runs = 0;
+    real_->step(values, [&runs](std::size_t) { ++runs; });
     clock_.wait_rest(due);
+    for (std::size_t run = 0; run < runs; ++run) updated(run);
   }
   std::vector<std::vector<float*>> state() override { return real_->state(); }
 
@@ -29,7 +32,7 @@ class EmulatedOptimizer final : public Optimizer {
 };
 
 /// Tags of meetings: groups of one kind share one, since a rank is in one group of each.
-enum MeetingTag { tag_of_tasks, tag_of_gradients, tag_of_gathers, tag_of_tensor_gathers };
+enum MeetingTag { tag_of_tasks, tag_of_gradients, tag_of_gathers, tag_of_slices, tag_of_tensor_gathers };
 
 }  // namespace
 
@@ -104,7 +107,9 @@ std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communica
     return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag_of_tensor_gathers,
                                              clock_);
   }
-  const int tag = kind == GroupKind::data ? tag_of_gradients : tag_of_gathers;
+  const int tag = kind == GroupKind::data     ? tag_of_gradients
+                  : kind == GroupKind::gather ? tag_of_gathers
+                                              : tag_of_slices;
   return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
                                                 waiter_);
 }

@@ -25,9 +25,9 @@ class CollectiveEnds final : public Pending {
 
 }  // namespace
 
-PendingPtr EmulatedLane::start(const std::vector<RankId>& others, double seconds) {
+PendingPtr EmulatedLane::start(const std::vector<RankId>& others, double seconds, int tag) {
   auto collective = std::shared_ptr<EmulatedCollective>(
-      new EmulatedCollective{Meeting(meetings_, others, tag_, clock_.now()), seconds});
+      new EmulatedCollective{Meeting(meetings_, others, tag, clock_.now()), seconds});
   open_.push_back(collective);
   return std::make_unique<CollectiveEnds>(*this, std::move(collective));
 }

@@ -24,7 +24,9 @@ class EmulatedLane {
 
   /// This rank comes to it now. The result ends when the collective does; the clock has come there then. The lane
   /// outlives it. Collective over this rank and the `others`.
-  PendingPtr start(const std::vector<RankId>& others, double seconds);
+  PendingPtr start(const std::vector<RankId>& others, double seconds) { return start(others, seconds, tag_); }
+  /// The same for a group whose members wait for collectives of different groups, with a tag of its own.
+  PendingPtr start(const std::vector<RankId>& others, double seconds, int tag);
 
   /// Finds the ends of collectives to which all have come.
   void progress();

@@ -62,6 +62,7 @@ Rehearsal::~Rehearsal() { waiter_.name_place({}); }
 IterationResult Rehearsal::run(Trace* trace) {
   const int tag = prices_.num_lanes() + 1 + static_cast<int>(prices_.task_groups().size());
   result_ = {};
+  weight_waits_ = {};
   if (trace != nullptr) trace->clear();
   start_ = meet(everyone_, tag, EmulatedClock::host());
   clock_.reach(start_);
@@ -125,7 +126,8 @@ void Rehearsal::task(const Instruction& instruction) {
     clock_.reach(meet(others_of(prices_.task_groups()[price.task_group]), tag, clock_.now()));
   }
   take_memory(instruction);
-  clock_.sleep_until(clock_.now() + price.task(phase_of(instruction.op)).seconds);
+  const double wait = weight_waits_.before(clock_.now() - start_, instruction, price);
+  clock_.sleep_until(clock_.now() + wait + price.task(phase_of(instruction.op)).seconds);
   give_memory_back(instruction);
   if (ends_backward(instruction.op)) reduce(instruction.chunk, true);
 }
@@ -173,17 +175,28 @@ PendingPtr Rehearsal::start_collective(int number) {
   return lane.start(others_of(what.programs), what.seconds);
 }
 
+/// Sums between groups of replicas go on where this rank's group has ended; all groups tell each other by one tag.
+PendingPtr Rehearsal::start_across(int number, int after) {
+  const PricedCollective& what = prices_.reductions()[number];
+  const int own_lane = after < 0 ? what.lane : prices_.reductions()[after].lane;
+  EmulatedLane& lane = lanes_.try_emplace(own_lane, meetings_, own_lane, clock_).first->second;
+  return lane.start(others_of(what.programs), what.seconds, what.lane);
+}
+
 void Rehearsal::gather(ChunkId chunk) {
   const ChunkPrice& price = prices_.of(own_, chunk);
   memory_.take(price.gathered_bytes);
-  weights_[chunk.value] = start_collective(price.gather_group);
+  if (price.gather_group >= 0) weights_[chunk.value] = start_collective(price.gather_group);
 }
 
 void Rehearsal::reduce(ChunkId chunk, bool after_task) {
-  const int number = prices_.of(own_, chunk).reduce_group;
-  if (number < 0) return;
-  const PricedCollective& what = prices_.reductions()[number];
-  if (after_task ? what.after_each_task : what.at_end) gradients_.push_back(start_collective(number));
+  const ChunkPrice& price = prices_.of(own_, chunk);
+  const int number = price.reduce_group;
+  if (number >= 0) {
+    const PricedCollective& what = prices_.reductions()[number];
+    if (after_task ? what.after_each_task : what.at_end) gradients_.push_back(start_collective(number));
+  }
+  if (!after_task && price.across_group >= 0) gradients_.push_back(start_across(price.across_group, number));
 }
 
 void Rehearsal::wait_gradients() {

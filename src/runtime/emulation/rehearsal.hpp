@@ -17,6 +17,7 @@
 #include "simulate/prices.hpp"
 #include "simulate/received_gathers.hpp"
 #include "simulate/transfers.hpp"
+#include "simulate/weight_waits.hpp"
 
 namespace pptrain {
 
@@ -48,6 +49,7 @@ class Rehearsal {
   void receive(const Instruction& instruction, std::size_t number);
   void gather_received(const Instruction& instruction);
   PendingPtr start_collective(int number);
+  PendingPtr start_across(int number, int after);
   void gather(ChunkId chunk);
   void reduce(ChunkId chunk, bool after_task);
   void wait_gradients();
@@ -80,6 +82,7 @@ class Rehearsal {
   std::list<PendingPtr> sent_;
   std::vector<PendingPtr> gradients_;
   std::map<int, PendingPtr> weights_;  ///< that were gathered, by chunk
+  WeightWaits weight_waits_;           ///< of the iteration
   int stored_ = 0;
   const Instruction* current_ = nullptr;
   double start_ = 0.0;  ///< of the iteration

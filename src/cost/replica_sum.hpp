@@ -1,0 +1,48 @@
+#pragma once
+
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "plan/plan.hpp"
+
+namespace pptrain {
+
+/// Collectives over the replicas of one shard of a mesh, with their links looked up: a flat ring of all, or where ZeRO
+/// divides the state in several groups of replicas two levels, within the groups and then of each slice between them.
+class ReplicaSum {
+ public:
+  /// A ring of `members`, each with `share` of the bytes.
+  struct Ring {
+    int members = 1;
+    Link slowest = {};
+    double share = 1.0;
+    double seconds(double bytes) const;
+    bool operator==(const Ring& other) const;
+  };
+
+  ReplicaSum(const Cluster& cluster, const Stage& mesh, int shard);
+  /// One group.
+  explicit ReplicaSum(const Ring& all) : within_{all} {}
+
+  /// All-reduce of `bytes` in the slowest group; half of it gathers or scatters them.
+  double within_seconds(double bytes) const;
+  /// All-reduce of the slices of as much between the groups; those of a node share its uplink.
+  double across_seconds(double bytes) const { return across_.seconds(bytes); }
+  double seconds(double bytes) const { return within_seconds(bytes) + across_seconds(bytes); }
+
+  const std::vector<Ring>& within() const { return within_; }  ///< distinct ones
+  const Ring& across() const { return across_; }
+  bool operator==(const ReplicaSum&) const = default;
+
+ private:
+  std::vector<Ring> within_;
+  Ring across_;
+};
+
+/// Of every shard of the mesh.
+std::vector<ReplicaSum> replica_sums(const Cluster& cluster, const Stage& mesh);
+
+/// The fewest replicas that divide the state of a stage among themselves.
+int least_sharers(const Stage& mesh);
+
+}  // namespace pptrain

@@ -1,0 +1,35 @@
+#include "plan/zero_groups.hpp"
+
+namespace pptrain {
+namespace {
+
+bool in_one_node(const Cluster& cluster, const std::vector<DeviceId>& a, const std::vector<DeviceId>& b) {
+  for (std::size_t shard = 0; shard < a.size(); ++shard) {
+    if (cluster.node_of(a[shard]) != cluster.node_of(b[shard])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Interval> node_groups(const Cluster& cluster, const Stage& stage) {
+  std::vector<Interval> groups;
+  for (int replica = 0; replica < stage.replicas; ++replica) {
+    if (replica > 0 && in_one_node(cluster, stage.devices[replica - 1], stage.devices[replica])) {
+      groups.back().end = replica + 1;
+    } else {
+      groups.push_back({replica, replica + 1});
+    }
+  }
+  return groups;
+}
+
+void divide_state(Stage& stage, int zero_stage, ZeroGroup group, const Cluster& cluster) {
+  stage.zero_stage = zero_stage;
+  stage.zero_groups.clear();
+  if (zero_stage == 0 || group == ZeroGroup::replicas) return;
+  stage.zero_groups = node_groups(cluster, stage);
+  if (stage.zero_groups.size() == 1) stage.zero_groups.clear();
+}
+
+}  // namespace pptrain

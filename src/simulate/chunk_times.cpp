@@ -1,0 +1,102 @@
+#include "simulate/chunk_times.hpp"
+
+#include <algorithm>
+
+namespace pptrain {
+namespace {
+
+/// Where a device is in a mesh of the stage's devices.
+std::pair<int, int> place_in(const Stage& mesh, int device_of_stage) {
+  return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
+}
+
+}  // namespace
+
+ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool gathers)
+    : instance_(instance), parts_(parts) {
+  for (const StageParts::Boundary& boundary : parts.boundaries()) {
+    const PassSeconds pass = repartition_seconds(instance, boundary);
+    between_ += PhaseSeconds{pass.forward, pass.backward, 0.0, pass.backward};
+  }
+  if (!gathers) return;
+  for (const StagePart& part : parts.all()) {
+    const double gather = gather_seconds(instance, part);
+    between_ += PhaseSeconds{gather, gather, 0.0, gather};
+  }
+}
+
+std::array<TaskPrice, num_phases> ChunkTimes::of_replica(int replica) const {
+  const StagePart& part = parts_.all().front();
+  const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, replica);
+  return together(computing_seconds(instance_, part, group), tensor_phase_seconds(instance_, part, group));
+}
+
+std::array<TaskPrice, num_phases> ChunkTimes::of_stage() const {
+  PhaseSeconds computing = {};
+  PhaseSeconds tensor = {};
+  for (const StagePart& part : parts_.all()) {
+    PhaseSeconds slowest = {};
+    PhaseSeconds collectives = {};
+    for (const ReplicaGroup& group : replica_groups(instance_.cluster, *part.mesh)) {
+      const PhaseSeconds own = computing_seconds(instance_, part, group);
+      const PhaseSeconds more = tensor_phase_seconds(instance_, part, group);
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        if (own[i] + more[i] < slowest[i] + collectives[i]) continue;
+        slowest[i] = own[i];
+        collectives[i] = more[i];
+      }
+    }
+    computing += slowest;
+    tensor += collectives;
+  }
+  return together(computing, tensor);
+}
+
+PhaseSeconds ChunkTimes::own(int device_of_stage) const {
+  PhaseSeconds sum = {};
+  for (const StagePart& part : parts_.all()) {
+    const auto [replica, member] = place_in(*part.mesh, device_of_stage);
+    sum += computing_seconds(instance_, part, member_group(instance_.cluster, *part.mesh, replica, member));
+  }
+  return sum;
+}
+
+double ChunkTimes::stored_bytes(int device_of_stage) const {
+  double bytes = 0.0;
+  for (const StagePart& part : parts_.all()) {
+    const auto samples = part.mesh->samples[place_in(*part.mesh, device_of_stage).first].size();
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        bytes += static_cast<double>(samples) * stored_bytes_of(instance_.profile, l, part.mesh->recompute);
+      }
+    }
+  }
+  return bytes;
+}
+
+double ChunkTimes::in_work_bytes(int device_of_stage) const {
+  double most = 0.0;
+  for (const StagePart& part : parts_.all()) {
+    const auto samples = part.mesh->samples[place_in(*part.mesh, device_of_stage).first].size();
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        const double more = stored_bytes_of(instance_.profile, l, Recompute::none) -
+                            stored_bytes_of(instance_.profile, l, part.mesh->recompute);
+        if (l > 0) most = std::max(most, static_cast<double>(samples) * more);
+      }
+    }
+  }
+  return most;
+}
+
+std::array<TaskPrice, num_phases> ChunkTimes::together(const PhaseSeconds& computing,
+                                                       const PhaseSeconds& tensor) const {
+  std::array<TaskPrice, num_phases> tasks;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].communication = tensor[i] + between_[i];
+    tasks[i].seconds = computing[i] + tasks[i].communication;
+  }
+  return tasks;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+
+#include "simulate/phase_seconds.hpp"
+#include "simulate/prices.hpp"
+
+namespace pptrain {
+
+/// Seconds and bytes of all devices of a stage in one chunk.
+class ChunkTimes {
+ public:
+  /// `gathers`: whether tasks gather at their start the weights that ZeRO stage 3 divides. The parts must outlive this.
+  ChunkTimes(const Instance& instance, const StageParts& parts, bool gathers);
+
+  /// Of one replica of a chunk that is divided as its stage, from its start to its end.
+  std::array<TaskPrice, num_phases> of_replica(int replica) const;
+  /// Of a chunk whose parts are divided differently: all replicas wait for the slowest in each part.
+  std::array<TaskPrice, num_phases> of_stage() const;
+  /// What one device computes itself.
+  PhaseSeconds own(int device_of_stage) const;
+
+  double stored_bytes(int device_of_stage) const;
+  /// What the largest layer stores beyond what recomputation keeps of it.
+  double in_work_bytes(int device_of_stage) const;
+
+ private:
+  std::array<TaskPrice, num_phases> together(const PhaseSeconds& computing, const PhaseSeconds& tensor) const;
+
+  const Instance& instance_;
+  const StageParts& parts_;
+  PhaseSeconds between_ = {};
+};
+
+}  // namespace pptrain

@@ -1,0 +1,82 @@
+#include "simulate/layer_gathers.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pptrain {
+namespace {
+
+/// What one member of a tensor-parallel group takes for a layer beside its tasks.
+struct Member {
+  Link link;  ///< slowest in its group of replicas
+  int sharers = 1;
+  double load = 1.0;
+  std::string kind;
+
+  double gather_seconds(double weight_bytes) const { return all_gather_seconds(link, sharers, load * weight_bytes); }
+};
+
+std::vector<Member> members_of(const Instance& instance, const Stage& stage, int replica) {
+  const Interval group = stage.sharding_group_of(replica);
+  std::vector<Member> members;
+  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
+    std::vector<DeviceId> devices;
+    for (std::int64_t r = group.begin; r < group.end; ++r) devices.push_back(stage.devices[r][shard]);
+    members.push_back({instance.cluster.slowest_link(devices), static_cast<int>(group.size()),
+                       member_load(stage, shard), instance.cluster.kind_of(stage.devices[replica][shard]).name});
+  }
+  return members;
+}
+
+/// Seconds by which the gathers of a pass over the layers delay it beyond its first layer's.
+template <class Iterator>
+double exposed_seconds(Iterator begin, Iterator end, Phase phase) {
+  double exposed = 0.0;
+  for (Iterator next = begin == end ? end : std::next(begin); next != end; ++begin, ++next) {
+    exposed += std::max(0.0, next->gather - begin->seconds[static_cast<std::size_t>(phase)]);
+  }
+  return exposed;
+}
+
+void add_pass(double exposed, const LayerCost& first, const LayerCost& last, Phase phase, TaskPrice& task) {
+  task.seconds += exposed;
+  task.communication += exposed;
+  task.first_gather = first.gather;
+  task.last_layer = last.seconds[static_cast<std::size_t>(phase)];
+}
+
+}  // namespace
+
+std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& part, int replica) {
+  const Profile& profile = instance.profile;
+  const Stage& mesh = *part.mesh;
+  const ReplicaGroup group = replica_group(instance.cluster, mesh, replica);
+  const std::vector<Member> members = members_of(instance, mesh, replica);
+  std::vector<LayerCost> costs;
+  for (const Interval& layers : part.layers) {
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+      LayerCost& cost = costs.emplace_back();
+      const StagePart alone = {&mesh, {{l, l + 1}}, part.pattern};
+      cost.seconds = computing_seconds(instance, alone, group);
+      cost.seconds += tensor_phase_seconds(instance, alone, group);
+      const double bytes = profile.bytes_per_parameter.weight * profile.layers[l].parameters / mesh.tensor_parallel;
+      for (const Member& member : members) {
+        if (bytes > 0.0) cost.gather = std::max(cost.gather, member.gather_seconds(bytes));
+        const double update = profile.update_seconds(static_cast<int>(l), member.kind, mesh.tensor_parallel);
+        cost.update = std::max(cost.update, member.load * update / member.sharers);
+      }
+    }
+  }
+  return costs;
+}
+
+void add_layer_gathers(const std::vector<LayerCost>& layers, std::array<TaskPrice, num_phases>& tasks) {
+  const auto task = [&](Phase phase) -> TaskPrice& { return tasks[static_cast<std::size_t>(phase)]; };
+  add_pass(exposed_seconds(layers.begin(), layers.end(), Phase::forward), layers.front(), layers.back(), Phase::forward,
+           task(Phase::forward));
+  for (const Phase phase : {Phase::backward_input, Phase::backward}) {
+    add_pass(exposed_seconds(layers.rbegin(), layers.rend(), phase), layers.back(), layers.front(), phase, task(phase));
+  }
+}
+
+}  // namespace pptrain

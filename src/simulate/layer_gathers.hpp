@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "simulate/phase_seconds.hpp"
+#include "simulate/prices.hpp"
+
+namespace pptrain {
+
+/// A layer on one replica of a stage that divides its state.
+struct LayerCost {
+  PhaseSeconds seconds = {};  ///< of its tasks, collectives of the tensor-parallel group included
+  double gather = 0.0;        ///< until all weights of the slowest member are there
+  double update = 0.0;        ///< of the optimizer
+};
+
+/// Layers of a part in order.
+std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& part, int replica);
+
+/// Stage 3, layer by layer: while one computes, the weights of the next one come. Adds to the tasks what is waited for
+/// beyond that, and what the simulator needs to know of the first and the last layer.
+void add_layer_gathers(const std::vector<LayerCost>& layers, std::array<TaskPrice, num_phases>& tasks);
+
+}  // namespace pptrain

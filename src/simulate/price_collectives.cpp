@@ -1,0 +1,123 @@
+// The groups in which prices have collectives: gradients of chunks, and weights of those that are gathered.
+#include "cost/stage_time.hpp"
+#include "simulate/lanes.hpp"
+#include "simulate/prices.hpp"
+
+namespace pptrain {
+namespace {
+
+std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shard) {
+  std::vector<DeviceId> devices;
+  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) devices.push_back(stage.devices[r][shard]);
+  return devices;
+}
+
+/// ZeRO scatters the sums, half an all-reduce, from stage 2 on after every W.
+void scatter_sums(const Stage& stage, PricedCollective& reduction) {
+  if (stage.zero_stage == 0) return;
+  reduction.seconds /= 2.0;
+  reduction.after_each_task = stage.zero_stage >= 2;
+  reduction.at_end = stage.zero_stage == 1;
+}
+
+}  // namespace
+
+std::vector<int> Prices::programs_of(const Stage& stage, int stage_index, Interval replicas, int shard) const {
+  std::vector<int> programs;
+  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) {
+    programs.push_back(first_program_[stage_index] + static_cast<int>(r) * stage.tensor_parallel + shard);
+  }
+  return programs;
+}
+
+/// One per shard index and group of replicas, beside those of the gradients.
+void Prices::group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
+                           ChunkId chunk) {
+  const double bytes =
+      instance.profile.bytes_per_parameter.weight * parameters_of(instance.profile, layers) / stage.tensor_parallel;
+  const std::vector<Interval> groups = stage.sharding_groups();
+  const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
+  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
+    const double whole = member_load(stage, shard) * bytes;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].size() == 1) continue;
+      PricedCollective gather;
+      gather.kind = PricedCollective::Kind::weights;
+      gather.chunk = chunk;
+      gather.lane = lanes.weights(shard, static_cast<int>(g));
+      gather.seconds = 0.5 * all_reduce_seconds(instance.cluster, devices_of(stage, groups[g], shard), whole);
+      gather.programs = programs_of(stage, stage_index, groups[g], shard);
+      for (const int program : gather.programs) {
+        ChunkPrice& price = chunks_[index(program, chunk)];
+        price.gather_group = static_cast<int>(reductions_.size());
+        price.gathered_bytes = whole;
+      }
+      reductions_.push_back(std::move(gather));
+    }
+  }
+}
+
+/// One group per shard index and group of replicas, or the whole stage where parts of the chunk are divided
+/// differently.
+void Prices::group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
+                              ChunkId chunk) {
+  const StageParts parts(stage, {layers});
+  const double bytes = gradient_bytes(instance.profile, stage, layers);
+  if (bytes == 0.0) return;
+  if (divided_as_stage(parts, stage)) return group_shards(instance, stage, bytes, stage_index, chunk);
+  PricedCollective reduction;
+  reduction.chunk = chunk;
+  reduction.lane = lanes_of(stage, first_lane_[stage_index]).gradients(0, 0);
+  reduction.seconds = gradient_seconds(instance, parts);  // with stages 1 and 2 the weights of the next step too
+  if (stage.zero_stage >= 2) {
+    reduction.seconds /= 2.0;
+    reduction.after_each_task = true;
+    reduction.at_end = stage.zero_stage == 2;
+  }
+  for (int d = 0; d < stage.replicas * stage.tensor_parallel; ++d) {
+    reduction.programs.push_back(first_program_[stage_index] + d);
+    chunks_[index(reduction.programs.back(), chunk)].reduce_group = static_cast<int>(reductions_.size());
+  }
+  reductions_.push_back(std::move(reduction));
+}
+
+void Prices::group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk) {
+  const std::vector<Interval> groups = stage.sharding_groups();
+  const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
+  for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
+    const double held = member_load(stage, shard) * bytes;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].size() == 1) continue;
+      PricedCollective reduction;
+      reduction.chunk = chunk;
+      reduction.lane = lanes.gradients(shard, static_cast<int>(g));
+      reduction.seconds = all_reduce_seconds(instance.cluster, devices_of(stage, groups[g], shard), held);
+      scatter_sums(stage, reduction);
+      reduction.programs = programs_of(stage, stage_index, groups[g], shard);
+      for (const int program : reduction.programs) {
+        chunks_[index(program, chunk)].reduce_group = static_cast<int>(reductions_.size());
+      }
+      reductions_.push_back(std::move(reduction));
+    }
+    if (groups.size() > 1)
+      add_across(ReplicaSum(instance.cluster, stage, shard), stage, held, stage_index, shard, chunk);
+  }
+}
+
+/// Slices are summed between the groups when the groups have summed them for the last time.
+void Prices::add_across(const ReplicaSum& sum, const Stage& stage, double bytes, int stage_index, int shard,
+                        ChunkId chunk) {
+  const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
+  PricedCollective across;
+  across.chunk = chunk;
+  across.lane = lanes.across(shard);
+  for (int g = 0; g < lanes.groups; ++g) across.behind.push_back(lanes.gradients(shard, g));
+  across.seconds = sum.across_seconds(bytes);
+  across.programs = programs_of(stage, stage_index, {0, stage.replicas}, shard);
+  for (const int program : across.programs) {
+    chunks_[index(program, chunk)].across_group = static_cast<int>(reductions_.size());
+  }
+  reductions_.push_back(std::move(across));
+}
+
+}  // namespace pptrain
