@@ -47,6 +47,11 @@ std::vector<std::uint16_t> random_tokens(std::size_t count, std::size_t vocabula
   return tokens;
 }
 
+std::vector<std::int32_t> random_targets(std::size_t count, std::size_t vocabulary) {
+  const std::vector<std::uint16_t> tokens = random_tokens(count, vocabulary);
+  return {tokens.begin(), tokens.end()};
+}
+
 void count_flop(State& state, double flop) {
   state.counters["flop"] = Counter(flop, Counter::kIsIterationInvariantRate);
 }
@@ -195,7 +200,7 @@ void embedding_backward(State& state, const Shape& s, DType) {
 
 void cross_entropy(State& state, const Shape& s, DType) {
   const Tensor logits = random_tensor(s.rows(), s.vocabulary), statistics = random_tensor(3, s.rows());
-  const auto targets = random_tokens(s.rows(), s.vocabulary);
+  const auto targets = random_targets(s.rows(), s.vocabulary);
   const auto vector = [&](std::size_t row) { return statistics.matrix().at<float>(row); };
   double loss = 0;
   for (auto _ : state) {

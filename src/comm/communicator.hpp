@@ -23,6 +23,8 @@ class Communicator {
   virtual void all_reduce_sum(float* data, std::size_t n) = 0;
   virtual void all_reduce_sum(double* data, std::size_t n) = 0;
   virtual void all_reduce_max(float* data, std::size_t n) = 0;
+  /// Every member's slice data[slices[k]] is sent to all.
+  virtual void all_gather(float* data, const std::vector<Interval>& slices) = 0;
 
   /// The same, only started; `data` must stay until the result has ended.
   virtual PendingPtr start_all_reduce_sum(float* data, std::size_t n) = 0;
@@ -53,6 +55,7 @@ class SilentCommunicator final : public Communicator {
   void all_reduce_sum(float*, std::size_t) override {}
   void all_reduce_sum(double*, std::size_t) override {}
   void all_reduce_max(float*, std::size_t) override {}
+  void all_gather(float*, const std::vector<Interval>&) override {}
   PendingPtr start_all_reduce_sum(float*, std::size_t) override;
   PendingPtr start_reduce_scatter_sum(float*, const std::vector<Interval>&) override;
   PendingPtr start_all_gather(float*, const std::vector<Interval>&) override;

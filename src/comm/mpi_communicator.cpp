@@ -69,6 +69,12 @@ PendingPtr MpiCommunicator::start_all_gather(float* data, const std::vector<Inte
   return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Halves::all_gather, data, slices, next_tag());
 }
 
+void MpiCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {
+  if (size_ == 1) return;
+  const PendingPtr gather = start_all_gather(data, slices);
+  waiter_.wait(*gather, [this] { return name_; });
+}
+
 MpiTransport::MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) {
   int* largest = nullptr;
   int found = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -36,7 +38,7 @@ void check_job(const Config& config) {
 
 void check_model(const Config& config) {
   const ModelConfig& model = config.model;
-  if (model.hidden_size % model.heads != 0) {
+  if (!model.is_classifier() && model.hidden_size % model.heads != 0) {
     throw_bad_input({config.where("model.heads"),
                      fmt::format("heads = {} does not divide hidden_size = {}", model.heads, model.hidden_size),
                      "every head gets hidden_size / heads columns",
@@ -47,15 +49,16 @@ void check_model(const Config& config) {
 void check_model_name(const Config& config) {
   if (config.can_train_model()) return;
   const std::string& name = config.model.name;
-  const std::string nearest = nearest_name(name, {"gpt2"});
+  const std::string nearest = nearest_name(name, trainable_models());
   const std::string command = fmt::format("`pptrain plan {} --cluster CLUSTER.toml`", config.source);
   if (!config.profile.file.empty() || config.profile.analytic) {
-    throw_bad_input({config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
-                     "this version trains gpt2; with [profile] file or analytic this is a planning job",
-                     "plan it: " + command});
+    throw_bad_input(
+        {config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
+         "this version trains " + join(trainable_models()) + "; with [profile] file or analytic this is a planning job",
+         "plan it: " + command});
   }
   throw_bad_input({config.where("model.name"), fmt::format("model.name = \"{}\" is not known", name),
-                   "known is gpt2; other models are planned from a profile",
+                   "known are " + join(trainable_models()) + "; other models are planned from a profile",
                    nearest.empty()
                        ? "use \"gpt2\", name a PROFILE.json in [profile] file, or set analytic = true there for a "
                          "model of the zoo"
@@ -66,11 +69,10 @@ void check_annotations(const Config& config) {
   const ModelConfig& model = config.model;
   for (const Annotation& annotation : model.annotate) {
     const Interval layers = annotation.layers;
-    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.layers + 2) continue;
+    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
     throw_bad_input({config.where("model.annotate"),
                      fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
-                     fmt::format("it has {} (embedding, {} blocks, output)", model.layers + 2, model.layers),
-                     "give the first layer and the one behind the last"});
+                     model.layers_text(), "give the first layer and the one behind the last"});
   }
 }
 
@@ -96,14 +98,19 @@ void check_batches(const Config& config) {
 void check_grid(const Config& config) {
   const ModelConfig& model = config.model;
   const AutoInt stages = config.parallelism.pipeline;
-  if (stages && *stages > model.layers + 2) {
+  if (stages && *stages > model.num_layers()) {
     throw_bad_input({config.where("parallelism.pipeline"),
                      fmt::format("pipeline = {} is more stages than the model has layers", *stages),
-                     fmt::format("it has {} (embedding, {} blocks, output)", model.layers + 2, model.layers),
-                     fmt::format("use at most {} or \"auto\"", model.layers + 2)});
+                     model.layers_text(), fmt::format("use at most {} or \"auto\"", model.num_layers())});
   }
   const AutoInt shards = config.parallelism.tensor;
-  if (shards && *shards > model.heads) {
+  if (shards && model.is_classifier() && *shards > std::min(model.hidden_size, model.input_size)) {
+    throw_bad_input({config.where("parallelism.tensor"),
+                     fmt::format("tensor = {} is more shards than the model has columns", *shards),
+                     "hidden_size and input_size are divided over a tensor-parallel group",
+                     fmt::format("use at most {} or \"auto\"", std::min(model.hidden_size, model.input_size))});
+  }
+  if (shards && !model.is_classifier() && *shards > model.heads) {
     throw_bad_input({config.where("parallelism.tensor"),
                      fmt::format("tensor = {} is more shards than the model has heads", *shards),
                      fmt::format("heads = {} are divided over a tensor-parallel group", model.heads),

@@ -1,5 +1,9 @@
 #include "config/config.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace pptrain {
 
 std::string to_string(Precision precision) {
@@ -20,7 +24,20 @@ std::string to_string(Recompute recompute) {
   return "";
 }
 
-bool Config::can_train_model() const { return model.name == "gpt2"; }
+const std::vector<std::string>& trainable_models() {
+  static const std::vector<std::string> names = {"gpt2", "mlp-classifier"};
+  return names;
+}
+
+std::string ModelConfig::layers_text() const {
+  return is_classifier() ? fmt::format("it has {} ({} dense layers, classifier)", num_layers(), layers)
+                         : fmt::format("it has {} (embedding, {} blocks, output)", num_layers(), layers);
+}
+
+bool Config::can_train_model() const {
+  const std::vector<std::string>& names = trainable_models();
+  return std::find(names.begin(), names.end(), model.name) != names.end();
+}
 
 std::string Config::where(const std::string& key) const {
   const auto place = places.find(key);

@@ -35,19 +35,33 @@ struct Annotation {
   std::int64_t devices = 0;             ///< 0: the planner chooses
 };
 
+/// Names of the models that this version trains.
+const std::vector<std::string>& trainable_models();
+
 struct ModelConfig {
   std::string name = "gpt2";
-  std::int64_t layers = 4;
+  std::int64_t layers = 4;  ///< blocks, or dense layers of a classifier's features
   std::int64_t hidden_size = 64;
   std::int64_t heads = 4;
   std::int64_t vocabulary_size = 257;
   bool tied = false;               ///< output layer shares the token embedding
   std::string initial_parameters;  ///< an HDF5 file with /parameters; "": random
+  std::int64_t input_size = 64;    ///< numbers in a sample of mlp-classifier
+  std::int64_t classes = 10;       ///< of mlp-classifier
   std::vector<Annotation> annotate;
+
+  bool is_classifier() const { return name == "mlp-classifier"; }
+  /// Layers of the chain, and what they are for a message.
+  std::int64_t num_layers() const { return is_classifier() ? layers + 1 : layers + 2; }
+  std::string layers_text() const;
 };
 
+/// The data of a classifier that are made as they are needed.
+inline const std::string synthetic_data = "synthetic";
+
 struct DataConfig {
-  std::vector<std::string> train;  ///< token files or text files (bytes); one path or a list
+  std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier an HDF5 file
+                                   ///< of features and labels, or "synthetic"
   std::vector<std::string> validation;
   bool shuffle = true;
 };
@@ -141,6 +155,8 @@ struct Config {
   /// Whether this version can train the model of this name. One that it cannot train may still be planned from
   /// `[profile] file`, whose `model` it then has to be.
   bool can_train_model() const;
+  /// Tokens of a sample; 1 of a classifier.
+  std::int64_t rows_per_sample() const { return model.is_classifier() ? 1 : training.sequence_length; }
   /// The place of a key for messages; the file alone when the key was not written.
   std::string where(const std::string& key) const;
 };

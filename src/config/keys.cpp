@@ -34,9 +34,14 @@ void visit(KeyVisitor& v, ModelConfig& model) {
   v.text("name", model.name);
   v.integer("layers", model.layers, at_least(1));
   v.integer("hidden_size", model.hidden_size, at_least(1));
-  v.integer("heads", model.heads, at_least(1));
-  v.integer("vocabulary_size", model.vocabulary_size, between(1, 65536, "tokens are stored in 16 bits"));
-  v.flag("tied", model.tied);
+  if (model.is_classifier()) {
+    v.integer("input_size", model.input_size, between(1, 1048576));
+    v.integer("classes", model.classes, between(2, 100000));
+  } else {
+    v.integer("heads", model.heads, at_least(1));
+    v.integer("vocabulary_size", model.vocabulary_size, between(1, 65536, "tokens are stored in 16 bits"));
+    v.flag("tied", model.tied);
+  }
   v.input_path("initial_parameters", model.initial_parameters, "");
   model.annotate.resize(v.elements("annotate", model.annotate.size()));
   for (std::size_t i = 0; i < model.annotate.size(); ++i) {
@@ -46,9 +51,10 @@ void visit(KeyVisitor& v, ModelConfig& model) {
   }
 }
 
-void visit(KeyVisitor& v, DataConfig& data) {
-  v.input_paths("train", data.train);
-  v.input_paths("validation", data.validation);
+void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
+  const std::string keyword = model.is_classifier() ? synthetic_data : "";
+  v.input_paths("train", data.train, keyword);
+  v.input_paths("validation", data.validation, keyword);
   v.flag("shuffle", data.shuffle);
 }
 
@@ -59,9 +65,9 @@ Precision precision_of(const std::string& name) {
   return Precision::fp32;
 }
 
-void visit(KeyVisitor& v, TrainingConfig& training) {
+void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   v.integer("steps", training.steps, at_least(1));
-  v.integer("sequence_length", training.sequence_length, at_least(1));
+  if (!model.is_classifier()) v.integer("sequence_length", training.sequence_length, at_least(1));
   v.integer("global_batch_size", training.global_batch_size, at_least(1));
   v.integer_or_auto("micro_batch_size", training.micro_batch_size, at_least(1));
   std::string precision = to_string(training.precision);
@@ -130,10 +136,10 @@ void visit(KeyVisitor& v, MetricsConfig& metrics) {
   v.flag("trace", metrics.trace);
 }
 
-template <class Section>
-void visit_section(KeyVisitor& v, const std::string& name, Section& section) {
+template <class Section, class... More>
+void visit_section(KeyVisitor& v, const std::string& name, Section& section, const More&... more) {
   v.begin_section(name);
-  visit(v, section);
+  visit(v, section, more...);
   v.end_section();
 }
 
@@ -155,8 +161,8 @@ std::string Range::describe() const {
 void visit_keys(KeyVisitor& visitor, Config& config) {
   visit_section(visitor, "job", config.job);
   visit_section(visitor, "model", config.model);
-  visit_section(visitor, "data", config.data);
-  visit_section(visitor, "training", config.training);
+  visit_section(visitor, "data", config.data, config.model);
+  visit_section(visitor, "training", config.training, config.model);
   visit_section(visitor, "optimizer", config.optimizer);
   visit_section(visitor, "lr_scheduler", config.lr_scheduler);
   visit_section(visitor, "parallelism", config.parallelism);

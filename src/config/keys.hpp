@@ -36,7 +36,7 @@ class KeyVisitor {
   /// A file that is read; relative ones are looked for beside the configuration first.
   /// `keyword` is a value that is no path.
   virtual void input_path(const std::string& key, std::string& value, const std::string& keyword) = 0;
-  virtual void input_paths(const std::string& key, std::vector<std::string>& values) = 0;
+  virtual void input_paths(const std::string& key, std::vector<std::string>& values, const std::string& keyword) = 0;
   virtual void flag(const std::string& key, bool& value) = 0;
   virtual void integer(const std::string& key, std::int64_t& value, const Range& range) = 0;
   virtual void integer_or_auto(const std::string& key, AutoInt& value, const Range& range) = 0;

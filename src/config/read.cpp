@@ -38,11 +38,13 @@ class Reader : public KeyVisitor {
     text(key, value);
     if (value != keyword) value = resolve(value, folder_);
   }
-  void input_paths(const std::string& key, std::vector<std::string>& values) override {
+  void input_paths(const std::string& key, std::vector<std::string>& values, const std::string& keyword) override {
     if (!find(key)) return;
     values = table_->strings(key);
     std::erase(values, "");  // "" says none
-    for (std::string& value : values) value = resolve(value, folder_);
+    for (std::string& value : values) {
+      if (value != keyword) value = resolve(value, folder_);
+    }
   }
   void flag(const std::string& key, bool& value) override {
     if (find(key)) value = table_->boolean(key);

@@ -33,7 +33,7 @@ class Writer : public KeyVisitor {
   void input_path(const std::string& key, std::string& value, const std::string&) override {
     line(key, quote_toml(value));
   }
-  void input_paths(const std::string& key, std::vector<std::string>& values) override {
+  void input_paths(const std::string& key, std::vector<std::string>& values, const std::string&) override {
     line(key, values.size() == 1 ? quote_toml(values[0]) : quoted_list(values));
   }
   void flag(const std::string& key, bool& value) override { line(key, value ? "true" : "false"); }

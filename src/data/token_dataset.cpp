@@ -32,8 +32,28 @@ TokenDataset::TokenDataset(const std::vector<std::string>& paths, const DatasetO
 }
 
 void TokenDataset::sample(std::int64_t step, std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const {
+  copy_sample(position_of(step, index), tokens, targets);
+}
+
+void TokenDataset::sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const {
+  fill(position_of(step, index), slot);
+}
+
+void TokenDataset::window(std::int64_t index, const SampleSlot& slot) const {
+  fill(index * options_.sequence_length, slot);
+}
+
+std::int64_t TokenDataset::position_of(std::int64_t step, std::int64_t index) const {
   PPTRAIN_ASSERT(step >= 0 && 0 <= index && index < options_.global_batch_size, "sample {} of step {}", index, step);
-  copy_sample(options_.shuffle ? shuffled_position(step, index) : ordered_position(step, index), tokens, targets);
+  return options_.shuffle ? shuffled_position(step, index) : ordered_position(step, index);
+}
+
+void TokenDataset::fill(std::int64_t position, const SampleSlot& slot) const {
+  if (slot.tokens != nullptr) copy(position, options_.sequence_length, slot.tokens);
+  if (slot.targets == nullptr) return;
+  std::vector<std::uint16_t> targets(static_cast<std::size_t>(options_.sequence_length));
+  copy(position + 1, options_.sequence_length, targets.data());
+  std::copy(targets.begin(), targets.end(), slot.targets);
 }
 
 void TokenDataset::window(std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.hpp"
 #include "data/token_file.hpp"
 
 namespace pptrain {
@@ -25,7 +26,7 @@ struct DatasetOptions {
 ///   whole batches in the files;
 /// - shuffled: samples t * B + i are windows of T tokens that do not overlap, in a random order that
 ///   takes each once per epoch; the windows of each epoch start at another random offset below T.
-class TokenDataset {
+class TokenDataset final : public Dataset {
  public:
   /// Opens and checks the files: one that is missing, empty or unreadable, a token outside the
   /// vocabulary, or fewer than B * T + 1 tokens throw `Error` (exit code 2).
@@ -35,13 +36,17 @@ class TokenDataset {
 
   /// Sample `index` (0 to B - 1) of step `step` (from 0). `tokens` and `targets` take T values each.
   void sample(std::int64_t step, std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const;
+  void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
 
   /// Windows of T tokens from the start of the files, for evaluation.
-  std::int64_t num_windows() const { return (num_tokens() - 1) / options_.sequence_length; }
+  std::int64_t num_windows() const override { return (num_tokens() - 1) / options_.sequence_length; }
   /// Window `index` (0 to num_windows - 1), the same in every evaluation.
   void window(std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const;
+  void window(std::int64_t index, const SampleSlot& slot) const override;
 
  private:
+  std::int64_t position_of(std::int64_t step, std::int64_t index) const;
+  void fill(std::int64_t position, const SampleSlot& slot) const;
   std::int64_t ordered_position(std::int64_t step, std::int64_t index) const;
   std::int64_t shuffled_position(std::int64_t step, std::int64_t index) const;
   void copy_sample(std::int64_t position, std::uint16_t* tokens, std::uint16_t* targets) const;

@@ -12,18 +12,18 @@ void cross_entropy_max(const Matrix& logits, float* row_max) {
               bodies::CrossEntropyMax{read_rows<float>(logits), row_max, logits.columns});
 }
 
-void cross_entropy_sum(const Matrix& logits, const std::uint16_t* targets, std::int64_t first_token,
+void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                        const float* row_max, float* row_sum, float* target_logit) {
   launch_rows("cross_entropy_sum", 0, logits.rows,
               bodies::CrossEntropySum{
-                  read_rows<float>(logits), {targets, first_token, logits.columns}, row_max, row_sum, target_logit});
+                  read_rows<float>(logits), {targets, first_class, logits.columns}, row_max, row_sum, target_logit});
 }
 
-void cross_entropy_gradient(const Matrix& logits, const std::uint16_t* targets, std::int64_t first_token,
+void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                             const float* row_max, const float* row_sum, float scale) {
   launch_rows("cross_entropy_gradient", 0, logits.rows,
               bodies::CrossEntropyGradient{
-                  write_rows<float>(logits), {targets, first_token, logits.columns}, row_max, row_sum, scale});
+                  write_rows<float>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale});
 }
 
 double cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows) {

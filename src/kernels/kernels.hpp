@@ -35,7 +35,7 @@ void residual_add(const Matrix& x, const Matrix& y, const float* bias, const Mat
 /// out = gelu(u), tanh form. u, out (R, C) T.
 void gelu_forward(const Matrix& u, const Matrix& out);
 
-/// du = dout * gelu'(u), and out = gelu(u) again for the weight gradient. du may be dout. All (R, C) T.
+/// du = dout * gelu'(u), and out = gelu(u) again for the weight gradient. du may be dout, out may be u. All (R, C) T.
 void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out);
 
 /// gradient[c] += sum over rows of d (R, C), T or f32: the gradient of a bias.
@@ -74,10 +74,10 @@ void attention_backward(const Matrix& qkv, const Matrix& out, const float* log_s
 void cross_entropy_max(const Matrix& logits, float* row_max);
 /// Part 2, with row_max of all shards: row_sum (R) of exp(logit - max) over this shard, and
 /// target_logit (R), 0 where the target lies in another shard.
-void cross_entropy_sum(const Matrix& logits, const std::uint16_t* targets, std::int64_t first_token,
+void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                        const float* row_max, float* row_sum, float* target_logit);
 /// Part 3, with sums of all shards: logits become their own gradient, (softmax - onehot) * scale.
-void cross_entropy_gradient(const Matrix& logits, const std::uint16_t* targets, std::int64_t first_token,
+void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                             const float* row_max, const float* row_sum, float scale);
 /// The sum over rows of log(row_sum) + row_max - target_logit, in double.
 double cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows);

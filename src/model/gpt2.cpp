@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/error.hpp"
 #include "model/model.hpp"
+#include "model/trainable.hpp"
 #include "model/transformer.hpp"
 
 namespace pptrain {
@@ -68,6 +71,12 @@ class Gpt2Builder {
         {prefix + "mlp.c_proj.weight", {hidden_, columns}, ShardAxis::columns, 1, 1, 1},
         {prefix + "mlp.c_proj.bias", {hidden_}},
     };
+    for (ParameterSpec& spec : layer.parameters) {
+      // Radford et al., GPT-2, 2019, section 2.3: what adds to the residual stream starts smaller.
+      if (spec.name.ends_with(".c_proj.weight")) {
+        spec.deviation *= 1.0 / std::sqrt(2.0 * static_cast<double>(config_.layers));
+      }
+    }
     const TransformerSizes shape = transformer_block(model);
     const double t = shape.tokens;
     const double h = shape.hidden;
@@ -111,11 +120,7 @@ class Gpt2Builder {
 
 }  // namespace
 
-Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
-  if (model.name != "gpt2") {
-    throw_bad_input({source, fmt::format("[model] name = \"{}\" cannot be trained", model.name),
-                     "this version trains gpt2", "plan it with `pptrain plan --analytic`"});
-  }
+Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
   if (model.hidden_size % model.heads != 0) {
     std::int64_t nearest = model.heads;
     while (model.hidden_size % nearest != 0) --nearest;

@@ -3,12 +3,9 @@
 #include <string>
 
 #include "model/description.hpp"
+#include "model/model.hpp"
 
 namespace pptrain {
-
-/// How a product of activations with weights is divided over a tensor-parallel group: not at all,
-/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).
-enum class WeightDivision { none, columns, rows };
 
 /// Activations times weights: a linear layer or a convolution. Elements per sample.
 struct Product {

@@ -13,8 +13,21 @@ std::string to_string(LayerKind kind) {
     case LayerKind::embedding: return "embedding";
     case LayerKind::transformer_block: return "transformer_block";
     case LayerKind::output: return "output";
+    case LayerKind::dense_input: return "dense_input";
+    case LayerKind::dense: return "dense";
+    case LayerKind::classifier: return "classifier";
   }
   return "";
+}
+
+bool reads_samples(LayerKind kind) { return kind == LayerKind::embedding || kind == LayerKind::dense_input; }
+
+bool computes_loss(LayerKind kind) { return kind == LayerKind::output || kind == LayerKind::classifier; }
+
+const std::vector<ShardAxis>& shard_axes() {
+  static const std::vector<ShardAxis> axes = {ShardAxis::heads, ShardAxis::columns, ShardAxis::vocabulary,
+                                              ShardAxis::classes, ShardAxis::inputs};
+  return axes;
 }
 
 std::string to_string(ShardAxis axis) {
@@ -23,6 +36,8 @@ std::string to_string(ShardAxis axis) {
     case ShardAxis::heads: return "heads";
     case ShardAxis::columns: return "columns";
     case ShardAxis::vocabulary: return "vocabulary";
+    case ShardAxis::classes: return "classes";
+    case ShardAxis::inputs: return "inputs";
   }
   return "";
 }
@@ -37,6 +52,16 @@ std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t begin, 
 }  // namespace
 
 std::int64_t ParameterSpec::size() const { return product(shape, 0, shape.size()); }
+
+ParameterSpec ParameterSpec::divided_by(WeightDivision division) const {
+  ParameterSpec spec = *this;
+  if (row_axis == ShardAxis::none || division == WeightDivision::columns) return spec;
+  // Of weights their inputs are divided; a bias every member has.
+  const bool divided = division == WeightDivision::rows && shape.size() == 2;
+  spec.axis = divided ? row_axis : ShardAxis::none;
+  spec.dimension = divided ? 1 : 0;
+  return spec;
+}
 
 std::vector<Interval> ParameterSpec::shard_elements(Interval part, std::int64_t axis_size) const {
   if (axis == ShardAxis::none) return {{0, size()}};
@@ -79,8 +104,8 @@ std::int64_t Model::num_parameters() const {
 
 std::map<std::string, std::int64_t> axes_of(const Model& model) {
   std::map<std::string, std::int64_t> axes;
-  for (const ShardAxis axis : {ShardAxis::heads, ShardAxis::columns, ShardAxis::vocabulary}) {
-    axes[to_string(axis)] = model.axis_size(axis);
+  for (const ShardAxis axis : shard_axes()) {
+    if (model.axis_size(axis) > 0) axes[to_string(axis)] = model.axis_size(axis);
   }
   return axes;
 }
@@ -89,11 +114,15 @@ std::int64_t Model::axis_size(ShardAxis axis) const {
   switch (axis) {
     case ShardAxis::none: return 1;
     case ShardAxis::heads: return heads;
-    case ShardAxis::columns: return 4 * hidden_size;
+    case ShardAxis::columns: return is_classifier() ? hidden_size : 4 * hidden_size;
     case ShardAxis::vocabulary: return vocabulary_size;
+    case ShardAxis::classes: return classes;
+    case ShardAxis::inputs: return inputs;
   }
   return 1;
 }
+
+std::int64_t Model::divided_units() const { return is_classifier() ? hidden_size : heads; }
 
 double Model::flop_per_sample() const {
   double sum = 0.0;

@@ -12,14 +12,23 @@
 namespace pptrain {
 
 /// Kinds of layers pptrain can train. Layers of one kind and equal dimensions cost the same.
-enum class LayerKind { embedding, transformer_block, output };
+enum class LayerKind { embedding, transformer_block, output, dense_input, dense, classifier };
 
 std::string to_string(LayerKind kind);
+/// Whether it is the first of a chain, which reads the samples; the last, which computes the loss.
+bool reads_samples(LayerKind kind);
+bool computes_loss(LayerKind kind);
 
 /// Logical axis along which a parameter may be divided over a tensor-parallel group.
-enum class ShardAxis { none, heads, columns, vocabulary };
+enum class ShardAxis { none, heads, columns, vocabulary, classes, inputs };
 
 std::string to_string(ShardAxis axis);
+/// The axes that shards of a plan may name.
+const std::vector<ShardAxis>& shard_axes();
+
+/// How a product of activations with weights is divided over a tensor-parallel group: not at all,
+/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).
+enum class WeightDivision { none, columns, rows };
 
 /// One logical parameter tensor, whole.
 ///
@@ -33,10 +42,14 @@ struct ParameterSpec {
   int dimension = 0;  ///< which dimension is sharded
   std::int64_t groups = 1;
   std::int64_t unit = 1;
+  double deviation = 0.02;               ///< of initial random weights
+  ShardAxis row_axis = ShardAxis::none;  ///< of its inputs, where the layer may be divided by rows too
 
   std::int64_t size() const;
   /// Weight decay applies to tensors with two or more dimensions.
   bool decays() const { return shape.size() >= 2; }
+  /// The parameter of a layer divided in this way, where it may be divided either way.
+  ParameterSpec divided_by(WeightDivision division) const;
   /// Elements of the flattened whole that the shard `part` of the axis (of `axis_size`) holds,
   /// in increasing order; the whole when the parameter is not sharded.
   std::vector<Interval> shard_elements(Interval part, std::int64_t axis_size) const;
@@ -58,21 +71,27 @@ struct Layer {
 };
 
 /// A chain of layers: for GPT-2 layer 0 is the embedding, 1..L the blocks, L+1 the final norm
-/// with the output layer and the loss.
+/// with the output layer and the loss; for a classifier 0..L-1 are the features, L the classes and the loss.
 struct Model {
   std::string name;
   std::vector<Layer> layers;
   std::int64_t hidden_size = 0;
   std::int64_t heads = 0;
   std::int64_t vocabulary_size = 0;
-  std::int64_t sequence_length = 0;
+  std::int64_t sequence_length = 0;  ///< rows of a sample
   bool tied = false;
+  std::int64_t inputs = 0;   ///< numbers in a sample of a classifier; 0: samples are tokens
+  std::int64_t classes = 0;  ///< of a classifier
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// Parameters of the model, a shared tensor counted once.
   std::int64_t num_parameters() const;
-  /// Length of a logical axis: heads, 4 * hidden_size columns, vocabulary_size.
+  /// Length of a logical axis, 0 where the model has none: heads, columns of the layers' inner products,
+  /// vocabulary_size, classes, inputs.
   std::int64_t axis_size(ShardAxis axis) const;
+  /// What the degree of an even tensor-parallel grid divides: heads, or columns of a classifier's features.
+  std::int64_t divided_units() const;
+  bool is_classifier() const { return classes > 0; }
   /// FLOP of one training step per sample, for model FLOP utilisation.
   double flop_per_sample() const;
 };
@@ -80,7 +99,7 @@ struct Model {
 /// Length of each axis by its name in plans.
 std::map<std::string, std::int64_t> axes_of(const Model& model);
 
-/// GPT-2 with the configuration's dimensions.
+/// The model of that name with the configuration's dimensions.
 /// Bad dimensions (heads that do not divide hidden_size, ...) throw `Error`, exit code 2.
 Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source);
 

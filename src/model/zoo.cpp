@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/trainable.hpp"
 #include "model/transformer.hpp"
 #include "model/zoo_models.hpp"
 
@@ -90,6 +91,9 @@ void add_work(LayerBuilder& builder, const Model& model, LayerKind kind) {
   switch (kind) {
     case LayerKind::embedding: add_embedding(builder, tokens, hidden); return;
     case LayerKind::output: add_output(builder, tokens, hidden, static_cast<double>(model.vocabulary_size)); return;
+    case LayerKind::dense_input:
+    case LayerKind::dense:
+    case LayerKind::classifier: add_mlp_work(builder, model, kind); return;
     case LayerKind::transformer_block: {
       const TransformerSizes block = transformer_block(model);
       add_self_attention(builder, block);
@@ -143,7 +147,7 @@ ModelDescription describe(const Model& model, Precision precision) {
   description.name = model.name;
   description.source = "the configuration";
   description.precision = precision;
-  description.tensor_parallel_degrees = dividing_degrees(model.heads);
+  description.tensor_parallel_degrees = dividing_degrees(model.divided_units());
   description.axes = axes_of(model);
   for (const Layer& layer : model.layers) {
     LayerBuilder builder(layer.name, element_bytes(precision));
@@ -166,7 +170,7 @@ ModelDescription describe_model(const Config& config) {
   }
   if (!in_zoo(name)) {
     std::vector<std::string> names = zoo_names();
-    names.insert(names.begin(), "gpt2");
+    names.insert(names.begin(), trainable_models().begin(), trainable_models().end());
     const std::string nearest = nearest_name(name, names);
     throw_bad_input(
         {config.where("model.name"), fmt::format("model.name = \"{}\" is not in the zoo", name),

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.hpp"
 #include "kernels/gemm.hpp"
@@ -12,14 +14,14 @@
 
 namespace pptrain {
 
-/// What a micro-batch brings to a device: `samples` sequences. Tokens are used by the embedding,
-/// targets by the output layer; both hold samples * sequence_length values.
+/// What a micro-batch brings to a device. R = samples * sequence length; a sample of a classifier is one row.
 struct Batch {
   std::size_t samples = 0;
-  const std::uint16_t* tokens = nullptr;
-  const std::uint16_t* targets = nullptr;
-  float loss_scale = 0.0F;  ///< 1 / tokens of the global batch
-  double loss = 0.0;        ///< sum over this batch's tokens, set by the output layer's forward
+  const std::uint16_t* tokens = nullptr;  ///< (R), for an embedding
+  const std::int32_t* targets = nullptr;  ///< (R), for the layer with the loss
+  float loss_scale = 0.0F;                ///< 1 / rows of the global batch
+  double loss = 0.0;                      ///< sum over this batch's rows, set by the last layer's forward
+  const float* features = nullptr;        ///< (R, inputs), for the first layer of a classifier
 };
 
 /// The part of the model a device holds, and what its layers run on.
@@ -29,14 +31,14 @@ struct LayerContext {
   Communicator& tensor_group;  ///< the stage replica's tensor-parallel members
   ParameterStore& parameters;
   const Model& model;
-  DType type = DType::f32;  ///< of activations between products
-  Interval heads;           ///< of this shard
-  Interval columns;
-  Interval vocabulary;
+  DType type = DType::f32;                              ///< of activations between products
+  std::map<std::string, std::vector<Interval>> shards;  ///< by axis, as in a plan: what is not there is divided evenly
   Recompute recompute = Recompute::none;
+  WeightDivision division = WeightDivision::columns;  ///< of layers that may be divided either way
 
-  /// Local interval and length of a parameter's axis.
-  Interval part(ShardAxis axis) const;
+  /// What each member of the group has of an axis, and what this one has.
+  std::vector<Interval> parts(ShardAxis axis) const;
+  Interval part(ShardAxis axis) const { return parts(axis)[static_cast<std::size_t>(tensor_group.rank())]; }
   std::size_t rows(const Batch& batch) const { return batch.samples * static_cast<std::size_t>(model.sequence_length); }
   std::size_t hidden() const { return static_cast<std::size_t>(model.hidden_size); }
 };
@@ -50,7 +52,7 @@ class Saved {
 };
 using SavedPtr = std::unique_ptr<Saved>;
 
-/// A layer of the chain, or a tensor-parallel shard of it. R = samples * sequence length.
+/// A layer of the chain, or a tensor-parallel shard of it.
 ///
 /// The gradient of the loss is taken apart: `backward_input` gives the gradient of the input and
 /// leaves in `saved` what `backward_weight` needs; the latter adds the gradients of weights and
@@ -59,10 +61,10 @@ using SavedPtr = std::unique_ptr<Saved>;
 class LayerModule {
  public:
   virtual ~LayerModule() = default;
-  /// input (R, H) fp32, empty for the embedding; returns (R, H), empty for the output layer.
+  /// input (R, H) fp32, empty for the first layer; returns (R, H), empty for the last one, which computes the loss.
   /// With `saved` null nothing is kept.
   virtual Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) = 0;
-  /// gradient (R, H) of the output, empty for the output layer; returns that of the input.
+  /// gradient (R, H) of the output, empty for the last layer; returns that of the input, empty for the first.
   virtual Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) = 0;
   virtual void backward_weight(const Batch& batch, Saved& saved) = 0;
 };

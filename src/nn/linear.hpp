@@ -29,9 +29,9 @@ class Linear {
 };
 
 /// A matrix in the context's activation type: itself, or a converted copy held by `copy`.
-inline Matrix as_activation(const LayerContext& context, const Tensor& x, Tensor& copy) {
+inline Matrix as_activation(const LayerContext& context, const Matrix& x, Tensor& copy) {
   if (context.type == DType::f32) return x;
-  copy = Tensor(context.arena, x.rows(), x.columns(), context.type);
+  copy = Tensor(context.arena, x.rows, x.columns, context.type);
   kernels::convert(x, copy);
   return copy;
 }

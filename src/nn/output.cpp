@@ -1,6 +1,7 @@
 #include "nn/output.hpp"
 
 #include "kernels/kernels.hpp"
+#include "nn/cross_entropy.hpp"
 
 namespace pptrain {
 
@@ -12,27 +13,11 @@ struct OutputLayer::State final : Saved {
   Tensor mean, rstd;  // (1, R)
   Tensor normalised;  // (R, H), kept until W
   Tensor logits;      // (R, V) fp32; their gradient after backward_input
-  Tensor row_max;     // (1, R), over the whole vocabulary
-  Tensor row_sum;     // (1, R)
+  CrossEntropy loss;
 };
 
 OutputLayer::OutputLayer(LayerContext& context, const std::vector<std::size_t>& parameters)
     : context_(context), gain_(parameters[0]), offset_(parameters[1]), head_(parameters[2]) {}
-
-void OutputLayer::loss(Batch& batch, State& s) const {
-  Arena& arena = context_.arena;
-  const std::size_t rows = s.logits.rows();
-  s.row_max = Tensor(arena, 1, rows);
-  kernels::cross_entropy_max(s.logits, s.row_max.f32());
-  context_.tensor_group.all_reduce_max(s.row_max.f32(), rows);
-  // Sums and target logits lie side by side, so that one all-reduce serves both.
-  s.row_sum = Tensor(arena, 2, rows);
-  float* target_logit = s.row_sum.f32() + rows;
-  kernels::cross_entropy_sum(s.logits, batch.targets, context_.vocabulary.begin, s.row_max.f32(), s.row_sum.f32(),
-                             target_logit);
-  context_.tensor_group.all_reduce_sum(s.row_sum.f32(), 2 * rows);
-  batch.loss = kernels::cross_entropy_loss(s.row_max.f32(), s.row_sum.f32(), target_logit, rows);
-}
 
 Tensor OutputLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   Arena& arena = context_.arena;
@@ -45,17 +30,17 @@ Tensor OutputLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   s.normalised = Tensor(arena, rows, context_.hidden(), context_.type);
   kernels::residual_layer_norm_forward(s.input, {}, nullptr, s.input, context_.parameters.weight(gain_),
                                        context_.parameters.weight(offset_), s.normalised, s.mean.f32(), s.rstd.f32());
-  s.logits = Tensor(arena, rows, static_cast<std::size_t>(context_.vocabulary.size()));
+  s.logits = Tensor(arena, rows, static_cast<std::size_t>(context_.part(ShardAxis::vocabulary).size()));
   Linear(context_, head_).forward(s.normalised, s.logits);
-  loss(batch, s);
+  batch.loss = s.loss.forward(context_, context_.tensor_group, s.logits, batch.targets,
+                              context_.part(ShardAxis::vocabulary).begin);
   if (saved != nullptr) *saved = std::move(state);
   return {};
 }
 
 Tensor OutputLayer::backward_input(const Batch& batch, Tensor /*gradient*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
-  kernels::cross_entropy_gradient(s.logits, batch.targets, context_.vocabulary.begin, s.row_max.f32(), s.row_sum.f32(),
-                                  batch.loss_scale);
+  s.loss.backward(s.logits, batch.targets, batch.loss_scale);
   Tensor normalised_gradient(context_.arena, s.input.rows(), context_.hidden());
   Linear(context_, head_).backward_input(s.logits, normalised_gradient);
   context_.tensor_group.all_reduce_sum(normalised_gradient.f32(), normalised_gradient.size());

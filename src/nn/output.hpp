@@ -20,7 +20,6 @@ class OutputLayer final : public LayerModule {
 
  private:
   struct State;
-  void loss(Batch& batch, State& state) const;
 
   LayerContext& context_;
   std::size_t gain_;

@@ -1,7 +1,6 @@
 #include "nn/parameter_store.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/error.hpp"
@@ -15,10 +14,6 @@ namespace {
 constexpr std::size_t alignment_elements = 16;
 
 std::size_t aligned(std::size_t n) { return (n + alignment_elements - 1) / alignment_elements * alignment_elements; }
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 }  // namespace
 
@@ -283,18 +278,16 @@ void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interva
   refresh_copies();
 }
 
-void fill_random(ParameterStore& store, std::uint64_t seed, std::int64_t num_blocks) {
-  const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(num_blocks));
+void fill_random(ParameterStore& store, std::uint64_t seed) {
   store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
     const auto count = static_cast<std::size_t>(run.size());
     const bool is_matrix = spec.shape.size() == 2;
     if (!is_matrix) {
-      const bool is_gain = ends_with(spec.name, ".weight");
+      const bool is_gain = spec.name.ends_with(".weight");
       std::fill(out, out + count, is_gain ? 1.0F : 0.0F);
       return;
     }
-    const bool is_projection = ends_with(spec.name, ".c_proj.weight");
-    const auto deviation = static_cast<float>(0.02 * (is_projection ? residual : 1.0));
+    const auto deviation = static_cast<float>(spec.deviation);
     CounterRandom(seed, spec.name).fill_normal(static_cast<std::uint64_t>(run.begin), count, out);
     for (std::size_t i = 0; i < count; ++i) out[i] *= deviation;
   });

@@ -162,8 +162,8 @@ class ParameterStore {
   Tensor vector_gradients_;
 };
 
-/// GPT-2's initialisation from counter-based random numbers, the same for every division:
-/// normal(0.02), residual projections scaled by 1/sqrt(2 L), LayerNorm 1 and 0, biases 0.
-void fill_random(ParameterStore& store, std::uint64_t seed, std::int64_t num_blocks);
+/// Initial weights from counter-based random numbers, the same for every division: matrices normal with the
+/// deviation of their specification, LayerNorm 1 and 0, biases 0.
+void fill_random(ParameterStore& store, std::uint64_t seed);
 
 }  // namespace pptrain

@@ -40,9 +40,9 @@ class TransformerBlock final : public LayerModule {
   const float* weight(Index index) const { return context_.parameters.weight(parameters_[index]); }
   Linear linear(Index index) const { return {context_, parameters_[index]}; }
   void add_bias_gradient(Index index, const Matrix& gradient) const;
-  std::size_t num_heads() const { return static_cast<std::size_t>(context_.heads.size()); }
+  std::size_t num_heads() const { return static_cast<std::size_t>(context_.part(ShardAxis::heads).size()); }
   std::size_t attention_width() const;
-  std::size_t num_columns() const { return static_cast<std::size_t>(context_.columns.size()); }
+  std::size_t num_columns() const { return static_cast<std::size_t>(context_.part(ShardAxis::columns).size()); }
 
   /// From queries, keys and values, without any projection.
   void attend(const Batch& batch, State& state) const;

@@ -170,9 +170,9 @@ class PlanChecker {
   void check_shards(const std::string& path, const std::map<std::string, std::vector<Interval>>& shards,
                     int members) const {
     for (const auto& [axis, parts] : shards) {
-      if (axis != "heads" && axis != "columns" && axis != "vocabulary") {
-        refuse(path, fmt::format("unknown axis \"{}\"", axis), "axes: heads, columns, vocabulary",
-               "write one of these");
+      static const std::vector<std::string> axes = {"heads", "columns", "vocabulary", "classes", "inputs"};
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+        refuse(path, fmt::format("unknown axis \"{}\"", axis), "axes: " + join(axes), "write one of these");
       }
       if (static_cast<int>(parts.size()) != members) {
         refuse(path + "." + axis, fmt::format("{} intervals for {} members", parts.size(), members), "each has one",

@@ -115,7 +115,7 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);
   if (root.has("axes")) {
     const JsonNode axes = root.at("axes");
-    axes.allow_keys({"heads", "columns", "vocabulary"});
+    axes.allow_keys({"heads", "columns", "vocabulary", "classes", "inputs"});
     for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).integer_at_least(1);
   }
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);

@@ -6,14 +6,6 @@
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
-namespace {
-
-Interval shard_of(const Model& model, const Plan& plan, const Role& role, ShardAxis axis) {
-  return shard_interval(plan.stages[role.stage.index()], to_string(axis), model.axis_size(axis), role.shard);
-}
-
-}  // namespace
-
 DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
                          RankGroups& groups, Waiter& waiter, const LayerFactory& make)
     : role_(role),
@@ -24,9 +16,7 @@ DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role,
                store_,
                model,
                type,
-               shard_of(model, plan, role, ShardAxis::heads),
-               shard_of(model, plan, role, ShardAxis::columns),
-               shard_of(model, plan, role, ShardAxis::vocabulary),
+               plan.stages[role.stage.index()].shards,
                plan.stages[role.stage.index()].recompute} {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   for (int c = 0; c < static_cast<int>(places.size()); ++c) {

@@ -128,14 +128,20 @@ void Executor::load_samples(Activation& activation, const Instruction& instructi
   const int chunk = instruction.chunk.value;
   if (chunk != 0 && chunk != last_chunk_) return;
   const auto length = static_cast<std::size_t>(model_.sequence_length);
-  activation.tokens.resize(activation.batch.samples * length);
-  activation.targets.resize(activation.batch.samples * length);
+  const auto inputs = static_cast<std::size_t>(model_.inputs);
+  const std::size_t rows = activation.batch.samples * length;
+  if (chunk == 0) (inputs == 0 ? activation.tokens.resize(rows) : activation.features.resize(rows * inputs));
+  if (chunk == last_chunk_) activation.targets.resize(rows);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + samples_.begin;
   for (std::size_t s = 0; s < activation.batch.samples; ++s) {
-    iteration.samples(first + static_cast<std::int64_t>(s), activation.tokens.data() + s * length,
-                      activation.targets.data() + s * length);
+    SampleSlot slot;
+    if (!activation.tokens.empty()) slot.tokens = activation.tokens.data() + s * length;
+    if (!activation.features.empty()) slot.features = activation.features.data() + s * inputs;
+    if (!activation.targets.empty()) slot.targets = activation.targets.data() + s * length;
+    iteration.samples(first + static_cast<std::int64_t>(s), slot);
   }
   activation.batch.tokens = activation.tokens.data();
+  activation.batch.features = activation.features.data();
   activation.batch.targets = activation.targets.data();
 }
 

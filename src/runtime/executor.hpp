@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "data/dataset.hpp"
 #include "optim/optimizer.hpp"
 #include "program/program.hpp"
 #include "program/trace.hpp"
@@ -16,8 +17,8 @@
 
 namespace pptrain {
 
-/// Tokens and targets (sequence_length values each) of one sample of the current step's global batch.
-using SampleSource = std::function<void(std::int64_t sample, std::uint16_t* tokens, std::uint16_t* targets)>;
+/// Writes one sample of the current step's global batch.
+using SampleSource = std::function<void(std::int64_t sample, const SampleSlot& slot)>;
 
 /// What an iteration works on.
 struct Iteration {
@@ -68,7 +69,8 @@ class Executor {
   struct Activation {
     Batch batch;
     std::vector<std::uint16_t> tokens;
-    std::vector<std::uint16_t> targets;
+    std::vector<std::int32_t> targets;
+    std::vector<float> features;
     std::vector<SavedPtr> saved;
   };
 

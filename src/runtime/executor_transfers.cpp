@@ -44,7 +44,7 @@ std::size_t Executor::tied_parameter() const {
 std::size_t Executor::tied_unit() const { return device_->parameters().parameters()[tied_parameter()].unit; }
 
 Interval Executor::held(const Instruction& i) const {
-  return i.payload == Payload::tied_gradient ? device_->context().vocabulary : samples_;
+  return i.payload == Payload::tied_gradient ? device_->context().part(ShardAxis::vocabulary) : samples_;
 }
 
 /// Of the tensor that holds all of what this device has or needs.

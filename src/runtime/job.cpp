@@ -12,9 +12,9 @@
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "cost/transfer_forms.hpp"
-#include "data/token_dataset.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
+#include "runtime/datasets.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/recorder.hpp"
@@ -23,29 +23,6 @@
 
 namespace pptrain {
 namespace {
-
-/// The training and the held-back tokens of a job.
-struct Datasets {
-  std::unique_ptr<TokenDataset> train;
-  std::unique_ptr<TokenDataset> validation;  ///< null without one
-};
-
-Datasets open_datasets(const Config& config) {
-  const auto open = [&](const std::vector<std::string>& paths, const char* key) {
-    DatasetOptions options;
-    options.vocabulary_size = config.model.vocabulary_size;
-    options.sequence_length = config.training.sequence_length;
-    options.global_batch_size = config.training.global_batch_size;
-    options.shuffle = config.data.shuffle;
-    options.seed = static_cast<std::uint64_t>(config.job.seed);
-    options.source = config.where(key);
-    return std::make_unique<TokenDataset>(paths, options);
-  };
-  Datasets datasets;
-  datasets.train = open(config.data.train, "data.train");
-  if (!config.data.validation.empty()) datasets.validation = open(config.data.validation, "data.validation");
-  return datasets;
-}
 
 /// Batches that one evaluation takes at most.
 constexpr std::int64_t most_batches = 8;
@@ -67,9 +44,8 @@ class Trainer {
 
   void run() {
     for (std::int64_t step = 0; step < config_.training.steps; ++step) {
-      const IterationResult result = session_.train(step, [&](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
-        datasets_.train->sample(step, sample, x, y);
-      });
+      const IterationResult result = session_.train(
+          step, [&](std::int64_t sample, const SampleSlot& slot) { datasets_.train->sample(step, sample, slot); });
       recorder_.record(step, result, session_.learning_rate_of(step), session_.arena().peak_bytes());
       if (!std::isfinite(result.loss)) {
         // Every rank knows the loss, so all leave here.
@@ -87,7 +63,7 @@ class Trainer {
     if (session_.device() == nullptr) return;
     ParameterStore& store = session_.device()->parameters();
     if (config_.model.initial_parameters.empty()) {
-      fill_random(store, static_cast<std::uint64_t>(config_.job.seed), config_.model.layers);
+      fill_random(store, static_cast<std::uint64_t>(config_.job.seed));
       return;
     }
     const ParameterFile file(config_.model.initial_parameters);
@@ -106,15 +82,14 @@ class Trainer {
     return step + 1 == config_.training.steps || (interval > 0 && (step + 1) % interval == 0);
   }
 
-  /// Mean loss over whole batches from the start of the held-back text.
+  /// Mean loss over whole batches from the start of the held-back data.
   double evaluate() {
     const std::int64_t batch = config_.training.global_batch_size;
     const std::int64_t batches = std::clamp<std::int64_t>(datasets_.validation->num_windows() / batch, 1, most_batches);
     double sum = 0.0;
     for (std::int64_t b = 0; b < batches; ++b) {
-      sum += session_.evaluate([&](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
-        datasets_.validation->window(b * batch + sample, x, y);
-      });
+      sum += session_.evaluate(
+          [&](std::int64_t sample, const SampleSlot& slot) { datasets_.validation->window(b * batch + sample, slot); });
     }
     return sum / static_cast<double>(batches);
   }

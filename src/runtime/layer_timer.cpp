@@ -23,18 +23,10 @@ class Chain {
  public:
   Chain(const Config& config, const Model& model, const Layer& layer, int tensor_parallel, std::int64_t samples)
       : group_(tensor_parallel),
-        context_{host_gemm(),
-                 arena_,
-                 group_,
-                 store_,
-                 model,
-                 activation_type(config.training.precision),
-                 even_part(model.axis_size(ShardAxis::heads), tensor_parallel, 0),
-                 even_part(model.axis_size(ShardAxis::columns), tensor_parallel, 0),
-                 even_part(model.axis_size(ShardAxis::vocabulary), tensor_parallel, 0)},
+        context_{host_gemm(), arena_, group_, store_, model, activation_type(config.training.precision), {}},
         samples_(static_cast<std::size_t>(samples)),
         kind_(layer.kind) {
-    const int copies = kind_ == LayerKind::transformer_block
+    const int copies = !reads_samples(kind_) && !computes_loss(kind_)
                            ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, config.model.layers))
                            : 1;
     for (int i = 0; i < copies; ++i) {
@@ -43,13 +35,15 @@ class Chain {
       layers_.push_back(make_layer(copy, ChunkId(0), context_));
     }
     store_.allocate(arena_, context_.type);
-    fill_random(store_, 1, config.model.layers);
+    fill_random(store_, 1);
     optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_);
-    tokens_.resize(samples_ * static_cast<std::size_t>(model.sequence_length));
+    const std::size_t rows = samples_ * static_cast<std::size_t>(model.sequence_length);
+    const auto classes = static_cast<std::uint64_t>(model.is_classifier() ? model.classes : model.vocabulary_size);
     const CounterRandom random(2, "profile");
-    for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      tokens_[i] = static_cast<std::uint16_t>(random.bits(i) % static_cast<std::uint64_t>(model.vocabulary_size));
-    }
+    for (std::size_t i = 0; i < rows; ++i) targets_.push_back(static_cast<std::int32_t>(random.bits(i) % classes));
+    tokens_.assign(targets_.begin(), targets_.end());
+    features_.resize(rows * static_cast<std::size_t>(model.inputs));
+    random.fill_normal(0, features_.size(), features_.data());
     resident_bytes_ = arena_.bytes_in_use();
   }
 
@@ -57,16 +51,17 @@ class Chain {
     Batch batch;
     batch.samples = samples_;
     batch.tokens = tokens_.data();
-    batch.targets = tokens_.data();
+    batch.targets = targets_.data();
+    batch.features = features_.data();
     batch.loss_scale = 1e-3F;
     std::vector<SavedPtr> saved(layers_.size());
-    Tensor x = kind_ == LayerKind::embedding ? Tensor() : random_rows(batch);
+    Tensor x = reads_samples(kind_) ? Tensor() : random_rows(batch);
     LayerSeconds seconds;
     double start = thread_cpu_seconds();
     for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
     seconds.forward = thread_cpu_seconds() - start;
     stored_bytes_ = arena_.bytes_in_use() - resident_bytes_;
-    if (kind_ == LayerKind::embedding) x = random_rows(batch);  // as the gradient
+    if (reads_samples(kind_)) x = random_rows(batch);  // as the gradient
     for (std::size_t l = layers_.size(); l-- > 0;) {
       start = thread_cpu_seconds();
       x = layers_[l]->backward_input(batch, std::move(x), *saved[l]);
@@ -109,6 +104,8 @@ class Chain {
   std::vector<std::unique_ptr<LayerModule>> layers_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<std::uint16_t> tokens_;
+  std::vector<std::int32_t> targets_;
+  std::vector<float> features_;
   std::size_t resident_bytes_ = 0;
   std::size_t stored_bytes_ = 0;
 };

@@ -37,6 +37,9 @@ std::filesystem::path cache_folder() {
 
 std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster) {
   nlohmann::json key = {{"program", program_hash()},
+                        {"model", model.name},
+                        {"inputs", model.inputs},
+                        {"classes", model.classes},
                         {"layers", config.model.layers},
                         {"hidden_size", model.hidden_size},
                         {"heads", model.heads},

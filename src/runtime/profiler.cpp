@@ -37,7 +37,7 @@ std::vector<int> degrees(const Config& config, const Model& model, int num_devic
   if (config.parallelism.tensor) return {1, static_cast<int>(*config.parallelism.tensor)};
   std::vector<int> result;
   for (int n = 1; n <= num_devices; ++n) {
-    if (num_devices % n == 0 && model.heads % n == 0) result.push_back(n);
+    if (num_devices % n == 0 && model.divided_units() % n == 0) result.push_back(n);
   }
   return result;
 }
@@ -54,9 +54,9 @@ std::vector<TimingTask> timing_tasks(const Config& config, const Model& model, c
       for (const int n : all_degrees) tasks.push_back({device, model.layers[l].kind, l, n});
     }
   }
-  // The blocks take longest; dealt out first they keep the ranks evenly busy.
-  std::stable_sort(tasks.begin(), tasks.end(), [](const TimingTask& a, const TimingTask& b) {
-    return (a.layer_kind == LayerKind::transformer_block) > (b.layer_kind == LayerKind::transformer_block);
+  // The largest take longest; dealt out first they keep the ranks evenly busy.
+  std::stable_sort(tasks.begin(), tasks.end(), [&](const TimingTask& a, const TimingTask& b) {
+    return model.layers[a.layer].flop_forward > model.layers[b.layer].flop_forward;
   });
   return tasks;
 }
@@ -135,7 +135,7 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
   for (ProfileLayer& layer : profile.layers) {
     for (const DeviceKind& kind : cluster.device_kinds) {
       for (const int n : degrees(config, model, cluster.num_devices())) {
-        if (model.heads % n == 0) layer.rows.push_back({kind.name, n, 1.0, {}, true});
+        if (model.divided_units() % n == 0) layer.rows.push_back({kind.name, n, 1.0, {}, true});
       }
     }
   }

@@ -65,7 +65,7 @@ void Progress::step(std::int64_t step, const std::string& numbers) {
 void Progress::evaluation(std::int64_t step, double loss) {
   clear_line();
   line_open_ = false;
-  log_info("step {}: loss on held-back text {:.4f}", step + 1, loss);
+  log_info("step {}: loss on held-back data {:.4f}", step + 1, loss);
 }
 
 void Progress::finish() {

@@ -69,7 +69,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
       plan_(plan),
       kind_(kind),
       tokens_per_step_(static_cast<double>(config.training.global_batch_size *
-                                           (kind == RunKind::training ? config.training.sequence_length : 1))),
+                                           (kind == RunKind::training ? config.rows_per_sample() : 1))),
       flop_per_step_(flop_per_sample * static_cast<double>(config.training.global_batch_size)),
       peak_flop_rate_(peak_flop_rate(machine.cluster, config.training.precision)) {
   MPI_Comm_rank(world, &rank_);
@@ -159,7 +159,7 @@ void Recorder::finish(std::size_t peak_bytes) {
   text += fmt::format("  steps        {}, ", iteration_seconds_.size());
   text += kind_ == RunKind::training ? fmt::format("loss {:.4f} to {:.4f}", first_loss_, last_loss_)
                                      : std::string("rehearsed: no numbers");
-  if (evaluated_) text += fmt::format(", held-back text {:.4f}", evaluation_loss_);
+  if (evaluated_) text += fmt::format(", held-back data {:.4f}", evaluation_loss_);
   text += fmt::format("\n  iteration    {:.4g} s measured (median), {:.4g} s predicted: {:+.0f} %\n", measured,
                       predicted, 100.0 * (predicted / measured - 1.0));
   text += speed(measured);

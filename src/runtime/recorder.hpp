@@ -39,7 +39,9 @@ class Recorder {
   void finish(std::size_t peak_bytes);
 
  private:
-  std::string unit() const { return kind_ == RunKind::training ? "tokens" : "samples"; }
+  std::string unit() const {
+    return kind_ == RunKind::training && !config_.model.is_classifier() ? "tokens" : "samples";
+  }
   std::string speed(double seconds) const;
   void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                   const std::vector<double>& of_ranks);
@@ -51,7 +53,8 @@ class Recorder {
   Config config_;
   Plan plan_;
   RunKind kind_;
-  double tokens_per_step_;  ///< samples of a rehearsal, whose sequences have no length where only times are known
+  double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no length where only
+                            ///< times are known
   double flop_per_step_;
   double peak_flop_rate_;
   std::unique_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below

@@ -30,10 +30,4 @@ std::optional<Role> role_of(const Plan& plan, DeviceId device) {
   return std::nullopt;
 }
 
-Interval shard_interval(const Stage& stage, const std::string& axis, std::int64_t size, int shard) {
-  const auto division = stage.shards.find(axis);
-  if (division != stage.shards.end()) return division->second[shard];
-  return even_part(size, stage.tensor_parallel, shard);
-}
-
 }  // namespace pptrain

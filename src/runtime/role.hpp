@@ -34,7 +34,4 @@ struct Role {
 /// Nothing for a device that the plan leaves out.
 std::optional<Role> role_of(const Plan& plan, DeviceId device);
 
-/// Shard `shard` of a logical axis of length `size` in a stage: the plan's interval, or the even part.
-Interval shard_interval(const Stage& stage, const std::string& axis, std::int64_t size, int shard);
-
 }  // namespace pptrain

@@ -17,7 +17,7 @@ TEST_CASE("the inputs that come with pptrain are valid", "[inputs]") {
     if (!only_planned) REQUIRE_NOTHROW(refuse_unsupported(config));
     ++num_inputs;
   }
-  CHECK(num_inputs >= 3);
+  CHECK(num_inputs >= 4);
 }
 
 TEST_CASE("the models of the papers have their dimensions", "[inputs]") {

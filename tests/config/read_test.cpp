@@ -275,7 +275,8 @@ TEST_CASE("overrides count as if written in the file", "[config]") {
 
 TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   CHECK(refused("[model]\nname = \"gpt3\"\n") ==
-        "c.toml:2: model.name = \"gpt3\" is not known (known is gpt2; other models are planned from a profile); "
+        "c.toml:2: model.name = \"gpt3\" is not known (known are gpt2, mlp-classifier; other models are planned from a "
+        "profile); "
         "did you mean \"gpt2\"?");
   CHECK(refused("[model]\nname = \"vgg-19\"\n").ends_with("set analytic = true there for a model of the zoo"));
   const Config config = parse("[model]\nname = \"vgg-19\"\n[profile]\nfile = \"vgg-19.json\"\n");
@@ -283,8 +284,26 @@ TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   CHECK_FALSE(config.can_train_model());
   CHECK(parse("").can_train_model());
   CHECK(complaint_of([&] { check_trainable(config); }) ==
-        "c.toml:2: name = \"vgg-19\" cannot be trained (this version trains gpt2; with [profile] file or analytic "
+        "c.toml:2: name = \"vgg-19\" cannot be trained (this version trains gpt2, mlp-classifier; with [profile] file "
+        "or analytic "
         "this is a planning job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
+}
+
+TEST_CASE("a classifier has keys of its own and reads back as it was written", "[config]") {
+  const std::string text =
+      "[model]\nname = \"mlp-classifier\"\nlayers = 2\ninput_size = 7\nclasses = 100000\n"
+      "[data]\ntrain = \"synthetic\"\n[training]\nglobal_batch_size = 8\n";
+  const Config config = parse(text);
+  CHECK((config.model.input_size == 7 && config.model.classes == 100000 && config.model.num_layers() == 3));
+  CHECK(config.data.train == std::vector<std::string>{"synthetic"});
+  CHECK(parse(write_config(config)).model.classes == 100000);
+  CHECK(write_config(config).find("sequence_length") == std::string::npos);
+  CHECK(refused(text + "sequence_length = 3\n").find("sequence_length") != std::string::npos);
+  CHECK(refused("[model]\nclasses = 10\n").find("classes") != std::string::npos);
+  CHECK(refused(text, {"model.classes=100001"}).find("at most 100000") != std::string::npos);
+  CHECK(refused(text, {"parallelism.pipeline=4"}).find("it has 3 (2 dense layers, classifier)") != std::string::npos);
+  CHECK(refused(text, {"parallelism.tensor=8"}).find("8 is more shards than the model has columns") !=
+        std::string::npos);
 }
 
 TEST_CASE("a planning job takes its layers from the profile", "[config]") {

@@ -15,7 +15,7 @@ struct Reference {
   double loss = 0;
   Values gradient;
 
-  Reference(const TestMatrix& logits, const std::vector<std::uint16_t>& targets, double scale) {
+  Reference(const TestMatrix& logits, const std::vector<std::int32_t>& targets, double scale) {
     const std::size_t columns = logits.matrix().columns;
     for (std::size_t r = 0; r < targets.size(); ++r) {
       double largest = -INFINITY, sum = 0;
@@ -24,14 +24,14 @@ struct Reference {
       loss += std::log(sum) + largest - logits.get(r, targets[r]);
       for (std::size_t c = 0; c < columns; ++c) {
         const double p = std::exp(logits.get(r, c) - largest) / sum;
-        gradient.push_back((p - (c == targets[r] ? 1.0 : 0.0)) * scale);
+        gradient.push_back((p - (c == static_cast<std::size_t>(targets[r]) ? 1.0 : 0.0)) * scale);
       }
     }
   }
 };
 
 /// The three parts over vocabulary shards [bounds[i], bounds[i + 1]), reduced as ranks would.
-double run_shards(const TestMatrix& logits, const std::vector<std::uint16_t>& targets,
+double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& targets,
                   const std::vector<std::size_t>& bounds, float scale) {
   const std::size_t rows = targets.size();
   std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
@@ -53,10 +53,10 @@ double run_shards(const TestMatrix& logits, const std::vector<std::uint16_t>& ta
   return kernels::cross_entropy_loss(largest.data(), sum.data(), target.data(), rows);
 }
 
-std::vector<std::uint16_t> some_targets(std::size_t rows, std::size_t columns) {
-  std::vector<std::uint16_t> targets;
-  for (std::size_t r = 0; r < rows; ++r) targets.push_back(static_cast<std::uint16_t>(r * 7919 % columns));
-  targets.back() = static_cast<std::uint16_t>(columns - 1);
+std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
+  std::vector<std::int32_t> targets;
+  for (std::size_t r = 0; r < rows; ++r) targets.push_back(static_cast<std::int32_t>(r * 7919 % columns));
+  targets.back() = static_cast<std::int32_t>(columns - 1);
   return targets;
 }
 
@@ -65,7 +65,7 @@ void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::
   TestMatrix logits(rows, columns, DType::f32, 3), again(rows, columns, DType::f32, 3);
   logits.randomise(1, 10.0, 200.0);  // without subtraction of the maximum exp would overflow
   again.randomise(1, 10.0, 200.0);
-  const std::vector<std::uint16_t> targets = some_targets(rows, columns);
+  const std::vector<std::int32_t> targets = some_targets(rows, columns);
   const Reference reference(logits, targets, 0.125);
   const double loss = run_shards(logits, targets, bounds, 0.125f);
   REQUIRE(loss == Approx(reference.loss).epsilon(1e-6).margin(1e-5));

@@ -30,7 +30,7 @@ struct Bench {
   Arena arena;
   SilentCommunicator group;
   ParameterStore store;
-  LayerContext context{host_gemm(), arena, group, store, model, DType::f32, {}, {}, {}};
+  LayerContext context{host_gemm(), arena, group, store, model, DType::f32, {}};
   std::unique_ptr<LayerModule> layer;
   Parameters parameters;
   PlainBatch plain;
@@ -45,9 +45,6 @@ struct Bench {
     config.tied = tied;
     training.sequence_length = 5;
     model = build_model(config, training, "test");
-    context.heads = {0, 3};
-    context.columns = {0, 48};
-    context.vocabulary = {0, 19};
     layer = make_layer(model.layers[layer_index], ChunkId(0), context);
     store.allocate(arena, DType::f32);
     store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
@@ -59,7 +56,7 @@ struct Bench {
     plain.samples = 2;
     for (int i = 0; i < 10; ++i) {
       plain.tokens.push_back(static_cast<std::uint16_t>(i * 7 % 19));
-      plain.targets.push_back(static_cast<std::uint16_t>(i * 5 % 19));
+      plain.targets.push_back(i * 5 % 19);
     }
     batch.samples = 2;
     batch.tokens = plain.tokens.data();

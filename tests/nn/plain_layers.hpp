@@ -17,7 +17,7 @@ using Parameters = std::map<std::string, Values>;
 struct PlainBatch {
   std::int64_t samples = 1;
   std::vector<std::uint16_t> tokens;
-  std::vector<std::uint16_t> targets;
+  std::vector<std::int32_t> targets;
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

@@ -38,14 +38,14 @@ Pass pass(int layer_index, Recompute recompute) {
   arena.poison(true);
   SilentCommunicator group;
   ParameterStore store;
-  LayerContext context{host_gemm(), arena,  group,           store,   model,
-                       DType::f32,  {0, 2}, {0, 4 * hidden}, {0, 50}, recompute};
+  LayerContext context{host_gemm(), arena, group, store, model, DType::f32, {}, recompute};
   const auto layer = make_layer(model.layers[layer_index], ChunkId(0), context);
   store.allocate(arena, DType::f32);
-  fill_random(store, 3, 1);
+  fill_random(store, 3);
   std::vector<std::uint16_t> tokens(samples * length);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * 7 % 50);
-  Batch batch{samples, tokens.data(), tokens.data(), 1.0F, 0.0};
+  const std::vector<std::int32_t> targets(tokens.begin(), tokens.end());
+  Batch batch{samples, tokens.data(), targets.data(), 1.0F, 0.0};
   const auto rows = [&](const char* name) {
     Tensor x(arena, samples * length, hidden);
     CounterRandom(5, name).fill_normal(0, x.size(), x.f32());

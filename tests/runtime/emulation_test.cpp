@@ -246,14 +246,15 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
     options.forms = cheapest_forms(*emulated, plan);
   }
   Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared, options);
-  fill_random(session.device()->parameters(), 1, config.model.layers);
+  fill_random(session.device()->parameters(), 1);
   Trained found;
   for (std::int64_t step = 0; step < config.training.steps; ++step) {
     MPI_Barrier(MPI_COMM_WORLD);
-    const IterationResult result = session.train(step, [&](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
+    const IterationResult result = session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
       for (int t = 0; t < 8; ++t) {
-        x[t] = static_cast<std::uint16_t>((7 * step + 3 * sample + t) % 32);
-        y[t] = static_cast<std::uint16_t>((x[t] + 1) % 32);
+        const std::int64_t token = (7 * step + 3 * sample + t) % 32;
+        if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint16_t>(token);
+        if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
       }
     });
     found.losses.push_back(result.loss);

@@ -105,7 +105,7 @@ Measured measured(const Case& c, const Plan& plan) {
                                           is_end ? end_seconds : block_seconds);
   };
   Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared, options);
-  const SampleSource no_samples = [](std::int64_t, std::uint16_t*, std::uint16_t*) {};
+  const SampleSource no_samples = [](std::int64_t, const SampleSlot&) {};
   Measured measured;
   session.train(0, no_samples);  // touches everything once
   MPI_Barrier(MPI_COMM_WORLD);

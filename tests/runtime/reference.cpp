@@ -77,11 +77,11 @@ Reference::Reference(const std::string& name) {
 }
 
 SampleSource Reference::samples(std::int64_t step) const {
-  return [this, step](std::int64_t sample, std::uint16_t* x, std::uint16_t* y) {
+  return [this, step](std::int64_t sample, const SampleSlot& slot) {
     const std::int64_t length = config.training.sequence_length;
     const std::int64_t first = (step * config.training.global_batch_size + sample) * length;
-    std::copy_n(tokens.begin() + first, length, x);
-    std::copy_n(tokens.begin() + first + 1, length, y);
+    if (slot.tokens != nullptr) std::copy_n(tokens.begin() + first, length, slot.tokens);
+    if (slot.targets != nullptr) std::copy_n(tokens.begin() + first + 1, length, slot.targets);
   };
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("weights that still come after a step are whole for who reads them", "
     const Plan plan = grouped(with(reference.plan(1, 4, 1, 4, "1f1b"), stage), {2, 2});
     Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
     ParameterStore& store = session.device()->parameters();
-    fill_random(store, 1, reference.config.model.layers);
+    fill_random(store, 1);
     session.train(0, reference.samples(0));
     // Every replica has the same weights, the last ones first.
     for (std::size_t p = store.parameters().size(); p-- > 0;) {
@@ -186,7 +186,7 @@ TEST_CASE("ZeRO-3 keeps a layer between the tasks that end and begin with it", "
   const auto gathers = [&](const char* schedule, std::int64_t micro_batch) {
     const Plan plan = with(reference.plan(1, 2, 1, micro_batch, schedule), 3);
     Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(2), CoreUse::shared);
-    fill_random(session.device()->parameters(), 1, reference.config.model.layers);
+    fill_random(session.device()->parameters(), 1);
     session.train(0, reference.samples(0));
     session.train(1, reference.samples(1));
     return session.device()->shards().num_gathers() / 2;

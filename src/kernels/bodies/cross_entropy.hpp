@@ -11,13 +11,13 @@ namespace pptrain::kernels::bodies {
 
 /// Where the targets of the rows lie in the columns of this vocabulary shard.
 struct Targets {
-  const std::uint16_t* tokens;
-  std::int64_t first_token;
+  const std::int32_t* classes;
+  std::int64_t first_class;
   std::size_t columns;
 
   /// The column of the row's target, or -1 where another shard has it.
   PPTRAIN_FUNCTION std::int64_t column(std::size_t row) const {
-    const std::int64_t c = static_cast<std::int64_t>(tokens[row]) - first_token;
+    const std::int64_t c = static_cast<std::int64_t>(classes[row]) - first_class;
     return c >= 0 && c < static_cast<std::int64_t>(columns) ? c : -1;
   }
 };

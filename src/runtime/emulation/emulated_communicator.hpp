@@ -19,6 +19,7 @@ class ForwardingCommunicator : public Communicator {
   void all_reduce_sum(float* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
   void all_reduce_sum(double* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
   void all_reduce_max(float* data, std::size_t n) override { real_->all_reduce_max(data, n); }
+  void all_gather(float* data, const std::vector<Interval>& slices) override { real_->all_gather(data, slices); }
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override { return real_->start_all_reduce_sum(data, n); }
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
     return real_->start_reduce_scatter_sum(data, slices);
@@ -46,6 +47,7 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
   void all_reduce_sum(float* data, std::size_t n) override;
   void all_reduce_sum(double* data, std::size_t n) override;
   void all_reduce_max(float* data, std::size_t n) override;
+  void all_gather(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+namespace pptrain {
+
+/// Where a sample goes: its tokens or features, and its targets; null where they are not needed.
+struct SampleSlot {
+  std::uint16_t* tokens = nullptr;  ///< as many as the sequence is long
+  std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
+  float* features = nullptr;        ///< of a classifier
+};
+
+/// The samples of a job. Which ones a step takes depends on (seed, step, sample index) alone, never on the grid.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  /// Sample `index` of the global batch of step `step`, both from 0.
+  virtual void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const = 0;
+  /// Samples in the order of the data, for evaluation.
+  virtual std::int64_t num_windows() const = 0;
+  virtual void window(std::int64_t index, const SampleSlot& slot) const = 0;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "data/dataset.hpp"
+
+namespace pptrain {
+
+/// Rows of numbers with a class each, for a classifier.
+class FeatureTable {
+ public:
+  virtual ~FeatureTable() = default;
+  virtual std::int64_t num_rows() const = 0;
+  /// Writes what the slot asks for of one row: its features, its class.
+  virtual void row(std::int64_t index, const SampleSlot& slot) const = 0;
+};
+
+struct FeatureOptions {
+  std::int64_t global_batch_size = 1;  ///< B, samples per step
+  bool shuffle = true;
+  std::uint64_t seed = 0;
+};
+
+/// Which row of a table a sample is: in order, sample i of step t is row (t mod n) B + i, n the number of whole
+/// batches; shuffled, samples t B + i take each row once per epoch, in an order of its own.
+class FeatureDataset final : public Dataset {
+ public:
+  FeatureDataset(std::unique_ptr<FeatureTable> table, const FeatureOptions& options)
+      : table_(std::move(table)), options_(options) {}
+
+  void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
+  std::int64_t num_windows() const override { return table_->num_rows(); }
+  void window(std::int64_t index, const SampleSlot& slot) const override { table_->row(index, slot); }
+
+ private:
+  std::unique_ptr<FeatureTable> table_;
+  FeatureOptions options_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "model/layer_builder.hpp"
+#include "model/model.hpp"
+
+// The models that pptrain trains. Only build.cpp and zoo.cpp include this.
+namespace pptrain {
+
+Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const std::string& source);
+
+/// Dense layers with GELU over `input_size` numbers, then a linear classifier with softmax and cross-entropy.
+Model build_mlp_classifier(const ModelConfig& model, const TrainingConfig& training);
+
+/// Adds the work of a layer of it.
+void add_mlp_work(LayerBuilder& builder, const Model& model, LayerKind kind);
+
+}  // namespace pptrain

@@ -1,0 +1,46 @@
+#include "nn/classifier.hpp"
+
+#include "nn/cross_entropy.hpp"
+
+namespace pptrain {
+
+/// R rows, H hidden, C classes of this member.
+struct Classifier::State final : Saved {
+  Tensor take_input() override { return std::move(input); }
+
+  Tensor input;   // (R, H) fp32, kept until W
+  Tensor logits;  // (R, C) fp32; their gradient after backward_input
+  CrossEntropy loss;
+};
+
+Classifier::Classifier(LayerContext& context, const std::vector<std::size_t>& parameters)
+    : context_(context), linear_(context, parameters[0], parameters[1]) {}
+
+Tensor Classifier::forward(Batch& batch, Tensor input, SavedPtr* saved) {
+  auto state = std::make_unique<State>();
+  State& s = *state;
+  s.input = std::move(input);
+  s.logits = Tensor(context_.arena, s.input.rows(), linear_.outputs());
+  Tensor copy;
+  linear_.forward(as_activation(context_, s.input, copy), s.logits);
+  SilentCommunicator alone;
+  const bool divided = !linear_.by_rows();
+  batch.loss = s.loss.forward(context_, divided ? context_.tensor_group : alone, s.logits, batch.targets,
+                              divided ? context_.part(ShardAxis::classes).begin : 0);
+  if (saved != nullptr) *saved = std::move(state);
+  return {};
+}
+
+Tensor Classifier::backward_input(const Batch& batch, Tensor /*gradient*/, Saved& saved) {
+  auto& s = static_cast<State&>(saved);
+  s.loss.backward(s.logits, batch.targets, batch.loss_scale);
+  return linear_.backward_input(s.logits);
+}
+
+void Classifier::backward_weight(const Batch& /*batch*/, Saved& saved) {
+  auto& s = static_cast<State&>(saved);
+  Tensor copy;
+  linear_.backward_weight(s.logits, as_activation(context_, s.input, copy));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "config/config.hpp"
+#include "data/dataset.hpp"
+
+namespace pptrain {
+
+/// The training and the held-back samples of a job.
+struct Datasets {
+  std::unique_ptr<Dataset> train;
+  std::unique_ptr<Dataset> validation;  ///< null without one
+};
+
+/// Opens and checks what `[data]` names. Throws `Error` (exit code 2).
+Datasets open_datasets(const Config& config);
+
+}  // namespace pptrain
