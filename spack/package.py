@@ -41,6 +41,7 @@ class Pptrain(CMakePackage):
     depends_on("xxhash")
 
     depends_on("catch2@2.13:3", type="test")
+    depends_on("cbc", type="test")
     depends_on("glpk", type="test")
     depends_on("simgrid@3.32:", type="test")
 

@@ -76,8 +76,9 @@ std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage);
 /// of samples x stored bytes (with full recomputation the layers' inputs only), and the workspace.
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan);
 
-/// The same without activations: what is held all the time.
-std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan);
+/// The same without activations: what is held all the time, with the profile's workspace or the model state alone.
+enum class Workspace { counted, left_out };
+std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan, Workspace workspace);
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
 std::string why_not_fit(const Instance& instance, const Plan& plan);

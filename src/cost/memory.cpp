@@ -47,14 +47,15 @@ void add_workspace(const Profile& profile, const StageParts& parts, std::vector<
 
 /// Bytes on each device of the cluster with `in_flight(stage)` micro-batches stored.
 template <class InFlight>
-std::vector<double> need_of(const Instance& instance, const Plan& plan, const InFlight& in_flight) {
+std::vector<double> need_of(const Instance& instance, const Plan& plan, Workspace workspace,
+                            const InFlight& in_flight) {
   const Profile& profile = instance.profile;
   std::vector<double> need(static_cast<std::size_t>(instance.cluster.num_devices()), 0.0);
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParts parts(plan.stages[i]);
     const auto stored = static_cast<double>(in_flight(StageId(i)));
     for (const StagePart& part : parts.all()) add_part(profile, part, stored, need);
-    add_workspace(profile, parts, need);
+    if (workspace == Workspace::counted) add_workspace(profile, parts, need);
   }
   return need;
 }
@@ -102,11 +103,12 @@ std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage) {
 }
 
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan) {
-  return need_of(instance, plan, [&plan](StageId stage) { return micro_batches_in_flight(plan, stage); });
+  return need_of(instance, plan, Workspace::counted,
+                 [&plan](StageId stage) { return micro_batches_in_flight(plan, stage); });
 }
 
-std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan) {
-  return need_of(instance, plan, [](StageId) { return 0; });
+std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan, Workspace workspace) {
+  return need_of(instance, plan, workspace, [](StageId) { return 0; });
 }
 
 std::string why_not_fit(const Instance& instance, const Plan& plan) {

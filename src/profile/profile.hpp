@@ -17,6 +17,13 @@ struct LayerSeconds {
   double total() const { return forward + backward_input + backward_weight; }
 };
 
+/// What one layer holds in one micro-batch beside its state.
+struct LayerBytes {
+  double stored = 0.0;     ///< from the start of F to the end of B
+  double deferred = 0.0;   ///< from the end of B to the end of W, where these are apart
+  double workspace = 0.0;  ///< beyond what is stored, for a moment, in any of its passes
+};
+
 /// One measured row of a layer.
 struct ProfileRow {
   std::string device;       ///< device kind
@@ -24,6 +31,7 @@ struct ProfileRow {
   double samples = 1.0;     ///< samples of a micro-batch on one replica
   LayerSeconds seconds;
   bool split_known = true;  ///< false: only a whole backward time was given, halved into the parts
+  std::optional<LayerBytes> bytes = std::nullopt;  ///< of one member of the group; nothing: not measured
 };
 
 struct ProfileLayer {
@@ -65,6 +73,10 @@ class Profile {
   /// linear between two rows, proportional through the nearest row outside.
   /// Nothing when there is no row for (device, degree).
   std::optional<LayerSeconds> seconds(int layer, const std::string& device, int tensor_parallel, double samples) const;
+
+  /// What one member of a group of `tensor_parallel` holds, between rows as `seconds` is. Nothing where a row that is
+  /// needed does not say.
+  std::optional<LayerBytes> bytes(int layer, const std::string& device, int tensor_parallel, double samples) const;
 
   /// Whether the layer has rows for (device, degree).
   bool has_degree(int layer, const std::string& device, int tensor_parallel) const;

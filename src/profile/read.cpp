@@ -29,13 +29,18 @@ LayerSeconds read_seconds(const JsonNode& node) {
 }
 
 ProfileRow read_row(const JsonNode& node) {
-  node.allow_keys({"device", "tensor_parallel", "samples", "forward", "backward_input", "backward_weight", "backward"});
+  node.allow_keys({"device", "tensor_parallel", "samples", "forward", "backward_input", "backward_weight", "backward",
+                   "stored_bytes", "deferred_bytes", "workspace_bytes"});
   ProfileRow row;
   row.device = node.at("device").string();
   row.tensor_parallel = node.at("tensor_parallel").small_integer_at_least(1);
   row.samples = node.at("samples").number_at_least(1.0);
   row.seconds = read_seconds(node);
   row.split_known = !node.has("backward");
+  if (node.has("stored_bytes") || node.has("deferred_bytes") || node.has("workspace_bytes")) {
+    row.bytes = {node.at("stored_bytes").number_at_least(0.0), node.at("deferred_bytes").number_at_least(0.0),
+                 node.at("workspace_bytes").number_at_least(0.0)};
+  }
   return row;
 }
 

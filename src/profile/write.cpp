@@ -15,6 +15,11 @@ Json row_json(const ProfileRow& row) {
   } else {
     json["backward"] = json_number(row.seconds.backward_input + row.seconds.backward_weight);
   }
+  if (row.bytes) {
+    json["stored_bytes"] = json_number(row.bytes->stored);
+    json["deferred_bytes"] = json_number(row.bytes->deferred);
+    json["workspace_bytes"] = json_number(row.bytes->workspace);
+  }
   return json;
 }
 

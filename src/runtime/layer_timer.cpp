@@ -60,12 +60,13 @@ class Chain {
     double start = thread_cpu_seconds();
     for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
     seconds.forward = thread_cpu_seconds() - start;
-    stored_bytes_ = arena_.bytes_in_use() - resident_bytes_;
+    stored_bytes_ = arena_.bytes_in_use() - resident_bytes_ - x.bytes();
     if (reads_samples(kind_)) x = random_rows(batch);  // as the gradient
     for (std::size_t l = layers_.size(); l-- > 0;) {
       start = thread_cpu_seconds();
       x = layers_[l]->backward_input(batch, std::move(x), *saved[l]);
       const double middle = thread_cpu_seconds();
+      if (l + 1 == layers_.size()) deferred_bytes_ = deferred_by_last(x);
       layers_[l]->backward_weight(batch, *saved[l]);
       saved[l].reset();
       seconds.backward_input += middle - start;
@@ -83,12 +84,21 @@ class Chain {
     return (thread_cpu_seconds() - start) / static_cast<double>(layers_.size());
   }
 
-  double workspace_bytes() const {
-    return std::max(0.0,
-                    static_cast<double>(arena_.peak_bytes()) - static_cast<double>(resident_bytes_ + stored_bytes_));
+  /// Of one layer. The most is in use in the backward of the last one, when all others hold what they store.
+  LayerBytes bytes() const {
+    const auto stored = static_cast<double>(stored_bytes_);
+    const double most = static_cast<double>(arena_.peak_bytes()) - static_cast<double>(resident_bytes_);
+    return {stored / static_cast<double>(layers_.size()), static_cast<double>(deferred_bytes_),
+            std::max(0.0, most - stored)};
   }
 
  private:
+  /// What the last layer holds after its B, while the others hold what they store.
+  std::size_t deferred_by_last(const Tensor& input_gradient) const {
+    const std::size_t others = stored_bytes_ / layers_.size() * (layers_.size() - 1);
+    return arena_.bytes_in_use() - resident_bytes_ - others - input_gradient.bytes();
+  }
+
   Tensor random_rows(const Batch& batch) {
     Tensor x(arena_, context_.rows(batch), context_.hidden());
     CounterRandom(3, "profile").fill_normal(0, x.size(), x.f32());
@@ -107,7 +117,8 @@ class Chain {
   std::vector<std::int32_t> targets_;
   std::vector<float> features_;
   std::size_t resident_bytes_ = 0;
-  std::size_t stored_bytes_ = 0;
+  std::size_t stored_bytes_ = 0;    // by all layers
+  std::size_t deferred_bytes_ = 0;  // by one
 };
 
 }  // namespace
@@ -128,7 +139,7 @@ LayerTiming time_layer(const Config& config, const Model& model, const Layer& la
     backward_weight.push_back(seconds.backward_weight);
     if (i < fewest_passes) update.push_back(chain.update());
   }
-  return {{median(forward), median(backward_input), median(backward_weight)}, median(update), chain.workspace_bytes()};
+  return {{median(forward), median(backward_input), median(backward_weight)}, median(update), chain.bytes()};
 }
 
 }  // namespace pptrain

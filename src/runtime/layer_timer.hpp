@@ -8,9 +8,9 @@ namespace pptrain {
 
 /// What timing a layer gave.
 struct LayerTiming {
-  LayerSeconds seconds;          ///< of one micro-batch
-  double update_seconds = 0.0;   ///< gradient norm and optimizer step over the layer's parameters
-  double workspace_bytes = 0.0;  ///< peak beyond weights, gradients, optimizer states and stored activations
+  LayerSeconds seconds;         ///< of one micro-batch
+  double update_seconds = 0.0;  ///< gradient norm and optimizer step over the layer's parameters
+  LayerBytes bytes;             ///< of one micro-batch
 };
 
 /// Times one tensor-parallel shard of a layer for micro-batches of `samples`, without any peer.

@@ -80,9 +80,10 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
   const std::int64_t most = config.training.global_batch_size;
   for (std::int64_t samples = 1; samples <= most; samples = samples < most ? std::min(2 * samples, most) : most + 1) {
     const LayerTiming timing = time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples);
-    rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight});
+    rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight,
+                    timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace});
     update = timing.update_seconds;
-    workspace = timing.workspace_bytes / static_cast<double>(samples);  // that of the largest micro-batch
+    workspace = timing.bytes.workspace / static_cast<double>(samples);  // that of the largest micro-batch
     if (timing.seconds.total() > long_pass_seconds) break;
   }
   return {{"device", task.device_kind},
@@ -103,7 +104,8 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
     for (int l = 0; l < model.num_layers(); ++l) {
       if (model.layers[l].kind != kind) continue;
       for (const auto& row : result.at("rows")) {
-        profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true});
+        const LayerBytes bytes = {row.at(4), row.at(5), row.at(6)};
+        profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true, bytes});
       }
       profile.layers[l].update_seconds[{device, degree}] = result.at("update");
     }

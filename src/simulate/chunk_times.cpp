@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace pptrain {
-namespace {
-
-/// Where a device is in a mesh of the stage's devices.
-std::pair<int, int> place_in(const Stage& mesh, int device_of_stage) {
-  return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
-}
-
-}  // namespace
 
 ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool gathers)
     : instance_(instance), parts_(parts) {
@@ -59,34 +51,6 @@ PhaseSeconds ChunkTimes::own(int device_of_stage) const {
     sum += computing_seconds(instance_, part, member_group(instance_.cluster, *part.mesh, replica, member));
   }
   return sum;
-}
-
-double ChunkTimes::stored_bytes(int device_of_stage) const {
-  double bytes = 0.0;
-  for (const StagePart& part : parts_.all()) {
-    const auto samples = part.mesh->samples[place_in(*part.mesh, device_of_stage).first].size();
-    for (const Interval& layers : part.layers) {
-      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        bytes += static_cast<double>(samples) * stored_bytes_of(instance_.profile, l, part.mesh->recompute);
-      }
-    }
-  }
-  return bytes;
-}
-
-double ChunkTimes::in_work_bytes(int device_of_stage) const {
-  double most = 0.0;
-  for (const StagePart& part : parts_.all()) {
-    const auto samples = part.mesh->samples[place_in(*part.mesh, device_of_stage).first].size();
-    for (const Interval& layers : part.layers) {
-      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        const double more = stored_bytes_of(instance_.profile, l, Recompute::none) -
-                            stored_bytes_of(instance_.profile, l, part.mesh->recompute);
-        if (l > 0) most = std::max(most, static_cast<double>(samples) * more);
-      }
-    }
-  }
-  return most;
 }
 
 std::array<TaskPrice, num_phases> ChunkTimes::together(const PhaseSeconds& computing,

@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-/// Seconds and bytes of all devices of a stage in one chunk.
+/// Seconds of all devices of a stage in one chunk.
 class ChunkTimes {
  public:
   /// `gathers`: whether tasks gather at their start the weights that ZeRO stage 3 divides. The parts must outlive this.
@@ -19,10 +19,6 @@ class ChunkTimes {
   std::array<TaskPrice, num_phases> of_stage() const;
   /// What one device computes itself.
   PhaseSeconds own(int device_of_stage) const;
-
-  double stored_bytes(int device_of_stage) const;
-  /// What the largest layer stores beyond what recomputation keeps of it.
-  double in_work_bytes(int device_of_stage) const;
 
  private:
   std::array<TaskPrice, num_phases> together(const PhaseSeconds& computing, const PhaseSeconds& tensor) const;

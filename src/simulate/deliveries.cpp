@@ -9,8 +9,9 @@ Deliveries::Deliveries(const Instance& instance, const Programs& programs, const
       transfers_(programs, prices, network_, tied_row_bytes),
       deliveries_(transfers_.all().size()) {}
 
-void Deliveries::send(double now, int number) {
+void Deliveries::send(double now, int number, double held_bytes) {
   const Transfer& transfer = transfers_.all()[number];
+  deliveries_[number].held_bytes = held_bytes;
   deliveries_[number].started = now;
   network_.start(now, transfer.route, transfer.bytes, number);
 }

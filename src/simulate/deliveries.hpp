@@ -15,7 +15,8 @@ class Deliveries {
   struct Delivery {
     double started = std::numeric_limits<double>::infinity();
     double arrived = std::numeric_limits<double>::infinity();
-    int waiter = -1;  ///< program
+    int waiter = -1;          ///< program
+    double held_bytes = 0.0;  ///< by the sender, until it has arrived
   };
 
   Deliveries(const Instance& instance, const Programs& programs, const Prices& prices, double tied_row_bytes,
@@ -26,7 +27,8 @@ class Deliveries {
   const Transfer& transfer(int number) const { return transfers_.all()[number]; }
   Delivery& operator[](int number) { return deliveries_[number]; }
 
-  void send(double now, int number);
+  /// The sender holds `held_bytes` for it.
+  void send(double now, int number, double held_bytes);
   /// Takes an event of the network; returns the transfer that arrives at once, or -1: `Event::Kind::arrival` is
   /// scheduled for one with latency, and an outdated event does nothing.
   int flow_end(const Event& event);

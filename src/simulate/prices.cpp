@@ -34,21 +34,6 @@ void refuse_halved(const Instance& instance, const Plan& plan, const Programs& p
   }
 }
 
-/// Layers that ZeRO holds whole beside their slices: with stage 2 the gradients of the one in work and of the one that
-/// is summed, with stage 3 also the weights that are gathered for a task where chunks are not.
-double whole_layers_bytes(const Instance& instance, const Stage& stage, int replica) {
-  if (stage.zero_stage < 2 || stage.sharding_group_of(replica).size() == 1) return 0.0;
-  double parameters = 0.0;
-  for (const Interval& layers : stage.layers) {
-    for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-      parameters = std::max(parameters, instance.profile.layers[l].parameters);
-    }
-  }
-  const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
-  const bool gathers_layers = stage.divides_weights() && !stage.gathers_chunks();
-  return (2.0 * bytes.gradient + (gathers_layers ? bytes.weight : 0.0)) * parameters / stage.tensor_parallel;
-}
-
 }  // namespace
 
 bool divided_as_stage(const StageParts& parts, const Stage& stage) {
@@ -77,6 +62,7 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
     first_lane_.push_back(num_lanes_);
     program += stage.replicas * stage.tensor_parallel;
     num_lanes_ = lanes_of(stage, num_lanes_).end();
+    stage_bytes_.push_back(bytes_basis(instance, StageParts(stage)));
   }
   const std::vector<Chunk> chunks = chunks_in_order(plan);
   for (const Chunk& chunk : chunks) {
@@ -86,7 +72,12 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     price_chunk(instance, plan, ChunkId(static_cast<int>(c)), chunks[c].layers, chunks[c].stage);
   }
-  price_steps(instance, plan, programs);
+  for (const Program& p : programs) {
+    const Stage& stage = plan.stages[p.stage.index()];
+    steps_.push_back(pptrain::step_seconds(instance, StageParts(stage), stage, p.device));
+  }
+  count_fixed_bytes(instance, plan, programs);
+  count_buffers(instance, plan, programs);
 }
 
 void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers,
@@ -110,8 +101,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     price = of_group;
     const PhaseSeconds own = times.own(d);
     for (std::size_t i = 0; i < own.size(); ++i) price.tasks[i].busy = own[i];
-    price.stored_bytes = times.stored_bytes(d);
-    price.in_work_bytes = times.in_work_bytes(d);
+    price.bytes = chunk_bytes(instance, parts, d, stage_bytes_[stage_index]);
     if (group_size == 1) continue;
     price.task_group = static_cast<int>(task_groups_.size()) - 1;
     task_groups_.back().push_back(program);
@@ -139,15 +129,6 @@ void Prices::price_gathers(const Instance& instance, const StagePart& part, int 
   for (const LayerCost& cost : costs) {
     price.published_end =
         known->second.forward_end(cost.update, cost.gather, cost.seconds[static_cast<std::size_t>(Phase::forward)]);
-  }
-}
-
-void Prices::price_steps(const Instance& instance, const Plan& plan, const Programs& programs) {
-  const std::vector<double> fixed = pptrain::fixed_bytes(instance, plan);
-  for (const Program& program : programs) {
-    const Stage& stage = plan.stages[program.stage.index()];
-    steps_.push_back(pptrain::step_seconds(instance, StageParts(stage), stage, program.device));
-    fixed_bytes_.push_back(fixed[program.device.index()] + whole_layers_bytes(instance, stage, program.replica));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "cost/parts.hpp"
 #include "cost/replica_sum.hpp"
 #include "program/program.hpp"
+#include "simulate/chunk_bytes.hpp"
 #include "simulate/publication.hpp"
 
 namespace pptrain {
@@ -36,7 +37,8 @@ struct TaskPrice {
 /// A chunk on a device.
 struct ChunkPrice {
   std::array<TaskPrice, num_phases> tasks;  ///< by Phase
-  double stored_bytes = 0.0;                ///< of one micro-batch, from the start of its F to the end of its W
+  ChunkBytes bytes;
+  std::array<double, 2> handed_bytes = {};  ///< what its F and its B take over from a chunk of the same device
   int task_group = -1;                      ///< devices that start its tasks together; -1: the device alone
   int reduce_group = -1;                    ///< devices that all-reduce its gradients; -1: nothing to reduce
   int across_group = -1;                    ///< devices that then sum between groups of replicas; -1: one group
@@ -45,7 +47,6 @@ struct ChunkPrice {
   int num_layers = 0;
   bool gathers_layers = false;  ///< its tasks gather the weights of one layer after another
   double published_end = 0.0;   ///< of its first F at the earliest: the weights come from the step before
-  double in_work_bytes = 0.0;   ///< of a layer that is recomputed, beyond what it keeps, in its B
   const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
 };
 
@@ -59,6 +60,7 @@ struct PricedCollective {
   double seconds = 0.0;
   int lane = 0;
   std::vector<int> behind;       ///< lanes that have to be free too
+  double buffer_bytes = 0.0;     ///< on each device, while whole gradients are summed
   bool after_each_task = false;  ///< ZeRO stages 2 and 3 sum after every W
   bool at_end = true;            ///< when the chunk's gradients are complete
 };
@@ -74,8 +76,11 @@ class Prices {
   const std::vector<PricedCollective>& reductions() const { return reductions_; }
   int num_lanes() const { return num_lanes_; }
   double step_seconds(int program) const { return steps_[program]; }
-  /// Model state and workspace, with the layers that ZeRO holds whole for the time being.
+  /// Model state; where buffers are not counted as they come and go, also the workspace and the layers that ZeRO holds
+  /// whole for the time being.
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
+  /// Whether a program's buffers are counted as they come and go.
+  bool counts_buffers(int program) const { return counts_buffers_[program] != 0; }
   /// Bytes per sample that cross the cut after a chunk.
   double cut_bytes(ChunkId chunk) const { return cut_bytes_[chunk.index()]; }
   int num_chunks() const { return static_cast<int>(cut_bytes_.size()); }
@@ -84,7 +89,9 @@ class Prices {
   std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
   void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage);
   void price_gathers(const Instance& instance, const StagePart& part, int replica, int program, ChunkPrice& price);
-  void price_steps(const Instance& instance, const Plan& plan, const Programs& programs);
+  void count_fixed_bytes(const Instance& instance, const Plan& plan, const Programs& programs);
+  void count_buffers(const Instance& instance, const Plan& plan, const Programs& programs);
+  void count_hand_over(const Plan& plan, int stage_index, std::size_t chunk);
   void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                         ChunkId chunk);
   void group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk);
@@ -102,6 +109,8 @@ class Prices {
   std::vector<double> steps_;
   std::map<int, Publication> publications_;  // by the first program of a replica
   std::vector<double> fixed_bytes_;
+  std::vector<char> counts_buffers_;  // by program
+  std::vector<BytesBasis> stage_bytes_;
   std::vector<double> cut_bytes_;
 };
 

@@ -51,7 +51,7 @@ void Simulator::resume(double now, int p) {
 
 /// Executes instructions until one takes time or waits.
 void Simulator::advance(double now, int p) {
-  Progress& progress = progress_[p];
+  ProgramProgress& progress = progress_[p];
   progress.state = State::ready;
   const std::size_t end = programs_[p].instructions.size();
   while (progress.next < end && execute(now, p)) ++progress.next;
@@ -80,9 +80,9 @@ bool Simulator::execute(double now, int p) {
     case Op::reduce_loss:
     case Op::reduce_norm: meet_all(now, p); return false;
     case Op::step: step(now, p); return false;
-    case Op::post_receive:
-    case Op::hand_over:
-    case Op::reduce_tied: return true;
+    case Op::post_receive: post(p); return true;
+    case Op::hand_over: hand_over(p); return true;
+    case Op::reduce_tied: take_received(p); return true;
   }
   return true;
 }

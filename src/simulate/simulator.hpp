@@ -6,7 +6,7 @@
 #include "simulate/deliveries.hpp"
 #include "simulate/events.hpp"
 #include "simulate/prices.hpp"
-#include "simulate/progress.hpp"
+#include "simulate/program_progress.hpp"
 #include "simulate/received_gathers.hpp"
 #include "simulate/simulate.hpp"
 #include "simulate/weight_waits.hpp"
@@ -22,7 +22,7 @@ class Simulator {
   Simulation run();
 
  private:
-  using State = Progress::State;
+  using State = ProgramProgress::State;
 
   // simulator.cpp: instructions in order.
   int num_programs() const { return static_cast<int>(programs_.size()); }
@@ -39,11 +39,14 @@ class Simulator {
   // simulator_tasks.cpp: what computes.
   void task(double now, int p);
   void start_task(double now, int p);
+  void hand_over(int p);
+  void take_received(int p);
   void occupy(double now, int p, double seconds);
   void end_task(double now, int p);
   void step(double now, int p);
 
   // simulator_communication.cpp: what a program waits for.
+  void post(int p);
   void send(double now, int p);
   bool receive(double now, int p);
   void arrive(double now, int number);
@@ -67,7 +70,7 @@ class Simulator {
   Collectives collectives_;
   ReceivedGathers received_gathers_;
   double tied_row_bytes_;
-  std::vector<Progress> progress_;
+  std::vector<ProgramProgress> progress_;
   std::vector<int> group_arrived_;
   std::vector<char> has_weights_;  // by program and chunk, of those that gather them
   std::vector<WeightWaits> weight_waits_;

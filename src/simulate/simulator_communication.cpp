@@ -1,12 +1,28 @@
 #include <algorithm>
+#include <utility>
 
 #include "simulate/simulator.hpp"
 
 namespace pptrain {
 
-void Simulator::send(double now, int p) { deliveries_.send(now, deliveries_.number_of(p, progress_[p].next)); }
+/// What is sent to several devices is held once; rows of the shared parameter are copied.
+void Simulator::send(double now, int p) {
+  const std::size_t next = progress_[p].next;
+  const Instruction& message = current(p);
+  const Instruction& before = programs_[p].instructions[next == 0 ? 0 : next - 1];
+  const bool again = next > 0 && before.op == Op::send && before.interval == message.interval;
+  const bool counts = prices_.counts_buffers(p) && (!again || message.payload == Payload::tied_gradient);
+  const double held = counts ? bytes_of(message, prices_, tied_row_bytes_) : 0.0;
+  progress_[p].store(held);
+  deliveries_.send(now, deliveries_.number_of(p, next), held);
+}
+
+void Simulator::post(int p) {
+  if (prices_.counts_buffers(p)) progress_[p].store(bytes_of(current(p), prices_, tied_row_bytes_));
+}
 
 bool Simulator::receive(double now, int p) {
+  if (prices_.counts_buffers(p)) progress_[p].received_bytes += bytes_of(current(p), prices_, tied_row_bytes_);
   Deliveries::Delivery& delivery = deliveries_[deliveries_.number_of(p, progress_[p].next)];
   if (delivery.arrived <= now) return true;
   delivery.waiter = p;
@@ -17,6 +33,7 @@ void Simulator::arrive(double now, int number) {
   Deliveries::Delivery& delivery = deliveries_[number];
   delivery.arrived = now;
   const Transfer& what = deliveries_.transfer(number);
+  progress_[what.sender].release(delivery.held_bytes);
   record(what.sender, Lane::communication, programs_[what.sender].instructions[what.instruction], delivery.started,
          now);
   if (delivery.waiter < 0) return;
@@ -30,8 +47,14 @@ void Simulator::gather_received(double now, int p) {
   block(now, p, State::awaits_group);
   const ReceivedGathers::Group* group = received_gathers_.come(p, current(p).payload);
   if (group == nullptr) return;
-  const double seconds = received_gathers_.seconds(*group, bytes_of(current(p), prices_, tied_row_bytes_));
+  const double bytes = bytes_of(current(p), prices_, tied_row_bytes_);
+  const double seconds = received_gathers_.seconds(*group, bytes);
+  const double of_others = bytes - bytes / static_cast<double>(group->programs.size());
   for (const int member : group->programs) {
+    if (prices_.counts_buffers(member)) {
+      progress_[member].store(of_others);
+      progress_[member].received_bytes += of_others;
+    }
     result_.devices[member].communication_seconds += seconds;
     record(member, Lane::communication, current(member), now, now + seconds);
     events_.push(now + seconds, Event::Kind::resume, member);
@@ -80,7 +103,12 @@ void Simulator::reduce(double now, int p) {
 }
 
 void Simulator::start_reduction(double now, int p, int number) {
-  ++progress_[p].pending_reductions;
+  ProgramProgress& progress = progress_[p];
+  ++progress.pending_reductions;
+  // Buckets of all chunks share the buffers.
+  const double more = std::max(0.0, prices_.reductions()[number].buffer_bytes - progress.reduction_bytes);
+  progress.reduction_bytes += more;
+  progress.store(more);
   collective(now, p, number);
 }
 
@@ -103,6 +131,7 @@ void Simulator::end_reduction(double now, const Collectives::Running& running) {
       continue;
     }
     const int left = --progress_[p].pending_reductions;
+    if (left == 0) progress_[p].release(std::exchange(progress_[p].reduction_bytes, 0.0));
     if (progress_[p].state != State::awaits_reductions) continue;
     wait_ends(now, p, started);
     if (left == 0) resume(now, p);

@@ -1,13 +1,9 @@
 #include <algorithm>
+#include <utility>
 
 #include "simulate/simulator.hpp"
 
 namespace pptrain {
-namespace {
-
-bool runs_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
-
-}  // namespace
 
 /// All members of a tensor-parallel group start together.
 void Simulator::task(double now, int p) {
@@ -28,21 +24,33 @@ void Simulator::start_task(double now, int p) {
   const ChunkPrice& chunk = prices_.of(p, instruction.chunk);
   const TaskPrice& price = chunk.task(phase_of(instruction.op));
   SimulatedDevice& device = result_.devices[p];
-  Progress& progress = progress_[p];
-  if (instruction.op == Op::forward) {
-    progress.store(chunk.stored_bytes);
-    device.peak_stored = std::max(device.peak_stored, ++progress.stored);
+  ProgramProgress& progress = progress_[p];
+  if (instruction.op != Op::backward_weight) {
+    take_received(p);
+    progress.release(chunk.handed_bytes[instruction.op == Op::forward ? 0 : 1]);
   }
-  if (runs_backward(instruction.op)) progress.store(chunk.in_work_bytes);
+  if (instruction.op == Op::forward) device.peak_stored = std::max(device.peak_stored, ++progress.stored);
+  progress.store(chunk.bytes.taken_at_start(instruction.op) + chunk.bytes.work(instruction.op));
   const double wait = weight_waits_[static_cast<std::size_t>(p)].before(now, instruction, chunk);
   device.busy_seconds += price.busy;
   device.communication_seconds += price.communication + wait;
   occupy(now, p, wait + price.seconds);
 }
 
+/// What the chunk gave waits for its neighbour on this device.
+void Simulator::hand_over(int p) {
+  const Instruction& instruction = current(p);
+  const bool forwards = instruction.payload == Payload::activation;
+  const ChunkId taker(instruction.chunk.value + (forwards ? 1 : 0));
+  progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);
+}
+
+/// What was received becomes part of what the next task, or the sum of the shared gradients, holds.
+void Simulator::take_received(int p) { progress_[p].release(std::exchange(progress_[p].received_bytes, 0.0)); }
+
 void Simulator::occupy(double now, int p, double seconds) {
   SimulatedDevice& device = result_.devices[p];
-  Progress& progress = progress_[p];
+  ProgramProgress& progress = progress_[p];
   if (!progress.started) device.first_start_seconds = now;
   progress.started = true;
   progress.state = State::computes;
@@ -55,9 +63,8 @@ void Simulator::end_task(double now, int p) {
   const Instruction& instruction = current(p);
   if (!is_task(instruction.op)) return;
   const ChunkPrice& chunk = prices_.of(p, instruction.chunk);
-  if (runs_backward(instruction.op)) progress_[p].release(chunk.in_work_bytes);
+  progress_[p].release(chunk.bytes.given_back_at_end(instruction.op) + chunk.bytes.work(instruction.op));
   if (instruction.op != Op::backward && instruction.op != Op::backward_weight) return;
-  progress_[p].release(chunk.stored_bytes);
   --progress_[p].stored;
   const int number = chunk.reduce_group;
   if (number >= 0 && prices_.reductions()[number].after_each_task) start_reduction(now, p, number);

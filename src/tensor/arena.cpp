@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-/// Sizes are rounded up so that nearly equal requests share blocks; at most an eighth is wasted.
+/// Sizes are rounded up so that nearly equal requests share blocks; at most 1/64 is wasted.
 std::size_t rounded(std::size_t bytes) {
   if (bytes == 0) bytes = 1;
   std::size_t step = alignment;
-  while (bytes > step * 16) step *= 2;
+  while (bytes > step * 128) step *= 2;
   return (bytes + step - 1) / step * step;
 }
 

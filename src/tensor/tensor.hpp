@@ -57,6 +57,7 @@ class Tensor {
   std::size_t rows() const { return matrix_.rows; }
   std::size_t columns() const { return matrix_.columns; }
   std::size_t size() const { return matrix_.size(); }
+  std::size_t bytes() const { return buffer_.bytes(); }
   explicit operator bool() const { return static_cast<bool>(buffer_); }
   void reset() {
     buffer_.reset();

@@ -23,7 +23,6 @@ int program_of(const Programs& programs, DeviceId device) {
   return own == programs.end() ? -1 : static_cast<int>(own - programs.begin());
 }
 
-bool runs_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
 bool ends_backward(Op op) { return op == Op::backward || op == Op::backward_weight; }
 
 }  // namespace
@@ -133,20 +132,15 @@ void Rehearsal::task(const Instruction& instruction) {
 }
 
 void Rehearsal::take_memory(const Instruction& instruction) {
-  const ChunkPrice& price = prices_.of(own_, instruction.chunk);
-  if (instruction.op == Op::forward) {
-    memory_.take(price.stored_bytes);
-    result_.peak_stored = std::max(result_.peak_stored, ++stored_);
-  }
-  if (runs_backward(instruction.op)) memory_.take(price.in_work_bytes);
+  const ChunkBytes& bytes = prices_.of(own_, instruction.chunk).bytes;
+  if (instruction.op == Op::forward) result_.peak_stored = std::max(result_.peak_stored, ++stored_);
+  memory_.take(bytes.taken_at_start(instruction.op) + bytes.work(instruction.op));
 }
 
 void Rehearsal::give_memory_back(const Instruction& instruction) {
-  const ChunkPrice& price = prices_.of(own_, instruction.chunk);
-  if (runs_backward(instruction.op)) memory_.give_back(price.in_work_bytes);
-  if (!ends_backward(instruction.op)) return;
-  memory_.give_back(price.stored_bytes);
-  --stored_;
+  const ChunkBytes& bytes = prices_.of(own_, instruction.chunk).bytes;
+  memory_.give_back(bytes.given_back_at_end(instruction.op) + bytes.work(instruction.op));
+  if (ends_backward(instruction.op)) --stored_;
 }
 
 void Rehearsal::send(const Instruction& instruction, std::size_t number) {

@@ -6,7 +6,7 @@
 namespace pptrain {
 
 /// How far the simulation is with one program.
-struct Progress {
+struct ProgramProgress {
   /// What the program waits for.
   enum class State {
     ready,
@@ -22,9 +22,11 @@ struct Progress {
   std::size_t next = 0;  ///< instruction
   State state = State::ready;
   double blocked_since = 0.0;
-  double stored_bytes = 0.0;
-  double peak_stored_bytes = 0.0;  ///< gathered weights and the layer that is recomputed included
-  int stored = 0;                  ///< activations of (micro-batch, chunk)
+  double stored_bytes = 0.0;  ///< and what else comes and goes
+  double peak_stored_bytes = 0.0;
+  double received_bytes = 0.0;   ///< for the next task
+  double reduction_bytes = 0.0;  ///< buffers of the gradients that are being summed
+  int stored = 0;                ///< activations of (micro-batch, chunk)
   int pending_reductions = 0;
   bool started = false;
 

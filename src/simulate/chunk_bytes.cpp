@@ -1,0 +1,181 @@
+#include "simulate/chunk_bytes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "cost/stage_time.hpp"
+
+namespace pptrain {
+namespace {
+
+/// One layer on one device.
+struct LayerOnDevice {
+  std::int64_t layer;
+  const Stage* mesh;
+  int replica;
+  int shard;
+
+  double samples() const { return static_cast<double>(mesh->samples[replica].size()); }
+  DeviceId device() const { return mesh->devices[replica][shard]; }
+};
+
+template <class Use>
+void for_each_layer(const StageParts& parts, int device_of_stage, const Use& use) {
+  for (const StagePart& part : parts.all()) {
+    const auto [replica, shard] = place_in(*part.mesh, device_of_stage);
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) use(LayerOnDevice{l, part.mesh, replica, shard});
+    }
+  }
+}
+
+std::optional<LayerBytes> measured(const Instance& instance, const LayerOnDevice& on) {
+  return instance.profile.bytes(static_cast<int>(on.layer), instance.cluster.kind_of(on.device()).name,
+                                on.mesh->tensor_parallel, on.samples());
+}
+
+/// What one layer holds; a chunk is a row of them.
+struct LayerUse {
+  double kept = 0.0;       ///< from F to B
+  double deferred = 0.0;   ///< from B to W
+  double running = 0.0;    ///< in all while one of its passes runs
+  double weights = 0.0;    ///< whole, where ZeRO stage 3 gathers them for a task
+  double gradients = 0.0;  ///< whole, where ZeRO keeps slices
+};
+
+/// What the members of a tensor-parallel group contribute to a sum.
+double sum_bytes(const Profile& profile, const LayerOnDevice& on) {
+  if (on.mesh->tensor_parallel == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0) return 0.0;
+  return on.samples() * profile.layers[on.layer == 0 ? 0 : on.layer - 1].output_bytes;
+}
+
+LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
+  const Profile& profile = instance.profile;
+  const LayerBytes bytes = *measured(instance, on);
+  LayerUse use = {bytes.stored, bytes.deferred, bytes.stored + bytes.workspace + sum_bytes(profile, on), 0.0, 0.0};
+  if (on.mesh->recompute == Recompute::full) {
+    use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples() * profile.layers[on.layer - 1].output_bytes);
+  }
+  if (on.mesh->sharding_group_of(on.replica).size() == 1) return use;
+  const double parameters = profile.layers[on.layer].parameters / on.mesh->tensor_parallel;
+  if (on.mesh->zero_stage >= 2) use.gradients = profile.bytes_per_parameter.gradient * parameters;
+  if (on.mesh->divides_weights() && !on.mesh->gathers_chunks()) {
+    use.weights = profile.bytes_per_parameter.weight * parameters;
+  }
+  return use;
+}
+
+/// The most that is in use while layers run one after another, the last first: `before` counts for those still to
+/// come, `after` for those that have run; gathered weights and whole gradients with neighbours where they count.
+class Passes {
+ public:
+  explicit Passes(const std::vector<LayerUse>& layers) : layers_(layers) {}
+
+  template <class Before, class After, class Own>
+  double most(const Before& before, const After& after, const Own& own) const {
+    double most = 0.0;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      double sum = own(l);
+      for (std::size_t i = 0; i < l; ++i) sum += before(layers_[i]);
+      for (std::size_t i = l + 1; i < layers_.size(); ++i) sum += after(layers_[i]);
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+
+  /// Of the layer and the next to run, which is gathered meanwhile.
+  double weights(std::size_t l, std::size_t next) const {
+    return layers_[l].weights + (next < layers_.size() ? layers_[next].weights : 0.0);
+  }
+  /// Of the layer that ran before, which is summed, with what the members contribute; before the last layer it is the
+  /// first one, of another micro-batch.
+  double summed_gradients(std::size_t l) const { return 2.0 * layers_[l + 1 < layers_.size() ? l + 1 : 0].gradients; }
+  /// In the W of a layer.
+  double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
+
+ private:
+  const std::vector<LayerUse>& layers_;
+};
+
+ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
+  std::vector<LayerUse> layers;
+  ChunkBytes bytes;
+  for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
+    layers.push_back(use_of(instance, on));
+    bytes.stored += layers.back().kept;
+    bytes.deferred += layers.back().deferred;
+  });
+  const Passes passes(layers);
+  const auto kept = [](const LayerUse& use) { return use.kept; };
+  const auto deferred = [](const LayerUse& use) { return use.deferred; };
+  const auto nothing = [](const LayerUse&) { return 0.0; };
+  const auto running = [&](std::size_t l, std::size_t next) { return layers[l].running + passes.weights(l, next); };
+  const auto beyond = [](double most, double held) { return std::max(0.0, most - held); };
+  bytes.forward_work =
+      beyond(passes.most(kept, nothing, [&](std::size_t l) { return running(l, l + 1); }), bytes.stored);
+  const auto both = [&](std::size_t l) {
+    return std::max(running(l, l - 1) + passes.summed_gradients(l), passes.weighting(l) + passes.weights(l, l - 1));
+  };
+  bytes.backward_work = beyond(passes.most(kept, nothing, both), bytes.stored);
+  bytes.backward_input_work =
+      beyond(passes.most(kept, deferred, [&](std::size_t l) { return running(l, l - 1); }), bytes.stored);
+  bytes.backward_weight_work =
+      beyond(passes.most(deferred, nothing, [&](std::size_t l) { return passes.weighting(l); }), bytes.deferred);
+  return bytes;
+}
+
+ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
+  ChunkBytes bytes;
+  for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
+    const double kept = on.samples() * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
+    const double whole = on.samples() * stored_bytes_of(instance.profile, on.layer, Recompute::none);
+    bytes.stored += kept;
+    if (on.layer > 0) bytes.backward_work = std::max(bytes.backward_work, whole - kept);
+  });
+  bytes.deferred = bytes.stored;
+  bytes.backward_input_work = bytes.backward_work;
+  return bytes;
+}
+
+}  // namespace
+
+std::pair<int, int> place_in(const Stage& mesh, int device_of_stage) {
+  return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
+}
+
+BytesBasis bytes_basis(const Instance& instance, const StageParts& parts) {
+  const Stage& mesh = parts.first_mesh();
+  bool known = true;
+  for (int d = 0; known && d < mesh.replicas * mesh.tensor_parallel; ++d) {
+    for_each_layer(parts, d, [&](const LayerOnDevice& on) { known = known && measured(instance, on).has_value(); });
+  }
+  return known ? BytesBasis::measured : BytesBasis::modelled;
+}
+
+ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage, BytesBasis basis) {
+  return basis == BytesBasis::measured ? measured_bytes(instance, parts, device_of_stage)
+                                       : modelled_bytes(instance, parts, device_of_stage);
+}
+
+double ChunkBytes::work(Op op) const {
+  switch (op) {
+    case Op::forward: return forward_work;
+    case Op::backward: return backward_work;
+    case Op::backward_input: return backward_input_work;
+    case Op::backward_weight: return backward_weight_work;
+    default: return 0.0;
+  }
+}
+
+double ChunkBytes::taken_at_start(Op op) const { return op == Op::forward ? stored : 0.0; }
+
+double ChunkBytes::given_back_at_end(Op op) const {
+  switch (op) {
+    case Op::backward: return stored;
+    case Op::backward_input: return stored - deferred;
+    case Op::backward_weight: return deferred;
+    default: return 0.0;
+  }
+}
+
+}  // namespace pptrain

@@ -1,0 +1,94 @@
+// What the simulator says a run holds, against what its arenas held.
+#include "cost/cost.hpp"
+#include "reference.hpp"
+#include "runtime/profiler.hpp"
+#include "runtime/session.hpp"
+#include "simulate/simulate.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+Cluster equal_devices(int count) {
+  Cluster cluster;
+  cluster.name = "test";
+  cluster.device_kinds = {{"host", 64e9, {{"fp32", 1e12}}, 50e9}};
+  NodeGroup group;
+  group.device_kind = "host";
+  group.count = 1;
+  group.num_devices = count;
+  group.link = group.uplink = {10e9, 1e-6};
+  cluster.groups = {group};
+  cluster.finish("made");
+  return cluster;
+}
+
+/// Compares plans of one reference run; measures its layers first. Collective.
+class Comparison {
+ public:
+  explicit Comparison(const char* run) : reference_(run), waiter_(60.0, CoreUse::shared) {
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    cluster_ = equal_devices(num_ranks_);
+    model_ = build_model(reference_.config.model, reference_.config.training, "test");
+    profile_ = measure_profile(MPI_COMM_WORLD, waiter_, reference_.config, model_, cluster_,
+                               RankMap::identity(num_ranks_), [](int, int) {});
+  }
+
+  Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch, const std::string& schedule, int chunks,
+            int zero_stage, Recompute recompute) const {
+    Plan plan = reference_.plan(pipeline, data, tensor, micro_batch, schedule, chunks);
+    for (Stage& stage : plan.stages) {
+      stage.zero_stage = zero_stage;
+      stage.recompute = recompute;
+    }
+    return plan;
+  }
+
+  void check(const Plan& plan) {
+    const TiedEmbedding tied = tied_embedding(reference_.config, profile_);
+    const Instance instance = {profile_, cluster_, plan.global_batch_size, tied};
+    const Programs programs = compile_training(plan, task_orders(plan), {tied.rows > 0, tied.rows});
+    const Simulation simulation = simulate(instance, plan, programs, {Recording::sums, tied.row_bytes});
+    const double simulated = simulation.devices[rank_].peak_bytes;
+    const auto held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
+    INFO(plan.shape() << " " << plan.schedule.name << " V " << plan.schedule.virtual_stages << " zero "
+                      << plan.stages[0].zero_stage << " recompute " << to_string(plan.stages[0].recompute) << " rank "
+                      << rank_ << ": " << held << " bytes held, " << simulated << " simulated");
+    CHECK(simulated == Approx(held).epsilon(0.05));
+  }
+
+ private:
+  Reference reference_;
+  Waiter waiter_;
+  int num_ranks_ = 0;
+  int rank_ = 0;
+  Cluster cluster_;
+  Model model_;
+  Profile profile_;
+};
+
+}  // namespace
+
+TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
+  for (const char* run : {"untied", "tied"}) {
+    Comparison compare(run);
+    for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {
+      compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 0, Recompute::none));
+      compare.check(compare.plan(pipeline, data, tensor, 8, "gpipe", 1, 0, Recompute::full));
+    }
+    for (const Kind& kind : kinds) {
+      for (const int chunks : kind.chunks) {
+        compare.check(compare.plan(2, 2, 1, 2, kind.schedule, chunks, 0, Recompute::none));
+        compare.check(compare.plan(2, 2, 1, 2, kind.schedule, chunks, 3, Recompute::none));
+      }
+    }
+    for (const int zero_stage : {1, 2, 3}) {
+      compare.check(compare.plan(1, 4, 1, 4, "1f1b", 1, zero_stage, Recompute::none));
+      compare.check(compare.plan(1, 2, 2, 4, "1f1b", 1, zero_stage, Recompute::selective));
+      compare.check(compare.plan(1, 4, 1, 8, "1f1b", 1, zero_stage, Recompute::full));
+    }
+  }
+}
