@@ -48,13 +48,21 @@ struct Part {
   std::vector<std::vector<DeviceId>> devices;  ///< a row per replica, a column per member
   std::vector<Interval> samples;               ///< per replica
   std::vector<double> loads;                   ///< per member, in loads of an even shard
+  std::vector<Interval> groups = {};           ///< of replicas that divide what ZeRO divides
 
   int num_replicas() const { return static_cast<int>(devices.size()); }
   int degree() const { return static_cast<int>(devices[0].size()); }
   double num_samples(int replica) const { return static_cast<double>(samples[replica].size()); }
-  std::vector<DeviceId> shard_group(int shard) const;
+  /// Shard `shard` of these replicas.
+  std::vector<DeviceId> shard_group(int shard, Interval replicas) const;
+  /// Replicas that share the state with this one, itself included.
+  double sharers(int replica) const;
 };
 std::vector<Part> parts_of(const Stage& stage);
+
+/// Sum of `bytes` over the replicas of a shard, in the slowest group and then between the groups: there a node's link
+/// carries them all, or where groups are on one node each replica its own slice.
+double sum_over_replicas(const Cluster& cluster, const Part& part, int shard, double bytes);
 
 /// One layer on the slowest device of a replica of a part, collectives of its tensor-parallel group included.
 Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const Part& part, int replica);

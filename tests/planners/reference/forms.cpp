@@ -68,7 +68,7 @@ double gradient_seconds_left(const Profile& profile, const Cluster& cluster, con
         const double parameters = profile.layers[static_cast<std::size_t>(part.layers.begin) + l].parameters;
         if (parameters <= 0.0) continue;
         const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
-        end = std::max(end, start + ends[l]) + all_reduce(cluster, part.shard_group(shard), part.loads[shard] * bytes);
+        end = std::max(end, start + ends[l]) + sum_over_replicas(cluster, part, shard, part.loads[shard] * bytes);
       }
       reduced = std::max(reduced, end);
     }

@@ -15,10 +15,10 @@ double in_flight(const Plan& plan, int i) {
   return batches;
 }
 
-/// Weights, gradients and optimizer state of a part on a device with an even shard.
-double state_bytes(const Profile& profile, const Stage& stage, const Part& part) {
+/// Weights, gradients and optimizer state of a part on a device of a replica with an even shard.
+double state_bytes(const Profile& profile, const Stage& stage, const Part& part, int replica) {
   const BytesPerParameter& bytes = profile.bytes_per_parameter;
-  const double replicas = part.num_replicas();
+  const double replicas = part.sharers(replica);
   const double weight = bytes.weight / (stage.zero_stage >= 3 ? replicas : 1.0);
   const double gradient = bytes.gradient / (stage.zero_stage >= 2 ? replicas : 1.0);
   const double optimizer = stage.offload ? 0.0 : bytes.optimizer / (stage.zero_stage >= 1 ? replicas : 1.0);
@@ -47,7 +47,7 @@ std::vector<double> memory(const Profile& profile, const Cluster& cluster, const
       for (int j = 0; j < part.num_replicas(); ++j) {
         const double stored = in_flight(plan, i) * part.num_samples(j) * stored_bytes(profile, stage, part);
         for (int k = 0; k < part.degree(); ++k) {
-          need[part.devices[j][k].index()] += part.loads[k] * state_bytes(profile, stage, part) + stored;
+          need[part.devices[j][k].index()] += part.loads[k] * state_bytes(profile, stage, part, j) + stored;
         }
       }
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "planners/reference/cost.hpp"
 
@@ -42,15 +43,39 @@ Part part_of_layer(const Stage& stage, std::int64_t layer) {
     part.loads = loads_of(block.shards, block.tensor_parallel);
   }
   if (part.degree() == 1) part.pattern = "replicate";
+  part.groups = stage.zero_groups;
+  if (part.groups.empty()) part.groups = {{0, part.num_replicas()}};
   return part;
 }
 
 }  // namespace
 
-std::vector<DeviceId> Part::shard_group(int shard) const {
+std::vector<DeviceId> Part::shard_group(int shard, Interval replicas) const {
   std::vector<DeviceId> group;
-  for (const auto& row : devices) group.push_back(row[shard]);
+  for (auto r = replicas.begin; r < replicas.end; ++r) group.push_back(devices[static_cast<std::size_t>(r)][shard]);
   return group;
+}
+
+double Part::sharers(int replica) const {
+  for (const Interval& group : groups) {
+    if (group.contains(replica)) return static_cast<double>(group.size());
+  }
+  return 1.0;
+}
+
+double sum_over_replicas(const Cluster& cluster, const Part& part, int shard, double bytes) {
+  double within = 0.0;
+  double fewest = part.num_replicas();
+  std::set<int> nodes;
+  std::vector<DeviceId> first;
+  for (const Interval& group : part.groups) {
+    const std::vector<DeviceId> devices = part.shard_group(shard, group);
+    within = std::max(within, all_reduce(cluster, devices, bytes));
+    fewest = std::min(fewest, static_cast<double>(devices.size()));
+    first.push_back(devices[0]);
+    nodes.insert(cluster.node_of(devices[0]));
+  }
+  return within + all_reduce(cluster, first, nodes.size() == 1 ? bytes / fewest : bytes);
 }
 
 std::vector<Part> parts_of(const Stage& stage) {

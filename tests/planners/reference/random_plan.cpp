@@ -99,6 +99,8 @@ void divide_differently(const RandomInstance& instance, Choices& choices, Plan& 
       if (!stage.blocks.empty() && layer < stage.blocks.back().layers.end) continue;
       if (choices.one_in(3)) add_block(instance, choices, stage, layer, plan.micro_batch_size);
     }
+    const auto groups = static_cast<int>(1 + stage.layers[0].size() % stage.replicas);
+    if (stage.zero_stage > 0 && stage.blocks.empty()) stage.zero_groups = even_division(stage.replicas, groups);
   }
 }
 

@@ -55,14 +55,15 @@ Seconds collective_seconds(const Profile& profile, const Cluster& cluster, int l
   return {all_reduce(cluster, members, bytes), all_reduce(cluster, members, bytes)};
 }
 
-/// What ZeRO stage 3 gathers before F and before B of a part: the weights of its layers, over the replicas.
+/// What ZeRO stage 3 gathers before F and before B of a part: the weights of its layers, over the replicas of a group.
 double gather_seconds(const Profile& profile, const Cluster& cluster, const Part& part) {
   const double parameters = sum_over_layers(part.layers, [&](int layer) { return profile.layers[layer].parameters; });
   double largest = 0.0;
   for (int shard = 0; shard < part.degree(); ++shard) {
-    largest = std::max(largest,
-                       all_gather(cluster, part.shard_group(shard),
-                                  part.loads[shard] * profile.bytes_per_parameter.weight * parameters / part.degree()));
+    const double bytes = part.loads[shard] * profile.bytes_per_parameter.weight * parameters / part.degree();
+    for (const Interval& group : part.groups) {
+      largest = std::max(largest, all_gather(cluster, part.shard_group(shard, group), bytes));
+    }
   }
   return largest;
 }
@@ -175,7 +176,7 @@ double gradient_seconds(const Profile& profile, const Cluster& cluster, const St
     const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
     double largest = 0.0;
     for (int shard = 0; shard < part.degree(); ++shard) {
-      largest = std::max(largest, all_reduce(cluster, part.shard_group(shard), part.loads[shard] * bytes));
+      largest = std::max(largest, sum_over_replicas(cluster, part, shard, part.loads[shard] * bytes));
     }
     sum += largest;
   }
