@@ -17,7 +17,7 @@ def settings(pairs):
     return [word for key, value in pairs.items() for word in ("--set", f"{key}={value}")]
 
 
-def plan(job, planner="auto", cluster=None, profile=None, batch=None, **options):
+def plan(job, planner="auto", cluster=None, profile=None, batch=None, flags=(), **options):
     """The PLAN.json document of `pptrain plan inputs/JOB.toml`, or the reason why there is none.
     Options are configuration keys with their dot written as two underscores."""
     path = job if str(job).endswith(".toml") else INPUTS / (job + ".toml")
@@ -25,6 +25,7 @@ def plan(job, planner="auto", cluster=None, profile=None, batch=None, **options)
     command += ["--cluster", cluster] if cluster else []
     command += ["--profile", profile] if profile else []
     command += ["--global-batch-size", batch] if batch else []
+    command += flags
     command += settings({key.replace("__", "."): value for key, value in options.items()})
     answer = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if answer.returncode == NO_FEASIBLE_PLAN:

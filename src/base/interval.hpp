@@ -35,7 +35,7 @@ struct Overlap {
   auto operator<=>(const Overlap&) const = default;
 };
 
-/// All non-empty overlaps of two divisions of the same axis, ordered by (from, to).
+/// All non-empty overlaps of intervals with the parts of a division of the same axis (ascending), by (from, to).
 std::vector<Overlap> intersect(const std::vector<Interval>& from, const std::vector<Interval>& to);
 
 /// Part `index` of `parts` nearly equal parts of `[0, size)`; the first ones get one more.

@@ -161,14 +161,17 @@ class DeviceCompiler {
   Program program_;
 };
 
+/// Programs of all devices, or of those whose indices are in `some`, which ascend.
 template <class Write>
-Programs compile(const Plan& plan, const TransferForms& forms, const Write& write) {
+Programs compile(const Plan& plan, const TransferForms& forms, const std::vector<int>* some, const Write& write) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   Crossings crossings(plan, places, forms);
   Programs programs;
+  int device = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
     for (int r = 0; r < plan.stages[s].replicas; ++r) {
-      for (int k = 0; k < plan.stages[s].tensor_parallel; ++k) {
+      for (int k = 0; k < plan.stages[s].tensor_parallel; ++k, ++device) {
+        if (some && !std::binary_search(some->begin(), some->end(), device)) continue;
         DeviceCompiler compiler(plan, places, crossings, StageId(s), r, k);
         write(compiler, s);
         programs.push_back(compiler.take());
@@ -178,18 +181,28 @@ Programs compile(const Plan& plan, const TransferForms& forms, const Write& writ
   return programs;
 }
 
-}  // namespace
-
-Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options) {
-  return compile(plan, options.forms, [&](DeviceCompiler& compiler, int stage) {
+Programs compile_training_of(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
+                             const std::vector<int>* some) {
+  return compile(plan, options.forms, some, [&](DeviceCompiler& compiler, int stage) {
     compiler.training_tasks(orders[stage], options);
     compiler.finish_training(options);
   });
 }
 
+}  // namespace
+
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options) {
+  return compile_training_of(plan, orders, options, nullptr);
+}
+
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
+                          const std::vector<int>& some) {
+  return compile_training_of(plan, orders, options, &some);
+}
+
 Programs compile_evaluation(const Plan& plan, const TransferForms& forms) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
-  return compile(plan, forms, [&](DeviceCompiler& compiler, int stage) {
+  return compile(plan, forms, nullptr, [&](DeviceCompiler& compiler, int stage) {
     // As many micro-batches as there are stages go through all chunks before the next, so that all stages work.
     const auto group = static_cast<std::int64_t>(plan.stages.size());
     TaskOrder order;

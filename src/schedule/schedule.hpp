@@ -55,6 +55,9 @@ struct CompileOptions {
 /// intersections of the sample intervals of the stages on both sides of each cut, gradient reductions
 /// as soon as nothing is added to a chunk's gradients any more, then norm and optimizer step.
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
+/// Only those of them whose indices are in `some`, which ascend.
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
+                          const std::vector<int>& some);
 
 /// Programs that run every micro-batch forwards only and sum the loss.
 Programs compile_evaluation(const Plan& plan, const TransferForms& forms = {});

@@ -2,22 +2,17 @@
 
 namespace pptrain {
 
-Deliveries::Deliveries(const Instance& instance, const Programs& programs, const Prices& prices, double tied_row_bytes,
-                       EventQueue& events)
-    : events_(events),
-      network_(instance.cluster, events),
-      transfers_(programs, prices, network_, tied_row_bytes),
-      deliveries_(transfers_.all().size()) {}
-
 void Deliveries::send(double now, int number, double held_bytes) {
   const Transfer& transfer = transfers_.all()[number];
-  deliveries_[number].held_bytes = held_bytes;
-  deliveries_[number].started = now;
+  Delivery& delivery = deliveries_[number];
+  delivery.held_bytes += held_bytes;
+  if (delivery.started <= now) return;
+  delivery.started = now;
   network_.start(now, transfer.route, transfer.bytes, number);
 }
 
-int Deliveries::flow_end(const Event& event) {
-  const int number = network_.finish(event);
+int Deliveries::handle(const Event& event) {
+  const int number = network_.handle(event);
   if (number < 0) return -1;
   const double latency = network_.latency(transfers_.all()[number].route);
   if (latency <= 0.0) return number;

@@ -19,10 +19,10 @@ class Deliveries {
     double held_bytes = 0.0;  ///< by the sender, until it has arrived
   };
 
-  Deliveries(const Instance& instance, const Programs& programs, const Prices& prices, double tied_row_bytes,
-             EventQueue& events);
+  Deliveries(Transfers transfers, Network& network, EventQueue& events)
+      : events_(events), network_(network), transfers_(std::move(transfers)), deliveries_(transfers_.all().size()) {}
 
-  /// The transfer of a send or wait_receive.
+  /// The transfer of a send or wait_receive, as `Transfers::of`.
   int number_of(int program, std::size_t instruction) const { return transfers_.of(program, instruction); }
   const Transfer& transfer(int number) const { return transfers_.all()[number]; }
   Delivery& operator[](int number) { return deliveries_[number]; }
@@ -30,12 +30,12 @@ class Deliveries {
   /// The sender holds `held_bytes` for it.
   void send(double now, int number, double held_bytes);
   /// Takes an event of the network; returns the transfer that arrives at once, or -1: `Event::Kind::arrival` is
-  /// scheduled for one with latency, and an outdated event does nothing.
-  int flow_end(const Event& event);
+  /// scheduled for one with latency.
+  int handle(const Event& event);
 
  private:
   EventQueue& events_;
-  Network network_;
+  Network& network_;
   Transfers transfers_;
   std::vector<Delivery> deliveries_;
 };

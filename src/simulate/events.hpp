@@ -8,7 +8,7 @@ namespace pptrain {
 
 /// What happens next in a simulation.
 struct Event {
-  enum class Kind : std::uint8_t { resume, flow_end, arrival, reduction_end };
+  enum class Kind : std::uint8_t { resume, flow_end, share, arrival, reduction_end };
   double time = 0.0;
   std::uint64_t sequence = 0;  ///< of equal times, the one that was scheduled first comes first
   Kind kind = Kind::resume;

@@ -1,29 +1,23 @@
 #include "simulate/network.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 
 namespace pptrain {
 
-int Network::link_index(const Uplink& uplink) {
-  const auto [entry, is_new] =
-      link_index_.emplace(std::pair(uplink.owner, uplink.direction), static_cast<int>(links_.size()));
-  if (is_new) {
-    links_.emplace_back();
-    links_.back().capacity = uplink.link.bandwidth;
-  }
-  return entry->second;
+int Network::add_link(double bandwidth) {
+  links_.emplace_back();
+  links_.back().capacity = bandwidth;
+  return static_cast<int>(links_.size()) - 1;
 }
 
-int Network::route(DeviceId from, DeviceId to) {
-  const auto [entry, is_new] = route_index_.emplace(std::pair(from.value, to.value), static_cast<int>(routes_.size()));
-  if (!is_new) return entry->second;
-  const Link path = cluster_.path(from, to);
+int Network::add_route(const Link& path, std::vector<LinkUse> uses) {
   Route& route = routes_.emplace_back();
   route.bandwidth = path.bandwidth;
   route.latency = path.latency;
-  for (const Uplink& uplink : cluster_.uplinks(from, to)) route.links.push_back(link_index(uplink));
-  return entry->second;
+  for (const LinkUse& use : uses) route.bandwidth = std::min(route.bandwidth, links_[use.link].capacity / use.flows);
+  route.uses = std::move(uses);
+  return static_cast<int>(routes_.size()) - 1;
 }
 
 int Network::new_flow() {
@@ -37,7 +31,8 @@ int Network::new_flow() {
 }
 
 bool Network::alone(const Route& route) const {
-  return std::all_of(route.links.begin(), route.links.end(), [this](int l) { return links_[l].flows.size() <= 1; });
+  return std::all_of(route.uses.begin(), route.uses.end(),
+                     [this](const LinkUse& use) { return links_[use.link].flows.size() <= 1; });
 }
 
 void Network::start(double now, int route, double bytes, int transfer) {
@@ -59,12 +54,18 @@ void Network::flow(double now, int route, const Waiting& what) {
   flow.since = now;
   Route& way = routes_[route];
   way.busy = true;
-  for (const int l : way.links) links_[l].flows.push_back(index);
+  for (const LinkUse& use : way.uses) links_[use.link].flows.push_back({index, use.flows});
   if (alone(way)) {
     set_rate(now, index, way.bandwidth);
   } else {
-    share(now, way);
+    share_later(now, way);
   }
+}
+
+int Network::handle(const Event& event) {
+  if (event.kind == Event::Kind::flow_end) return finish(event);
+  share(event.time);
+  return -1;
 }
 
 int Network::finish(const Event& event) {
@@ -75,17 +76,17 @@ int Network::finish(const Event& event) {
   const int route = flow.route;
   free_flows_.push_back(event.index);
   Route& way = routes_[route];
-  for (const int l : way.links) {
-    std::vector<int>& flows = links_[l].flows;
-    flows.erase(std::find(flows.begin(), flows.end(), event.index));
+  for (const LinkUse& use : way.uses) {
+    std::vector<FlowOnLink>& flows = links_[use.link].flows;
+    flows.erase(std::find_if(flows.begin(), flows.end(), [&](const FlowOnLink& f) { return f.flow == event.index; }));
   }
   way.busy = !way.waiting.empty();
   if (way.busy) {
     const Waiting next = way.waiting.front();
     way.waiting.pop_front();
     this->flow(event.time, route, next);
-  } else if (!way.links.empty()) {
-    share(event.time, way);
+  } else {
+    share_later(event.time, way);
   }
   return transfer;
 }
@@ -99,61 +100,84 @@ void Network::set_rate(double now, int index, double rate) {
   events_->push(now + flow.bytes / rate, Event::Kind::flow_end, index, ++flow.version);
 }
 
-/// The rates of all flows that share a link with this route, or with one that does, and so on.
-void Network::share(double now, const Route& from) {
-  collect(from);
+/// Rates change when everything that happens at this time has happened: what starts or ends together costs one search.
+void Network::share_later(double now, const Route& route) {
+  const bool any = std::any_of(route.uses.begin(), route.uses.end(),
+                               [this](const LinkUse& use) { return !links_[use.link].flows.empty(); });
+  if (!any) return;
+  if (changed_routes_.empty()) events_->push(now, Event::Kind::share, 0);
+  changed_routes_.push_back(static_cast<int>(&route - routes_.data()));
+}
+
+/// The rates of all flows that share a link with a route that has changed, or with one that does, and so on.
+void Network::share(double now) {
+  collect();
   find_rates();
   for (const int f : shared_flows_) set_rate(now, f, flows_[f].next_rate);
 }
 
-void Network::collect(const Route& from) {
+void Network::add_links(const Route& route) {
+  for (const LinkUse& use : route.uses) {
+    if (links_[use.link].seen == round_) continue;
+    links_[use.link].seen = round_;
+    shared_links_.push_back(use.link);
+  }
+}
+
+void Network::collect() {
   ++round_;
   shared_links_.clear();
   shared_flows_.clear();
-  const auto add_links = [this](const Route& route) {
-    for (const int l : route.links) {
-      if (links_[l].seen == round_) continue;
-      links_[l].seen = round_;
-      shared_links_.push_back(l);
-    }
-  };
-  add_links(from);
+  for (const int route : changed_routes_) add_links(routes_[route]);
+  changed_routes_.clear();
   for (std::size_t i = 0; i < shared_links_.size(); ++i) {
-    for (const int f : links_[shared_links_[i]].flows) {
-      if (flows_[f].seen == round_) continue;
-      flows_[f].seen = round_;
-      flows_[f].next_rate = 0.0;
-      shared_flows_.push_back(f);
-      add_links(routes_[flows_[f].route]);
+    for (const FlowOnLink& on_link : links_[shared_links_[i]].flows) {
+      Flow& flow = flows_[on_link.flow];
+      if (flow.seen == round_) continue;
+      flow.seen = round_;
+      flow.next_rate = 0.0;
+      shared_flows_.push_back(on_link.flow);
+      add_links(routes_[flow.route]);
     }
   }
 }
 
 /// Max-min fair rates by progressive filling: again and again the link that leaves each of its open
-/// flows least gives them that.
+/// flows least gives them that. What a link leaves never falls, so that an old entry of the heap is put back.
 void Network::find_rates() {
+  filling_.clear();
   for (const int l : shared_links_) {
-    links_[l].left = links_[l].capacity;
-    links_[l].open = static_cast<int>(links_[l].flows.size());
+    SharedLink& link = links_[l];
+    link.left = link.capacity;
+    link.open = 0;
+    for (const FlowOnLink& on_link : link.flows) link.open += on_link.flows;
+    if (link.open > 0) filling_.push_back({link.left / link.open, l});
   }
-  for (std::size_t open = shared_flows_.size(); open > 0;) {
-    int fullest = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (const int l : shared_links_) {
-      if (links_[l].open == 0) continue;
-      const double rate = links_[l].left / links_[l].open;
-      if (rate >= least) continue;
-      least = rate;
-      fullest = l;
+  std::make_heap(filling_.begin(), filling_.end(), std::greater<>());
+  while (!filling_.empty()) {
+    std::pop_heap(filling_.begin(), filling_.end(), std::greater<>());
+    const auto [rate, l] = filling_.back();
+    filling_.pop_back();
+    if (links_[l].open == 0) continue;
+    const double now = links_[l].left / links_[l].open;
+    if (now > rate) {
+      filling_.push_back({now, l});
+      std::push_heap(filling_.begin(), filling_.end(), std::greater<>());
+    } else {
+      fill(l, now);
     }
-    for (const int f : links_[fullest].flows) {
-      if (flows_[f].next_rate > 0.0) continue;
-      flows_[f].next_rate = least;
-      --open;
-      for (const int l : routes_[flows_[f].route].links) {
-        links_[l].left -= least;
-        --links_[l].open;
-      }
+  }
+}
+
+/// Gives the open flows of a link this rate.
+void Network::fill(int link, double rate) {
+  for (const FlowOnLink& on_link : links_[link].flows) {
+    Flow& flow = flows_[on_link.flow];
+    if (flow.next_rate > 0.0) continue;
+    flow.next_rate = rate;
+    for (const LinkUse& use : routes_[flow.route].uses) {
+      links_[use.link].left -= use.flows * rate;
+      links_[use.link].open -= use.flows;
     }
   }
 }

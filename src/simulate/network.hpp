@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -11,25 +10,33 @@
 
 namespace pptrain {
 
-/// Links as shared resources. From one device to another transfers go one after another in the
-/// order in which they are sent. Inside a node each ordered pair of devices has a link of its own;
-/// uplinks of nodes and switches are shared by all pairs that pass them, up and down apart,
-/// max-min fairly: all rates rise together until a link is full, then those of the others rise on.
+/// Links as shared resources. On one route transfers go one after another in the order in which they are sent; links
+/// are shared by all routes that pass them, max-min fairly: all rates rise together until a link is full, then those
+/// of the others rise on.
+///
+/// A route may stand for many that carry the same at the same time, and a link for many links that these pass.
 class Network {
  public:
-  Network(const Cluster& cluster, EventQueue& events) : cluster_(cluster), events_(&events) {}
+  /// A link of a route, and how many of the routes that it stands for pass it.
+  struct LinkUse {
+    int link = 0;
+    int flows = 1;
+  };
+
+  explicit Network(EventQueue& events) : events_(&events) {}
   /// A copy that goes on by itself; `events` is a copy of the other's.
   Network(const Network& other, EventQueue& events) : Network(other) { events_ = &events; }
 
-  /// The way from one device to another; asking again gives the same number.
-  int route(DeviceId from, DeviceId to);
+  int add_link(double bandwidth);
+  /// A route without links that are shared has its bandwidth for itself.
+  int add_route(const Link& path, std::vector<LinkUse> uses);
   double latency(int route) const { return routes_[route].latency; }
 
   /// Sends `bytes` after all that was sent this way before; `Event::Kind::flow_end` is scheduled, again whenever the
   /// rate changes.
   void start(double now, int route, double bytes, int transfer);
-  /// Takes an event; returns the transfer whose last byte has left, or -1 where the event is outdated.
-  int finish(const Event& event);
+  /// Takes an event, `flow_end` or `share`; returns the transfer whose last byte has left, or -1 where none has.
+  int handle(const Event& event);
 
  private:
   Network(const Network&) = default;
@@ -38,15 +45,19 @@ class Network {
     int transfer;
   };
   struct Route {
-    std::vector<int> links;  ///< uplinks
-    double bandwidth = 0.0;
+    std::vector<LinkUse> uses;
+    double bandwidth = 0.0;  // alone on its links
     double latency = 0.0;
     bool busy = false;
     std::deque<Waiting> waiting;
   };
+  struct FlowOnLink {
+    int flow;
+    int flows;
+  };
   struct SharedLink {
     double capacity = 0.0;
-    std::vector<int> flows;
+    std::vector<FlowOnLink> flows;
     double left = 0.0;  // while rates are found: of the capacity
     int open = 0;       // flows without a rate yet
     std::uint64_t seen = 0;
@@ -63,24 +74,26 @@ class Network {
   };
 
   int new_flow();
-  int link_index(const Uplink& uplink);
   void flow(double now, int route, const Waiting& what);
+  int finish(const Event& event);
   bool alone(const Route& route) const;
   void set_rate(double now, int flow, double rate);
-  void share(double now, const Route& from);
-  void collect(const Route& from);
+  void share_later(double now, const Route& route);
+  void share(double now);
+  void collect();
+  void add_links(const Route& route);
   void find_rates();
+  void fill(int link, double rate);
 
-  const Cluster& cluster_;
   EventQueue* events_;
-  std::map<std::pair<int, int>, int> route_index_;  // by devices
-  std::map<std::pair<int, Uplink::Direction>, int> link_index_;
   std::vector<Route> routes_;
   std::vector<SharedLink> links_;
   std::vector<Flow> flows_;
   std::vector<int> free_flows_;
-  std::vector<int> shared_links_;  // those that `share` looks at
+  std::vector<int> changed_routes_;  // since rates were found
+  std::vector<int> shared_links_;    // those that `share` looks at
   std::vector<int> shared_flows_;
+  std::vector<std::pair<double, int>> filling_;  // what links leave their open flows: a heap, least on top
   std::uint64_t round_ = 0;
 };
 

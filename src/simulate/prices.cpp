@@ -19,8 +19,15 @@ bool splits_backward(const Programs& programs) {
   });
 }
 
+}  // namespace
+
+bool divided_as_stage(const StageParts& parts, const Stage& stage) {
+  const Stage& mesh = parts.first_mesh();
+  return parts.all().size() == 1 && mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
+}
+
 /// A schedule that splits B and W needs their times apart.
-void refuse_halved(const Instance& instance, const Plan& plan, const Programs& programs) {
+void check_split(const Instance& instance, const Plan& plan, const Programs& programs) {
   if (!splits_backward(programs)) return;
   for (const ProfileLayer& layer : instance.profile.layers) {
     for (const ProfileRow& row : layer.rows) {
@@ -32,13 +39,6 @@ void refuse_halved(const Instance& instance, const Plan& plan, const Programs& p
            "give backward_input and backward_weight, or choose 1f1b"});
     }
   }
-}
-
-}  // namespace
-
-bool divided_as_stage(const StageParts& parts, const Stage& stage) {
-  const Stage& mesh = parts.first_mesh();
-  return parts.all().size() == 1 && mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
 }
 
 bool is_task(Op op) {
@@ -55,7 +55,7 @@ Phase phase_of(Op op) {
 }
 
 Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs) {
-  refuse_halved(instance, plan, programs);
+  check_split(instance, plan, programs);
   int program = 0;
   for (const Stage& stage : plan.stages) {
     first_program_.push_back(program);
@@ -130,6 +130,34 @@ void Prices::price_gathers(const Instance& instance, const StagePart& part, int 
     price.published_end =
         known->second.forward_end(cost.update, cost.gather, cost.seconds[static_cast<std::size_t>(Phase::forward)]);
   }
+}
+
+Prices Prices::of_classes(const SimulatedClasses& classes) const {
+  Prices made;
+  made.cut_bytes_ = cut_bytes_;
+  made.num_lanes_ = classes.lanes.num();
+  for (const int p : classes.programs.first) {
+    made.steps_.push_back(steps_[p]);
+    made.fixed_bytes_.push_back(fixed_bytes_[p]);
+    made.counts_buffers_.push_back(counts_buffers_[p]);
+    for (int c = 0; c < num_chunks(); ++c) {
+      ChunkPrice& price = made.chunks_.emplace_back(of(p, ChunkId(c)));
+      if (price.task_group >= 0) price.task_group = classes.task_groups.of[price.task_group];
+      if (price.reduce_group >= 0) price.reduce_group = classes.collectives.of[price.reduce_group];
+      if (price.across_group >= 0) price.across_group = classes.collectives.of[price.across_group];
+      if (price.gather_group >= 0) price.gather_group = classes.collectives.of[price.gather_group];
+    }
+  }
+  for (const int group : classes.task_groups.first) {
+    made.task_groups_.push_back(classes.programs.classes_of(task_groups_[group]));
+  }
+  for (const int number : classes.collectives.first) {
+    PricedCollective& collective = made.reductions_.emplace_back(reductions_[number]);
+    collective.programs = classes.programs.classes_of(collective.programs);
+    collective.lane = classes.lanes.of[collective.lane];
+    collective.behind = classes.lanes.classes_of(collective.behind);
+  }
+  return made;
 }
 
 }  // namespace pptrain

@@ -9,6 +9,7 @@
 #include "cost/replica_sum.hpp"
 #include "program/program.hpp"
 #include "simulate/chunk_bytes.hpp"
+#include "simulate/partition.hpp"
 #include "simulate/publication.hpp"
 
 namespace pptrain {
@@ -65,11 +66,17 @@ struct PricedCollective {
   bool at_end = true;            ///< when the chunk's gradients are complete
 };
 
+/// Throws `Error` (exit code 2) when a program splits B and W and the profile does not.
+void check_split(const Instance& instance, const Plan& plan, const Programs& programs);
+
 /// What everything in the programs of a plan takes, by the formulas of `cost`.
 class Prices {
  public:
   /// Throws `Error` (exit code 2) when a program splits B and W and the profile does not.
   Prices(const Instance& instance, const Plan& plan, const Programs& programs);
+
+  /// Those of the first program of each class, among themselves.
+  Prices of_classes(const SimulatedClasses& classes) const;
 
   const ChunkPrice& of(int program, ChunkId chunk) const { return chunks_[index(program, chunk)]; }
   const std::vector<std::vector<int>>& task_groups() const { return task_groups_; }
@@ -86,6 +93,7 @@ class Prices {
   int num_chunks() const { return static_cast<int>(cut_bytes_.size()); }
 
  private:
+  Prices() = default;
   std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
   void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage);
   void price_gathers(const Instance& instance, const StagePart& part, int replica, int program, ChunkPrice& price);

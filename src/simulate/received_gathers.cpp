@@ -25,6 +25,19 @@ ReceivedGathers::ReceivedGathers(const Instance& instance, const Plan& plan, con
   }
 }
 
+ReceivedGathers ReceivedGathers::of_classes(const SimulatedClasses& classes) const {
+  ReceivedGathers made(instance_);
+  for (const int p : classes.programs.first) {
+    const auto& [cut, tied] = numbers_[static_cast<std::size_t>(p)];
+    made.numbers_.push_back({classes.received_gathers.of[cut], classes.received_gathers.of[tied]});
+  }
+  for (const int number : classes.received_gathers.first) {
+    Group& group = made.groups_.emplace_back(groups_[static_cast<std::size_t>(number)]);
+    group.programs = classes.programs.classes_of(group.programs);
+  }
+  return made;
+}
+
 const ReceivedGathers::Group& ReceivedGathers::of(int program, Payload payload) {
   Group& group = group_of(program, payload);
   if (!group.link) group.link = instance_.cluster.slowest_link(group.devices);
@@ -39,7 +52,7 @@ const ReceivedGathers::Group* ReceivedGathers::come(int program, Payload payload
 }
 
 double ReceivedGathers::seconds(const Group& group, double bytes) const {
-  return all_gather_seconds(*group.link, static_cast<int>(group.programs.size()), bytes);
+  return all_gather_seconds(*group.link, static_cast<int>(group.devices.size()), bytes);
 }
 
 }  // namespace pptrain

@@ -6,6 +6,7 @@
 
 #include "cost/cost.hpp"
 #include "program/program.hpp"
+#include "simulate/partition.hpp"
 
 namespace pptrain {
 
@@ -13,7 +14,7 @@ namespace pptrain {
 class ReceivedGathers {
  public:
   struct Group {
-    std::vector<int> programs;
+    std::vector<int> programs;  ///< of classes of programs one each
     std::vector<DeviceId> devices;
     std::optional<Link> link;  ///< the slowest of two members, once known
     int arrived = 0;
@@ -21,6 +22,15 @@ class ReceivedGathers {
 
   ReceivedGathers(const Instance& instance, const Plan& plan, const Programs& programs);
 
+  /// Those of the first program of each class, among themselves.
+  ReceivedGathers of_classes(const SimulatedClasses& classes) const;
+
+  int num_groups() const { return static_cast<int>(groups_.size()); }
+  /// Number of a program's group.
+  int number_of(int program, Payload payload) const {
+    return numbers_[static_cast<std::size_t>(program)][payload == Payload::tied_gradient];
+  }
+  const Group& group(int number) const { return groups_[static_cast<std::size_t>(number)]; }
   /// The group of a program.
   const Group& of(int program, Payload payload);
   /// A program comes to a gather; returns its group when all have come.
@@ -29,9 +39,9 @@ class ReceivedGathers {
   double seconds(const Group& group, double bytes) const;
 
  private:
+  explicit ReceivedGathers(const Instance& instance) : instance_(instance) {}
   Group& group_of(int program, Payload payload) {
-    return groups_[static_cast<std::size_t>(
-        numbers_[static_cast<std::size_t>(program)][payload == Payload::tied_gradient])];
+    return groups_[static_cast<std::size_t>(number_of(program, payload))];
   }
 
   const Instance& instance_;

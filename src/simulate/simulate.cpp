@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "simulate/routes.hpp"
 #include "simulate/simulator.hpp"
 
 namespace pptrain {
-
 double Simulation::bubble_fraction() const {
   if (makespan_seconds <= 0.0) return 0.0;
   double busy = 0.0;
@@ -15,7 +15,15 @@ double Simulation::bubble_fraction() const {
 
 Simulation simulate(const Instance& instance, const Plan& plan, const Programs& programs,
                     const SimulateOptions& options) {
-  return Simulator(instance, plan, programs, options).run();
+  EventQueue events;
+  Network network(events);
+  ClusterRoutes routes(instance.cluster, network);
+  Prices prices(instance, plan, programs);
+  Transfers transfers(
+      programs, prices, [&](DeviceId from, DeviceId to) { return routes.route(from, to); }, options.tied_row_bytes);
+  return Simulator(programs, std::move(prices), std::move(transfers), ReceivedGathers(instance, plan, programs),
+                   network, events, options)
+      .run();
 }
 
 }  // namespace pptrain

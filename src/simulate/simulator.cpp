@@ -6,14 +6,15 @@
 
 namespace pptrain {
 
-Simulator::Simulator(const Instance& instance, const Plan& plan, const Programs& programs,
-                     const SimulateOptions& options)
+Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfers, ReceivedGathers received_gathers,
+                     Network& network, EventQueue& events, const SimulateOptions& options)
     : programs_(programs),
       recording_(options.recording),
-      prices_(instance, plan, programs),
-      deliveries_(instance, programs, prices_, options.tied_row_bytes, events_),
-      collectives_(prices_.reductions(), prices_.num_lanes(), events_),
-      received_gathers_(instance, plan, programs),
+      prices_(std::move(prices)),
+      events_(events),
+      deliveries_(std::move(transfers), network, events),
+      collectives_(prices_.reductions(), prices_.num_lanes(), events),
+      received_gathers_(std::move(received_gathers)),
       tied_row_bytes_(options.tied_row_bytes),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),
@@ -36,7 +37,8 @@ void Simulator::handle(const Event& event) {
   switch (event.kind) {
     case Event::Kind::resume: resume(event.time, event.index); break;
     case Event::Kind::flow_end:
-      if (const int number = deliveries_.flow_end(event); number >= 0) arrive(event.time, number);
+    case Event::Kind::share:
+      if (const int number = deliveries_.handle(event); number >= 0) arrive(event.time, number);
       break;
     case Event::Kind::arrival: arrive(event.time, event.index); break;
     case Event::Kind::reduction_end: end_reduction(event.time, collectives_.of(event.index)); break;

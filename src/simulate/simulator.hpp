@@ -16,7 +16,9 @@ namespace pptrain {
 /// One run of `simulate`: programs go on from event to event.
 class Simulator {
  public:
-  Simulator(const Instance& instance, const Plan& plan, const Programs& programs, const SimulateOptions& options);
+  /// `prices`, `transfers` and `network`, which schedules `events`, are those of the programs.
+  Simulator(const Programs& programs, Prices prices, Transfers transfers, ReceivedGathers received_gathers,
+            Network& network, EventQueue& events, const SimulateOptions& options);
 
   /// Once.
   Simulation run();
@@ -65,7 +67,7 @@ class Simulator {
   const Programs& programs_;
   Recording recording_;
   Prices prices_;
-  EventQueue events_;
+  EventQueue& events_;
   Deliveries deliveries_;
   Collectives collectives_;
   ReceivedGathers received_gathers_;

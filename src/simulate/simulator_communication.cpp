@@ -49,7 +49,7 @@ void Simulator::gather_received(double now, int p) {
   if (group == nullptr) return;
   const double bytes = bytes_of(current(p), prices_, tied_row_bytes_);
   const double seconds = received_gathers_.seconds(*group, bytes);
-  const double of_others = bytes - bytes / static_cast<double>(group->programs.size());
+  const double of_others = bytes - bytes / static_cast<double>(group->devices.size());
   for (const int member : group->programs) {
     if (prices_.counts_buffers(member)) {
       progress_[member].store(of_others);

@@ -1,6 +1,5 @@
 #include "simulate/transfers.hpp"
 
-#include <functional>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -8,31 +7,25 @@
 namespace pptrain {
 namespace {
 
-/// What identifies a transfer.
-struct Key {
-  int from;
-  int to;
-  Instruction what;
-  bool operator==(const Key&) const = default;
+/// What identifies a transfer: across a cut one part of a micro-batch goes from one device to another.
+struct TransferKey {
+  int route;
+  Payload payload;
+  ChunkId chunk;
+  MicroBatchId micro_batch;
+  bool operator==(const TransferKey&) const = default;
 };
 
-struct KeyHash {
-  std::size_t operator()(const Key& key) const noexcept {
-    std::size_t hash = static_cast<std::size_t>(key.what.payload);
-    for (const std::int64_t part : {std::int64_t{key.from}, std::int64_t{key.to}, std::int64_t{key.what.chunk.value},
-                                    std::int64_t{key.what.micro_batch.value}, key.what.interval.begin}) {
+struct TransferKeyHash {
+  std::size_t operator()(const TransferKey& key) const noexcept {
+    std::size_t hash = static_cast<std::size_t>(key.payload);
+    for (const int part : {key.route, key.chunk.value, key.micro_batch.value}) {
       hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio
       hash ^= hash >> 29;
     }
     return hash;
   }
 };
-
-Key key_of(DeviceId from, DeviceId to, Instruction what) {
-  what.op = Op::send;
-  what.peer = {};
-  return {from.value, to.value, what};
-}
 
 }  // namespace
 
@@ -42,8 +35,8 @@ double bytes_of(const Instruction& instruction, const Prices& prices, double tie
   return static_cast<double>(instruction.interval.size()) / instruction.units * of_one;
 }
 
-Transfers::Transfers(const Programs& programs, const Prices& prices, Network& network, double tied_row_bytes) {
-  std::unordered_map<Key, int, KeyHash> numbers;
+Transfers::Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of, double tied_row_bytes) {
+  std::unordered_map<TransferKey, int, TransferKeyHash> numbers;
   std::size_t num_instructions = 0;
   for (const Program& program : programs) num_instructions += program.instructions.size();
   numbers.reserve(num_instructions / 3);
@@ -54,15 +47,14 @@ Transfers::Transfers(const Programs& programs, const Prices& prices, Network& ne
       const Instruction& instruction = program.instructions[i];
       const bool sends = instruction.op == Op::send;
       if (!sends && instruction.op != Op::wait_receive) continue;
-      const Key key = sends ? key_of(program.device, instruction.peer, instruction)
-                            : key_of(instruction.peer, program.device, instruction);
+      const int route = sends ? route_of(program.device, instruction.peer) : route_of(instruction.peer, program.device);
+      const TransferKey key = {route, instruction.payload, instruction.chunk, instruction.micro_batch};
       const auto [entry, is_new] = numbers.try_emplace(key, static_cast<int>(transfers_.size()));
       if (is_new) transfers_.emplace_back();
+      Transfer& transfer = transfers_[entry->second];
       numbers_[p][i] = entry->second;
-      if (!sends) continue;
-      transfers_[entry->second] = {bytes_of(instruction, prices, tied_row_bytes),
-                                   network.route(program.device, instruction.peer), static_cast<int>(p),
-                                   static_cast<int>(i)};
+      if (!sends || transfer.sender >= 0) continue;
+      transfer = {bytes_of(instruction, prices, tied_row_bytes), route, static_cast<int>(p), static_cast<int>(i)};
     }
   }
   for (const Transfer& transfer : transfers_) PPTRAIN_ASSERT(transfer.sender >= 0, "a receive without its send");

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "program/program.hpp"
-#include "simulate/network.hpp"
 #include "simulate/prices.hpp"
 
 namespace pptrain {
@@ -20,13 +20,17 @@ struct Transfer {
   int instruction = -1;  ///< of the sender
 };
 
+/// Number of the way from one device to another. Where it stands for many, so do the transfers on it.
+using RouteOf = std::function<int(DeviceId from, DeviceId to)>;
+
 /// Every send of the programs with its receive.
 class Transfers {
  public:
-  Transfers(const Programs& programs, const Prices& prices, Network& network, double tied_row_bytes);
+  Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of, double tied_row_bytes);
 
   const std::vector<Transfer>& all() const { return transfers_; }
-  /// The transfer of a send or wait_receive; -1 for other instructions.
+  /// The transfer of a send or wait_receive; -1 for other instructions. On a way that stands for many several sends of
+  /// a program, one after another, are one transfer.
   int of(int program, std::size_t instruction) const { return numbers_[program][instruction]; }
 
  private:

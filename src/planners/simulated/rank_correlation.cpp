@@ -33,7 +33,7 @@ class Sample {
   explicit Sample(const Instance& instance) : instance_(instance), simulator_(instance) {}
 
   void add(Plan plan) {
-    const double tasks = simulated_tasks(instance_.cluster, plan);
+    const double tasks = simulator_.tasks(plan);
     if (tasks_ + tasks > most_correlated_tasks || !simulator_.can(plan) || known(plan)) return;
     tasks_ += tasks;
     simulated_.push_back(simulator_.of(plan).iteration_seconds);

@@ -1,10 +1,8 @@
 #include "planners/simulated/simulated_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "cost/transfer_forms.hpp"
-#include "simulate/simulate.hpp"
 
 namespace pptrain {
 namespace {
@@ -20,70 +18,7 @@ double order_cost(const Plan& plan) {
   return tasks;
 }
 
-/// Nodes whose transfers share uplinks, directly or through others, with the pairs of devices that transfer there.
-class SharedNodes {
- public:
-  explicit SharedNodes(const Cluster& cluster) : cluster_(cluster), above_(cluster.num_nodes()) {
-    std::iota(above_.begin(), above_.end(), 0);
-    pairs_.resize(above_.size(), 0.0);
-  }
-
-  void add(DeviceId a, DeviceId b) {
-    const int first = root(cluster_.node_of(a));
-    const int second = root(cluster_.node_of(b));
-    if (cluster_.node_of(a) == cluster_.node_of(b)) return;
-    above_[second] = first;
-    if (first != second) pairs_[first] += pairs_[second];
-    pairs_[first] += 2.0;  // there and back
-  }
-
-  /// Of one micro-batch.
-  double tasks() {
-    constexpr double per_met_pair = 0.01;  // measured: of the time of a task
-    double sum = 0.0;
-    for (int node = 0; node < static_cast<int>(above_.size()); ++node) {
-      if (root(node) == node) sum += per_met_pair * pairs_[node] * pairs_[node];
-    }
-    return sum;
-  }
-
- private:
-  int root(int node) {
-    while (above_[node] != node) node = above_[node] = above_[above_[node]];
-    return node;
-  }
-
-  const Cluster& cluster_;
-  std::vector<int> above_;     // towards the node that stands for all that share
-  std::vector<double> pairs_;  // of those
-};
-
-double sharing_tasks(const Cluster& cluster, const Plan& plan) {
-  SharedNodes nodes(cluster);
-  const std::vector<ChunkPlace> chunks = chunk_places(plan);
-  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
-    const Stage& from = plan.stages[chunks[c].stage.index()];
-    const Stage& to = plan.stages[chunks[c + 1].stage.index()];
-    if (chunks[c].stage == chunks[c + 1].stage) continue;
-    for (const Overlap& overlap : intersect(from.samples, to.samples)) {
-      for (int k = 0; k < to.tensor_parallel; ++k) {
-        nodes.add(from.devices[overlap.from][k % from.tensor_parallel], to.devices[overlap.to][k]);
-      }
-    }
-  }
-  return static_cast<double>(plan.micro_batches) * nodes.tasks();
-}
-
 }  // namespace
-
-double simulated_tasks(const Cluster& cluster, const Plan& plan) {
-  double tasks = sharing_tasks(cluster, plan);
-  for (const Stage& stage : plan.stages) {
-    const auto devices = static_cast<double>(stage.replicas) * stage.tensor_parallel;
-    tasks += 2.0 * devices * static_cast<double>(stage.layers.size()) * static_cast<double>(plan.micro_batches);
-  }
-  return tasks;
-}
 
 PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan) {
   return {plan.schedule.name, plan.schedule.virtual_stages, plan.schedule.unit, plan.num_stages(), plan.micro_batches};
@@ -101,24 +36,32 @@ const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
   return found == plans_.end() ? nullptr : &results_[static_cast<std::size_t>(found - plans_.begin())];
 }
 
-double PlanSimulator::cost(const Plan& plan) const {
-  if (known(plan)) return 0.0;
-  constexpr double setup = 20.0;  // tasks simulated in the time that prices of a chunk on a device take
-  const double devices = static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
-  return simulated_tasks(instance_.cluster, plan) + setup * devices +
-         (orders_.contains(key_of(plan)) ? 0.0 : order_cost(plan));
+TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
+  if (!prepared_ || !same_plan(plan, prepared_->plan())) {
+    const TiedEmbedding& tied = instance_.tied;
+    prepared_.emplace(instance_, plan, CompileOptions{tied.rows > 0, tied.rows, cheapest_forms(instance_, plan)});
+  }
+  return *prepared_;
 }
 
-bool PlanSimulator::can(const Plan& plan) const {
-  return simulated_tasks(instance_.cluster, plan) <= most_simulated_tasks;
+double PlanSimulator::tasks(const Plan& plan) {
+  return static_cast<double>(prepared(plan).tasks_per_micro_batch()) * static_cast<double>(plan.micro_batches);
 }
+
+double PlanSimulator::setup_cost(const Plan& plan) const {
+  if (is_known(plan)) return 0.0;
+  constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a chunk on a device take
+  const double devices = static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
+  return per_chunk * devices + (orders_.contains(key_of(plan)) ? 0.0 : order_cost(plan));
+}
+
+double PlanSimulator::cost(const Plan& plan) { return is_known(plan) ? 0.0 : tasks(plan) + setup_cost(plan); }
+
+bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan) <= most_simulated_tasks; }
 
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
-  const TiedEmbedding& tied = instance_.tied;
-  const Programs programs =
-      compile_training(plan, orders_of(plan), {tied.rows > 0, tied.rows, cheapest_forms(instance_, plan)});
-  const Simulation simulation = simulate(instance_, plan, programs, {Recording::sums, tied.row_bytes});
+  const Simulation simulation = prepared(plan).run(orders_of(plan));
   SimulatedPlan& result = results_.emplace_back();
   plans_.push_back(plan);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "cost/cost.hpp"
 #include "plan/plan.hpp"
 #include "schedule/schedule.hpp"
+#include "simulate/training_simulation.hpp"
 
 namespace pptrain {
 
@@ -20,32 +22,37 @@ struct SimulatedPlan {
   std::string why_not;             ///< the device that lacks most memory; empty when the plan fits
 };
 
-/// What a simulation costs, in tasks of some microseconds: F and B of every micro-batch and chunk on every device, and
-/// the sharing of uplinks, which grows with the square of the pairs of devices whose transfers may meet.
-double simulated_tasks(const Cluster& cluster, const Plan& plan);
-/// A plan of more tasks takes many seconds or a gigabyte to simulate, so closed forms have to do.
-constexpr double most_simulated_tasks = 1e6;
+/// A plan of more tasks takes many seconds and more than a gigabyte to simulate, so closed forms have to do. Devices
+/// that do the same at the same time count once.
+constexpr double most_simulated_tasks = 4e6;
 
 /// Simulates plans of an instance, each different one once, and makes each order of tasks once.
 class PlanSimulator {
  public:
   explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
 
+  /// F and B of every micro-batch and chunk on one device of each class.
+  double tasks(const Plan& plan);
   /// Whether the plan is small enough.
-  bool can(const Plan& plan) const;
+  bool can(const Plan& plan);
+  bool is_known(const Plan& plan) const { return known(plan) != nullptr; }
   /// The plan is valid and small enough. One whose schedule splits B and W needs a profile
   /// that does, else `Error` (exit code 2) is thrown.
   const SimulatedPlan& of(const Plan& plan);
   /// What `of` costs now, in tasks: nothing for a plan that was simulated before; a search for an order counts.
-  double cost(const Plan& plan) const;
+  double cost(const Plan& plan);
+  /// The part of it that takes no time to know.
+  double setup_cost(const Plan& plan) const;
 
  private:
   using OrderKey = std::tuple<std::string, int, int, int, std::int64_t>;  // schedule, V, unit, stages, micro-batches
   static OrderKey key_of(const Plan& plan);
   const std::vector<TaskOrder>& orders_of(const Plan& plan);
   const SimulatedPlan* known(const Plan& plan) const;
+  TrainingSimulation& prepared(const Plan& plan);
 
   const Instance& instance_;
+  std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
   std::deque<Plan> plans_;
   std::deque<SimulatedPlan> results_;  // of `plans_`
   std::map<OrderKey, std::vector<TaskOrder>> orders_;

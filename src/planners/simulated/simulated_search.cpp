@@ -59,7 +59,7 @@ class SimulatedSearch {
 
   /// Work of the search around the candidates: milliseconds on 16 devices, seconds on thousands; more where chunks,
   /// recomputation or ZeRO stages are free, which multiplies the steps.
-  double budget() const {
+  double budget() {
     constexpr double least = 1e4;
     constexpr double per_device = 400.0;
     constexpr double in_best_plans = 8.0;
@@ -69,10 +69,10 @@ class SimulatedSearch {
     const bool free = !fixed.virtual_stages || !fixed.recompute || !fixed.zero_stage;
     const double by_devices =
         (free ? with_free_modes : 1.0) * (least + per_device * space_.instance.cluster.num_devices());
-    return std::min(most, std::max(by_devices, in_best_plans * simulated_tasks(space_.instance.cluster, *best_)));
+    return std::min(most, std::max(by_devices, in_best_plans * simulator_.tasks(*best_)));
   }
 
-  bool known(const Plan& plan) const { return simulator_.cost(plan) == 0.0; }
+  bool known(const Plan& plan) const { return simulator_.is_known(plan); }
 
   /// Simulates the candidates, at least one. Those that are too large count by their larger form; those that come too
   /// late, or beyond the work that candidates may cost together, only where no other was simulated. Those that do not
@@ -120,13 +120,14 @@ class SimulatedSearch {
 
   /// Takes the plan if it is faster and fits. Nothing is done that exceeds the work or cannot be faster.
   bool attempt(Plan plan) {
-    if (!simulator_.can(plan) || needless(plan)) return false;
+    if (known(plan) || needless(plan) || least_seconds(plan) >= seconds_) return false;
     if (space_.stop.requested()) {
       complete_ = false;
       return false;
     }
+    if (simulator_.setup_cost(plan) > budget_) return false;
     const double cost = simulator_.cost(plan);
-    if (cost > budget_ || least_seconds(plan) >= seconds_) return false;
+    if (cost > budget_ || !simulator_.can(plan)) return false;
     budget_ -= cost;
     ++num_examined_;
     const SimulatedPlan& result = simulator_.of(plan);

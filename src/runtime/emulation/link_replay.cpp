@@ -45,7 +45,7 @@ void LinkReplay::settle(double horizon) {
 void LinkReplay::play(Links& links, double until, Arrivals& arrivals) const {
   while (!links.events.empty() && links.events.next_time() <= until) {
     const Event event = links.events.pop();
-    const int transfer = links.network.finish(event);
+    const int transfer = links.network.handle(event);
     const auto own = latencies_.find(transfer);
     if (own != latencies_.end()) arrivals[transfer] = event.time + own->second;
   }
@@ -55,7 +55,7 @@ void LinkReplay::play(Links& links, double until, Arrivals& arrivals) const {
 void LinkReplay::send(Links& links, const Sent& sent, Arrivals& arrivals) const {
   const double begin = std::max(sent.what.begin, links.time);
   play(links, begin, arrivals);
-  const int route = links.network.route(DeviceId(sent.what.from), DeviceId(sent.what.to));
+  const int route = links.routes.route(DeviceId(sent.what.from), DeviceId(sent.what.to));
   links.network.start(begin, route, sent.what.bytes, transfer_of(sent.number));
 }
 

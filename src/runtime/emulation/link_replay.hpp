@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "comm/shared_log.hpp"
-#include "simulate/network.hpp"
+#include "simulate/routes.hpp"
 
 namespace pptrain {
 
@@ -29,12 +29,14 @@ class LinkReplay {
   };
   /// The links at some time.
   struct Links {
-    explicit Links(const Cluster& cluster) : network(cluster, events) {}
-    Links(const Links& other) : events(other.events), network(other.network, events), time(other.time) {}
+    explicit Links(const Cluster& cluster) : network(events), routes(cluster, network) {}
+    Links(const Links& other)
+        : events(other.events), network(other.network, events), routes(other.routes, network), time(other.time) {}
     Links& operator=(const Links&) = delete;
 
     EventQueue events;
     Network network;
+    ClusterRoutes routes;
     double time = 0.0;
   };
   using Arrivals = std::map<int, double>;  // by transfer

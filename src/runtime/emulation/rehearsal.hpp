@@ -67,8 +67,6 @@ class Rehearsal {
   Prices prices_;
   int own_ = nowhere;  ///< this rank's program; nowhere on a rank that the plan leaves out
   CountedMemory memory_;
-  EventQueue no_events_;
-  Network routes_;
   Transfers transfers_;
   ReceivedGathers received_gathers_;
   double tied_row_bytes_;

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "program/program.hpp"
+#include "simulate/network.hpp"
+#include "simulate/partition.hpp"
+#include "simulate/prices.hpp"
+#include "simulate/received_gathers.hpp"
+
+namespace pptrain {
+
+/// Programs of a plan in classes whose members do the same at the same time, so that one of each need be simulated.
+///
+/// Classes are refined until they are equitable: programs of a class have the same stage and prices, exchange the same
+/// in the same order with programs of the same classes on ways of the same classes, and meet programs of the same
+/// classes in tasks and collectives; ways of a class pass links of the same classes; each link of a class is passed by
+/// as many ways of each class. As long as the members of each class have done the same, the max-min fair rates, which
+/// are unique, are equal within the classes of ways, so that they go on doing the same.
+class ProgramClasses {
+ public:
+  /// `sample`: all programs, of one micro-batch; `prices` and `gathers` are theirs.
+  ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices, ReceivedGathers& gathers);
+
+  const SimulatedClasses& all() const { return classes_; }
+  const Partition& programs() const { return classes_.programs; }
+
+  /// Puts a route for each class of ways into the network; returns their numbers.
+  std::vector<int> add_routes(Network& network) const;
+  /// The class of a way on which something is sent.
+  int way_class(DeviceId from, DeviceId to) const { return way_classes_.of[way_index_.at({from.value, to.value})]; }
+
+ private:
+  /// What a thing must have in common with others of its class.
+  using Signature = std::vector<std::int64_t>;
+  /// From one program to another, where something is sent.
+  struct Way {
+    int from = 0;
+    int to = 0;
+    Link path;
+    std::vector<int> links;
+    Signature sent;  // what, in order
+  };
+  /// An uplink in one direction.
+  struct WayLink {
+    double bandwidth = 0.0;
+    std::vector<int> ways;
+  };
+
+  void find_ways(const Cluster& cluster, const Programs& sample);
+  void find_groups(const Programs& sample, ReceivedGathers& gathers);
+  int link(const Uplink& uplink);
+  void start(const Programs& sample, const Prices& prices);
+  bool refine(const Prices& prices, const ReceivedGathers& gathers);
+  void refine_groups(const Prices& prices, const ReceivedGathers& gathers);
+  void add_signature(Signature& signature, int program, const Prices& prices) const;
+
+  std::vector<Way> ways_;
+  std::vector<WayLink> links_;
+  std::map<std::pair<int, int>, int> way_index_;  // by devices
+  std::map<std::pair<int, Uplink::Direction>, int> link_index_;
+  std::vector<std::vector<int>> ways_of_;     // by program: what it sends and receives, in order
+  std::vector<std::vector<ChunkId>> chunks_;  // by program
+  std::vector<std::vector<int>> gathers_of_;  // by program: numbers of the gathers of slices, in order
+  SimulatedClasses classes_;
+  Partition way_classes_;
+  Partition link_classes_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/schedule.hpp"
+#include "simulate/classes.hpp"
+#include "simulate/prices.hpp"
+#include "simulate/received_gathers.hpp"
+#include "simulate/simulate.hpp"
+
+namespace pptrain {
+
+/// Simulates the programs that training compiles. Those that do the same at the same time are compiled and simulated
+/// once (ProgramClasses), so that equal replicas cost next to nothing; the result is that of `simulate`, up to
+/// rounding.
+class TrainingSimulation {
+ public:
+  /// Finds the classes. `instance` must outlive it.
+  TrainingSimulation(const Instance& instance, Plan plan, CompileOptions options);
+
+  const Plan& plan() const { return plan_; }
+  /// Tasks of one micro-batch that are simulated: F and B of every chunk on one device of each class.
+  int tasks_per_micro_batch() const;
+
+  /// With these orders of tasks, without events. Throws `Error` (exit code 2) when they split B and W and the profile
+  /// does not.
+  Simulation run(const std::vector<TaskOrder>& orders) const;
+
+ private:
+  const Instance& instance_;
+  Plan plan_;
+  CompileOptions options_;
+  Programs sample_;  // of one micro-batch, which shows who sends what to whom
+  Prices prices_;
+  ReceivedGathers gathers_;
+  ProgramClasses classes_;
+};
+
+}  // namespace pptrain
