@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cost/cost.hpp"
-#include "cost/parts.hpp"
+#include "plan/parts.hpp"
 
 namespace pptrain {
 

@@ -55,6 +55,7 @@ TransferForm form_of(double saved) { return saved > 0.0 ? TransferForm::slices :
 
 CutForms cut_forms(const Instance& instance, const Stage& before, const Stage& after, double bytes) {
   if (before.tensor_parallel == 1 && after.tensor_parallel == 1) return {};
+  if (!before.blocks.empty() || !after.blocks.empty()) return {};  // who needs the same differs from pass to pass
   const std::vector<EqualCopies> first = sample_copies(before);
   const std::vector<EqualCopies> second = sample_copies(after);
   return {form_of(saved_seconds(instance.cluster, first, second, bytes)),

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "plan/parts.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -56,7 +58,7 @@ class TaskChecker {
       : plan_(plan),
         program_(program),
         stage_(plan.stages[program.stage.index()]),
-        samples_(stage_.samples[program.replica]),
+        parts_(stage_),
         micro_batches_(plan.micro_batches),
         device_(program.device) {
     int chunk = 0;
@@ -66,7 +68,7 @@ class TaskChecker {
     }
     for (auto& [layer, number] : first_layers) number = chunk++;
     num_chunks_ = chunk;
-    for (const Interval& layers : stage_.layers) chunks_.insert(first_layers.at(layers.begin));
+    for (const Interval& layers : stage_.layers) chunks_[first_layers.at(layers.begin)] = layers;
   }
 
   std::string run() {
@@ -172,18 +174,22 @@ class TaskChecker {
 
   std::string input(const Instruction& i, Payload payload, int cut) {
     const Received& received = received_[{payload, cut, i.micro_batch.value}];
-    if (samples_.empty() || received.whole() == samples_) return "";
-    return fmt::format("{} has {} of its {} samples", to_string(i), received.size(), samples_.size());
+    const Interval layers = chunks_.at(i.chunk.value);
+    const Stage& mesh = parts_.mesh_at(payload == Payload::activation ? layers.begin : layers.end - 1);
+    const int device_of_stage = program_.replica * stage_.tensor_parallel + program_.shard;
+    const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
+    if (samples.empty() || received.whole() == samples) return "";
+    return fmt::format("{} has {} of its {} samples", to_string(i), received.size(), samples.size());
   }
 
   const Plan& plan_;
   const Program& program_;
   const Stage& stage_;
-  Interval samples_;
+  StageParts parts_;
   std::int64_t micro_batches_;
   DeviceId device_;
   int num_chunks_ = 0;
-  std::set<int> chunks_;
+  std::map<int, Interval> chunks_;  // with their layers
   std::map<InputKey, Received> received_;
   std::optional<Interval> tied_rows_;
   std::map<std::pair<int, int>, State> states_;

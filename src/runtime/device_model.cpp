@@ -1,83 +1,87 @@
 #include "runtime/device_model.hpp"
 
-#include <set>
+#include <algorithm>
 
-#include "runtime/sharded_layer.hpp"
-#include "schedule/schedule.hpp"
+#include "base/error.hpp"
 
 namespace pptrain {
-DeviceModel::DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
-                         RankGroups& groups, Waiter& waiter, const LayerFactory& make)
-    : role_(role),
-      shards_(store_, groups, waiter),
-      context_{gemm,
-               arena,
-               groups.tensor(),
-               store_,
-               model,
-               type,
-               plan.stages[role.stage.index()].shards,
-               plan.stages[role.stage.index()].recompute} {
-  const std::vector<ChunkPlace> places = chunk_places(plan);
-  for (int c = 0; c < static_cast<int>(places.size()); ++c) {
-    if (places[c].stage == role.stage) add_chunk(ChunkId(c), places[c].layers, make);
-  }
-  const bool two_copies = model.tied && places.front().stage != places.back().stage;
-  has_first_copy_ = two_copies && places.front().stage == role.stage;
-  has_second_copy_ = two_copies && places.back().stage == role.stage;
+
+DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role,
+                         RankGroups& groups, const LayerFactory& make) {
   const Stage& stage = plan.stages[role.stage.index()];
-  gathers_chunks_ = stage.gathers_chunks();
-  const Interval group = stage.sharding_group_of(role.replica);
-  in_first_group_ = group.begin == 0;
-  store_.allocate(arena, type,
-                  {stage.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size())});
+  for (const PartRole& part : part_roles(plan, role)) {
+    const auto index = static_cast<std::size_t>(part.index);
+    parts_.push_back(std::make_unique<PartModel>(device, plan, part, *groups.parts()[index], make));
+    if (index == 0) continue;
+    between_.emplace_back(parts_[index - 1]->role().mesh, part.mesh,
+                          Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
+                                               role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
+                                               static_cast<std::size_t>(device.model.sequence_length)});
+  }
 }
 
-void DeviceModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make) {
-  std::vector<std::unique_ptr<LayerModule>> plain;
-  std::vector<ShardedLayer::Units> units;
-  for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-    plain.push_back(make(context_.model.layers[l], chunk, context_));
-    units.emplace_back();
-    units.back().own = units_read(context_.model.layers[l]);
-    units_of_chunk_[chunk.value].insert(units.back().own.begin(), units.back().own.end());
+std::vector<PartModel*> DeviceModel::parts_of(ChunkId chunk) const {
+  std::vector<PartModel*> holders;
+  for (const auto& part : parts_) {
+    const std::vector<ChunkId>& chunks = part->role().chunks;
+    if (std::find(chunks.begin(), chunks.end(), chunk) != chunks.end()) holders.push_back(part.get());
   }
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    if (i > 0) units[i].before = units[i - 1].own;
-    if (i + 1 < plain.size()) units[i].after = units[i + 1].own;
-    chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, units[i]));
-  }
-  end_units_[chunk.value] = {units.front().own, units.back().own};
+  return holders;
 }
 
-/// The unit of the layer just made first, then that of a tied embedding on this device.
-std::vector<std::size_t> DeviceModel::units_read(const Layer& layer) const {
-  std::set<std::size_t, std::greater<>> units = {store_.num_units() - 1};
-  for (const ParameterSpec& spec : layer.parameters) {
-    units.insert(store_.parameters()[store_.find(spec.name).value()].unit);
-  }
-  return {units.begin(), units.end()};
+PartModel& DeviceModel::only() const {
+  PPTRAIN_ASSERT(parts_.size() == 1, "a stage of {} parts", parts_.size());
+  return *parts_.front();
+}
+
+void DeviceModel::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
+  for (const auto& part : parts_) part->parameters().fill(values);
 }
 
 void DeviceModel::gather(ChunkId chunk) {
   ++num_chunk_gathers_;
-  for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.hold(unit);
+  for (PartModel* part : parts_of(chunk)) part->gather(chunk);
 }
 
 void DeviceModel::release(ChunkId chunk) {
-  for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.release(unit);
+  for (PartModel* part : parts_of(chunk)) part->release(chunk);
 }
 
 void DeviceModel::announce(const Instruction* next) {
-  if (gathers_chunks_ || next == nullptr) return shards_.announce({});
-  const auto& [first, last] = end_units_.at(next->chunk.value);
-  shards_.announce(next->op == Op::forward || next->op == Op::evaluate ? first : last);
+  const std::vector<PartModel*> holders = next == nullptr ? std::vector<PartModel*>() : parts_of(next->chunk);
+  const bool forwards = next != nullptr && (next->op == Op::forward || next->op == Op::evaluate);
+  const PartModel* begins = holders.empty() ? nullptr : forwards ? holders.front() : holders.back();
+  for (const auto& part : parts_) part->announce(part.get() == begins ? next : nullptr);
 }
 
-bool DeviceModel::counts(const LocalParameter& parameter) const {
-  if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer())) return false;
-  if (parameter.spec.axis == ShardAxis::none) return role_.shard == 0;
-  return !(has_second_copy_ && parameter.spec.axis == ShardAxis::vocabulary);
+void DeviceModel::carry() {
+  for (const auto& part : parts_) part->shards().carry();
+}
+
+void DeviceModel::reduce(ChunkId chunk) {
+  for (PartModel* part : parts_of(chunk)) part->shards().reduce(chunk);
+}
+
+void DeviceModel::progress() {
+  for (const auto& part : parts_) part->shards().progress();
+}
+
+void DeviceModel::settle() {
+  for (const auto& part : parts_) part->shards().settle();
+}
+
+bool DeviceModel::Reductions::test() {
+  bool ended = true;
+  for (const auto& part : device_.parts_) ended = part->shards().reductions().test() && ended;
+  return ended;
+}
+
+std::string DeviceModel::Reductions::missing() const {
+  std::string missing = "nothing";
+  for (const auto& part : device_.parts_) {
+    if (missing == "nothing") missing = part->shards().reductions().missing();
+  }
+  return missing;
 }
 
 }  // namespace pptrain

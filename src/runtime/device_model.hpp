@@ -1,70 +1,69 @@
 #pragma once
 
-#include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
-#include "nn/layer.hpp"
-#include "program/program.hpp"
-#include "runtime/replica_shards.hpp"
-#include "runtime/role.hpp"
+#include "runtime/part_model.hpp"
+#include "runtime/repartition.hpp"
 
 namespace pptrain {
 
-/// Makes the module of a layer, as `make_layer` does.
-using LayerFactory = std::function<std::unique_ptr<LayerModule>(const Layer&, ChunkId, LayerContext&)>;
-
-/// The layers and parameters that one device holds under a plan.
+/// The layers and parameters that one device holds under a plan: those of each part of its stage, and the exchange of
+/// activations between parts. Most stages are one part.
 class DeviceModel {
  public:
-  DeviceModel(const Model& model, const Plan& plan, const Role& role, DType type, Arena& arena, Gemm& gemm,
-              RankGroups& groups, Waiter& waiter, const LayerFactory& make = make_layer);
+  DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role, RankGroups& groups,
+              const LayerFactory& make = make_layer);
   DeviceModel(const DeviceModel&) = delete;
   DeviceModel& operator=(const DeviceModel&) = delete;
 
-  ParameterStore& parameters() { return store_; }
-  const ParameterStore& parameters() const { return store_; }
-  std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) { return chunks_.at(chunk.value); }
-  LayerContext& context() { return context_; }
-  ReplicaShards& shards() { return shards_; }
+  /// In the order of the layers.
+  const std::vector<std::unique_ptr<PartModel>>& parts() const { return parts_; }
+  /// What holds the layers of a chunk: all parts of a stage of one chunk, else one of them.
+  std::vector<PartModel*> parts_of(ChunkId chunk) const;
+  /// Activations from part `index` - 1 to part `index` and gradients back.
+  const Repartition& between(int index) const { return between_[static_cast<std::size_t>(index - 1)]; }
 
-  /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the replicas.
+  /// Of a stage that is one part.
+  PartModel& only() const;
+  ParameterStore& parameters() { return only().parameters(); }
+  const ParameterStore& parameters() const { return only().parameters(); }
+  bool counts(const LocalParameter& parameter) const { return only().counts(parameter); }
+  ReplicaShards& shards() { return only().shards(); }
+
+  /// Sets every weight, as `ParameterStore::fill` does.
+  void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
+
+  /// As those of `PartModel` and `ReplicaShards`, for all parts.
   void gather(ChunkId chunk);
   void release(ChunkId chunk);
-  /// The task that reads weights next, or null. Where layers are gathered one by one, what it begins with comes, or
-  /// stays, beside the last layer of the task before.
   void announce(const Instruction* next);
+  void carry();
+  void reduce(ChunkId chunk);
+  void progress();
+  void settle();
+  Pending& reductions() { return reductions_; }
+
   /// Gathers of chunks since the start.
   std::int64_t num_chunk_gathers() const { return num_chunk_gathers_; }
-
-  /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
-  /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
-  /// everything on the first of them only; of several ZeRO groups in the first. A tied embedding counts where the first
-  /// layer is.
-  bool counts(const LocalParameter& parameter) const;
-
-  /// Whether another stage holds a copy of the tied embedding too.
-  bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
+  bool shares_embedding() const { return parts_.size() == 1 && parts_.front()->shares_embedding(); }
 
  private:
-  Role role_;
-  bool in_first_group_ = true;   ///< of the ZeRO groups of its stage, which all hold the same
-  bool has_first_copy_ = false;  ///< of a tied embedding that two stages hold
-  bool has_second_copy_ = false;
-  ParameterStore store_;
-  ReplicaShards shards_;
-  LayerContext context_;
-  std::map<int, std::vector<std::unique_ptr<LayerModule>>> chunks_;
-  std::map<int, std::set<std::size_t>> units_of_chunk_;  ///< that its layers read
-  /// Those that the first layer of a chunk reads, and the last.
-  std::map<int, std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> end_units_;
-  bool gathers_chunks_ = false;
-  std::int64_t num_chunk_gathers_ = 0;
+  /// The sums of all parts.
+  class Reductions final : public Pending {
+   public:
+    explicit Reductions(const DeviceModel& device) : device_(device) {}
+    bool test() override;
+    std::string missing() const override;
 
-  void add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make);
-  std::vector<std::size_t> units_read(const Layer& layer) const;
+   private:
+    const DeviceModel& device_;
+  };
+
+  std::vector<std::unique_ptr<PartModel>> parts_;
+  std::vector<Repartition> between_;
+  Reductions reductions_{*this};
+  std::int64_t num_chunk_gathers_ = 0;
 };
 
 }  // namespace pptrain

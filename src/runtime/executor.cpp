@@ -55,7 +55,10 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       waiter_(waiter),
       arena_(arena),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
-  if (role_) samples_ = plan.stages[role_->stage.index()].samples[role_->replica];
+  if (device_ != nullptr) {
+    entry_samples_ = device_->parts().front()->role().samples();
+    exit_samples_ = device_->parts().back()->role().samples();
+  }
   waiter.name_place([this] { return place(); });
 }
 
@@ -69,7 +72,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   waiter_.take_seconds();
   if (device_ != nullptr) {
     device_->announce(next_reader(program, 0));
-    device_->shards().carry();
+    device_->carry();
   }
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
@@ -81,7 +84,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     const double waited = waiter_.take_seconds();
     (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
     release_sent();
-    if (device_ != nullptr) device_->shards().progress();
+    if (device_ != nullptr) device_->progress();
   }
   current_ = nullptr;
   for (Outgoing& outgoing : outgoing_) {
@@ -112,7 +115,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::hand_over: hand_over(instruction); break;
     case Op::gather_parameters: device_->gather(instruction.chunk); break;
     case Op::release_parameters: device_->release(instruction.chunk); break;
-    case Op::reduce_gradients: device_->shards().reduce(instruction.chunk); break;
+    case Op::reduce_gradients: device_->reduce(instruction.chunk); break;
     case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
     case Op::reduce_loss: reduce_loss(); break;
@@ -121,42 +124,65 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
   }
 }
 
-void Executor::load_samples(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  activation.batch.samples = static_cast<std::size_t>(samples_.size());
-  activation.batch.loss_scale =
-      static_cast<float>(1.0 / static_cast<double>(plan_.global_batch_size * model_.sequence_length));
-  const int chunk = instruction.chunk.value;
-  if (chunk != 0 && chunk != last_chunk_) return;
+/// What the first layer reads, of the samples of the part that it is in.
+void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  const auto samples = static_cast<std::size_t>(entry_samples_.size());
   const auto length = static_cast<std::size_t>(model_.sequence_length);
   const auto inputs = static_cast<std::size_t>(model_.inputs);
-  const std::size_t rows = activation.batch.samples * length;
-  if (chunk == 0) (inputs == 0 ? activation.tokens.resize(rows) : activation.features.resize(rows * inputs));
-  if (chunk == last_chunk_) activation.targets.resize(rows);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + samples_.begin;
-  for (std::size_t s = 0; s < activation.batch.samples; ++s) {
+  if (inputs == 0) {
+    activation.tokens.resize(samples * length);
+  } else {
+    activation.features.resize(samples * inputs);
+  }
+  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + entry_samples_.begin;
+  for (std::size_t s = 0; s < samples; ++s) {
     SampleSlot slot;
-    if (!activation.tokens.empty()) slot.tokens = activation.tokens.data() + s * length;
-    if (!activation.features.empty()) slot.features = activation.features.data() + s * inputs;
-    if (!activation.targets.empty()) slot.targets = activation.targets.data() + s * length;
+    if (inputs == 0) {
+      slot.tokens = activation.tokens.data() + s * length;
+    } else {
+      slot.features = activation.features.data() + s * inputs;
+    }
     iteration.samples(first + static_cast<std::int64_t>(s), slot);
   }
-  activation.batch.tokens = activation.tokens.data();
-  activation.batch.features = activation.features.data();
-  activation.batch.targets = activation.targets.data();
+  activation.batches.front().tokens = activation.tokens.data();
+  activation.batches.front().features = activation.features.data();
+}
+
+/// What the loss is computed from, likewise.
+void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  const auto samples = static_cast<std::size_t>(exit_samples_.size());
+  const auto length = static_cast<std::size_t>(model_.sequence_length);
+  activation.targets.resize(samples * length);
+  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + exit_samples_.begin;
+  for (std::size_t s = 0; s < samples; ++s) {
+    iteration.samples(first + static_cast<std::int64_t>(s), {nullptr, activation.targets.data() + s * length, nullptr});
+  }
+  activation.batches.back().targets = activation.targets.data();
 }
 
 void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
   const int chunk = i.chunk.value;
   Activation& activation = activations_[{chunk, i.micro_batch.value}];
   result_.peak_stored = std::max(result_.peak_stored, static_cast<int>(activations_.size()));
-  load_samples(activation, i, iteration);
-  Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
-  for (const auto& layer : device_->layers(i.chunk)) {
-    SavedPtr saved;
-    x = layer->forward(activation.batch, std::move(x), keep ? &saved : nullptr);
-    activation.saved.push_back(std::move(saved));
+  const std::vector<PartModel*> parts = device_->parts_of(i.chunk);
+  for (const PartModel* part : parts) {
+    Batch& batch = activation.batches.emplace_back();
+    batch.samples = static_cast<std::size_t>(part->role().samples().size());
+    batch.loss_scale = static_cast<float>(1.0 / static_cast<double>(plan_.global_batch_size * model_.sequence_length));
   }
-  loss_sum_ += activation.batch.loss;
+  if (chunk == 0) load_inputs(activation, i, iteration);
+  if (chunk == last_chunk_) load_targets(activation, i, iteration);
+  Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());
+    activation.saved.emplace_back();
+    for (const auto& layer : parts[p]->layers(i.chunk)) {
+      SavedPtr saved;
+      x = layer->forward(activation.batches[p], std::move(x), keep ? &saved : nullptr);
+      activation.saved.back().push_back(std::move(saved));
+    }
+  }
+  loss_sum_ += activation.batches.back().loss;
   if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
   if (!keep) activations_.erase({chunk, i.micro_batch.value});
 }
@@ -165,12 +191,18 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
   const int chunk = i.chunk.value;
   Activation& activation = activations_.at({chunk, i.micro_batch.value});
   Tensor gradient = chunk == last_chunk_ ? Tensor() : take_input({Payload::gradient, chunk, i.micro_batch.value});
-  auto& layers = device_->layers(i.chunk);
-  for (std::size_t l = layers.size(); l-- > 0;) {
-    gradient = layers[l]->backward_input(activation.batch, std::move(gradient), *activation.saved[l]);
-    if (!with_weight) continue;
-    layers[l]->backward_weight(activation.batch, *activation.saved[l]);
-    activation.saved[l].reset();
+  const std::vector<PartModel*> parts = device_->parts_of(i.chunk);
+  for (std::size_t p = parts.size(); p-- > 0;) {
+    auto& layers = parts[p]->layers(i.chunk);
+    const Batch& batch = activation.batches[p];
+    for (std::size_t l = layers.size(); l-- > 0;) {
+      SavedPtr& saved = activation.saved[p][l];
+      gradient = layers[l]->backward_input(batch, std::move(gradient), *saved);
+      if (!with_weight) continue;
+      layers[l]->backward_weight(batch, *saved);
+      saved.reset();
+    }
+    if (p > 0) gradient = device_->between(parts[p]->role().index).backward(std::move(gradient), device_->reductions());
   }
   if (chunk != 0) put_output({Payload::gradient, chunk - 1, i.micro_batch.value}, std::move(gradient));
   if (with_weight) activations_.erase({chunk, i.micro_batch.value});
@@ -178,23 +210,26 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
 
 void Executor::backward_weight(const Instruction& i) {
   Activation& activation = activations_.at({i.chunk.value, i.micro_batch.value});
-  auto& layers = device_->layers(i.chunk);
-  for (std::size_t l = layers.size(); l-- > 0;) {
-    layers[l]->backward_weight(activation.batch, *activation.saved[l]);
-    activation.saved[l].reset();
+  const std::vector<PartModel*> parts = device_->parts_of(i.chunk);
+  for (std::size_t p = parts.size(); p-- > 0;) {
+    auto& layers = parts[p]->layers(i.chunk);
+    for (std::size_t l = layers.size(); l-- > 0;) {
+      layers[l]->backward_weight(activation.batches[p], *activation.saved[p][l]);
+      activation.saved[p][l].reset();
+    }
   }
   activations_.erase({i.chunk.value, i.micro_batch.value});
 }
 
 void Executor::wait_gradients() {
-  waiter_.wait(device_->shards().reductions(), [] { return std::string(); });
+  waiter_.wait(device_->reductions(), [] { return std::string(); });
   // What two stages hold of the tied embedding they exchange whole.
-  if (device_->shares_embedding()) device_->shards().gather_gradients(tied_unit());
+  if (device_->shares_embedding()) device_->only().shards().gather_gradients(tied_unit());
 }
 
 void Executor::reduce_loss() {
   // Shards of a replica all know its loss, so the first one alone reports it.
-  const bool reports = role_ && role_->shard == 0;
+  const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
   double sum = reports ? loss_sum_ : 0.0;
   groups_.all().all_reduce_sum(&sum, 1);
   result_.loss = sum / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
@@ -203,10 +238,12 @@ void Executor::reduce_loss() {
 void Executor::reduce_norm() {
   double squares = 0.0;
   if (device_ != nullptr) {
-    const ParameterStore& store = device_->parameters();
-    for (const OwnPart& part : store.own_parts()) {
-      if (device_->counts(store.parameters()[part.parameter])) {
-        squares += kernels::sum_of_squares(part.gradients, part.size);
+    for (const auto& part : device_->parts()) {
+      const ParameterStore& store = part->parameters();
+      for (const OwnPart& own : store.own_parts()) {
+        if (part->counts(store.parameters()[own.parameter])) {
+          squares += kernels::sum_of_squares(own.gradients, own.size);
+        }
       }
     }
   }
@@ -216,21 +253,31 @@ void Executor::reduce_norm() {
 
 void Executor::update(const Iteration& iteration) {
   if (device_ == nullptr) return;
-  ParameterStore& store = device_->parameters();
-  ReplicaShards& shards = device_->shards();
-  shards.settle();
-  const std::vector<OwnPart> parts = store.own_parts();
+  device_->settle();
+  /// A unit of a part's parameters.
+  struct Unit {
+    PartModel* part;
+    std::size_t unit;
+  };
+  std::vector<Unit> units;           // in the order in which the optimizer comes to them
+  std::vector<std::size_t> unit_of;  // of the optimizer's runs
+  for (const auto& part : device_->parts()) {
+    const ParameterStore& store = part->parameters();
+    const std::size_t first = units.size();
+    for (std::size_t unit = 0; unit < store.num_units(); ++unit) units.push_back({part.get(), unit});
+    for (const OwnPart& own : store.own_parts()) unit_of.push_back(first + store.parameters()[own.parameter].unit);
+  }
   std::size_t published = 0;
-  const auto publish_before = [&](std::size_t unit) {
-    while (published < unit) shards.publish_weights(published++);
-    shards.progress();
+  const auto publish_before = [&](std::size_t end) {
+    for (; published < end; ++published) units[published].part->shards().publish_weights(units[published].unit);
+    device_->progress();
   };
   const double clip = clip_factor(result_.grad_norm, iteration.gradient_clip);
   optimizer_->step({iteration.step, iteration.learning_rate, clip}, [&](std::size_t run) {
-    if (run + 1 < parts.size()) publish_before(store.parameters()[parts[run + 1].parameter].unit);
+    if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);
   });
-  publish_before(store.num_units());
-  store.start_step();
+  publish_before(units.size());
+  for (const auto& part : device_->parts()) part->parameters().start_step();
 }
 
 std::string Executor::place() const {

@@ -67,11 +67,11 @@ class Executor {
   };
   /// What a task of (chunk, micro-batch) keeps between its passes.
   struct Activation {
-    Batch batch;
+    std::vector<Batch> batches;  ///< of each part
     std::vector<std::uint16_t> tokens;
     std::vector<std::int32_t> targets;
     std::vector<float> features;
-    std::vector<SavedPtr> saved;
+    std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part
   };
 
   void execute(const Instruction& instruction, const Iteration& iteration);
@@ -90,7 +90,8 @@ class Executor {
   void reduce_norm();
   void update(const Iteration& iteration);
 
-  void load_samples(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   Tensor take_input(const BoundaryKey& key);
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
@@ -110,7 +111,8 @@ class Executor {
   RankGroups& groups_;
   Waiter& waiter_;
   Arena& arena_;
-  Interval samples_;  ///< of the micro-batch, this replica's
+  Interval entry_samples_;  ///< of the micro-batch, in the first part of the stage
+  Interval exit_samples_;   ///< in the last part
   int last_chunk_ = 0;
 
   std::map<BoundaryKey, Incoming> incoming_;

@@ -11,16 +11,16 @@ namespace {
 /// A transfer; while it is waited for, what was started between the replicas goes on.
 class ReplicasBeside final : public Pending {
  public:
-  ReplicasBeside(Pending& transfer, ReplicaShards& shards) : transfer_(transfer), shards_(shards) {}
+  ReplicasBeside(Pending& transfer, DeviceModel& device) : transfer_(transfer), device_(device) {}
   bool test() override {
-    shards_.progress();
+    device_.progress();
     return transfer_.test();
   }
   std::string missing() const override { return transfer_.missing(); }
 
  private:
   Pending& transfer_;
-  ReplicaShards& shards_;
+  DeviceModel& device_;
 };
 
 }  // namespace
@@ -44,14 +44,16 @@ std::size_t Executor::tied_parameter() const {
 std::size_t Executor::tied_unit() const { return device_->parameters().parameters()[tied_parameter()].unit; }
 
 Interval Executor::held(const Instruction& i) const {
-  return i.payload == Payload::tied_gradient ? device_->context().part(ShardAxis::vocabulary) : samples_;
+  if (i.payload == Payload::tied_gradient) return device_->only().context().part(ShardAxis::vocabulary);
+  // Activations leave and gradients come at the last part, the others at the first.
+  const bool leaves = i.op == Op::send;
+  return (i.payload == Payload::activation) == leaves ? exit_samples_ : entry_samples_;
 }
 
 /// Of the tensor that holds all of what this device has or needs.
 Interval Executor::elements_of(const Instruction& i, Interval interval) const {
   const bool is_tied = i.payload == Payload::tied_gradient;
-  const std::int64_t of_one =
-      static_cast<std::int64_t>(device_->context().hidden()) * (is_tied ? 1 : model_.sequence_length);
+  const std::int64_t of_one = model_.hidden_size * (is_tied ? 1 : model_.sequence_length);
   const std::int64_t first = held(i).begin * of_one;
   return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
 }
@@ -60,7 +62,8 @@ void Executor::post_receive(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
   const std::size_t rows = i.payload == Payload::tied_gradient ? 1 : static_cast<std::size_t>(model_.sequence_length);
   if (!incoming.data) {
-    incoming.data = Tensor(arena_, static_cast<std::size_t>(held(i).size()) * rows, device_->context().hidden());
+    incoming.data =
+        Tensor(arena_, static_cast<std::size_t>(held(i).size()) * rows, static_cast<std::size_t>(model_.hidden_size));
   }
   const Interval part = elements_of(i, i.interval);
   incoming.parts[i.interval.begin] =
@@ -70,19 +73,20 @@ void Executor::post_receive(const Instruction& i) {
 
 void Executor::wait_receive(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  ReplicasBeside pending(*incoming.parts.at(i.interval.begin), device_->shards());
+  ReplicasBeside pending(*incoming.parts.at(i.interval.begin), *device_);
   waiter_.wait(pending, [] { return std::string(); });
 }
 
 void Executor::gather_received(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  Communicator& group = i.payload == Payload::tied_gradient ? groups_.data() : groups_.tensor();
+  PartGroups& groups = device_->only().groups();
+  Communicator& group = i.payload == Payload::tied_gradient ? groups.data() : groups.tensor();
   std::vector<Interval> slices;
   for (const Interval& part : even_division(i.interval.size(), group.size())) {
     slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}));
   }
   const PendingPtr gather = group.start_all_gather(incoming.data.f32(), slices);
-  ReplicasBeside pending(*gather, device_->shards());
+  ReplicasBeside pending(*gather, *device_);
   waiter_.wait(pending, [] { return std::string(); });
 }
 
@@ -132,7 +136,7 @@ void Executor::add_tied_gradients(ChunkId chunk) {
   const Matrix gradient = device_->parameters().gradient_matrix(tied_parameter());
   kernels::add(incoming.data.f32(), gradient.f32(), gradient.size());
   incoming_.erase({Payload::tied_gradient, chunk.value, 0});
-  device_->shards().scatter_gradients(tied_unit());
+  device_->only().shards().scatter_gradients(tied_unit());
 }
 
 }  // namespace pptrain

@@ -41,15 +41,26 @@ struct SliceOwners {
 /// group. Groups of different size divide differently: their divisions are intersected, as all others are.
 std::vector<SliceOwners> common_slices(const Stage& stage);
 
-/// The communicators of one rank, derived from the plan's stages: its tensor-parallel group (the
+/// What makes the groups of one rank.
+struct GroupMaker {
+  MPI_Comm world;
+  const RankMap& map;
+  Arena& arena;
+  Waiter& waiter;
+  CommunicationDecorator* decorator = nullptr;
+  int next_tag = 0;  ///< groups that are made at once by different ranks must not share a rank or a tag
+
+  /// Collective over the ranks.
+  std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name);
+};
+
+/// The groups of one rank for a part of its stage, derived from the part's mesh: its tensor-parallel group (the
 /// members of its replica), its data-parallel group (the replicas that hold the same shard, of one ZeRO group), the
-/// owners of its slices in other ZeRO groups, all ranks, and messages between pipeline stages.
-///
-/// Construction is Collective over `world`.
-class RankGroups {
+/// owners of its slices in other ZeRO groups.
+class PartGroups {
  public:
-  RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-             CommunicationDecorator* decorator = nullptr);
+  /// Collective over the devices of the stage.
+  PartGroups(GroupMaker& maker, const PartRole& role);
 
   Communicator& tensor() { return *tensor_; }
   Communicator& data() { return *data_; }
@@ -63,16 +74,36 @@ class RankGroups {
     std::unique_ptr<Communicator> owners;
   };
   const std::vector<SharedSlice>& shared_slices() const { return shared_slices_; }
-  Communicator& all() { return *all_; }
-  Transport& transport() { return *transport_; }
 
  private:
+  void share_slices(GroupMaker& maker, const PartRole& role);
+
   std::unique_ptr<Communicator> tensor_;
   std::unique_ptr<Communicator> data_;
   std::unique_ptr<Communicator> gather_;
   std::vector<SharedSlice> shared_slices_;
+};
+
+/// The communicators of one rank, derived from the plan's stages: the groups of each part of its stage, all ranks,
+/// messages between pipeline stages, and those between the parts of a stage.
+///
+/// Construction is Collective over `world`.
+class RankGroups {
+ public:
+  RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
+             CommunicationDecorator* decorator = nullptr);
+
+  /// In the order of the layers; nothing on a rank that the plan leaves out.
+  const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }
+  Communicator& all() { return *all_; }
+  Transport& transport() { return *transport_; }
+  Transport& between_parts() { return between_parts_; }
+
+ private:
+  std::vector<std::unique_ptr<PartGroups>> parts_;
   std::unique_ptr<Communicator> all_;
   std::unique_ptr<Transport> transport_;
+  MpiTransport between_parts_;
 };
 
 }  // namespace pptrain

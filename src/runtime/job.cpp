@@ -16,6 +16,7 @@
 #include "io/run_directory.hpp"
 #include "runtime/datasets.hpp"
 #include "runtime/emulation/emulated_device.hpp"
+#include "runtime/executable.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/recorder.hpp"
 #include "runtime/rehearse.hpp"
@@ -61,15 +62,17 @@ class Trainer {
  private:
   void initialise() {
     if (session_.device() == nullptr) return;
-    ParameterStore& store = session_.device()->parameters();
+    DeviceModel& device = *session_.device();
     if (config_.model.initial_parameters.empty()) {
-      fill_random(store, static_cast<std::uint64_t>(config_.job.seed));
+      for (const auto& part : device.parts()) {
+        fill_random(part->parameters(), static_cast<std::uint64_t>(config_.job.seed));
+      }
       return;
     }
     const ParameterFile file(config_.model.initial_parameters);
     std::string loaded;
     std::vector<float> whole;
-    store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
+    device.fill([&](const ParameterSpec& spec, Interval run, float* out) {
       if (loaded != spec.name) whole = file.read(spec.name, spec.shape);
       loaded = spec.name;
       std::copy_n(whole.begin() + run.begin, run.size(), out);
@@ -122,6 +125,7 @@ void train(MPI_Comm world, const JobOptions& options) {
   collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
   const Profile profile = obtain_profile(world, waiter, options, config, model, machine);
   const Plan plan = choose_plan(world, waiter, config, machine, profile);
+  check_blocks_executable(plan, model, config.parallelism.plan.empty() ? "the plan" : config.parallelism.plan);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;

@@ -262,7 +262,9 @@ Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model, c
   Redistribution redistribution(rank_in(world), size_of(world));
   collectively(world, waiter, [&] { redistribution.plan(model, nodes, before, after); });
   redistribution.run(transport, waiter);
-  if (to.device() != nullptr) to.device()->parameters().refresh_copies();
+  if (to.device() != nullptr) {
+    for (const auto& part : to.device()->parts()) part->parameters().refresh_copies();
+  }
   quiet_barrier(world, waiter);
   Redistributed result = redistribution.result();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -25,13 +25,13 @@ class Room final : public Pending {
 
 }  // namespace
 
-ReplicaShards::ReplicaShards(ParameterStore& store, RankGroups& groups, Waiter& waiter)
+ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter)
     : store_(store),
       gather_(groups.gather()),
       waiter_(waiter),
       shared_slices_(groups.shared_slices()),
       reduction_(groups.data()) {
-  for (const RankGroups::SharedSlice& slice : shared_slices_) across_.emplace_back(*slice.owners);
+  for (const PartGroups::SharedSlice& slice : shared_slices_) across_.emplace_back(*slice.owners);
 }
 
 ReplicaShards::~ReplicaShards() {

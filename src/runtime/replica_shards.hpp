@@ -22,7 +22,7 @@ namespace pptrain {
 /// All functions but the accessors are Collective over the replicas, in one order.
 class ReplicaShards {
  public:
-  ReplicaShards(ParameterStore& store, RankGroups& groups, Waiter& waiter);
+  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter);
   /// Waits for all that is published, unless an error ends the job.
   ~ReplicaShards();
   ReplicaShards(const ReplicaShards&) = delete;
@@ -87,7 +87,7 @@ class ReplicaShards {
   ParameterStore& store_;
   Communicator& gather_;
   Waiter& waiter_;
-  const std::vector<RankGroups::SharedSlice>& shared_slices_;
+  const std::vector<PartGroups::SharedSlice>& shared_slices_;
   GradientReduction reduction_;           ///< within the group
   std::deque<GradientReduction> across_;  ///< of each shared slice
   Sums sums_{*this};

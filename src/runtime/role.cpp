@@ -1,6 +1,7 @@
 #include "runtime/role.hpp"
 
 #include "base/error.hpp"
+#include "schedule/schedule.hpp"
 
 namespace pptrain {
 
@@ -16,6 +17,32 @@ DeviceId RankMap::device_of(RankId rank) const {
   }
   PPTRAIN_ASSERT(false, "rank {} drives no device", rank.value);
   return {};
+}
+
+std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
+  const Stage& stage = plan.stages[role.stage.index()];
+  const StageParts parts(stage);
+  const std::vector<ChunkPlace> places = chunk_places(plan);
+  std::vector<PartRole> roles;
+  for (const StagePart& part : parts.all()) {
+    const MeshPlace place = place_in(*part.mesh, role.replica * stage.tensor_parallel + role.shard);
+    PartRole& own = roles.emplace_back();
+    own.stage = role.stage;
+    own.index = static_cast<int>(roles.size()) - 1;
+    own.mesh = *part.mesh;
+    own.replica = place.replica;
+    own.shard = place.shard;
+    own.division = part.pattern == TensorPattern::sp2 ? WeightDivision::rows : WeightDivision::columns;
+    for (std::size_t c = 0; c < places.size(); ++c) {
+      if (places[c].stage != role.stage) continue;
+      for (const Interval& layers : part.layers) {
+        if (intersect(layers, places[c].layers).empty()) continue;
+        own.chunks.emplace_back(static_cast<int>(c));
+        own.layers.push_back(intersect(layers, places[c].layers));
+      }
+    }
+  }
+  return roles;
 }
 
 std::optional<Role> role_of(const Plan& plan, DeviceId device) {

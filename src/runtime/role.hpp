@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "plan/plan.hpp"
+#include "model/model.hpp"
+#include "plan/parts.hpp"
 
 namespace pptrain {
 
@@ -33,5 +34,23 @@ struct Role {
 
 /// Nothing for a device that the plan leaves out.
 std::optional<Role> role_of(const Plan& plan, DeviceId device);
+
+/// The place of a device in a part of its stage: layers that are divided alike (StageParts). A stage without blocks is
+/// one part.
+struct PartRole {
+  StageId stage;
+  int index = 0;  ///< of the part in the stage
+  Stage mesh;     ///< the division: replicas, tensor_parallel, devices, samples, shards and the stage's choices
+  int replica = 0;
+  int shard = 0;
+  std::vector<ChunkId> chunks;
+  std::vector<Interval> layers;  ///< of each of these chunks
+  WeightDivision division = WeightDivision::columns;
+
+  Interval samples() const { return mesh.samples[static_cast<std::size_t>(replica)]; }
+};
+
+/// Of all parts of the stage, in the order of the layers.
+std::vector<PartRole> part_roles(const Plan& plan, const Role& role);
 
 }  // namespace pptrain

@@ -55,9 +55,14 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication)) {
   waiter_.listen(options.alarm);
   if (role_) {
-    device_ = std::make_unique<DeviceModel>(model_, plan_, *role_, activation_type(config.training.precision), arena_,
-                                            host_gemm(), *groups_, waiter_, options.layers);
-    optimizer_ = make_optimizer(config.optimizer, parameter_runs(device_->parameters()), arena_);
+    const DeviceContext context = {model_, activation_type(config.training.precision), arena_, host_gemm(), waiter_};
+    device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
+    std::vector<ParameterRun> runs;
+    for (const auto& part : device_->parts()) {
+      const std::vector<ParameterRun> of_part = parameter_runs(part->parameters());
+      runs.insert(runs.end(), of_part.begin(), of_part.end());
+    }
+    optimizer_ = make_optimizer(config.optimizer, runs, arena_);
     if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,

@@ -57,26 +57,26 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
   if (session.device() == nullptr) return parts;
   std::map<std::string, int> index;
   for (const ParameterSpec& spec : logical_parameters(model)) index.emplace(spec.name, static_cast<int>(index.size()));
-  const ParameterStore& store = session.device()->parameters();
-  const std::vector<OwnPart> own = store.own_parts();
-  const auto own_interval = [](const OwnPart& part) {
-    return Interval{part.begin, part.begin + static_cast<std::int64_t>(part.size)};
-  };
-  if (!store.sharding().shards_weights()) {
-    for (std::size_t i = 0; i < store.parameters().size(); ++i) {
-      const LocalParameter& p = store.parameters()[i];
-      parts.push_back(part_of(index.at(p.spec.name), p, 0, {0, static_cast<std::int64_t>(p.size())}, store.weight(i)));
-    }
-  }
   const std::vector<std::vector<float*>> state = session.optimizer()->state();
-  for (std::size_t run = 0; run < own.size(); ++run) {
-    const LocalParameter& p = store.parameters()[own[run].parameter];
-    const int parameter = index.at(p.spec.name);
-    if (store.sharding().shards_weights()) {
-      parts.push_back(part_of(parameter, p, 0, own_interval(own[run]), own[run].weights));
+  std::size_t run = 0;  // of the optimizer, over all parts
+  for (const auto& part : session.device()->parts()) {
+    const ParameterStore& store = part->parameters();
+    if (!store.sharding().shards_weights()) {
+      for (std::size_t i = 0; i < store.parameters().size(); ++i) {
+        const LocalParameter& p = store.parameters()[i];
+        const Interval whole = {0, static_cast<std::int64_t>(p.size())};
+        parts.push_back(part_of(index.at(p.spec.name), p, 0, whole, store.weight(i)));
+      }
     }
-    for (std::size_t k = 0; k < state.size(); ++k) {
-      parts.push_back(part_of(parameter, p, static_cast<int>(k) + 1, own_interval(own[run]), state[k][run]));
+    for (const OwnPart& own : store.own_parts()) {
+      const LocalParameter& p = store.parameters()[own.parameter];
+      const int parameter = index.at(p.spec.name);
+      const Interval local = {own.begin, own.begin + static_cast<std::int64_t>(own.size)};
+      if (store.sharding().shards_weights()) parts.push_back(part_of(parameter, p, 0, local, own.weights));
+      for (std::size_t k = 0; k < state.size(); ++k) {
+        parts.push_back(part_of(parameter, p, static_cast<int>(k) + 1, local, state[k][run]));
+      }
+      ++run;
     }
   }
   std::stable_sort(parts.begin(), parts.end(), [](const StatePart& a, const StatePart& b) {

@@ -139,7 +139,10 @@ class DeviceCompiler {
 
   void give_to(int neighbour, Payload payload, int cut, MicroBatchId micro_batch) {
     if (is_own(neighbour)) {
-      emit({Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device, stage_.samples[program_.replica]});
+      const Stage& mesh =
+          payload == Payload::activation ? crossings_.entry_of(neighbour) : crossings_.exit_of(neighbour);
+      const MeshPlace place = place_in(mesh, program_.replica * stage_.tensor_parallel + program_.shard);
+      emit({Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device, mesh.samples[place.replica]});
     } else {
       emit_all(crossings_.at(program_, payload, cut).sends, micro_batch);
     }

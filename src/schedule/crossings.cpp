@@ -28,12 +28,27 @@ void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Paylo
 
 }  // namespace
 
+Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const TransferForms& forms)
+    : plan_(plan), places_(places), forms_(forms) {
+  for (const Stage& stage : plan.stages) parts_.emplace_back(stage);
+}
+
+const Stage& Crossings::entry_of(int chunk) const {
+  const ChunkPlace& place = places_[static_cast<std::size_t>(chunk)];
+  return parts_[place.stage.index()].mesh_at(place.layers.begin);
+}
+
+const Stage& Crossings::exit_of(int chunk) const {
+  const ChunkPlace& place = places_[static_cast<std::size_t>(chunk)];
+  return parts_[place.stage.index()].mesh_at(place.layers.end - 1);
+}
+
 const Passage& Crossings::across(Payload payload, int cut) {
   const auto [entry, is_new] = passages_.try_emplace({payload, cut});
   if (is_new) {
     const bool forwards = payload == Payload::activation;
-    const std::vector<EqualCopies> before = sample_copies(stage_of(cut));
-    const std::vector<EqualCopies> after = sample_copies(stage_of(cut + 1));
+    const std::vector<EqualCopies> before = sample_copies(exit_of(cut));
+    const std::vector<EqualCopies> after = sample_copies(entry_of(cut + 1));
     const CutForms forms = forms_.at(cut);
     entry->second = forwards ? passage(before, after, forms.activation) : passage(after, before, forms.gradient);
   }

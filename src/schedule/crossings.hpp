@@ -1,10 +1,12 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "plan/parts.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
@@ -21,8 +23,7 @@ struct Crossing {
 class Crossings {
  public:
   /// `plan` and `places` must outlive it.
-  Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const TransferForms& forms)
-      : plan_(plan), places_(places), forms_(forms) {}
+  Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const TransferForms& forms);
 
   /// Of the device of a program; the two chunks beside the cut lie on different stages.
   const Crossing& at(const Program& program, Payload payload, int cut);
@@ -30,6 +31,10 @@ class Crossings {
   /// First and last chunk each send what the other holds of the shared parameter's gradient, already summed over
   /// their replicas. Nothing on other stages, or where both lie on one.
   Crossing tied(const Program& program, std::int64_t vocabulary_size);
+
+  /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are between these.
+  const Stage& entry_of(int chunk) const;
+  const Stage& exit_of(int chunk) const;
 
  private:
   const Stage& stage_of(int chunk) const {
@@ -41,6 +46,7 @@ class Crossings {
   const Plan& plan_;
   const std::vector<ChunkPlace>& places_;
   TransferForms forms_;
+  std::deque<StageParts> parts_;                                 // by stage
   std::map<std::pair<Payload, int>, Passage> passages_;          // by payload and cut; of tied gradients: the receiver
   std::map<std::tuple<Payload, int, int>, Crossing> crossings_;  // by payload, cut and device
 };

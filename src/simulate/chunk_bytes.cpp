@@ -139,10 +139,6 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
 
 }  // namespace
 
-std::pair<int, int> place_in(const Stage& mesh, int device_of_stage) {
-  return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
-}
-
 BytesBasis bytes_basis(const Instance& instance, const StageParts& parts) {
   const Stage& mesh = parts.first_mesh();
   bool known = true;

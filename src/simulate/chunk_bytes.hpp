@@ -1,9 +1,7 @@
 #pragma once
 
-#include <utility>
-
 #include "cost/cost.hpp"
-#include "cost/parts.hpp"
+#include "plan/parts.hpp"
 #include "program/program.hpp"
 
 namespace pptrain {
@@ -36,8 +34,5 @@ BytesBasis bytes_basis(const Instance& instance, const StageParts& parts);
 /// Of the chunk that `parts` divide, on a device of the stage, counted by row. Measured: with the layers that ZeRO
 /// holds whole for a moment. Modelled: work is what the largest layer stores beyond what recomputation keeps of it.
 ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage, BytesBasis basis);
-
-/// Where a device is in a mesh of the stage's devices: replica and shard.
-std::pair<int, int> place_in(const Stage& mesh, int device_of_stage);
 
 }  // namespace pptrain

@@ -84,7 +84,7 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
 void Prices::count_hand_over(const Plan& plan, int stage_index, std::size_t chunk) {
   const Stage& stage = plan.stages[stage_index];
   for (int d = 0; d < stage.replicas * stage.tensor_parallel; ++d) {
-    const auto samples = static_cast<double>(stage.samples[place_in(stage, d).first].size());
+    const auto samples = static_cast<double>(stage.samples[place_in(stage, d).replica].size());
     ChunkPrice* prices = &chunks_[(first_program_[stage_index] + d) * cut_bytes_.size() + chunk];
     prices[1].handed_bytes[0] = prices[0].handed_bytes[1] = samples * cut_bytes_[chunk];
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cost/cost.hpp"
-#include "cost/parts.hpp"
+#include "plan/parts.hpp"
 #include "cost/replica_sum.hpp"
 #include "program/program.hpp"
 #include "simulate/chunk_bytes.hpp"

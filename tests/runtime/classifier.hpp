@@ -57,7 +57,7 @@ inline ClassifierCurve train_classifier(const ClassifierJob& job, const Plan& pl
   const MpiComm world = MpiComm::duplicate(MPI_COMM_WORLD);
   Session session(world.get(), job.config, model, plan, RankMap::identity(size_of(world.get())), CoreUse::shared);
   session.arena().poison(true);
-  if (session.device() != nullptr) session.device()->parameters().fill(ClassifierJob::weights);
+  if (session.device() != nullptr) session.device()->fill(ClassifierJob::weights);
   const SyntheticClusters table = job.table();
   const std::int64_t batch = job.config.training.global_batch_size;
   ClassifierCurve curve;

@@ -65,3 +65,78 @@ TEST_CASE("a classifier learns alike on every grid of four", "[np4]") {
     check(divided);
   }
 }
+
+namespace {
+
+/// Features on four replicas, the classifier divided over the same devices.
+Plan hybrid(const std::string& pattern) {
+  Plan plan = grid(1, 4, 1, 8);
+  plan.stages[0].blocks = {{{3, 4}, 1, 4, pattern, {{0, 8}}, {}}};
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("replicated features and a classifier divided over the same devices", "[np4]") {
+  for (const char* pattern : {"sp1", "sp2", "megatron"}) {
+    INFO(pattern);
+    check(hybrid(pattern));
+    Plan uneven = hybrid(pattern);
+    uneven.stages[0].samples = {{0, 3}, {3, 4}, {4, 7}, {7, 8}};
+    uneven.stages[0].blocks[0].shards = {{"classes", {{0, 3}, {3, 10}, {10, 11}, {11, 23}}},
+                                         {"columns", {{0, 5}, {5, 6}, {6, 8}, {8, 12}}}};
+    check(uneven);
+  }
+}
+
+TEST_CASE("blocks anywhere in a stage, with ZeRO and recomputation", "[np4]") {
+  for (const char* pattern : {"sp1", "sp2", "megatron"}) {
+    INFO(pattern);
+    Plan plan = grid(1, 4, 1, 8);
+    plan.stages[0].samples = {{0, 1}, {1, 4}, {4, 6}, {6, 8}};
+    plan.stages[0].blocks = {{{0, 2}, 2, 2, pattern, {{0, 5}, {5, 8}}, {}}};
+    for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
+      plan.stages[0].zero_stage = zero_stage;
+      plan.stages[0].recompute = zero_stage % 2 == 0 ? Recompute::none : Recompute::full;
+      check(plan);
+    }
+  }
+  Plan all = grid(1, 2, 2, 8);
+  all.stages[0].blocks = {{{0, 1}, 4, 1, "replicate", {{0, 2}, {2, 4}, {4, 5}, {5, 8}}, {}},
+                          {{2, 3}, 1, 4, "sp2", {{0, 8}}, {}},
+                          {{3, 4}, 1, 4, "sp1", {{0, 8}}, {}}};
+  check(all);
+}
+
+TEST_CASE("a pipeline between stages with blocks", "[np4]") {
+  for (const char* schedule : {"gpipe", "1f1b", "zb-h1"}) {
+    INFO(schedule);
+    Plan plan = grid(2, 2, 1, 4);
+    plan.schedule.name = schedule;
+    plan.stages[0].samples = {{0, 3}, {3, 4}};
+    plan.stages[0].blocks = {{{1, 2}, 1, 2, "sp2", {{0, 4}}, {}}};
+    plan.stages[1].blocks = {{{3, 4}, 1, 2, "sp1", {{0, 4}}, {{"classes", {{0, 20}, {20, 23}}}}}};
+    check(plan);
+    plan.stages[0].blocks = {{{0, 1}, 1, 2, "sp1", {{0, 4}}, {}}};
+    plan.stages[1].blocks = {{{2, 3}, 1, 2, "sp2", {{0, 4}}, {}}};
+    check(plan);
+  }
+}
+
+TEST_CASE("GPT-2 with its output layer divided over the devices that replicate its blocks", "[np4]") {
+  for (const char* run : {"untied", "untied_sched"}) {
+    const Reference reference(run);
+    Plan plan = reference.plan(1, 4, 1, 8, "1f1b");
+    plan.stages[0].blocks = {{{5, 6}, 1, 4, "megatron", {{0, 8}}, {}}};
+    Plan deep = reference.plan(2, 2, 1, 4, "1f1b");
+    deep.stages[0].blocks = {{{0, 1}, 1, 2, "megatron", {{0, 4}}, {{"vocabulary", {{0, 200}, {200, 257}}}}}};
+    deep.stages[1].samples = {{0, 1}, {1, 4}};
+    deep.stages[1].blocks = {{{5, 6}, 1, 2, "sp1", {{0, 4}}, {}}};
+    for (const Plan& p : {plan, deep}) {
+      const Curve curve =
+          train_reference(MPI_COMM_WORLD, reference, p, static_cast<int>(reference.config.training.steps));
+      CHECK(largest_difference(curve.losses, reference.losses) <= tolerance);
+      CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(1e-5));
+    }
+  }
+}

@@ -94,7 +94,7 @@ Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batc
 
 void Reference::fill(Session& session) const {
   if (session.device() == nullptr) return;
-  session.device()->parameters().fill([&](const ParameterSpec& spec, Interval run, float* out) {
+  session.device()->fill([&](const ParameterSpec& spec, Interval run, float* out) {
     std::copy_n(weights.at(spec.name).begin() + run.begin, run.size(), out);
   });
 }
@@ -105,11 +105,12 @@ namespace {
 double own_squares(Session& session, const std::string& name) {
   double squares = 0.0;
   if (session.device() == nullptr) return squares;
-  const ParameterStore& store = session.device()->parameters();
-  for (const OwnPart& part : store.own_parts()) {
-    const LocalParameter& p = store.parameters()[part.parameter];
-    if (p.spec.name == name && session.device()->counts(p))
-      squares += kernels::sum_of_squares(part.gradients, part.size);
+  for (const auto& part : session.device()->parts()) {
+    const ParameterStore& store = part->parameters();
+    for (const OwnPart& own : store.own_parts()) {
+      const LocalParameter& p = store.parameters()[own.parameter];
+      if (p.spec.name == name && part->counts(p)) squares += kernels::sum_of_squares(own.gradients, own.size);
+    }
   }
   return squares;
 }

@@ -1,5 +1,7 @@
 #include "runtime/emulation/emulated_device.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "runtime/emulation/emulated_communicator.hpp"
@@ -47,7 +49,14 @@ EmulatedDevice::EmulatedDevice(MPI_Comm world, const Instance& instance, const P
       device_(map.device_of(rank_)),
       role_(role_of(plan, device_)),
       log_(world),
-      meetings_(world) {}
+      meetings_(world) {
+  const bool blocks =
+      std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& s) { return !s.blocks.empty(); });
+  if (!blocks) return;
+  throw_bad_input({"the plan", "blocks on devices that are emulated with numbers",
+                   "groups of a stage meet in one division here",
+                   "use emulate = \"timing\", or a plan without blocks"});
+}
 
 void EmulatedDevice::apply_to(SessionOptions& options) {
   options.communication = this;

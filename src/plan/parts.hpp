@@ -33,6 +33,8 @@ class StageParts {
   StageParts& operator=(const StageParts&) = delete;
 
   const std::vector<StagePart>& all() const { return parts_; }
+  /// The division of a layer of the stage.
+  const Stage& mesh_at(std::int64_t layer) const;
   /// Division of the first and of the last layer: the cuts before and after the stage are between these.
   const Stage& first_mesh() const { return *parts_.front().mesh; }
   const Stage& last_mesh() const { return *parts_.back().mesh; }
@@ -53,6 +55,13 @@ class StageParts {
   std::vector<StagePart> parts_;
   std::vector<Boundary> boundaries_;
 };
+
+/// Where device `device_of_stage` (they count row after row) is in a mesh of its stage.
+struct MeshPlace {
+  int replica = 0;
+  int shard = 0;
+};
+MeshPlace place_in(const Stage& mesh, int device_of_stage);
 
 /// Samples that some device lacks when it changes from one division to the other, at most.
 double missing_samples(const Stage& before, const Stage& after);

@@ -1,6 +1,8 @@
-#include "cost/parts.hpp"
+#include "plan/parts.hpp"
 
 #include <algorithm>
+
+#include "base/error.hpp"
 
 namespace pptrain {
 namespace {
@@ -71,6 +73,19 @@ void StageParts::append(const StagePart& run, bool inside_chunk) {
   }
   if (inside_chunk) boundaries_.push_back({run.layers.front().begin, parts_.back().mesh, run.mesh});
   parts_.push_back(run);
+}
+
+const Stage& StageParts::mesh_at(std::int64_t layer) const {
+  for (const StagePart& part : parts_) {
+    for (const Interval& layers : part.layers) {
+      if (layers.begin <= layer && layer < layers.end) return *part.mesh;
+    }
+  }
+  PPTRAIN_ASSERT(false, "layer {} is not in the stage", layer);
+}
+
+MeshPlace place_in(const Stage& mesh, int device_of_stage) {
+  return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
 }
 
 double missing_samples(const Stage& before, const Stage& after) {
