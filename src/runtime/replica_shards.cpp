@@ -1,6 +1,5 @@
 #include "runtime/replica_shards.hpp"
 
-#include <exception>
 #include <memory>
 #include <utility>
 
@@ -35,11 +34,11 @@ ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& 
 }
 
 ReplicaShards::~ReplicaShards() {
-  if (std::uncaught_exceptions() > 0) return;
+  // Also where an error ends the job on all ranks: others may still read what this one sends.
   try {
     settle();
   } catch (const Error&) {
-    // Nobody reads these weights any more, and the rank that did not answer has said so elsewhere.
+    // Nobody needs these weights any more, and who did not answer is named elsewhere.
   }
 }
 

@@ -23,7 +23,7 @@ namespace pptrain {
 class ReplicaShards {
  public:
   ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter);
-  /// Waits for all that is published, unless an error ends the job.
+  /// Waits for all that is published.
   ~ReplicaShards();
   ReplicaShards(const ReplicaShards&) = delete;
   ReplicaShards& operator=(const ReplicaShards&) = delete;
