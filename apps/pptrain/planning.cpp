@@ -157,7 +157,8 @@ void run_profile(const Options& options) {
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
+  const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
+  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named);
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(write_profile(profile), options.output);
 }
 
@@ -171,7 +172,8 @@ void run_plan(const Options& options) {
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine);
+  const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
+  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named);
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                              tied_embedding(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
@@ -180,7 +182,7 @@ void run_plan(const Options& options) {
       deliver_plan(options, given_plan(config, instance), machine.cluster);
       return;
     }
-    deliver_search(options, config, config.planner.name, instance, runnable(restrictions_of(config)));
+    deliver_search(options, config, config.planner.name, instance, runnable(config));
   });
 }
 

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string_view>
-#include <vector>
-
 #include "base/error.hpp"
 
 namespace pptrain {
@@ -18,15 +14,9 @@ void refuse(const Config& config, bool asked, const std::string& key, const std:
   throw_bad_input({config.where(key), setting + " is not supported by this version", missing, instead});
 }
 
-bool among(const std::string& name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void refuse_training(const Config& c) {
   refuse(c, c.training.precision == Precision::fp16, "training.precision", "precision = \"fp16\"",
          "fp16 needs GPUs and loss scaling", "use precision = \"bf16\"");
-  refuse(c, !c.model.annotate.empty(), "model.annotate", "[[model.annotate]]",
-         "stages of different shape can be planned, not run", "remove the annotations");
   refuse(c, c.job.time_limit > 0.0, "job.time_limit", "time_limit", "checkpoints are missing",
          "use time_limit = \"0 s\" and fewer steps");
   refuse(c, c.checkpoint.interval > 0, "checkpoint.interval", "interval > 0", "checkpoints are missing",
@@ -41,9 +31,6 @@ void refuse_parallelism(const Config& c) {
 
 void refuse_planner(const Config& c) {
   const PlannerConfig& p = c.planner;
-  refuse(c, !among(p.name, {"auto", "amp", "megatron", "data-parallel"}), "planner.name",
-         fmt::format("planner \"{}\"", p.name), "there are auto, amp, megatron and data-parallel",
-         "use name = \"auto\"");
   refuse(c, p.trials > 0, "planner.trials", "trials > 0", "plans are chosen by prediction only", "use trials = 0");
   refuse(c, p.replan != "never", "planner.replan", fmt::format("replan = \"{}\"", p.replan),
          "a plan stays for the whole run", "use replan = \"never\"");

@@ -110,11 +110,19 @@ struct RankCorrelations {
   std::map<std::string, double> forms;  ///< Spearman's coefficient of each form
 };
 
+/// Devices of one kind that follow one another in a cluster.
+struct KindRun {
+  std::string kind;
+  int count = 0;
+  bool operator==(const KindRun&) const = default;
+};
+
 /// How a model is divided and run: PLAN.json. A uniform (pp, dp, tmp) grid is a plan like any other.
 struct Plan {
   std::string planner;
   std::string model;
   std::string cluster;
+  std::vector<KindRun> device_kinds;  ///< all devices of that cluster in order; empty: unknown
   std::int64_t global_batch_size = 0;
   std::int64_t micro_batch_size = 0;  ///< samples that enter the pipeline together
   std::int64_t micro_batches = 0;

@@ -156,6 +156,15 @@ ScheduleAlternative read_schedule_alternative(const JsonNode& node) {
   return other;
 }
 
+std::vector<KindRun> read_device_kinds(const JsonNode& node) {
+  std::vector<KindRun> runs;
+  for (const JsonNode& element : node.elements()) {
+    element.allow_keys({"kind", "count"});
+    runs.push_back({element.at("kind").string(), element.at("count").small_integer_at_least(1)});
+  }
+  return runs;
+}
+
 /// What a planner added for the reader; nothing is decided by it.
 void read_commentary(const JsonNode& root, Plan& plan) {
   if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
@@ -188,12 +197,13 @@ Plan parse_plan(const std::string& text, const std::string& source) {
     root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
-  root.allow_keys({"schema", "planner", "model", "cluster", "global_batch_size", "micro_batch_size", "micro_batches",
-                   "schedule", "stages", "predicted", "search", "alternatives"});
+  root.allow_keys({"schema", "planner", "model", "cluster", "device_kinds", "global_batch_size", "micro_batch_size",
+                   "micro_batches", "schedule", "stages", "predicted", "search", "alternatives"});
   Plan plan;
   if (root.has("planner")) plan.planner = root.at("planner").string();
   if (root.has("model")) plan.model = root.at("model").string();
   if (root.has("cluster")) plan.cluster = root.at("cluster").string();
+  if (root.has("device_kinds")) plan.device_kinds = read_device_kinds(root.at("device_kinds"));
   plan.global_batch_size = root.at("global_batch_size").integer_at_least(1);
   plan.micro_batch_size = root.at("micro_batch_size").integer_at_least(1);
   plan.micro_batches = root.at("micro_batches").integer_at_least(1);

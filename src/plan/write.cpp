@@ -100,6 +100,12 @@ Json alternative_json(const Alternative& alternative) {
           {"why_not", alternative.why_not}};
 }
 
+Json device_kinds_json(const std::vector<KindRun>& runs) {
+  Json json = Json::array();
+  for (const KindRun& run : runs) json.push_back({{"kind", run.kind}, {"count", run.count}});
+  return json;
+}
+
 }  // namespace
 
 std::string write_plan(const Plan& plan) {
@@ -107,6 +113,7 @@ std::string write_plan(const Plan& plan) {
                {"planner", plan.planner},
                {"model", plan.model},
                {"cluster", plan.cluster},
+               {"device_kinds", device_kinds_json(plan.device_kinds)},
                {"global_batch_size", plan.global_batch_size},
                {"micro_batch_size", plan.micro_batch_size},
                {"micro_batches", plan.micro_batches}};

@@ -123,7 +123,7 @@ std::vector<std::string> asked_planners() {
 /// What the closed forms hold best, with what the planners that were asked hold best.
 Outcome search_by_estimate(const SearchSpace& space) {
   Best best(space);
-  if (space.restrictions.scope == PlanScope::uniform || plans_only_grids(space.schedule, space.restrictions)) {
+  if (plans_only_grids(space.schedule, space.restrictions)) {
     for (const char* asked : {"amp", "megatron", "data-parallel"})
       best.take(asked, planner_called(asked).search(space));
     Outcome grids = outcome_of(space, uniform_candidates(space), "auto");

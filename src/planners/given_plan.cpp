@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "plan/match.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
 namespace pptrain {
@@ -11,12 +12,14 @@ Plan given_plan(const Config& config, const Instance& instance) {
   const std::string& path = config.parallelism.plan;
   Plan plan = read_plan(path);
   validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), path);
+  check_plan_shards(plan, instance.profile.axes, path);
   if (plan.global_batch_size != instance.global_batch_size) {
     throw_bad_input({path,
                      fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size, config.source,
                                  instance.global_batch_size),
                      "plan and configuration must agree", "make them equal"});
   }
+  plan.device_kinds = kind_runs(instance.cluster);
   plan.predicted = predict(instance, plan);
   PlanSimulator simulator(instance);
   predict_by_simulation(simulator, plan);

@@ -10,10 +10,10 @@
 
 namespace pptrain {
 
-/// Which plans a search may return.
+/// Which plans a planner makes.
 enum class PlanScope {
   any,      ///< everything a plan can say
-  uniform,  ///< uniform grids, which is what this version's runtime executes
+  uniform,  ///< uniform grids
 };
 
 /// What the configuration fixes; everything else is free.
@@ -30,7 +30,7 @@ struct Restrictions {
   ZeroGroup zero_group = ZeroGroup::replicas;            ///< who divides what ZeRO divides
   bool offload = false;                                  ///< whether optimizer state may be offloaded
   std::vector<Annotation> annotations;                   ///< Whale's primitives
-  PlanScope scope = PlanScope::any;
+  bool blocks = true;                                    ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
 };

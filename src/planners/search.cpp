@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "plan/match.hpp"
 #include "plan/zero_groups.hpp"
 #include "planners/alpa/alpa.hpp"
 #include "planners/auto.hpp"
@@ -79,6 +80,8 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
                    "it makes plans for 1f1b and gpipe", "use planner \"auto\" or \"amp\", or another schedule"});
 }
 
+const Planner& asked_planner(const std::string& name) { return planner_called(name == "all" ? "auto" : name); }
+
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
 Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
   try {
@@ -140,6 +143,7 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
   plan.planner = planner;
   plan.model = space.instance.profile.model;
   plan.cluster = space.instance.cluster.name;
+  plan.device_kinds = kind_runs(space.instance.cluster);
   for (Stage& stage : plan.stages) {
     divide_state(stage, stage.zero_stage, space.restrictions.zero_group, space.instance.cluster);
   }
@@ -148,17 +152,23 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
   return plan;
 }
 
+void check_search(const std::string& name, const Instance& instance, const Restrictions& restrictions,
+                  const std::string& source) {
+  check_planner_name(name, source);
+  const Planner& planner = asked_planner(name);
+  const ScheduleChoice schedule = schedule_under(restrictions);
+  const bool grids = planner.scope() == PlanScope::uniform || plans_only_grids(schedule.name, restrictions);
+  check_restrictions(instance, restrictions, source, grids ? PlanScope::uniform : PlanScope::any);
+  check_planner_of(planner, schedule, restrictions, source);
+}
+
 SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
                          const std::string& source, Stop stop) {
   const auto start = std::chrono::steady_clock::now();
-  check_planner_name(name, source);
+  check_search(name, instance, restrictions, source);
   check_instance(instance, source);
-  const Planner& planner = planner_called(name == "all" ? "auto" : name);
+  const Planner& planner = asked_planner(name);
   const ScheduleChoice schedule = schedule_under(restrictions);
-  const bool grids = planner.scope() == PlanScope::uniform || restrictions.scope == PlanScope::uniform ||
-                     plans_only_grids(schedule.name, restrictions);
-  check_restrictions(instance, restrictions, source, grids ? PlanScope::uniform : PlanScope::any);
-  check_planner_of(planner, schedule, restrictions, source);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
   const bool chunks = runs_chunks(schedule.name);
   const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop};

@@ -24,6 +24,11 @@ struct SearchResult {
   std::vector<GridCandidate> grids;  ///< best plan of each uniform grid, fastest first, infeasible ones last
 };
 
+/// The checks of `search_plan` that look at no time of a layer: an unknown name, restrictions that contradict each
+/// other or the instance. Throws `Error` (exit code 2) with `source` as the place.
+void check_search(const std::string& name, const Instance& instance, const Restrictions& restrictions,
+                  const std::string& source);
+
 /// Searches with the planner called `name`, or with `auto` and every other one beside it for "all".
 /// The plan's alternatives always hold `data-parallel` and `megatron`, and those that `auto` asked
 /// where it chose; the reason why an alternative lost or does not fit stands in its `why_not`.

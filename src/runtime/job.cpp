@@ -14,6 +14,7 @@
 #include "cost/transfer_forms.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
+#include "plan/match.hpp"
 #include "runtime/datasets.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/executable.hpp"
@@ -122,10 +123,13 @@ void train(MPI_Comm world, const JobOptions& options) {
   });
   const Machine machine = find_machine(world, waiter, cluster_file(options, config));
   if (rank == 0) print_result("Cluster\n" + describe_cluster(machine.cluster) + "\n");
-  collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
-  const Profile profile = obtain_profile(world, waiter, options, config, model, machine);
+  const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
+  if (!named) collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
+  const Profile profile = obtain_profile(world, waiter, options, config, model, machine, named);
   const Plan plan = choose_plan(world, waiter, config, machine, profile);
-  check_blocks_executable(plan, model, config.parallelism.plan.empty() ? "the plan" : config.parallelism.plan);
+  // A profile from a file may have degrees that the model has not.
+  check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
+  check_blocks_executable(plan, model, "the plan that was found");
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;

@@ -12,11 +12,13 @@
 #include "config/pack.hpp"
 #include "config/read.hpp"
 #include "config/supported.hpp"
+#include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
+#include "runtime/executable.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {
@@ -44,6 +46,14 @@ Profile profile_of(const Model& model, const std::string& path) {
   Profile profile = read_profile(path);
   check_layers(profile, model, path);
   return profile;
+}
+
+void refuse_offload(const Plan& plan, const std::string& path) {
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    if (!plan.stages[s].offload) continue;
+    throw_bad_input({fmt::format("{}: stages[{}].offload", path, s), "offload = true is not supported by this version",
+                     "there is no host memory to offload to", "use offload = false"});
+  }
 }
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
@@ -124,8 +134,24 @@ Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions
   return parse_profile(broadcast(world, text, waiter), "the profile");
 }
 
+std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
+                               const Machine& machine) {
+  const std::string& path = config.parallelism.plan;
+  if (path.empty()) return std::nullopt;
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) != 0) return;
+    const Plan plan = read_plan(path);
+    check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, path);
+    check_blocks_executable(plan, model, path);
+    refuse_offload(plan, path);
+    text = write_plan(plan);
+  });
+  return parse_plan(broadcast(world, text, waiter), path);
+}
+
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine) {
+                       const Model& model, const Machine& machine, const std::optional<Plan>& named) {
   if (machine.cluster.emulate != Emulate::no) {
     const Profile profile = profile_without_machine(world, waiter, options, config, machine);
     check_layers(profile, model, config.source);
@@ -136,7 +162,8 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
     collectively(world, waiter, [&] { profile = analytic_profile(config, machine.cluster); });
     return profile;
   }
-  const std::string cache = config.profile.cache ? profile_cache_path(config, model, machine.cluster) : "";
+  const std::vector<int> degrees = profiled_degrees(config, model, machine.cluster, named);
+  const std::string cache = config.profile.cache ? profile_cache_path(config, model, machine.cluster, degrees) : "";
   const std::string given = options.profile_path.empty() ? config.profile.file : options.profile_path;
   const std::string path = given.empty() ? cache : given;
   std::string text;
@@ -157,15 +184,18 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
     }
     log_info("Profiling layers on this machine: {} of {} tasks of rank 0", done, total);
   };
-  Profile profile = measure_profile(world, waiter, config, model, machine.cluster, machine.map, progress);
+  Profile profile = measure_profile(world, waiter, config, model, machine.cluster, machine.map, degrees, progress);
   if (rank_in(world) == 0 && !cache.empty()) write_cache(cache, write_profile(profile));
   return profile;
 }
 
 namespace {
 
-Plan printed_plan(Plan plan, const Cluster& cluster) {
-  print_result(describe_plan(plan, cluster));
+Plan printed_plan(const Config& config, const Instance& instance) {
+  const std::string& path = config.parallelism.plan;
+  check_plan_devices(read_plan(path), instance.cluster, path);
+  Plan plan = given_plan(config, instance);
+  print_result(describe_plan(plan, instance.cluster));
   return plan;
 }
 
@@ -173,9 +203,9 @@ Plan searched_plan(const Config& config, const Instance& instance) {
   const Restrictions asked = restrictions_of(config);
   // A rehearsal runs any plan.
   const bool rehearses = instance.cluster.emulate == Emulate::timing;
-  const SearchResult result = search_plan(config.planner.name, instance, rehearses ? asked : runnable(asked),
+  const SearchResult result = search_plan(config.planner.name, instance, rehearses ? asked : runnable(config),
                                           config.source, Stop(config.planner.time_limit));
-  print_result(describe_candidates(result, instance.cluster) + "\n");
+  if (!result.grids.empty()) print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
   print_result(describe_plan(plan, instance.cluster) + "\n");
   return plan;
@@ -183,8 +213,9 @@ Plan searched_plan(const Config& config, const Instance& instance) {
 
 }  // namespace
 
-Restrictions runnable(Restrictions restrictions) {
-  restrictions.scope = PlanScope::uniform;
+Restrictions runnable(const Config& config) {
+  Restrictions restrictions = restrictions_of(config);
+  restrictions.blocks = !config.model.tied;
   return restrictions;
 }
 
@@ -202,8 +233,8 @@ Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Mac
     if (rank_in(world) != 0) return;
     const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                                tied_embedding(config, profile)};
-    text = write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance)
-                                                      : printed_plan(given_plan(config, instance), instance.cluster));
+    text =
+        write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance) : printed_plan(config, instance));
   });
   return parse_plan(broadcast(world, text, waiter), "the plan");
 }

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,19 @@ Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file);
 /// are ranks. Collective.
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file);
 
+/// The plan that the configuration names, refused where it does not match the job or cannot be run; nothing where it
+/// names none. Collective.
+std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
+                               const Machine& machine);
+
 /// The profile of a job on emulated devices: nothing is measured on this machine. Collective.
 Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                                 const Machine& machine);
 
-/// The profile: from a file, the cache, or measured with progress on rank 0; the above on emulated devices. Collective.
+/// The profile: from a file, the cache, or measured with progress on rank 0, at the degrees of the named plan
+/// or else those that plans may have; the above on emulated devices. Collective.
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine);
+                       const Model& model, const Machine& machine, const std::optional<Plan>& named = {});
 
 /// The plan: the one the configuration names, or the best found. Rank 0 searches, prints the
 /// candidates and the plan, and hands it to all. Throws exit code 3 when nothing fits. Collective.
@@ -60,8 +67,8 @@ Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Mac
 /// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
 double peak_flop_rate(const Cluster& cluster, Precision precision);
 
-/// The restrictions with the scope of plans that this version's runtime executes.
-Restrictions runnable(Restrictions restrictions);
+/// The restrictions of the configuration with what the runtime cannot execute left out: blocks beside a tied embedding.
+Restrictions runnable(const Config& config);
 
 /// The plan of a search, or exit code 3 with what does not fit.
 const Plan& feasible_plan(const SearchResult& result, const std::string& source);

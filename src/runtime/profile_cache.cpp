@@ -35,7 +35,8 @@ std::filesystem::path cache_folder() {
 
 }  // namespace
 
-std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster) {
+std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster,
+                               const std::vector<int>& degrees) {
   nlohmann::json key = {{"program", program_hash()},
                         {"model", model.name},
                         {"inputs", model.inputs},
@@ -49,7 +50,7 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
                         {"precision", to_string(config.training.precision)},
                         {"optimizer", config.optimizer.name},
                         {"global_batch_size", config.training.global_batch_size},
-                        {"tensor", config.parallelism.tensor.value_or(0)}};
+                        {"degrees", degrees}};
   for (const NodeGroup& group : cluster.groups) {
     key["nodes"].push_back({group.device_kind, group.count, group.num_devices, group.cores, group.hosts});
   }

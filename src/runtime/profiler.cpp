@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "planners/grids/grid.hpp"
-#include "planners/restrictions.hpp"
+#include "planners/search.hpp"
 #include "profile/analytic.hpp"
 #include "runtime/gradient_reduction.hpp"
 #include "runtime/layer_timer.hpp"
+#include "runtime/prepare.hpp"
 
 namespace pptrain {
 namespace {
@@ -31,27 +32,15 @@ struct TimingTask {
   int tensor_parallel = 1;
 };
 
-/// Degrees that an even grid of these ranks can have and the model admits.
-std::vector<int> degrees(const Config& config, const Model& model, int num_devices) {
-  if (config.parallelism.tensor && *config.parallelism.tensor == 1) return {1};
-  if (config.parallelism.tensor) return {1, static_cast<int>(*config.parallelism.tensor)};
-  std::vector<int> result;
-  for (int n = 1; n <= num_devices; ++n) {
-    if (num_devices % n == 0 && model.divided_units() % n == 0) result.push_back(n);
-  }
-  return result;
-}
-
-std::vector<TimingTask> timing_tasks(const Config& config, const Model& model, const Cluster& cluster) {
+std::vector<TimingTask> timing_tasks(const Model& model, const Cluster& cluster, const std::vector<int>& degrees) {
   std::vector<TimingTask> tasks;
   std::set<std::string> used;
   for (const NodeGroup& group : cluster.groups) used.insert(group.device_kind);
-  const std::vector<int> all_degrees = degrees(config, model, cluster.num_devices());
   for (const std::string& device : used) {
     std::set<LayerKind> seen;
     for (int l = 0; l < model.num_layers(); ++l) {
       if (!seen.insert(model.layers[l].kind).second) continue;
-      for (const int n : all_degrees) tasks.push_back({device, model.layers[l].kind, l, n});
+      for (const int n : degrees) tasks.push_back({device, model.layers[l].kind, l, n});
     }
   }
   // The largest take longest; dealt out first they keep the ranks evenly busy.
@@ -112,6 +101,19 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
   }
 }
 
+/// A grid that is fixed as a whole and leaves ranks out is a mistake, though a plan may do so.
+void check_product(const Config& config, const Cluster& cluster) {
+  const ParallelismConfig& p = config.parallelism;
+  if (!p.data || !p.pipeline || !p.tensor) return;
+  const std::int64_t product = *p.data * *p.pipeline * *p.tensor;
+  if (product >= cluster.num_devices()) return;
+  throw_bad_input(
+      {config.where("parallelism.data"),
+       fmt::format("data x pipeline x tensor = {} leaves out some of {} ranks", product, cluster.num_devices()),
+       "every rank drives a device of the grid",
+       fmt::format("start {} ranks, or set one of them to \"auto\"", product)});
+}
+
 }  // namespace
 
 Profile layer_sizes(const Config& config, const Model& model) {
@@ -131,24 +133,46 @@ Profile layer_sizes(const Config& config, const Model& model) {
   return profile;
 }
 
+std::vector<int> profiled_degrees(const Config& config, const Model& model, const Cluster& cluster,
+                                  const std::optional<Plan>& given) {
+  std::set<int> degrees = {1};
+  if (given) {
+    for (const Stage& stage : given->stages) {
+      degrees.insert(stage.tensor_parallel);
+      for (const Block& block : stage.blocks) degrees.insert(block.tensor_parallel);
+    }
+  } else if (config.parallelism.tensor) {
+    degrees.insert(static_cast<int>(*config.parallelism.tensor));
+  } else {
+    for (int n = 1; n <= cluster.num_devices(); ++n) {
+      if (model.divided_units() % n == 0) degrees.insert(n);
+    }
+  }
+  for (const Annotation& annotation : config.model.annotate) {
+    if (annotation.primitive == "split") degrees.insert(static_cast<int>(annotation.devices));
+  }
+  std::erase_if(degrees, [&](int n) { return n < 1 || n > model.divided_units(); });
+  return {degrees.begin(), degrees.end()};
+}
+
 void check_parallelism(const Config& config, const Model& model, const Cluster& cluster) {
-  if (!config.parallelism.plan.empty()) return;
+  check_product(config, cluster);
   Profile profile = layer_sizes(config, model);
   for (ProfileLayer& layer : profile.layers) {
     for (const DeviceKind& kind : cluster.device_kinds) {
-      for (const int n : degrees(config, model, cluster.num_devices())) {
-        if (model.divided_units() % n == 0) layer.rows.push_back({kind.name, n, 1.0, {}, true});
-      }
+      for (const int n : profiled_degrees(config, model, cluster, {}))
+        layer.rows.push_back({kind.name, n, 1.0, {}, true});
     }
   }
-  check_restrictions({profile, cluster, config.training.global_batch_size}, restrictions_of(config), config.source,
-                     PlanScope::uniform);
+  const Instance instance = {profile, cluster, config.training.global_batch_size};
+  check_search(config.planner.name, instance, runnable(config), config.source);
 }
 
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
-                        const Cluster& cluster, const RankMap& map, const ProfileProgress& progress) {
+                        const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
+                        const ProfileProgress& progress) {
   const int rank = rank_in(world);
-  const std::vector<TimingTask> tasks = timing_tasks(config, model, cluster);
+  const std::vector<TimingTask> tasks = timing_tasks(model, cluster, degrees);
   const auto ranks = timing_ranks(cluster, map);
   std::map<std::string, std::size_t> dealt;
   nlohmann::json mine = nlohmann::json::array();

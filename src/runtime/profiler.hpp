@@ -3,11 +3,14 @@
 #include <mpi.h>
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "cluster/cluster.hpp"
 #include "comm/waiter.hpp"
 #include "config/config.hpp"
 #include "model/model.hpp"
+#include "plan/plan.hpp"
 #include "profile/profile.hpp"
 #include "runtime/role.hpp"
 
@@ -19,19 +22,27 @@ using ProfileProgress = std::function<void(int done, int total)>;
 /// The part of a profile that needs no measurement: parameters and bytes of every layer.
 Profile layer_sizes(const Config& config, const Model& model);
 
-/// Refuses degrees and batch sizes that no plan can have, before anything is measured. Throws
+/// The tensor-parallel degrees to time, rising, 1 among them: those of a given plan, the one that the configuration
+/// fixes, or those that divide the heads, with what annotations ask for. Where a degree does not divide an axis the
+/// largest shard is timed.
+std::vector<int> profiled_degrees(const Config& config, const Model& model, const Cluster& cluster,
+                                  const std::optional<Plan>& given);
+
+/// Refuses a planner, degrees and batch sizes that no plan can have, before anything is measured. Throws
 /// `Error` (exit code 2) with the place of the key.
 void check_parallelism(const Config& config, const Model& model, const Cluster& cluster);
 
-/// Times the distinct (layer kind, tensor-parallel degree) tasks of the model on every device kind
+/// Times the distinct (layer kind, tensor-parallel degree) tasks of the model at these degrees on every device kind
 /// of the cluster for rising numbers of samples, dealt out to the ranks of the kind; where ranks
 /// share cores only as many ranks of a host time at once as it has cores. Every rank gets the
 /// whole profile. Collective over `world`.
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
-                        const Cluster& cluster, const RankMap& map, const ProfileProgress& progress);
+                        const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
+                        const ProfileProgress& progress);
 
 /// File in the user's cache for what was measured under the same key: hardware, ranks, model,
-/// precision, and this build of pptrain.
-std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster);
+/// precision, degrees, and this build of pptrain.
+std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster,
+                               const std::vector<int>& degrees);
 
 }  // namespace pptrain

@@ -120,6 +120,7 @@ bad() {
 good_config >good.toml
 run 2 good.toml
 if [[ $code -ne 0 || -z $(written) ]]; then complain "the good configuration" "exit code $code"; fi
+cp outputs/bad-input/*/plan.json good_plan.json
 rm -rf outputs
 
 # Some line of the 23 that the user wrote, for what several lines bring about together.
@@ -141,15 +142,38 @@ where=$anywhere bad "micro-batch larger than the global batch" 2 2 'micro_batch_
   micro_batch_size 'micro_batch_size = 16'
 
 # --- grid
+# Other planners leave ranks out.
+grids_only='$a [planner]\nname = "amp"'
 where=$anywhere bad "the grid does not multiply up to the ranks" 2 '2|3' 'rank|device' data 'data = 3' \
   's/^pipeline = .*/pipeline = 1/; s/^tensor = .*/tensor = 1/'
 where=$anywhere bad "more stages than layers" 4 '2|3' 'stage|layer' pipeline 'pipeline = 4' 's/^layers = .*/layers = 1/'
 where=$anywhere bad "the settings leave no plan for the rank count" 2 '2|3' 'plan|rank|device|grid' \
-  pipeline 'pipeline = 1' 's/^heads = .*/heads = 1/; s/^global_batch_size = .*/global_batch_size = 1/'
+  pipeline 'pipeline = 1' 's/^heads = .*/heads = 1/; s/^global_batch_size = .*/global_batch_size = 1/' "$grids_only"
 where=$anywhere bad "no plan at all fits the rank count" 4 3 'plan|rank|device|grid' heads 'heads = 1' \
-  's/^layers = .*/layers = 1/; s/^global_batch_size = .*/global_batch_size = 1/'
+  's/^layers = .*/layers = 1/; s/^global_batch_size = .*/global_batch_size = 1/' "$grids_only"
 where=$anywhere bad "heads cannot be divided by the tensor-parallel degree" 2 '2|3' 'head|tensor' tensor 'tensor = 2' \
   's/^heads = .*/heads = 1/'
+
+# --- plans that are for another job
+run 4 good.toml --set parallelism.plan=good_plan.json
+check "a plan for fewer ranks" 2 '[^ ]*good_plan.json' 'for 2 devices.* 4 ranks'
+run 1 good.toml --set parallelism.plan=good_plan.json
+check "a plan for more ranks" 2 '[^ ]*good_plan.json' 'for 2 devices.* 1 ranks'
+sed 's/"kind": *"[^"]*"/"kind": "v100"/' good_plan.json >kinds_plan.json
+run 2 good.toml --set parallelism.plan=kinds_plan.json
+check "a plan for devices of another kind" 2 '[^ ]*kinds_plan.json: device_kinds' 'device 0 is a "v100"'
+run 2 good.toml --set parallelism.plan=good_plan.json --set model.layers=3
+check "a plan for fewer layers" 2 '[^ ]*good_plan.json: stages' 'layer 4 is in no stage'
+run 2 good.toml --set parallelism.plan=good_plan.json --set training.global_batch_size=16
+check "a plan for another global batch" 2 '[^ ]*good_plan.json' 'global_batch_size = 8.*16'
+cat >shards_plan.json <<'JSON'
+{"schema": "pptrain.plan/1", "global_batch_size": 8, "micro_batch_size": 8, "micro_batches": 1,
+ "schedule": {"name": "1f1b"},
+ "stages": [{"layers": [[0, 4]], "replicas": 1, "tensor_parallel": 2, "devices": [[0, 1]], "samples": [[0, 8]],
+             "shards": {"columns": [[0, 640], [640, 1024]]}}]}
+JSON
+run 2 good.toml --set parallelism.plan=shards_plan.json
+check "shards of a wider model" 2 '[^ ]*shards_plan.json: stages.0..shards.columns' 'end at 1024.* 128 columns'
 
 # --- what is written in the file
 bad "text where a number belongs" 2 2 'layers' layers 'layers = "two"'

@@ -126,21 +126,6 @@ TEST_CASE("dapple says what lacks least when nothing fits", "[planners][dapple]"
         "pp 2 x dp 1 x tmp 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, 1.99 KiB too much");
 }
 
-TEST_CASE("dapple plans uniform grids of neighbouring devices where only these can be run", "[planners][dapple]") {
-  const Profile profile = equal_layers(5, 0.1, 1e4, 10.0);
-  const Cluster cluster = hierarchical(3, 2);
-  Restrictions runnable;
-  runnable.scope = PlanScope::uniform;
-  const SearchResult result = search_plan("dapple", {profile, cluster, 12}, runnable, "x");
-  REQUIRE(result.plan.has_value());
-  REQUIRE(result.plan->uniform());
-  int next = 0;
-  for (const Stage& stage : result.plan->stages) {
-    for (const auto& row : stage.devices) CHECK(row[0].value == next++);
-  }
-  CHECK(next == 6);
-}
-
 TEST_CASE("dapple ends when it has to, with the best so far", "[planners][dapple]") {
   const Profile profile = equal_layers(30, 0.01, 1e3, 10.0);
   const Cluster cluster = hierarchical(8, 8);

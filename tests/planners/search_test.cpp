@@ -276,9 +276,6 @@ TEST_CASE("a number of devices that fits no grid is left to plans of other shape
   const SearchResult result = search_plan("auto", {profile, cluster, 8}, {}, "x");
   REQUIRE(result.plan.has_value());
   validate_plan(*result.plan, 4, 7, "plan");
-  Restrictions uniform;
-  uniform.scope = PlanScope::uniform;
-  CHECK_FALSE(search_plan("auto", {profile, cluster, 8}, uniform, "x").plan.has_value());
 }
 
 TEST_CASE("auto is never worse than the others, with shared cores and update times too", "[planners]") {

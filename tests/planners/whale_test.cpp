@@ -183,24 +183,6 @@ TEST_CASE("recomputation and ZeRO are used where nothing else fits and they are 
   CHECK(whale_plan({profile, cluster, 1}, free).stages[0].recompute == Recompute::full);
 }
 
-TEST_CASE("uniform grids only, where only these are run", "[planners]") {
-  const Profile profile = two_kinds(4, 2.0);
-  Cluster cluster = nodes_of(1, 2);
-  add_slow_node(cluster, 2);
-  Restrictions restrictions;
-  restrictions.scope = PlanScope::uniform;
-  const Plan plan = whale_plan({profile, cluster, 8}, restrictions);
-  CHECK(plan.uniform());
-  int next = 0;
-  for (const Stage& stage : plan.stages) {
-    CHECK(stage.samples == even_division(plan.micro_batch_size, stage.replicas));
-    CHECK(plan.micro_batch_size % stage.replicas == 0);
-    for (const auto& row : stage.devices) {
-      for (const DeviceId device : row) CHECK(device.value == next++);
-    }
-  }
-}
-
 TEST_CASE("a search that is stopped says so", "[planners]") {
   const Profile profile = blocks(26, 0.5);
   const Cluster cluster = mixed_nodes(16, 16);

@@ -152,6 +152,31 @@ TEST_CASE("a schedule with chunks is planned and runs from the configuration", "
   for (std::size_t i = 0; i < losses.size(); ++i) CHECK(losses[i] == Approx(others[i]).epsilon(1e-6));
 }
 
+TEST_CASE("annotated stages of different shape and the plans of other planners train alike", "[np4]") {
+  const JobFolder folder(
+      "[[model.annotate]]\nlayers = [0, 3]\nprimitive = \"replicate\"\ndevices = 2\n"
+      "[[model.annotate]]\nlayers = [3, 4]\nprimitive = \"split\"\ndevices = 2\n");
+  train(MPI_COMM_WORLD, folder.options({"training.steps=3"}));
+  const JobFolder free;
+  const std::vector<std::string> planners = {"amp", "dapple", "whale", "alpa", "exhaustive"};
+  for (const std::string& name : planners) {
+    train(MPI_COMM_WORLD, free.options({"planner.name=" + name, "training.micro_batch_size=4", "training.steps=3",
+                                        "job.output=" + free.path() + "/" + name}));
+  }
+  if (world_rank() != 0) return;
+  const Plan plan = read_plan(folder.run() / "plan.json");
+  REQUIRE(plan.num_stages() == 2);
+  CHECK(plan.stages[0].replicas == 2);
+  CHECK(plan.stages[0].tensor_parallel == 1);
+  CHECK(plan.stages[1].tensor_parallel == 2);
+  const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
+  for (const std::string& name : planners) {
+    CHECK(read_plan(free.run(name) / "plan.json").planner == name);
+    const std::vector<double> others = read_series(free.run(name) / "metrics.h5", "/steps/loss");
+    for (std::size_t i = 0; i < losses.size(); ++i) CHECK(others[i] == Approx(losses[i]).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("a dry run and bad input write nothing", "[np2]") {
   const JobFolder folder;
   JobOptions dry = folder.options();

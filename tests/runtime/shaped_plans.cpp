@@ -88,6 +88,7 @@ void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64
   constexpr Recompute recomputes[] = {Recompute::none, Recompute::selective, Recompute::full};
   stage.recompute = recomputes[pick(0, 2)];
   stage.zero_stage = static_cast<int>(pick(0, 3));
+  if (stage.zero_stage > 0 && pick(0, 1) > 0) stage.zero_groups = parts(stage.replicas, pick(1, stage.replicas));
 }
 
 Plan RandomShapes::plan(int num_devices) {

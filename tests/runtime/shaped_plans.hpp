@@ -24,8 +24,8 @@ Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_bat
                  const std::string& schedule = "1f1b");
 
 /// Draws plans of the reference model over everything that the runtime executes: stages of different replicas and
-/// degrees, uneven layers, samples and shards, schedules with their chunks, recomputation and ZeRO stages per
-/// stage, devices in any order, some of them left out. The same numbers everywhere for one seed.
+/// degrees, uneven layers, samples and shards, schedules with their chunks, recomputation, ZeRO stages and groups
+/// per stage, devices in any order, some of them left out. The same numbers everywhere for one seed.
 class RandomShapes {
  public:
   explicit RandomShapes(std::uint64_t seed) : random_(seed, "shapes") {}

@@ -152,18 +152,15 @@ std::vector<std::int64_t> micro_batches_of(const SearchSpace& space) {
   return divisors(space.instance.global_batch_size);
 }
 
-/// The uniform grids of the space.
-std::optional<Plan> search_grids(const SearchSpace& space, Outcome& outcome) {
+/// Without blocks: one degree for all stages.
+std::optional<Plan> search_degrees(const SearchSpace& space, Outcome& outcome) {
   std::optional<Plan> best;
-  for (const Grid& grid : grids_of(space.instance.cluster.num_devices(), space.restrictions)) {
-    std::vector<std::int64_t> micro_batches = micro_batches_of(space);
-    std::erase_if(micro_batches, [&](std::int64_t b) { return b % grid.data != 0; });
+  for (const std::int64_t degree : divisors(space.instance.cluster.num_devices())) {
+    if (space.restrictions.tensor && *space.restrictions.tensor != degree) continue;
     Restrictions fixed = space.restrictions;
-    fixed.pipeline = grid.pipeline;
-    fixed.data = grid.data;
-    fixed.tensor = grid.tensor;
+    fixed.tensor = degree;
     const std::optional<Plan> plan =
-        search_sizes({space.instance, fixed, space.schedule, space.stop}, micro_batches, outcome);
+        search_sizes({space.instance, fixed, space.schedule, space.stop}, micro_batches_of(space), outcome);
     if (!plan) continue;
     const double seconds = amp_terms(space.instance, *plan).iteration_seconds;
     if (!best || seconds < amp_terms(space.instance, *best).iteration_seconds * (1.0 - tie_tolerance)) best = plan;
@@ -182,9 +179,8 @@ std::string why_not(const SearchSpace& space, const Outcome& outcome) {
 
 Outcome AlpaPlanner::search(const SearchSpace& space) const {
   Outcome outcome;
-  std::optional<Plan> best = space.restrictions.scope == PlanScope::uniform
-                                 ? search_grids(space, outcome)
-                                 : search_sizes(space, micro_batches_of(space), outcome);
+  std::optional<Plan> best = space.restrictions.blocks ? search_sizes(space, micro_batches_of(space), outcome)
+                                                       : search_degrees(space, outcome);
   if (best) {
     outcome.plan = finished_plan(space, std::move(*best), name());
   } else {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "planners/grids/grid.hpp"
-
 namespace pptrain {
 namespace {
 
@@ -23,22 +21,11 @@ std::vector<int> replicas_where(int most, const Allowed& allowed) {
   return replicas;
 }
 
-/// Grids whose devices follow each other are all that the runtime executes.
-PlacementRuleSets uniform_rules(const Restrictions& fixed, int num_devices) {
-  PlacementRuleSets sets;
-  for (const std::int64_t data : divisors(num_devices)) {
-    if (fixed.data && *fixed.data != data) continue;
-    sets.push_back({{static_cast<int>(data)}, false, {PlacementPolicy::append_first}, 0});
-  }
-  return sets;
-}
-
 }  // namespace
 
 std::vector<PlacementRuleSets> dapple_rules(const SearchSpace& space) {
   const Cluster& cluster = space.instance.cluster;
   const int devices = cluster.num_devices();
-  if (space.restrictions.scope == PlanScope::uniform) return {uniform_rules(space.restrictions, devices)};
   PlacementRules rules;
   if (space.restrictions.data) {
     rules.replicas = {static_cast<int>(*space.restrictions.data)};

@@ -160,16 +160,6 @@ std::optional<Plan> plan_for(const SearchSpace& space, LayerSums& sums, std::int
   return plan;
 }
 
-bool devices_in_order(const Plan& plan) {
-  int next = 0;
-  for (const Stage& stage : plan.stages) {
-    for (const auto& row : stage.devices) {
-      if (row[0].value != next++) return false;
-    }
-  }
-  return true;
-}
-
 /// What the restrictions ask for that the plan has not; empty when it has all.
 std::string missing_in(const Plan& plan, const Restrictions& fixed) {
   const bool replicas = !fixed.data || std::all_of(plan.stages.begin(), plan.stages.end(),
@@ -177,7 +167,6 @@ std::string missing_in(const Plan& plan, const Restrictions& fixed) {
   if (!replicas) return fmt::format("data = {}", *fixed.data);
   if (fixed.pipeline && *fixed.pipeline != plan.num_stages()) return fmt::format("pipeline = {}", *fixed.pipeline);
   if (fixed.tensor && *fixed.tensor != 1) return fmt::format("tensor = {}", *fixed.tensor);
-  if (fixed.scope == PlanScope::uniform && !(plan.uniform() && devices_in_order(plan))) return "a uniform grid";
   return "";
 }
 

@@ -37,13 +37,12 @@ std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int6
   return samples;
 }
 
-std::optional<Plan> with_micro_batch(const SearchSpace& space, const Plan& plan, std::int64_t micro_batch) {
+std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch) {
   Plan result = plan;
   result.micro_batch_size = micro_batch;
   result.micro_batches = plan.global_batch_size / micro_batch;
   for (Stage& stage : result.stages) {
     if (stage.replicas > micro_batch) return std::nullopt;
-    if (space.restrictions.scope == PlanScope::uniform && micro_batch % stage.replicas != 0) return std::nullopt;
     stage.samples = scaled_samples(stage.samples, micro_batch);
   }
   return result;
@@ -87,7 +86,7 @@ std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan
   for (std::ptrdiff_t step = -reach; step <= reach; ++step) {
     const std::ptrdiff_t place = (own - sizes.begin()) + step;
     if (step == 0 || place < 0 || place >= std::ssize(sizes)) continue;
-    if (auto other = with_micro_batch(space, plan, sizes[static_cast<std::size_t>(place)])) {
+    if (auto other = with_micro_batch(plan, sizes[static_cast<std::size_t>(place)])) {
       plans.push_back(std::move(*other));
     }
   }

@@ -70,6 +70,12 @@ std::vector<DeviceOrder> device_orders(const Instance& instance) {
   add("slow kinds first", sorted);
   std::stable_sort(sorted.begin(), sorted.end(), [&](DeviceId a, DeviceId b) { return slower(b, a); });
   add("fast kinds first", sorted);
+  const auto larger = [&cluster](DeviceId a, DeviceId b) {
+    return cluster.kind_of(a).memory > cluster.kind_of(b).memory;
+  };
+  sorted = all_devices(cluster);
+  std::stable_sort(sorted.begin(), sorted.end(), larger);
+  add("large memory first", sorted);  // early stages hold the most micro-batches (Whale 3.3.2)
   add("nodes in turn", nodes_in_turn(cluster));
   return orders;
 }

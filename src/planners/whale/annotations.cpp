@@ -77,6 +77,7 @@ class AnnotationReader {
     for (const AnnotatedPart& part : model_.parts) sum += part.devices;
     const bool one_stage = fixed_.pipeline && *fixed_.pipeline == 1;
     if (sum > num_devices() || (one_stage && model_.parts.size() > 1)) {
+      check_shareable();
       model_.placement = PartPlacement::shared;
       sum = model_.parts.front().devices;
       check_equal_devices();
@@ -88,6 +89,16 @@ class AnnotationReader {
              fmt::format("let them add up to a divisor of {}", num_devices()));
     }
     model_.pipelines = num_devices() / sum;
+  }
+
+  void check_shareable() const {
+    const bool alike = std::all_of(model_.parts.begin(), model_.parts.end(), [&](const AnnotatedPart& part) {
+      return part.primitive == model_.parts[0].primitive;
+    });
+    if (fixed_.blocks || alike) return;
+    refuse(key(0), "the annotated parts share their devices and are divided differently",
+           "where the embedding is tied a stage cannot be run so",
+           "set [model] tied = false, or let their devices add up to those of the cluster");
   }
 
   void check_equal_devices() const {

@@ -15,10 +15,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 PipelineSearch::PipelineSearch(const SearchSpace& space, SampleTimes& times)
-    : space_(space),
-      times_(times),
-      options_(stage_options(space)),
-      shares_(space.restrictions.scope == PlanScope::uniform ? Shares::even : Shares::balanced) {}
+    : space_(space), times_(times), options_(stage_options(space)) {}
 
 void PipelineSearch::add(const TaskGraphs& graphs) {
   const Instance& instance = space_.instance;
@@ -28,7 +25,6 @@ void PipelineSearch::add(const TaskGraphs& graphs) {
   for (const VirtualDevices& devices : virtual_devices(instance.cluster, graphs.devices(), graphs.pipelines)) {
     std::vector<Shards> shards(devices.size());
     add(graphs, order++, devices, shards);
-    if (shares_ == Shares::even) break;  // uniform grids have their devices in file order
     bool any = false;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       shards[i] = uneven_shards(instance, graphs.graphs[i].tensor_parallel, devices[i], state);
@@ -43,16 +39,14 @@ void PipelineSearch::add(const TaskGraphs& graphs, int order, const VirtualDevic
   PipelineLayout layout = {graphs, order, {}};
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const TaskGraph& graph = graphs.graphs[i];
-    layout.meshes.emplace_back(space_.instance.cluster, graph.tensor_parallel, devices[i], graph.sharding, shards[i]);
+    const Sharding sharding = space_.restrictions.blocks ? graph.sharding : Sharding::profiled;
+    layout.meshes.emplace_back(space_.instance.cluster, graph.tensor_parallel, devices[i], sharding, shards[i]);
   }
   layouts_.push_back(std::move(layout));
 }
 
 std::vector<std::int64_t> PipelineSearch::micro_batches(const PipelineLayout& layout) const {
-  const int replicas = layout.graphs.most_replicas();
-  std::vector<std::int64_t> sizes = micro_batches_for(space_, replicas);
-  if (shares_ == Shares::even) std::erase_if(sizes, [replicas](std::int64_t size) { return size % replicas != 0; });
-  return sizes;
+  return micro_batches_for(space_, layout.graphs.most_replicas());
 }
 
 void PipelineSearch::make_costs(const PipelineCandidate& candidate, Costs& costs) {
@@ -60,7 +54,8 @@ void PipelineSearch::make_costs(const PipelineCandidate& candidate, Costs& costs
   const Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(layout.meshes.size()));
   std::vector<ChainStage> stages;
   for (int i = 0; i < plan.num_stages(); ++i) {
-    costs.meshes.emplace_back(space_.instance, times_, layout.meshes[i], candidate.micro_batch, options_, shares_);
+    costs.meshes.emplace_back(space_.instance, times_, layout.meshes[i], candidate.micro_batch, options_,
+                              Shares::balanced);
     const TaskGraph& graph = layout.graphs.graphs[i];
     stages.push_back({&costs.meshes.back(), static_cast<double>(micro_batches_in_flight(plan, StageId(i))),
                       graph.first_end, graph.last_end});
@@ -98,7 +93,6 @@ void PipelineSearch::examine(const Bounded& bounded) {
   if (!division) return;
   const BestPlan::Key key = key_of(bounded.candidate);
   best_.offer(space_.instance, plan_of(bounded.candidate, costs, *division, false), key);
-  if (shares_ == Shares::even) return;
   best_.offer(space_.instance, plan_of(bounded.candidate, costs, *division, true), key);
 }
 

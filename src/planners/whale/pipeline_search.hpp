@@ -68,7 +68,6 @@ class PipelineSearch {
   const SearchSpace& space_;
   SampleTimes& times_;
   std::vector<StageOption> options_;
-  Shares shares_;
   std::deque<PipelineLayout> layouts_;
   BestPlan best_;
   bool complete_ = true;

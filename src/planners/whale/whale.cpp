@@ -26,12 +26,10 @@ class WhaleSearch {
   }
 
  private:
-  bool only_uniform() const { return space_.restrictions.scope == PlanScope::uniform; }
-
   void search_all() {
     for (const TaskGraphs& graphs : equal_task_graphs(space_)) pipelines_.add(graphs);
     pipelines_.run();
-    if (!only_uniform()) hybrids_.search_runs(pipelines_.best().seconds());
+    if (space_.restrictions.blocks) hybrids_.search_runs(pipelines_.best().seconds());
     why_not_ = [this] { return pipelines_.why_not(); };
   }
 
@@ -57,9 +55,7 @@ class WhaleSearch {
     const BestPlan& blocks = hybrids_.best();
     const std::optional<Plan>& plan =
         (blocks.seconds() < stages.seconds() * (1.0 - tie_tolerance) ? blocks : stages).plan();
-    if (plan && only_uniform() && (!plan->uniform() || !plan->stages[0].blocks.empty())) {
-      outcome.why_not = "the annotations ask for stages that are not of one shape";
-    } else if (plan) {
+    if (plan) {
       outcome.plan = finished_plan(space_, *plan, "whale");
     } else {
       outcome.why_not = why_not_();
