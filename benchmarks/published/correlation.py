@@ -118,7 +118,8 @@ def simulator_part():
     rows = []
     for setting, (job, _, _) in SETTINGS.items():
         found = planning.plan(job, flags=["--correlation"])["search"]["rank_correlations"]
-        rows.append([setting, found["plans"]] + [f"{found[form]:.2f}" for form in ("amp", "dapple", "pipedream")])
+        forms = found["forms"]
+        rows.append([setting, found["plans"]] + [f"{forms[form]:.2f}" for form in ("amp", "dapple", "pipedream")])
     return "\n\n".join([
         "The closed forms against our simulator, on plans of all planners, grids and drawn ones of AMP's three settings "
         "(`pptrain plan --correlation`): Spearman's rank correlation of `amp`, of `dapple` and of PipeDream's slowest stage.",
