@@ -200,11 +200,12 @@ Plan printed_plan(const Config& config, const Instance& instance) {
 }
 
 Plan searched_plan(const Config& config, const Instance& instance) {
-  const Restrictions asked = restrictions_of(config);
-  // A rehearsal runs any plan.
-  const bool rehearses = instance.cluster.emulate == Emulate::timing;
-  const SearchResult result = search_plan(config.planner.name, instance, rehearses ? asked : runnable(config),
-                                          config.source, Stop(config.planner.time_limit));
+  // A rehearsal runs any plan; devices emulated with numbers run none with blocks.
+  const Emulate emulate = instance.cluster.emulate;
+  Restrictions asked = emulate == Emulate::timing ? restrictions_of(config) : runnable(config);
+  if (emulate == Emulate::numbers) asked.blocks = false;
+  const SearchResult result =
+      search_plan(config.planner.name, instance, asked, config.source, Stop(config.planner.time_limit));
   if (!result.grids.empty()) print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
   print_result(describe_plan(plan, instance.cluster) + "\n");
