@@ -142,7 +142,8 @@ where=$anywhere bad "micro-batch larger than the global batch" 2 2 'micro_batch_
   micro_batch_size 'micro_batch_size = 16'
 
 # --- grid
-# Other planners leave ranks out.
+# Other planners leave ranks out. The edit is for sed, which expands it.
+# shellcheck disable=SC2016
 grids_only='$a [planner]\nname = "amp"'
 where=$anywhere bad "the grid does not multiply up to the ranks" 2 '2|3' 'rank|device' data 'data = 3' \
   's/^pipeline = .*/pipeline = 1/; s/^tensor = .*/tensor = 1/'

@@ -16,7 +16,8 @@ struct DeviceOrder {
 };
 
 /// Orders that are worth a search: that of the file, kinds sorted by speed both ways where there are
-/// several, those of large memory first, and nodes in turn (a stage then has its replicas on different nodes). Equal ones once.
+/// several, those of large memory first, and nodes in turn (a stage then has its replicas on different nodes). Equal
+/// ones once.
 std::vector<DeviceOrder> device_orders(const Instance& instance);
 
 /// Places in an order where one stage may end and the next begin, with 0 and the end: behind every device of a small
