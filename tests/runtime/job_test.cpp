@@ -87,6 +87,30 @@ std::vector<double> read_series(const fs::path& file, const std::string& name) {
   return values;
 }
 
+/// 48 points of 12 classes, each class near a point of its own.
+void write_features(const std::string& path) {
+  std::vector<float> features;
+  std::vector<int> labels;
+  for (int i = 0; i < 48; ++i) {
+    labels.push_back(i % 12);
+    for (const int value : {i % 12 % 2, i % 12 / 2 % 3, i % 12 / 6}) {
+      features.push_back(2.0F * static_cast<float>(value) + 0.02F * static_cast<float>(i / 12));
+    }
+  }
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const auto write = [file](const char* name, hid_t stored, hid_t given, std::vector<hsize_t> shape,
+                            const void* values) {
+    const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    const hid_t dataset = H5Dcreate2(file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Dwrite(dataset, given, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+  };
+  write("features", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {48, 3}, features.data());
+  write("labels", H5T_STD_I32LE, H5T_NATIVE_INT, {48}, labels.data());
+  H5Fclose(file);
+}
+
 ExitCode code_of(const JobOptions& options) {
   try {
     train(MPI_COMM_WORLD, options);
@@ -119,6 +143,32 @@ TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives 
   CHECK(read.predicted->iteration_seconds >= read.predicted->lower_bound_seconds);
   const Config config = read_config(folder.run() / "config.toml");
   CHECK(config.training.steps == 12);
+}
+
+TEST_CASE("a classifier job reads features from a file and divides the layers as annotated", "[np4]") {
+  const JobFolder folder;
+  JobOptions options;
+  options.config_path = folder.path() + "/classifier.toml";
+  if (world_rank() == 0) {
+    write_features(folder.path() + "/points.h5");
+    std::ofstream(options.config_path)
+        << "[job]\nname = \"job\"\noutput = \"" << folder.path() << "/runs\"\n"
+        << "[model]\nname = \"mlp-classifier\"\nlayers = 2\ninput_size = 3\nhidden_size = 16\nclasses = 12\n"
+        << "[[model.annotate]]\nlayers = [0, 2]\nprimitive = \"replicate\"\ndevices = 4\n"
+        << "[[model.annotate]]\nlayers = [2, 3]\nprimitive = \"split\"\ndevices = 4\n"
+        << "[data]\ntrain = \"points.h5\"\nvalidation = \"points.h5\"\n[training]\nsteps = 20\nglobal_batch_size = 12\n"
+        << "[optimizer]\nlearning_rate = 1e-2\n[profile]\ncache = false\n";
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  train(MPI_COMM_WORLD, options);
+  if (world_rank() != 0) return;
+  const Plan plan = read_plan(folder.run() / "plan.json");
+  REQUIRE(plan.stages.size() == 1);
+  REQUIRE(plan.stages[0].blocks.size() == 1);
+  CHECK(plan.stages[0].blocks[0].layers == Interval{2, 3});
+  CHECK(plan.stages[0].blocks[0].tensor_parallel == 4);
+  const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
+  CHECK(losses.back() < 0.7 * losses.front());
 }
 
 TEST_CASE("what the configuration fixes is what runs", "[np4]") {
