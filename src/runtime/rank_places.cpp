@@ -1,0 +1,101 @@
+#include "runtime/rank_places.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "comm/collective.hpp"
+#include "comm/mpi.hpp"
+#include "planners/describe/text_table.hpp"
+#include "probe/host.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Ranks [begin, end) with one host, kind of device and stage, one after another.
+struct Stretch {
+  std::size_t begin;
+  std::size_t end;
+};
+
+bool same_stage(const RankPlace& a, const RankPlace& b) {
+  if (a.role.has_value() != b.role.has_value()) return false;
+  return !a.role || a.role->stage == b.role->stage;
+}
+
+std::vector<Stretch> stretches(const std::vector<RankPlace>& places, const Cluster& cluster) {
+  std::vector<Stretch> result;
+  for (std::size_t r = 0; r < places.size(); ++r) {
+    const bool goes_on = r > 0 && places[r].host == places[r - 1].host &&
+                         places[r].device.value == places[r - 1].device.value + 1 &&
+                         cluster.kind_index_of(places[r].device) == cluster.kind_index_of(places[r - 1].device) &&
+                         same_stage(places[r - 1], places[r]);
+    if (!goes_on) result.push_back({r, r});
+    result.back().end = r + 1;
+  }
+  return result;
+}
+
+/// The different numbers of a stretch, "0-3".
+template <class Number>
+std::string numbers_of(const std::vector<RankPlace>& places, const Stretch& stretch, const Number& number) {
+  std::set<int> numbers;
+  for (std::size_t r = stretch.begin; r < stretch.end; ++r) numbers.insert(number(places[r]));
+  return ranges({numbers.begin(), numbers.end()});
+}
+
+std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stretch& stretch, const Cluster& cluster) {
+  const RankPlace& first = places[stretch.begin];
+  std::vector<int> ranks;
+  for (std::size_t r = stretch.begin; r < stretch.end; ++r) ranks.push_back(static_cast<int>(r));
+  const std::string devices = numbers_of(places, stretch, [](const RankPlace& place) { return place.device.value; });
+  std::vector<std::string> row = {ranges(ranks), first.host,
+                                  fmt::format("{} ({})", devices, cluster.kind_of(first.device).name)};
+  if (!first.role) {
+    row.emplace_back("idle");
+    return row;
+  }
+  row.push_back(fmt::format("{}", first.role->stage.value));
+  row.push_back(numbers_of(places, stretch, [](const RankPlace& place) { return place.role->replica; }));
+  row.push_back(numbers_of(places, stretch, [](const RankPlace& place) { return place.role->shard; }));
+  return row;
+}
+
+}  // namespace
+
+std::vector<RankPlace> rank_places(MPI_Comm world, const RankMap& map, const Plan& plan) {
+  std::vector<RankPlace> places;
+  const std::vector<std::string> hosts = gather(world, report_host().name);
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
+    const DeviceId device = map.device_of(RankId(static_cast<int>(r)));
+    places.push_back({hosts[r], device, role_of(plan, device)});
+  }
+  return places;
+}
+
+std::string describe_places(const std::vector<RankPlace>& places, const Cluster& cluster) {
+  Rows rows = {{"rank", "host", "device", "stage", "replica", "shard"}};
+  for (const Stretch& stretch : stretches(places, cluster)) rows.push_back(row_of(places, stretch, cluster));
+  return "ranks\n" + align(rows);
+}
+
+std::string places_to_json(const std::vector<RankPlace>& places, const Cluster& cluster) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r < places.size(); ++r) {
+    const RankPlace& place = places[r];
+    nlohmann::ordered_json entry = {{"rank", r},
+                                    {"host", place.host},
+                                    {"device", place.device.value},
+                                    {"kind", cluster.kind_of(place.device).name}};
+    if (place.role) {
+      entry["stage"] = place.role->stage.value;
+      entry["replica"] = place.role->replica;
+      entry["shard"] = place.role->shard;
+    }
+    list.push_back(entry);
+  }
+  return list.dump(1) + "\n";
+}
+
+}  // namespace pptrain

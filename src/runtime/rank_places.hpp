@@ -1,0 +1,32 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "plan/plan.hpp"
+#include "runtime/role.hpp"
+
+namespace pptrain {
+
+/// Where one rank runs, and what it does there.
+struct RankPlace {
+  std::string host;
+  DeviceId device;
+  std::optional<Role> role;  ///< nothing for a device that the plan leaves out
+};
+
+/// The place of every rank on rank 0, by rank; empty elsewhere. Collective over `world`.
+std::vector<RankPlace> rank_places(MPI_Comm world, const RankMap& map, const Plan& plan);
+
+/// A table for people: rank, host, device, stage, replica and shard. Ranks that follow one another on one host, with
+/// devices of one kind that do so too, and in one stage, take one line.
+std::string describe_places(const std::vector<RankPlace>& places, const Cluster& cluster);
+
+/// The same for programs, a list with an object for each rank; without stage, replica and shard where it is idle.
+std::string places_to_json(const std::vector<RankPlace>& places, const Cluster& cluster);
+
+}  // namespace pptrain
