@@ -47,8 +47,9 @@ bool GradientReduction::test() {
     if (running.pending) running.pending->test();
   }
   while (!running_.empty() && (!running_.front().pending || running_.front().pending->test())) {
-    const Running ended = std::move(running_.front());
+    Running ended = std::move(running_.front());
     running_.pop_front();
+    ended.pending.reset();  // its buffer is free for the next bucket
     if (ended.is_last) --num_open_;
     if (ended.ended) ended.ended();
     refill();

@@ -83,10 +83,15 @@ class Passes {
     return most;
   }
 
-  /// Of the layer and the next to run, which is gathered meanwhile.
+  /// Of the layer and the next to run, which is gathered meanwhile: behind the last one of a task the first one of
+  /// another micro-batch.
   double weights(std::size_t l, std::size_t next) const {
-    return layers_[l].weights + (next < layers_.size() ? layers_[next].weights : 0.0);
+    return layers_[l].weights + (next == l ? 0.0 : layers_[next].weights);
   }
+  double forwards(std::size_t l) const { return weights(l, l + 1 < layers_.size() ? l + 1 : 0); }
+  double backwards(std::size_t l) const { return weights(l, l > 0 ? l - 1 : layers_.size() - 1); }
+  /// Of the layer that the task after a W begins with.
+  double carried() const { return std::max(layers_.front().weights, layers_.back().weights); }
   /// Of the layer that ran before, which is summed, with what the members contribute; before the last layer it is the
   /// first one, of another micro-batch.
   double summed_gradients(std::size_t l) const { return 2.0 * layers_[l + 1 < layers_.size() ? l + 1 : 0].gradients; }
@@ -109,18 +114,17 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const auto kept = [](const LayerUse& use) { return use.kept; };
   const auto deferred = [](const LayerUse& use) { return use.deferred; };
   const auto nothing = [](const LayerUse&) { return 0.0; };
-  const auto running = [&](std::size_t l, std::size_t next) { return layers[l].running + passes.weights(l, next); };
   const auto beyond = [](double most, double held) { return std::max(0.0, most - held); };
-  bytes.forward_work =
-      beyond(passes.most(kept, nothing, [&](std::size_t l) { return running(l, l + 1); }), bytes.stored);
+  const auto forward = [&](std::size_t l) { return layers[l].running + passes.forwards(l); };
+  const auto input = [&](std::size_t l) { return layers[l].running + passes.backwards(l); };
   const auto both = [&](std::size_t l) {
-    return std::max(running(l, l - 1) + passes.summed_gradients(l), passes.weighting(l) + passes.weights(l, l - 1));
+    return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + passes.backwards(l));
   };
+  const auto weight = [&](std::size_t l) { return passes.weighting(l) + passes.carried(); };
+  bytes.forward_work = beyond(passes.most(kept, nothing, forward), bytes.stored);
   bytes.backward_work = beyond(passes.most(kept, nothing, both), bytes.stored);
-  bytes.backward_input_work =
-      beyond(passes.most(kept, deferred, [&](std::size_t l) { return running(l, l - 1); }), bytes.stored);
-  bytes.backward_weight_work =
-      beyond(passes.most(deferred, nothing, [&](std::size_t l) { return passes.weighting(l); }), bytes.deferred);
+  bytes.backward_input_work = beyond(passes.most(kept, deferred, input), bytes.stored);
+  bytes.backward_weight_work = beyond(passes.most(deferred, nothing, weight), bytes.deferred);
   return bytes;
 }
 
