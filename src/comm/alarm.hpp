@@ -17,6 +17,8 @@ class Alarm {
 
   /// Tells every other rank, once.
   void raise();
+  /// Whether this rank has raised it.
+  bool raised() const { return raised_; }
   /// The rank that raised it, as far as this one has heard.
   std::optional<int> raised_by();
 

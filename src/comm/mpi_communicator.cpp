@@ -14,6 +14,12 @@ constexpr int tag_period = 8192;
 class MpiPending final : public Pending {
  public:
   explicit MpiPending(RankId peer) : peer_(peer) {}
+  ~MpiPending() override {
+    // Only an error leaves a message behind. A receive is taken back, so that nothing writes into freed memory.
+    if (request == MPI_REQUEST_NULL) return;
+    MPI_Cancel(&request);
+    MPI_Request_free(&request);
+  }
   bool test() override {
     int ended = 0;
     MPI_Test(&request, &ended, MPI_STATUS_IGNORE);

@@ -113,7 +113,9 @@ struct PlannerConfig {
   double time_limit = 30.0;  ///< seconds
   std::int64_t trials = 0;
   std::int64_t trial_steps = 5;
-  std::string replan = "never";  ///< or "on-drift"
+  double drift_factor = 1.3;       ///< a rank that computes this many times as long as expected has fallen behind
+  std::int64_t drift_window = 20;  ///< steps over which that is measured
+  std::string replan = "never";    ///< or "on-drift"
 };
 
 struct ProfileConfig {

@@ -14,6 +14,7 @@ Range at_least(double least, const std::string& reason = "") { return {least, ma
 Range between(double least, double most, const std::string& reason = "") { return {least, most, false, false, reason}; }
 Range positive(const std::string& reason = "") { return {.least = 0.0, .least_open = true, .reason = reason}; }
 Range not_negative(const std::string& reason = "") { return {.least = 0.0, .reason = reason}; }
+Range above_one(const std::string& reason) { return {.least = 1.0, .least_open = true, .reason = reason}; }
 Range below_one(const std::string& reason) { return {0.0, 1.0, false, true, reason}; }
 
 void visit(KeyVisitor& v, JobConfig& job) {
@@ -114,6 +115,8 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
   v.seconds("time_limit", planner.time_limit, positive("a search needs some time"));
   v.integer("trials", planner.trials, at_least(0));
   v.integer("trial_steps", planner.trial_steps, at_least(1));
+  v.number("drift_factor", planner.drift_factor, above_one("it is a slowdown"));
+  v.integer("drift_window", planner.drift_window, at_least(1));
   v.name("replan", planner.replan, {"never", "on-drift"});
 }
 

@@ -29,19 +29,11 @@ void refuse_parallelism(const Config& c) {
          "use offload = false");
 }
 
-void refuse_planner(const Config& c) {
-  const PlannerConfig& p = c.planner;
-  refuse(c, p.trials > 0, "planner.trials", "trials > 0", "plans are chosen by prediction only", "use trials = 0");
-  refuse(c, p.replan != "never", "planner.replan", fmt::format("replan = \"{}\"", p.replan),
-         "a plan stays for the whole run", "use replan = \"never\"");
-}
-
 }  // namespace
 
 void refuse_unsupported(const Config& config) {
   refuse_training(config);
   refuse_parallelism(config);
-  refuse_planner(config);
 }
 
 }  // namespace pptrain

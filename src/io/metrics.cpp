@@ -41,6 +41,13 @@ const std::vector<SeriesInfo> rank_reals = {
 
 const SeriesInfo rank_peak = {"peak_bytes", "B", "most memory in use since the start, by step and rank"};
 
+const std::vector<SeriesInfo> drift_integers = {
+    {"step", "1", "number of optimizer steps done when a rank was found to have fallen behind"},
+    {"rank", "1", "that rank"},
+};
+
+const SeriesInfo drift_factor = {"factor", "1", "how many times as long as expected it computed"};
+
 std::array<double, 3> reals_of(const RankMetrics& m) {
   return {m.compute_seconds, m.communication_seconds, m.idle_seconds};
 }
@@ -91,6 +98,9 @@ void MetricsFile::create(std::int64_t num_ranks, const std::string& plan,
   evaluation_.emplace_back(evaluation.get(),
                            SeriesInfo{"loss", "nat", "mean cross-entropy per token of held-back data"},
                            Series::Type::real, 0);
+  const Hdf5Handle drift = make_group(file_, "drift");
+  for (const SeriesInfo& info : drift_integers) drift_.emplace_back(drift.get(), info, Series::Type::integer, 0);
+  drift_.emplace_back(drift.get(), drift_factor, Series::Type::real, 0);
   check_hdf5(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "flushing the file");
   check_hdf5(H5Fstart_swmr_write(file_.get()), "starting single-writer-multiple-reader mode");
 }
@@ -130,6 +140,14 @@ bool MetricsFile::append_evaluation(std::int64_t step, double loss) {
   return attempt([&] {
     evaluation_[1].append(std::span(&loss, 1));
     evaluation_[0].append(std::span(&step, 1));
+  });
+}
+
+bool MetricsFile::append_drift(std::int64_t step, std::int64_t rank, double factor) {
+  return attempt([&] {
+    drift_[2].append(std::span(&factor, 1));
+    drift_[1].append(std::span(&rank, 1));
+    drift_[0].append(std::span(&step, 1));
   });
 }
 

@@ -48,6 +48,8 @@ class MetricsFile {
   bool append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks);
   /// Appends to /evaluation; the same rules.
   bool append_evaluation(std::int64_t step, double loss);
+  /// Appends to /drift; the same rules.
+  bool append_drift(std::int64_t step, std::int64_t rank, double factor);
 
   bool writes() const { return writes_; }
 
@@ -66,6 +68,7 @@ class MetricsFile {
   std::vector<Series> rank_reals_;     // compute, communication, idle
   std::vector<Series> rank_integers_;  // peak_bytes
   std::vector<Series> evaluation_;     // step, loss
+  std::vector<Series> drift_;          // step, rank, factor
 };
 
 }  // namespace pptrain

@@ -95,6 +95,7 @@ struct Alternative {
   std::optional<double> iteration_seconds;  ///< nothing when infeasible
   bool feasible = false;
   std::string why_not;
+  std::optional<double> measured_seconds;  ///< in a trial
 };
 
 /// The plan in the order of another schedule, for the reader.

@@ -128,13 +128,14 @@ Prediction read_prediction(const JsonNode& node) {
 }
 
 Alternative read_alternative(const JsonNode& node) {
-  node.allow_keys({"planner", "iteration_seconds", "feasible", "why_not"});
+  node.allow_keys({"planner", "iteration_seconds", "feasible", "why_not", "measured_seconds"});
   Alternative alternative;
   alternative.planner = node.at("planner").string();
   const JsonNode seconds = node.at("iteration_seconds");
   if (!seconds.is_null()) alternative.iteration_seconds = seconds.number();
   alternative.feasible = node.at("feasible").boolean();
   alternative.why_not = node.at("why_not").string();
+  if (node.has("measured_seconds")) alternative.measured_seconds = node.at("measured_seconds").number();
   return alternative;
 }
 

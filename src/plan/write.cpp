@@ -94,10 +94,12 @@ Json correlations_json(const RankCorrelations& correlations) {
 
 Json alternative_json(const Alternative& alternative) {
   const auto& seconds = alternative.iteration_seconds;
-  return {{"planner", alternative.planner},
-          {"iteration_seconds", seconds ? json_number(*seconds) : Json(nullptr)},
-          {"feasible", alternative.feasible},
-          {"why_not", alternative.why_not}};
+  Json json = {{"planner", alternative.planner},
+               {"iteration_seconds", seconds ? json_number(*seconds) : Json(nullptr)},
+               {"feasible", alternative.feasible},
+               {"why_not", alternative.why_not}};
+  if (alternative.measured_seconds) json["measured_seconds"] = json_number(*alternative.measured_seconds);
+  return json;
 }
 
 Json device_kinds_json(const std::vector<KindRun>& runs) {

@@ -94,25 +94,22 @@ Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& sim
 }
 
 Alternative alternative_of(const Beside& beside, const Plan& chosen) {
-  if (!beside.plan) return {beside.planner, std::nullopt, false, beside.why_not};
-  return {beside.planner, beside.plan->predicted->iteration_seconds, true, why_slower(chosen, *beside.plan)};
+  if (!beside.plan) return {beside.planner, std::nullopt, false, beside.why_not, {}};
+  return {beside.planner, beside.plan->predicted->iteration_seconds, true, why_slower(chosen, *beside.plan), {}};
 }
 
 /// What others found: those that the search asked, then those that are always shown.
-std::vector<Alternative> alternatives_of(const std::string& name, const SearchSpace& space, const Outcome& outcome,
-                                         const Plan& chosen, PlanSimulator& simulator) {
-  std::vector<Alternative> alternatives;
+std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& space, const Outcome& outcome,
+                                 const Plan& chosen, PlanSimulator& simulator) {
+  std::vector<Beside> all = outcome.beside;
   const auto known = [&](const std::string& other) {
-    return std::any_of(alternatives.begin(), alternatives.end(),
-                       [&](const Alternative& a) { return a.planner == other; });
+    return std::any_of(all.begin(), all.end(), [&](const Beside& beside) { return beside.planner == other; });
   };
-  for (const Beside& beside : outcome.beside) alternatives.push_back(alternative_of(beside, chosen));
   for (const std::string& other : others_beside(name)) {
     if (known(other)) continue;
-    const Beside beside = other == chosen.planner ? Beside{other, chosen, ""} : ask(other, space, simulator);
-    alternatives.push_back(alternative_of(beside, chosen));
+    all.push_back(other == chosen.planner ? Beside{other, chosen, ""} : ask(other, space, simulator));
   }
-  return alternatives;
+  return all;
 }
 
 }  // namespace
@@ -174,7 +171,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop};
   Outcome outcome = chunks ? search_chunked_grids(space, schedule, planner.name()) : planner.search(space);
   if (chunks && planner.name() == "auto") outcome = choose_by_simulation(space, std::move(outcome));
-  SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids)};
+  SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids), {}};
   const MemorySavings savings = {restrictions.recompute,
                                  static_cast<int>(restrictions.zero_stage.value_or(MemorySavings().zero_stage)),
                                  restrictions.offload};
@@ -189,7 +186,10 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   PlanSimulator simulator(instance);
   predict_by_simulation(simulator, *result.plan);
   result.plan->predicted->lower_bound_seconds = bound;
-  result.plan->alternatives = alternatives_of(name, space, outcome, *result.plan, simulator);
+  for (const Beside& beside : plans_beside(name, space, outcome, *result.plan, simulator)) {
+    result.plan->alternatives.push_back(alternative_of(beside, *result.plan));
+    if (beside.plan) result.others.push_back(*beside.plan);
+  }
   result.plan->search_complete = outcome.complete;
   result.plan->search_candidates = outcome.num_examined;
   result.plan->search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -22,6 +22,7 @@ struct SearchResult {
   std::string why_not;               ///< when nothing fits: what does not fit and by how much
   bool complete = true;              ///< false: ended by the time limit or the user with the best so far
   std::vector<GridCandidate> grids;  ///< best plan of each uniform grid, fastest first, infeasible ones last
+  std::vector<Plan> others;          ///< what the planners of the plan's alternatives found, in their order
 };
 
 /// The checks of `search_plan` that look at no time of a layer: an unknown name, restrictions that contradict each

@@ -15,40 +15,93 @@
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
 #include "plan/match.hpp"
+#include "runtime/change_plan.hpp"
 #include "runtime/datasets.hpp"
-#include "runtime/emulation/emulated_device.hpp"
+#include "runtime/drift.hpp"
 #include "runtime/executable.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/recorder.hpp"
 #include "runtime/rehearse.hpp"
 #include "runtime/session.hpp"
+#include "runtime/trials.hpp"
 
 namespace pptrain {
 namespace {
 
+/// The training samples of a step.
+SampleSource samples_of(const Datasets& datasets, std::int64_t step) {
+  return [&datasets, step](std::int64_t sample, const SampleSlot& slot) { datasets.train->sample(step, sample, slot); };
+}
+
+/// Whether it throws `Error`.
+bool fails(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
+}
+
 /// Batches that one evaluation takes at most.
 constexpr std::int64_t most_batches = 8;
+
+/// The parameters that the job starts from.
+void initialise(const Config& config, Session& session) {
+  if (session.device() == nullptr) return;
+  DeviceModel& device = *session.device();
+  if (config.model.initial_parameters.empty()) {
+    for (const auto& part : device.parts()) {
+      fill_random(part->parameters(), static_cast<std::uint64_t>(config.job.seed));
+    }
+    return;
+  }
+  const ParameterFile file(config.model.initial_parameters);
+  std::string loaded;
+  std::vector<float> whole;
+  device.fill([&](const ParameterSpec& spec, Interval run, float* out) {
+    if (loaded != spec.name) whole = file.read(spec.name, spec.shape);
+    loaded = spec.name;
+    std::copy_n(whole.begin() + run.begin, run.size(), out);
+  });
+}
+
+/// A plan that is tried.
+class SessionRun final : public PlanRun {
+ public:
+  SessionRun(std::unique_ptr<RunningPlan> running, const Datasets& datasets)
+      : running_(std::move(running)), datasets_(datasets) {}
+  double iterate(std::int64_t step) override {
+    return running_->session().train(step, samples_of(datasets_, step)).seconds;
+  }
+  double peak_bytes() override { return static_cast<double>(running_->session().arena().peak_bytes()); }
+
+ private:
+  std::unique_ptr<RunningPlan> running_;
+  const Datasets& datasets_;
+};
 
 /// The job of one rank from the plan on.
 class Trainer {
  public:
-  Trainer(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model, const Machine& machine,
-          const Plan& plan, const SessionOptions& options, const Datasets& datasets, Recorder& recorder)
-      : config_(config),
+  Trainer(const PlanJob& job, Waiter& waiter, Alarm& alarm, const Datasets& datasets, Recorder& recorder,
+          std::unique_ptr<RunningPlan> running)
+      : job_(job),
+        config_(job.config),
+        waiter_(waiter),
+        alarm_(alarm),
         datasets_(datasets),
         recorder_(recorder),
-        session_(world, config, model, plan, machine.map, machine.core_use, options) {
-    collectively(world, waiter, [&] { initialise(); });
-    if (config.metrics.trace) session_.record(&trace_);
+        drift_(job.world, waiter, job.config, job.machine, job.instance.profile, recorder) {
+    take(std::move(running));
   }
 
-  std::size_t peak_bytes() { return session_.arena().peak_bytes(); }
+  std::size_t peak_bytes() const { return std::max(past_peak_bytes_, session_->arena().peak_bytes()); }
 
   void run() {
     for (std::int64_t step = 0; step < config_.training.steps; ++step) {
-      const IterationResult result = session_.train(
-          step, [&](std::int64_t sample, const SampleSlot& slot) { datasets_.train->sample(step, sample, slot); });
-      recorder_.record(step, result, session_.learning_rate_of(step), session_.arena().peak_bytes());
+      const IterationResult result = session_->train(step, samples_of(datasets_, step));
+      recorder_.record(step, result, session_->learning_rate_of(step), peak_bytes());
       if (!std::isfinite(result.loss)) {
         // Every rank knows the loss, so all leave here.
         throw Error(ExitCode::other,
@@ -56,28 +109,27 @@ class Trainer {
                                       "the training diverged", "lower [optimizer] learning_rate"}));
       }
       if (evaluates_after(step)) recorder_.record_evaluation(step, evaluate());
+      if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
     }
     if (config_.metrics.trace) recorder_.write_trace(trace_);
   }
 
  private:
-  void initialise() {
-    if (session_.device() == nullptr) return;
-    DeviceModel& device = *session_.device();
-    if (config_.model.initial_parameters.empty()) {
-      for (const auto& part : device.parts()) {
-        fill_random(part->parameters(), static_cast<std::uint64_t>(config_.job.seed));
-      }
-      return;
-    }
-    const ParameterFile file(config_.model.initial_parameters);
-    std::string loaded;
-    std::vector<float> whole;
-    device.fill([&](const ParameterSpec& spec, Interval run, float* out) {
-      if (loaded != spec.name) whole = file.read(spec.name, spec.shape);
-      loaded = spec.name;
-      std::copy_n(whole.begin() + run.begin, run.size(), out);
-    });
+  void take(std::unique_ptr<RunningPlan> running) {
+    running_ = std::move(running);
+    session_ = &running_->session();
+    if (config_.metrics.trace) session_->record(&trace_);
+    drift_.restart(running_->plan());
+  }
+
+  void go_on_with(const Plan& plan, std::int64_t step) {
+    std::unique_ptr<RunningPlan> next = change_plan(job_, waiter_, alarm_, plan, *running_);
+    if (next == nullptr) return;
+    // Both hold their parts for a moment.
+    past_peak_bytes_ =
+        std::max(peak_bytes(), session_->arena().bytes_in_use() + next->session().arena().bytes_in_use());
+    take(std::move(next));
+    recorder_.record_plan(step, plan);
   }
 
   bool evaluates_after(std::int64_t step) const {
@@ -92,22 +144,28 @@ class Trainer {
     const std::int64_t batches = std::clamp<std::int64_t>(datasets_.validation->num_windows() / batch, 1, most_batches);
     double sum = 0.0;
     for (std::int64_t b = 0; b < batches; ++b) {
-      sum += session_.evaluate(
+      sum += session_->evaluate(
           [&](std::int64_t sample, const SampleSlot& slot) { datasets_.validation->window(b * batch + sample, slot); });
     }
     return sum / static_cast<double>(batches);
   }
 
+  const PlanJob& job_;
   const Config& config_;
+  Waiter& waiter_;
+  Alarm& alarm_;
   const Datasets& datasets_;
   Recorder& recorder_;
-  Session session_;
-  Trace trace_;  ///< of the last iteration
+  Drift drift_;
+  std::unique_ptr<RunningPlan> running_;
+  Session* session_ = nullptr;       ///< of `running_`
+  std::size_t past_peak_bytes_ = 0;  ///< of sessions of other plans
+  Trace trace_;                      ///< of the last iteration
 };
 
 }  // namespace
 
-void train(MPI_Comm world, const JobOptions& options) {
+void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers) {
   Waiter waiter = make_waiter(world);
   const int rank = rank_in(world);
   const Config config = load_config(world, waiter, options);
@@ -126,10 +184,14 @@ void train(MPI_Comm world, const JobOptions& options) {
   const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
   if (!named) collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
   const Profile profile = obtain_profile(world, waiter, options, config, model, machine, named);
-  const Plan plan = choose_plan(world, waiter, config, machine, profile);
+  std::vector<Plan> plans = choose_plans(world, waiter, config, machine, profile);
   // A profile from a file may have degrees that the model has not.
-  check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
-  check_blocks_executable(plan, model, "the plan that was found");
+  const auto check = [&](const Plan& plan) {
+    check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
+    check_blocks_executable(plan, model, "the plan that was found");
+  };
+  check(plans.front());
+  std::erase_if(plans, [&](const Plan& plan) { return fails([&] { check(plan); }); });
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;
@@ -139,21 +201,22 @@ void train(MPI_Comm world, const JobOptions& options) {
   Waiter patience(config.job.timeout, machine.core_use);
   patience.listen(&alarm);
   patience.name_place([rank] { return fmt::format("rank {}", rank); });
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
+                             tied_embedding(config, profile)};
+  const PlanJob job = {world, config, model, machine, instance, layers};
+  const StartRun try_out = [&](const Plan& tried, Alarm& heard) {
+    auto running = std::make_unique<RunningPlan>(job, tried, heard);
+    initialise(config, running->session());
+    return std::make_unique<SessionRun>(std::move(running), datasets);
+  };
+  const Plan plan = fastest_plan({world, patience, machine, try_out}, plans, config.planner.trial_steps);
   std::unique_ptr<Recorder> recorder;
   collectively(world, waiter, [&] {
     recorder = std::make_unique<Recorder>(world, patience, config, model.flop_per_sample(), machine, profile, plan);
   });
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
-                             tied_embedding(config, profile)};
-  SessionOptions session;
-  session.alarm = &alarm;
-  session.forms = cheapest_forms(instance, plan);
-  std::unique_ptr<EmulatedDevice> emulated;  // null where ranks are the devices that they are
-  if (machine.cluster.emulate == Emulate::numbers) {
-    emulated = std::make_unique<EmulatedDevice>(world, instance, plan, machine.map, patience);
-    emulated->apply_to(session);
-  }
-  Trainer trainer(world, waiter, config, model, machine, plan, session, datasets, *recorder);
+  auto running = std::make_unique<RunningPlan>(job, plan, alarm);
+  collectively(world, waiter, [&] { initialise(config, running->session()); });
+  Trainer trainer(job, patience, alarm, datasets, *recorder, std::move(running));
   trainer.run();
   recorder->finish(trainer.peak_bytes());
 }

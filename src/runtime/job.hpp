@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include "runtime/device_model.hpp"
 #include "runtime/prepare.hpp"
 
 namespace pptrain {
@@ -9,7 +10,8 @@ namespace pptrain {
 /// The whole of `pptrain train`: configuration, cluster, profile, plan, training, summary.
 ///
 /// Bad input that is found before training writes nothing below the output directory. Every rank
-/// throws the same `Error`; a dead or stuck peer ends in exit code 4. Collective over `world`.
-void train(MPI_Comm world, const JobOptions& options);
+/// throws the same `Error`; a dead or stuck peer ends in exit code 4. `layers` makes the modules. Collective over
+/// `world`.
+void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers = make_layer);
 
 }  // namespace pptrain

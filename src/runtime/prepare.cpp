@@ -15,6 +15,7 @@
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
+#include "planners/simulated/contenders.hpp"
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
@@ -199,7 +200,8 @@ Plan printed_plan(const Config& config, const Instance& instance) {
   return plan;
 }
 
-Plan searched_plan(const Config& config, const Instance& instance) {
+/// The best plan, and for trials the next best ones.
+std::vector<Plan> searched_plans(const Config& config, const Instance& instance) {
   // A rehearsal runs any plan; devices emulated with numbers run none with blocks.
   const Emulate emulate = instance.cluster.emulate;
   Restrictions asked = emulate == Emulate::timing ? restrictions_of(config) : runnable(config);
@@ -209,7 +211,7 @@ Plan searched_plan(const Config& config, const Instance& instance) {
   if (!result.grids.empty()) print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
   print_result(describe_plan(plan, instance.cluster) + "\n");
-  return plan;
+  return contenders(result, instance, static_cast<int>(std::max<std::int64_t>(1, config.planner.trials)));
 }
 
 }  // namespace
@@ -228,16 +230,23 @@ const Plan& feasible_plan(const SearchResult& result, const std::string& source)
   return *result.plan;
 }
 
-Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine, const Profile& profile) {
-  std::string text;
+std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine,
+                               const Profile& profile) {
+  std::vector<Plan> plans;
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                                tied_embedding(config, profile)};
-    text =
-        write_plan(config.parallelism.plan.empty() ? searched_plan(config, instance) : printed_plan(config, instance));
+    if (config.parallelism.plan.empty()) {
+      plans = searched_plans(config, instance);
+    } else {
+      plans = {printed_plan(config, instance)};
+    }
   });
-  return parse_plan(broadcast(world, text, waiter), "the plan");
+  const std::string count = broadcast(world, fmt::format("{}", plans.size()), waiter);
+  plans.resize(std::stoul(count));
+  for (Plan& plan : plans) plan = parse_plan(broadcast(world, write_plan(plan), waiter), "the plan");
+  return plans;
 }
 
 double peak_flop_rate(const Cluster& cluster, Precision precision) {

@@ -60,9 +60,11 @@ Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                        const Model& model, const Machine& machine, const std::optional<Plan>& named = {});
 
-/// The plan: the one the configuration names, or the best found. Rank 0 searches, prints the
-/// candidates and the plan, and hands it to all. Throws exit code 3 when nothing fits. Collective.
-Plan choose_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine, const Profile& profile);
+/// The plan: the one the configuration names, or the best found, followed by the next best ones where it asks for
+/// trials. Rank 0 searches, prints the candidates and the plan, and hands them to all. Throws exit code 3 when nothing
+/// fits. Collective.
+std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine,
+                               const Profile& profile);
 
 /// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
 double peak_flop_rate(const Cluster& cluster, Precision precision);

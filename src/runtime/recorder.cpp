@@ -135,6 +135,16 @@ void Recorder::record_evaluation(std::int64_t step, double loss) {
   metrics_->append_evaluation(step + 1, loss);
 }
 
+void Recorder::record_drift(std::int64_t step, int rank, double factor) {
+  if (rank_ == 0) metrics_->append_drift(step + 1, rank, factor);
+}
+
+void Recorder::record_plan(std::int64_t step, const Plan& plan) {
+  plan_ = plan;
+  first_of_plan_ = iteration_seconds_.size();
+  if (rank_ == 0) directory_->write(fmt::format("plan-after-{}.json", step + 1), write_plan(plan));
+}
+
 void Recorder::write_trace(const Trace& trace) {
   const std::vector<std::string> of_ranks = gather(world_, chrome_trace(trace));
   if (rank_ == 0) directory_->write("trace.json", merge_chrome_traces(of_ranks));
@@ -153,7 +163,8 @@ void Recorder::finish(std::size_t peak_bytes) {
   const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)}, waiter_);
   if (rank_ != 0) return;
   progress_->finish();
-  const double measured = median(iteration_seconds_);
+  const auto of_plan = iteration_seconds_.begin() + static_cast<std::ptrdiff_t>(first_of_plan_);
+  const double measured = median({of_plan, iteration_seconds_.end()});
   const double predicted = plan_.predicted ? plan_.predicted->iteration_seconds : 0.0;
   std::string text = "Summary\n";
   text += fmt::format("  steps        {}, ", iteration_seconds_.size());

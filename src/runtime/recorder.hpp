@@ -33,6 +33,10 @@ class Recorder {
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
   void record_evaluation(std::int64_t step, double loss);
+  /// A rank has fallen behind.
+  void record_drift(std::int64_t step, int rank, double factor);
+  /// From the next step on the job goes by another plan: plan-after-STEP.json.
+  void record_plan(std::int64_t step, const Plan& plan);
   /// Writes trace.json: what all ranks did in one iteration. Collective.
   void write_trace(const Trace& trace);
   /// Prints the summary. Collective.
@@ -61,6 +65,7 @@ class Recorder {
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<Progress> progress_;
   std::vector<double> iteration_seconds_;
+  std::size_t first_of_plan_ = 0;  ///< iteration of the present plan
   double first_loss_ = 0.0;
   double last_loss_ = 0.0;
   double evaluation_loss_ = 0.0;

@@ -1,5 +1,6 @@
 #include "runtime/rehearse.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -12,6 +13,7 @@
 #include "model/zoo.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "runtime/recorder.hpp"
+#include "runtime/trials.hpp"
 
 namespace pptrain {
 namespace {
@@ -27,9 +29,22 @@ double flop_per_sample(const Config& config) {
 }
 
 /// A rank may wait for the whole of an iteration for its first message.
-double patience_seconds(const Config& config, const Plan& plan) {
-  return config.job.timeout + 2.0 * plan.predicted.value_or(Prediction()).iteration_seconds;
+double patience_seconds(const Config& config, const std::vector<Plan>& plans) {
+  double longest = 0.0;
+  for (const Plan& plan : plans) longest = std::max(longest, plan.predicted.value_or(Prediction()).iteration_seconds);
+  return config.job.timeout + 2.0 * longest;
 }
+
+/// A rehearsal that is tried.
+class RehearsalRun final : public PlanRun {
+ public:
+  explicit RehearsalRun(std::unique_ptr<Rehearsal> rehearsal) : rehearsal_(std::move(rehearsal)) {}
+  double iterate(std::int64_t /*step*/) override { return rehearsal_->run(nullptr).seconds; }
+  double peak_bytes() override { return static_cast<double>(rehearsal_->peak_bytes()); }
+
+ private:
+  std::unique_ptr<Rehearsal> rehearsal_;
+};
 
 void run(Rehearsal& rehearsal, Recorder& recorder, const Config& config) {
   Trace trace;  // of the last iteration
@@ -50,16 +65,20 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   const Machine machine = find_machine(world, waiter, cluster_file(options, config));
   if (rank == 0) print_result("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) + "\n");
   const Profile profile = profile_without_machine(world, waiter, options, config, machine);
-  const Plan plan = choose_plan(world, waiter, config, machine, profile);
+  const std::vector<Plan> plans = choose_plans(world, waiter, config, machine, profile);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before the rehearsal; nothing was written");
     return;
   }
   Alarm alarm(world);
-  Waiter patience(patience_seconds(config, plan), machine.core_use);
+  Waiter patience(patience_seconds(config, plans), machine.core_use);
   patience.listen(&alarm);
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                              tied_embedding(config, profile)};
+  const StartRun try_out = [&](const Plan& tried, Alarm&) {
+    return std::make_unique<RehearsalRun>(std::make_unique<Rehearsal>(world, instance, tried, machine.map, patience));
+  };
+  const Plan plan = fastest_plan({world, patience, machine, try_out}, plans, config.planner.trial_steps);
   Rehearsal rehearsal(world, instance, plan, machine.map, patience);
   std::unique_ptr<Recorder> recorder;
   collectively(world, waiter, [&] {

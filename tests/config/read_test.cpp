@@ -83,6 +83,8 @@ name = "amp"
 time_limit = "250 ms"
 trials = 2
 trial_steps = 3
+drift_factor = 1.5
+drift_window = 7
 replan = "on-drift"
 [profile]
 file = "measured.json"
@@ -331,8 +333,9 @@ TEST_CASE("what this version cannot do is refused by place and key", "[config]")
   refuse_unsupported(parse(""));
   refuse_unsupported(parse("[parallelism]\nschedule = \"gpipe\"\n[training]\nprecision = \"bf16\"\n"));
   refuse_unsupported(parse("[[model.annotate]]\nlayers = [0, 2]\ndevices = 1\n", {"planner.name=dapple"}));
-  for (const char* set : {"training.precision=fp16", "parallelism.offload=true", "planner.trials=1",
-                          "planner.replan=on-drift", "checkpoint.interval=5", "job.time_limit=5 s"}) {
+  refuse_unsupported(parse("[planner]\ntrials = 3\nreplan = \"on-drift\"\n"));
+  for (const char* set :
+       {"training.precision=fp16", "parallelism.offload=true", "checkpoint.interval=5", "job.time_limit=5 s"}) {
     CAPTURE(set);
     const Config config = parse("", {set});
     const std::string message = complaint_of([&] { refuse_unsupported(config); });

@@ -33,6 +33,7 @@ void append_rows(MetricsFile& file, std::int64_t first, std::int64_t last, std::
   for (std::int64_t step = first; step <= last; ++step) {
     CHECK(file.append_step(row(step), ranks(step, num_ranks)));
     if (step % 10 == 0) CHECK(file.append_evaluation(step, 0.5 * static_cast<double>(step)));
+    if (step % 10 == 0) CHECK(file.append_drift(step, 1, 1.5));
   }
 }
 
@@ -65,6 +66,7 @@ void check_content(const std::string& path, std::int64_t steps) {
     CHECK(idle[2 * i + 1] == ranks(wanted.step, 2)[1].idle_seconds);
   }
   CHECK(read_series(path, "evaluation/loss").size() == size / 10);
+  CHECK(read_series(path, "drift/factor") == std::vector<double>(size / 10, 1.5));
 }
 
 /// Runs `work` in a child process, which must not touch MPI or Catch; gives its wait status.
@@ -100,6 +102,7 @@ names = "step loss grad_norm learning_rate loss_scale iteration_seconds tokens_p
 assert sorted(s) == sorted(names.split()), list(s)
 assert sorted(f["ranks"]) == ["communication_seconds", "compute_seconds", "idle_seconds", "peak_bytes"]
 assert sorted(f["evaluation"]) == ["loss", "step"]
+assert sorted(f["drift"]) == ["factor", "rank", "step"]
 assert list(s["step"][:]) == list(range(1, 31))
 assert s["loss"][4] == 5.0 and s["loss"].maxshape == (None,) and s["loss"].chunks is not None
 assert f["ranks/compute_seconds"].shape == (30, 2) and f["ranks/compute_seconds"][29, 1] == 30.01
@@ -143,6 +146,7 @@ TEST_CASE("metrics are readable after the writer was killed", "[metrics]") {
     for (std::int64_t step = 1; step <= 30; ++step) {
       file.append_step(row(step), ranks(step, 2));
       if (step % 10 == 0) file.append_evaluation(step, 1.0);
+      if (step % 10 == 0) file.append_drift(step, 1, 1.5);
     }
     ::kill(::getpid(), SIGKILL);
   });

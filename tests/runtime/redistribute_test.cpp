@@ -2,7 +2,6 @@
 #include "runtime/redistribute.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <random>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "comm/mpi.hpp"
 #include "reference.hpp"
 #include "runtime/state_moves.hpp"
+#include "shaped_plans.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -23,43 +23,6 @@ const std::vector<int> nodes = {0, 0, 1, 1};
 using Draws = std::mt19937;
 
 int draw(Draws& draws, int least, int most) { return std::uniform_int_distribution<int>(least, most)(draws); }
-
-/// Two or more intervals of [0, size) with random borders.
-std::vector<Interval> drawn_division(Draws& draws, std::int64_t size, int parts) {
-  std::set<std::int64_t> cuts = {0, size};
-  while (static_cast<int>(cuts.size()) < parts + 1) cuts.insert(draw(draws, 1, static_cast<int>(size) - 1));
-  std::vector<Interval> intervals;
-  for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) intervals.push_back({*cut, *std::next(cut)});
-  return intervals;
-}
-
-/// A grid of up to four devices in any order, with layers and shards of any size, chunks and a ZeRO stage.
-Plan drawn_plan(Draws& draws, const Config& config) {
-  struct Grid {
-    int pipeline, data, tensor, chunks;
-  };
-  const std::vector<Grid> grids = {{1, 1, 1, 1}, {4, 1, 1, 1}, {2, 2, 1, 1}, {2, 1, 2, 1}, {1, 4, 1, 1}, {1, 1, 4, 1},
-                                   {1, 2, 2, 1}, {3, 1, 1, 1}, {1, 2, 1, 1}, {2, 1, 1, 3}, {2, 2, 1, 2}, {1, 3, 1, 1}};
-  const Grid grid = grids[draw(draws, 0, static_cast<int>(grids.size()) - 1)];
-  const ScheduleChoice schedule = {grid.chunks > 1 ? "interleaved-1f1b" : "1f1b", grid.chunks, 0};
-  Plan plan = uniform_plan(drawn_division(draws, config.model.layers + 2, grid.pipeline * grid.chunks), grid.data,
-                           grid.tensor, config.training.global_batch_size, 4, schedule);
-  std::vector<int> order(num_ranks);
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), draws);
-  const int zero_stage = draw(draws, 0, 3);
-  for (Stage& stage : plan.stages) {
-    stage.zero_stage = zero_stage;
-    for (auto& row : stage.devices) {
-      for (DeviceId& device : row) device = DeviceId(order[device.index()]);
-    }
-    if (grid.tensor == 1 || draw(draws, 0, 1) == 0) continue;
-    stage.shards["heads"] = drawn_division(draws, config.model.heads, grid.tensor);
-    stage.shards["columns"] = drawn_division(draws, 4 * config.model.hidden_size, grid.tensor);
-    stage.shards["vocabulary"] = drawn_division(draws, config.model.vocabulary_size, grid.tensor);
-  }
-  return plan;
-}
 
 /// A value that tells parameter, quantity and element; exact in fp32.
 float code(const std::string& name, int quantity, std::int64_t element) {
@@ -225,13 +188,14 @@ TEST_CASE("each element goes once to who lacks it, from who has it, near and eve
 }
 
 TEST_CASE("state comes right from any plan to any other, and no byte moves that need not", "[np4]") {
-  Draws draws(11);
+  RandomShapes shapes(11);
+  const auto drawn_plan = [&] { return shapes.plan(static_cast<int>(shapes.pick(1, num_ranks))); };
   for (const char* run : {"untied", "tied"}) {
     const Reference reference(run);
     const Job job(reference);
-    for (int pair = 0; pair < 7; ++pair) {
-      const Plan a = drawn_plan(draws, reference.config);
-      check_move(job, a, drawn_plan(draws, reference.config));
+    for (int pair = 0; pair < 8; ++pair) {
+      const Plan a = drawn_plan();
+      check_move(job, a, drawn_plan());
     }
     const Plan same = reference.plan(2, 2, 1, 4, "1f1b");
     check_move(job, same, same);
@@ -245,6 +209,11 @@ TEST_CASE("training on one plan goes on under another as if nothing had been", "
   const Reference scheduled("untied_sched");
   check_training(scheduled, with_zero(scheduled.plan(2, 2, 1, 4, "1f1b"), 1), scheduled.plan(1, 1, 4, 2, "1f1b"));
   check_training(scheduled, scheduled.plan(3, 1, 1, 2, "1f1b"), scheduled.plan(2, 2, 1, 4, "interleaved-1f1b", 2));
+  RandomShapes shapes(5);
+  for (int pair = 0; pair < 3; ++pair) {
+    const Plan a = shapes.plan(num_ranks);
+    check_training(tied, a, shapes.plan(num_ranks));
+  }
   const Reference sgd("untied_sgd");
   check_training(sgd, sgd.plan(1, 2, 1, 4, "1f1b"), sgd.plan(2, 1, 2, 4, "1f1b"));
 }
