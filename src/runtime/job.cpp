@@ -214,6 +214,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   collectively(world, waiter, [&] {
     recorder = std::make_unique<Recorder>(world, patience, config, model.flop_per_sample(), machine, profile, plan);
   });
+  recorder->record_places(machine);
   auto running = std::make_unique<RunningPlan>(job, plan, alarm);
   collectively(world, waiter, [&] { initialise(config, running->session()); });
   Trainer trainer(job, patience, alarm, datasets, *recorder, std::move(running));

@@ -14,6 +14,7 @@
 #include "config/read.hpp"
 #include "kernels/gemm.hpp"
 #include "pptrain_version.hpp"
+#include "runtime/rank_places.hpp"
 
 namespace pptrain {
 namespace {
@@ -85,6 +86,15 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
                                            environment_of(machine.cluster));
   progress_ = std::make_unique<Progress>(0, config.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
+}
+
+void Recorder::record_places(const Machine& machine) {
+  const std::vector<RankPlace> places = rank_places(world_, machine.map, plan_);
+  collectively(world_, waiter_, [&] {
+    if (rank_ != 0) return;
+    print_result(describe_places(places, machine.cluster) + "\n");
+    directory_->write("placement.json", places_to_json(places, machine.cluster));
+  });
 }
 
 void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes) {

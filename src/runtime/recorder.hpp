@@ -30,6 +30,8 @@ class Recorder {
   Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
            const Profile& profile, const Plan& plan, RunKind kind = RunKind::training);
 
+  /// Prints which rank drives which device in which place of the plan, and writes placement.json. Collective.
+  void record_places(const Machine& machine);
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
   void record_evaluation(std::int64_t step, double loss);

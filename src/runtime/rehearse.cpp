@@ -85,6 +85,7 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
     recorder = std::make_unique<Recorder>(world, patience, config, flop_per_sample(config), machine, profile, plan,
                                           RunKind::rehearsal);
   });
+  recorder->record_places(machine);
   run(rehearsal, *recorder, config);
   recorder->finish(rehearsal.peak_bytes());
 }
