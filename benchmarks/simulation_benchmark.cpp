@@ -4,6 +4,7 @@
 
 #include "planners/large_instances.hpp"
 #include "schedule/schedule.hpp"
+#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 
 namespace {
@@ -16,10 +17,10 @@ void simulate_pipeline(benchmark::State& state, int stages, int replicas, int mi
   const Cluster cluster = mixed_nodes(std::max(2, stages * replicas / 8), 8);
   const std::int64_t batch = static_cast<std::int64_t>(replicas) * micro_batches;
   const Plan plan = uniform_plan(even_division(stages, stages), replicas, 1, batch, replicas, "1f1b");
-  const Programs programs = compile_training(plan, task_orders(plan), {});
+  const Instance instance = {profile, cluster, batch};
+  const Programs programs = planned_programs(instance, plan);
   std::size_t instructions = 0;
   for (const Program& program : programs) instructions += program.instructions.size();
-  const Instance instance = {profile, cluster, batch};
   for (auto _ : state) benchmark::DoNotOptimize(simulate(instance, plan, programs));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(instructions));
 }

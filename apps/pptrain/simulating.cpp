@@ -14,6 +14,7 @@
 #include "program/check.hpp"
 #include "program/trace.hpp"
 #include "schedule/schedule.hpp"
+#include "simulate/order_options.hpp"
 #include "simulate/read_order.hpp"
 #include "simulate/report.hpp"
 
@@ -31,12 +32,13 @@ Plan plan_to_simulate(const Options& options, const Profile& profile, const Clus
   return plan;
 }
 
-Programs programs_of(const Options& options, const Plan& plan, const CompileOptions& compile) {
+Programs programs_of(const Options& options, const Instance& instance, const Plan& plan) {
   if (options.order.empty()) {
-    Programs programs = compile_training(plan, task_orders(plan), compile);
+    Programs programs = planned_programs(instance, plan);
     check_programs(plan, programs);
     return programs;
   }
+  const CompileOptions compile = {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)};
   Programs programs = compile_training(plan, read_orders(options.order, plan), compile);
   if (const std::string violation = find_violation(plan, programs); !violation.empty()) {
     throw_bad_input({options.order, "the order cannot be executed", violation,
@@ -98,8 +100,7 @@ void run_simulate(const Options& options) {
   const Plan plan = plan_to_simulate(options, profile, cluster);
   const Instance instance = {profile, cluster, plan.global_batch_size, planned_embedding(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
-  const Programs programs =
-      programs_of(options, plan, {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)});
+  const Programs programs = programs_of(options, instance, plan);
   const Simulation simulation = simulate(instance, plan, programs, {Recording::events, instance.tied.row_bytes});
   if (!options.trace.empty()) deliver(chrome_trace(simulation.trace), options.trace);
   warn_of_memory(simulation, cluster);

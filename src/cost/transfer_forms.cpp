@@ -16,18 +16,6 @@ struct UplinkLoad {
   double bandwidth = 0.0;
 };
 
-/// The longest gather of those who need the same.
-double gathers_seconds(const Cluster& cluster, const std::vector<EqualCopies>& receivers, double bytes) {
-  double longest = 0.0;
-  for (const EqualCopies& copy : receivers) {
-    const auto n = static_cast<int>(copy.devices.size());
-    if (n == 1) continue;
-    const double whole = static_cast<double>(copy.interval.size()) * bytes;
-    longest = std::max(longest, all_gather_seconds(cluster.slowest_link(copy.devices), n, whole));
-  }
-  return longest;
-}
-
 /// Whether all devices are on one node whose devices share cores.
 bool on_shared_cores(const Cluster& cluster, const std::vector<EqualCopies>& senders,
                      const std::vector<EqualCopies>& receivers) {
@@ -48,7 +36,8 @@ double saved_seconds(const Cluster& cluster, const std::vector<EqualCopies>& sen
   const auto seconds = [&](TransferForm form) {
     return passage_seconds(cluster, passage(senders, receivers, form), bytes);
   };
-  return seconds(TransferForm::whole) - seconds(TransferForm::slices) - gathers_seconds(cluster, receivers, bytes);
+  return seconds(TransferForm::whole) - seconds(TransferForm::slices) -
+         received_gather_seconds(cluster, receivers, bytes);
 }
 
 TransferForm form_of(double saved) { return saved > 0.0 ? TransferForm::slices : TransferForm::whole; }
@@ -91,6 +80,17 @@ double passage_seconds(const Cluster& cluster, const Passage& passage, double by
   }
   for (const auto& [uplink, load] : shared) longest = std::max(longest, load.bytes / load.bandwidth);
   return longest + latency;
+}
+
+double received_gather_seconds(const Cluster& cluster, const std::vector<EqualCopies>& receivers, double bytes) {
+  double longest = 0.0;
+  for (const EqualCopies& copy : receivers) {
+    const auto n = static_cast<int>(copy.devices.size());
+    if (n == 1) continue;
+    const double whole = static_cast<double>(copy.interval.size()) * bytes;
+    longest = std::max(longest, all_gather_seconds(cluster.slowest_link(copy.devices), n, whole));
+  }
+  return longest;
 }
 
 TransferForms cheapest_forms(const Instance& instance, const Plan& plan) {

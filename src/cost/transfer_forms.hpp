@@ -13,4 +13,7 @@ TransferForms cheapest_forms(const Instance& instance, const Plan& plan);
 /// Until all messages have arrived, `bytes` per sample or row.
 double passage_seconds(const Cluster& cluster, const Passage& passage, double bytes);
 
+/// The longest gather of those who need the same and have received it in slices.
+double received_gather_seconds(const Cluster& cluster, const std::vector<EqualCopies>& receivers, double bytes);
+
 }  // namespace pptrain

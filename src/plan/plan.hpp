@@ -171,7 +171,8 @@ Plan read_plan(const std::string& path);
 Plan parse_plan(const std::string& text, const std::string& source);
 std::string write_plan(const Plan& plan);
 
-/// Names of the schedules that a configuration may name, "auto" last; a plan names any of them but "auto".
+/// Names of the schedules of a plan, "auto" last: the best order that is found within the memory. In a configuration
+/// "auto" leaves the choice of any of them to the planner.
 const std::vector<std::string>& schedule_names();
 
 }  // namespace pptrain

@@ -82,8 +82,7 @@ class PlanChecker {
 
   void check_schedule() const {
     const std::string& name = plan_.schedule.name;
-    std::vector<std::string> known = schedule_names();
-    known.pop_back();  // "auto" is a choice yet to be made
+    const std::vector<std::string>& known = schedule_names();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string nearest = nearest_name(name, known);
       refuse("schedule.name", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),

@@ -1,6 +1,7 @@
 #include "runtime/running_plan.hpp"
 
 #include "cost/transfer_forms.hpp"
+#include "runtime/agreed_orders.hpp"
 
 namespace pptrain {
 
@@ -10,6 +11,7 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   SessionOptions options;
   options.layers = job.layers;
   options.alarm = &alarm;
+  options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
   options.forms = cheapest_forms(job.instance, plan_);
   if (job.machine.cluster.emulate == Emulate::numbers) {
     emulated_ = std::make_unique<EmulatedDevice>(job.world, job.instance, plan_, job.machine.map, waiter_);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "schedule/cut_ports.hpp"
 
 namespace pptrain {
 namespace {
@@ -15,12 +16,16 @@ constexpr double never = std::numeric_limits<double>::infinity();
 class ListScheduler {
  public:
   ListScheduler(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices)
-      : shape_(shape), policy_(policy), choices_(choices), chunks_(shape.num_chunks()), ranks_(shape.ranks) {
+      : shape_(shape),
+        policy_(policy),
+        choices_(choices),
+        ports_(shape),
+        chunks_(shape.num_chunks()),
+        ranks_(shape.ranks) {
     for (int c = 0; c < shape.num_chunks(); ++c) {
       Chunk& chunk = chunks_[c];
       chunk.rank = shape.rank_of(c);
       chunk.seconds = shape.seconds_of(c);
-      if (c > 0) chunk.latency_before = shape.latency_after(c - 1);
       if (policy.lead > 0.0) chunk.lead = std::max(1, static_cast<int>(policy.lead * (shape.num_chunks() - c)));
       chunk.inputs.assign(shape.micro_batches, c == 0 ? 0.0 : never);
       chunk.gradients.assign(shape.micro_batches, never);
@@ -39,14 +44,17 @@ class ListScheduler {
     while (!events_.empty()) {
       const auto [now, rank] = events_.top();
       events_.pop();
-      if (ranks_[rank].busy_until <= now) decide(rank, now);
+      if (ranks_[rank].busy_until > now) continue;
+      end_task(ranks_[rank]);
+      decide(rank, now);
     }
     ListResult result;
     for (Rank& rank : ranks_) {
       PPTRAIN_ASSERT(std::ssize(rank.order) == 3L * shape_.micro_batches * shape_.chunks_per_rank, "{} tasks",
                      rank.order.size());
-      result.makespan = std::max(result.makespan, rank.busy_until);
-      result.sum_of_ends += rank.busy_until;
+      const double end = std::max(rank.busy_until, rank.reduced);
+      result.makespan = std::max(result.makespan, end);
+      result.sum_of_ends += end;
       result.orders.push_back(std::move(rank.order));
     }
     return result;
@@ -56,7 +64,6 @@ class ListScheduler {
   struct Chunk {
     int rank = 0;
     TaskSeconds seconds;
-    double latency_before = 0.0;
     int lead = std::numeric_limits<int>::max();
     std::vector<double> inputs;     // when F of a micro-batch can start
     std::vector<double> gradients;  // when B can
@@ -72,6 +79,8 @@ class ListScheduler {
     int forwards = 0;
     int backwards = 0;
     double busy_until = 0.0;
+    double reduced = 0.0;  // the gradients of chunks that are through
+    bool running = false;
     std::size_t decisions = 0;
     TaskOrder order;
   };
@@ -185,42 +194,67 @@ class ListScheduler {
 
   void start(Rank& rank, int r, const Option& option, double now) {
     Chunk& chunk = chunks_[option.chunk];
-    const int c = option.chunk;
+    const TaskSeconds& seconds = chunk.seconds;
     if (option.kind == TaskKind::forward) {
-      const int i = chunk.forward++;
       ++rank.forwards;
       ++rank.stored;
-      run(rank, r, {option.kind, ChunkId(c), MicroBatchId(i)}, now + chunk.seconds.forward);
-      if (c + 1 < shape_.num_chunks()) {
-        deliver(chunks_[c + 1].inputs[i], rank.busy_until + chunks_[c + 1].latency_before, chunks_[c + 1].rank);
-      } else {
-        chunk.gradients[i] = rank.busy_until;
-      }
+      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.forward++)}, now + seconds.forward);
     } else if (option.kind == TaskKind::backward_input) {
-      const int i = chunk.backward++;
       ++rank.backwards;
-      run(rank, r, {option.kind, ChunkId(c), MicroBatchId(i)}, now + chunk.seconds.backward_input);
-      if (c > 0) deliver(chunks_[c - 1].gradients[i], rank.busy_until + chunk.latency_before, chunks_[c - 1].rank);
+      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.backward++)}, now + seconds.backward_input);
     } else {
       --rank.stored;
-      run(rank, r, {option.kind, ChunkId(c), MicroBatchId(chunk.weight++)}, now + chunk.seconds.backward_weight);
+      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.weight++)}, now + seconds.backward_weight);
+      if (chunk.weight == shape_.micro_batches) {
+        rank.reduced = std::max(rank.reduced, rank.busy_until) + shape_.reduce_seconds_of(option.chunk);
+      }
     }
   }
 
   void run(Rank& rank, int r, const Task& task, double end) {
     rank.order.push_back(task);
     rank.busy_until = end;
+    rank.running = true;
     events_.emplace(end, r);
+    const int i = task.micro_batch.value;
+    if (task.kind == TaskKind::forward && task.chunk.value + 1 == shape_.num_chunks()) {
+      chunks_.back().gradients[i] = end;
+    } else if (const Delivery to = delivery_of(task); to.arrival != nullptr) {
+      *to.arrival = ports_.arrival(*to.way, end);  // as far as is known now
+    }
   }
 
-  void deliver(double& arrival, double time, int rank) {
-    arrival = time;
-    events_.emplace(time, rank);
+  /// Sends what the rank's last task has made.
+  void end_task(Rank& rank) {
+    if (!rank.running) return;
+    rank.running = false;
+    const Delivery to = delivery_of(rank.order.back());
+    if (to.arrival == nullptr) return;
+    *to.arrival = ports_.send(*to.way, rank.busy_until);
+    events_.emplace(*to.arrival, to.rank);
+  }
+
+  /// Where what a task makes goes on its way to another chunk.
+  struct Delivery {
+    double* arrival = nullptr;
+    const CutPorts::PortWay* way = nullptr;
+    int rank = 0;
+  };
+
+  Delivery delivery_of(const Task& task) {
+    const int c = task.chunk.value;
+    const int i = task.micro_batch.value;
+    if (task.kind == TaskKind::forward && c + 1 < shape_.num_chunks()) {
+      return {&chunks_[c + 1].inputs[i], &ports_.forward(c), chunks_[c + 1].rank};
+    }
+    if (task.kind != TaskKind::backward_input || c == 0) return {};
+    return {&chunks_[c - 1].gradients[i], &ports_.backward(c - 1), chunks_[c - 1].rank};
   }
 
   const PipelineShape& shape_;
   const ListPolicy& policy_;
   const ListChoices& choices_;
+  CutPorts ports_;
   std::vector<Chunk> chunks_;
   std::vector<Rank> ranks_;
   std::vector<Option> options_;

@@ -105,6 +105,12 @@ std::vector<TaskOrder> breadth_first_orders(const PipelineShape& shape) {
   return orders;
 }
 
+OrderInputs order_inputs(const std::string& schedule) {
+  if (schedule == "1f1b" || schedule == "dapple-b") return OrderInputs::memory;
+  const bool fixed = schedule == "gpipe" || schedule == "interleaved-1f1b" || schedule == "breadth-first";
+  return fixed ? OrderInputs::none : OrderInputs::memory_and_times;
+}
+
 std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape) {
   check_shape(shape);
   const bool one_chunk =

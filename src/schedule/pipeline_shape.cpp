@@ -33,8 +33,8 @@ int PipelineShape::chunk_of(int rank, int v) const {
   return v * ranks + rank;
 }
 
-double PipelineShape::latency_after(int chunk) const {
-  return cut_seconds.empty() || rank_of(chunk) == rank_of(chunk + 1) ? 0.0 : cut_seconds[chunk];
+Cut PipelineShape::cut_after(int chunk) const {
+  return cuts.empty() || rank_of(chunk) == rank_of(chunk + 1) ? Cut() : cuts[chunk];
 }
 
 double PipelineShape::rank_seconds(int rank) const {
@@ -58,12 +58,17 @@ void check_shape(const PipelineShape& shape) {
     refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "a V visits each rank twice", "use 2");
   }
   check_size("task times", shape.seconds.size(), shape.num_chunks());
-  check_size("cuts", shape.cut_seconds.size(), shape.num_chunks() - 1);
+  check_size("cuts", shape.cuts.size(), shape.num_chunks() - 1);
+  check_size("all-reduces", shape.reduce_seconds.size(), shape.num_chunks());
   check_size("memory limits", shape.most_stored.size(), shape.ranks);
   const bool times = std::all_of(shape.seconds.begin(), shape.seconds.end(), [](const TaskSeconds& s) {
     return costs_something(s.forward) && costs_something(s.backward_input) && costs_something(s.backward_weight);
   });
-  if (!times || !std::all_of(shape.cut_seconds.begin(), shape.cut_seconds.end(), costs_something)) {
+  const bool cuts = std::all_of(shape.cuts.begin(), shape.cuts.end(), [](const Cut& cut) {
+    return costs_something(cut.forward.seconds) && costs_something(cut.forward.busy) &&
+           costs_something(cut.backward.seconds) && costs_something(cut.backward.busy);
+  });
+  if (!times || !cuts || !std::all_of(shape.reduce_seconds.begin(), shape.reduce_seconds.end(), costs_something)) {
     refuse("a task or a cut takes a time that is negative or not finite", "time passes forwards",
            "correct the profile");
   }

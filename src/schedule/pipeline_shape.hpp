@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <vector>
 
@@ -11,6 +12,31 @@ struct TaskSeconds {
   double backward_input = 1.0;
   double backward_weight = 1.0;
   double sum() const { return forward + backward_input + backward_weight; }
+  auto operator<=>(const TaskSeconds&) const = default;
+};
+
+/// One micro-batch over a cut, in one direction.
+struct CutWay {
+  double seconds = 0.0;  ///< until it has arrived
+  double busy = 0.0;     ///< of these, how long it keeps the next one waiting
+  auto operator<=>(const CutWay&) const = default;
+};
+
+/// From a chunk to the next and back.
+struct Cut {
+  enum class Port {
+    own,    ///< transfers wait for those between the same two ranks in the same direction
+    uplink  ///< for all that their sender sends and their receiver receives over cuts of this kind
+  };
+  CutWay forward;
+  CutWay backward;
+  Port port = Port::own;
+
+  Cut() = default;
+  Cut(CutWay there, CutWay back, Port shared) : forward(there), backward(back), port(shared) {}
+  /// Latency alone.
+  Cut(double seconds) : forward{seconds, 0.0}, backward{seconds, 0.0} {}  // NOLINT(google-explicit-constructor)
+  auto operator<=>(const Cut&) const = default;
 };
 
 /// Which rank runs a chunk.
@@ -27,9 +53,9 @@ struct PipelineShape {
   ChunkPlacement placement = ChunkPlacement::loop;
   int micro_batches = 1;             ///< m
   std::vector<TaskSeconds> seconds;  ///< of each chunk in layer order; empty: all tasks take 1
-  /// Seconds until what a chunk sends reaches the next chunk, or back; size p V - 1, empty: 0. Occupies
-  /// nothing, and is nothing between chunks of one rank.
-  std::vector<double> cut_seconds;
+  std::vector<Cut> cuts;             ///< between each chunk and the next; empty: transfers take no time
+  /// All-reduce of a chunk's gradients after its last W, beside tasks and after those before it on the rank; empty: 0.
+  std::vector<double> reduce_seconds;
   /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of W;
   /// empty: no limit.
   std::vector<int> most_stored;
@@ -40,8 +66,9 @@ struct PipelineShape {
   /// The v-th chunk of a rank in layer order.
   int chunk_of(int rank, int v) const;
   TaskSeconds seconds_of(int chunk) const { return seconds.empty() ? TaskSeconds{} : seconds[chunk]; }
-  /// Between chunk and chunk + 1, one way.
-  double latency_after(int chunk) const;
+  /// Between chunk and chunk + 1; nothing between chunks of one rank.
+  Cut cut_after(int chunk) const;
+  double reduce_seconds_of(int chunk) const { return reduce_seconds.empty() ? 0.0 : reduce_seconds[chunk]; }
   /// F, B and W of one micro-batch over all chunks of a rank.
   double rank_seconds(int rank) const;
 };

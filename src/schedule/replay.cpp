@@ -3,34 +3,49 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "schedule/cut_ports.hpp"
 
 namespace pptrain {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Runs the orders rank by rank, each until it waits; whoever produces what is waited for wakes it.
+/// Runs the orders forwards in time, as `list_schedule` does: a rank looks at its next task when it ends one, and when
+/// something arrives.
 class Replayer {
  public:
   Replayer(const PipelineShape& shape, const std::vector<TaskOrder>& orders)
       : shape_(shape),
         orders_(orders),
-        forward_ends_(table_size(), never),
-        backward_ends_(table_size(), never),
+        ports_(shape),
+        inputs_(table_size(), never),
+        gradients_(table_size(), never),
+        weights_ready_(table_size(), never),
+        weights_left_(shape.num_chunks(), shape.micro_batches),
+        reduced_(orders.size(), 0.0),
+        running_(orders.size(), nullptr),
         next_(orders.size(), 0) {
+    std::fill_n(inputs_.begin(), shape.micro_batches, 0.0);
     result_.last_ends.assign(orders.size(), 0.0);
     for (const TaskOrder& order : orders) result_.starts.emplace_back().reserve(order.size());
   }
 
   std::optional<Replay> run() {
-    for (int r = 0; r < static_cast<int>(orders_.size()); ++r) ready_.push_back(r);
-    while (!ready_.empty()) {
-      const int rank = ready_.back();
-      ready_.pop_back();
-      advance(rank);
+    for (int r = 0; r < static_cast<int>(orders_.size()); ++r) events_.emplace(0.0, r);
+    while (!events_.empty()) {
+      const auto [now, rank] = events_.top();
+      events_.pop();
+      if (result_.last_ends[rank] > now) continue;
+      end_task(rank);
+      start_next(rank, now);
     }
     for (std::size_t r = 0; r < orders_.size(); ++r) {
       if (next_[r] < orders_[r].size()) return std::nullopt;
+      result_.last_ends[r] = std::max(result_.last_ends[r], reduced_[r]);
       result_.makespan = std::max(result_.makespan, result_.last_ends[r]);
     }
     return std::move(result_);
@@ -45,55 +60,84 @@ class Replayer {
            static_cast<std::size_t>(micro_batch);
   }
 
-  void advance(int rank) {
-    const TaskOrder& order = orders_[rank];
-    double& now = result_.last_ends[rank];
-    while (next_[rank] < order.size()) {
-      const Task& task = order[next_[rank]];
-      const double ready = ready_time(task);
-      if (ready == never) return;
-      const double start = std::max(now, ready);
-      result_.starts[rank].push_back(start);
-      now = start + task_seconds(shape_, task);
-      ++next_[rank];
-      finish(task, now, rank);
-    }
+  void start_next(int rank, double now) {
+    if (next_[rank] == orders_[rank].size()) return;
+    const Task& task = orders_[rank][next_[rank]];
+    if (ready_time(task) > now) return;
+    ++next_[rank];
+    result_.starts[rank].push_back(now);
+    running_[rank] = &task;
+    result_.last_ends[rank] = now + task_seconds(shape_, task);
+    events_.emplace(result_.last_ends[rank], rank);
   }
 
   double ready_time(const Task& task) const {
-    const int c = task.chunk.value;
-    const int i = task.micro_batch.value;
-    if (task.kind == TaskKind::forward) {
-      return c == 0 ? 0.0 : forward_ends_[at(c - 1, i)] + shape_.latency_after(c - 1);
-    }
-    if (task.kind == TaskKind::backward_weight) return backward_ends_[at(c, i)];
-    const double forward = forward_ends_[at(c, i)];
-    if (c + 1 == shape_.num_chunks()) return forward;
-    return std::max(forward, backward_ends_[at(c + 1, i)] + shape_.latency_after(c));
+    const std::size_t place = at(task.chunk.value, task.micro_batch.value);
+    if (task.kind == TaskKind::forward) return inputs_[place];
+    return task.kind == TaskKind::backward_weight ? weights_ready_[place] : gradients_[place];
   }
 
-  /// Wakes the rank that waits for this very task, if it does.
-  void finish(const Task& task, double end, int rank) {
-    if (task.kind == TaskKind::backward_weight) return;
-    const bool forward = task.kind == TaskKind::forward;
+  /// Sends what the rank's last task has made.
+  void end_task(int rank) {
+    if (running_[rank] == nullptr) return;
+    const Task& task = *std::exchange(running_[rank], nullptr);
+    const double end = result_.last_ends[rank];
     const int c = task.chunk.value;
-    (forward ? forward_ends_ : backward_ends_)[at(c, task.micro_batch.value)] = end;
-    const int neighbour = forward ? c + 1 : c - 1;
-    if (neighbour < 0 || neighbour == shape_.num_chunks()) return;
-    const int waiting = shape_.rank_of(neighbour);
-    if (waiting == rank || next_[waiting] == orders_[waiting].size()) return;
-    const Task& wanted = orders_[waiting][next_[waiting]];
-    if (wanted.chunk.value == neighbour && wanted.micro_batch == task.micro_batch) ready_.push_back(waiting);
+    const int i = task.micro_batch.value;
+    if (task.kind == TaskKind::backward_input) weights_ready_[at(c, i)] = end;
+    if (task.kind == TaskKind::forward && c + 1 == shape_.num_chunks()) {
+      gradients_[at(c, i)] = end;
+    } else if (task.kind == TaskKind::forward) {
+      deliver(inputs_[at(c + 1, i)], ports_.send(ports_.forward(c), end), c + 1);
+    } else if (task.kind != TaskKind::backward_weight && c > 0) {
+      deliver(gradients_[at(c - 1, i)], ports_.send(ports_.backward(c - 1), end), c - 1);
+    }
+    const bool adds_gradients = task.kind == TaskKind::backward || task.kind == TaskKind::backward_weight;
+    if (adds_gradients && --weights_left_[c] == 0) {
+      reduced_[rank] = std::max(reduced_[rank], end) + shape_.reduce_seconds_of(c);
+    }
+  }
+
+  void deliver(double& arrival, double time, int chunk) {
+    arrival = time;
+    events_.emplace(time, shape_.rank_of(chunk));
   }
 
   const PipelineShape& shape_;
   const std::vector<TaskOrder>& orders_;
-  std::vector<double> forward_ends_;   // (chunk, micro-batch)
-  std::vector<double> backward_ends_;  // (chunk, micro-batch)
+  CutPorts ports_;
+  std::vector<double> inputs_;         // (chunk, micro-batch), when F can start
+  std::vector<double> gradients_;      // when B can
+  std::vector<double> weights_ready_;  // when W can
+  std::vector<int> weights_left_;      // by chunk
+  std::vector<double> reduced_;        // by rank
+  std::vector<const Task*> running_;
   std::vector<std::size_t> next_;
-  std::vector<int> ready_;
   Replay result_;
+  using Event = std::pair<double, int>;  // when, rank
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
+
+/// On each port: all its transfers after the first of them can start.
+double port_bound(const PipelineShape& shape, const std::vector<double>& first_input,
+                  const std::vector<double>& first_gradient) {
+  const CutPorts ports(shape);
+  std::vector<double> busy(ports.num_ports(), 0.0);
+  std::vector<double> first(ports.num_ports(), never);
+  const auto add = [&](const CutPorts::PortWay& way, double sent) {
+    for (const int port : std::set<int>(way.ports.begin(), way.ports.end())) {
+      busy[port] += shape.micro_batches * way.time.busy;
+      first[port] = std::min(first[port], sent);
+    }
+  };
+  for (int cut = 0; cut + 1 < shape.num_chunks(); ++cut) {
+    add(ports.forward(cut), first_input[cut] + shape.seconds_of(cut).forward);
+    add(ports.backward(cut), first_gradient[cut + 1] + shape.seconds_of(cut + 1).backward_input);
+  }
+  double bound = 0.0;
+  for (std::size_t port = 0; port < busy.size(); ++port) bound = std::max(bound, first[port] + busy[port]);
+  return bound;
+}
 
 }  // namespace
 
@@ -127,30 +171,33 @@ double makespan_bound(const PipelineShape& shape) {
   std::vector<double> first_input(chunks, 0.0);
   std::vector<double> first_gradient(chunks, 0.0);
   for (int c = 1; c < chunks; ++c) {
-    first_input[c] = first_input[c - 1] + shape.seconds_of(c - 1).forward + shape.latency_after(c - 1);
+    first_input[c] = first_input[c - 1] + shape.seconds_of(c - 1).forward + shape.cut_after(c - 1).forward.seconds;
   }
   first_gradient[chunks - 1] = first_input[chunks - 1] + shape.seconds_of(chunks - 1).forward;
   for (int c = chunks - 2; c >= 0; --c) {
-    first_gradient[c] = first_gradient[c + 1] + shape.seconds_of(c + 1).backward_input + shape.latency_after(c);
+    first_gradient[c] =
+        first_gradient[c + 1] + shape.seconds_of(c + 1).backward_input + shape.cut_after(c).backward.seconds;
   }
   double bound = 0.0;
   for (int r = 0; r < shape.ranks; ++r) {
     double input = never;
     double gradient = never;
     double most_forward = 0.0;
+    double reduce = never;
     for (int v = 0; v < shape.chunks_per_rank; ++v) {
       const int c = shape.chunk_of(r, v);
       input = std::min(input, first_input[c]);
       gradient = std::min(gradient, first_gradient[c]);
       most_forward = std::max(most_forward, shape.seconds_of(c).forward);
+      reduce = std::min(reduce, shape.reduce_seconds_of(c));
     }
     // Seconds of F that may come before the first B of the rank.
     double before = std::max(0.0, gradient - input);
     if (!shape.most_stored.empty()) before = std::min(before, shape.most_stored[r] * most_forward);
-    const double work = shape.micro_batches * shape.rank_seconds(r);
+    const double work = shape.micro_batches * shape.rank_seconds(r) + reduce;
     bound = std::max({bound, input + work, gradient + work - before});
   }
-  return bound;
+  return std::max(bound, port_bound(shape, first_input, first_gradient));
 }
 
 }  // namespace pptrain

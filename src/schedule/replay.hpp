@@ -9,11 +9,11 @@
 namespace pptrain {
 
 /// What happens when every rank runs its order as early as possible: F(c, i) after F(c-1, i), B(c, i)
-/// after F(c, i) and B(c+1, i), W(c, i) after B(c, i); between ranks the latency of the cut later.
+/// after F(c, i) and B(c+1, i), W(c, i) after B(c, i); between ranks when the transfer over the cut has arrived.
 struct Replay {
   double makespan = 0.0;                    ///< last end of all ranks; the first task starts at 0
   std::vector<std::vector<double>> starts;  ///< per rank, as its order
-  std::vector<double> last_ends;            ///< per rank
+  std::vector<double> last_ends;            ///< per rank, of its tasks and of the all-reduces of its gradients
 };
 
 /// Nothing where the orders wait for each other for ever.
@@ -27,7 +27,7 @@ double task_seconds(const PipelineShape& shape, const Task& task);
 
 /// No order within the shape's memory limits ends before this. On each rank: all its work after its first
 /// input comes; and all its B and W after its first gradient comes, with as many F before as time and
-/// memory allow.
+/// memory allow. On each port all its transfers.
 double makespan_bound(const PipelineShape& shape);
 
 }  // namespace pptrain

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,13 @@ struct Task {
 using TaskOrder = std::vector<Task>;
 
 /// What is known of the pipeline beside the plan; what is empty counts as equal times, no latency and no
-/// limit. Members as in `PipelineShape`: per chunk, per cut and per stage.
+/// limit. Members as in `PipelineShape`.
 struct OrderOptions {
   std::vector<TaskSeconds> seconds;
-  std::vector<double> cut_seconds;
+  std::vector<Cut> cuts;
+  std::vector<double> reduce_seconds;
   std::vector<int> most_stored;
+  auto operator<=>(const OrderOptions&) const = default;
 };
 
 /// The task order of every stage of the plan, by the schedule that the plan names (docs/schedules.md).

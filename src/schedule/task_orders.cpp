@@ -25,7 +25,8 @@ std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options
   shape.micro_batches = static_cast<int>(plan.micro_batches);
   shape.unit = plan.schedule.unit;
   shape.seconds = options.seconds;
-  shape.cut_seconds = options.cut_seconds;
+  shape.cuts = options.cuts;
+  shape.reduce_seconds = options.reduce_seconds;
   shape.most_stored = options.most_stored;
   check_chunk_layout(plan, "plan");
   return orders_of(plan.schedule.name, shape);

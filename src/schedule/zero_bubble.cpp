@@ -26,7 +26,7 @@ class Search {
   explicit Search(const PipelineShape& shape)
       : shape_(shape),
         tasks_(3L * shape.num_chunks() * shape.micro_batches),
-        bound_(makespan_bound(shape) * (1.0 + 1e-12)) {}
+        bound_(makespan_bound(shape) * (1.0 + close_enough)) {}
 
   std::vector<TaskOrder> run() {
     try_policies();
@@ -44,8 +44,11 @@ class Search {
   /// Tasks scheduled over all attempts: the work that an order may cost.
   static constexpr long most_policy_work = 800'000;
   static constexpr long most_choice_work = 300'000;
-  static constexpr long most_move_work = 1'000'000;
-  static constexpr std::size_t num_climbs = 4;
+  static constexpr long most_choices = 3'000;  // tried from a policy
+  static constexpr long most_move_work = 100'000;
+  static constexpr long most_moves = 100;
+  static constexpr std::size_t num_climbs = 2;
+  static constexpr double close_enough = 1e-3;  // above the bound: times are not known better than that
 
   bool optimal(const Attempt& attempt) const { return attempt.result.makespan <= bound_; }
 
@@ -76,7 +79,8 @@ class Search {
   void climb(Attempt& attempt) const {
     std::mt19937 random(1);
     ListChoices choices(shape_.ranks, std::vector<unsigned char>(tasks_ / shape_.ranks, 0));
-    for (long work = 0; !optimal(attempt) && work + tasks_ <= most_choice_work; work += tasks_) {
+    const long choice_work = std::min(most_choice_work, most_choices * tasks_);
+    for (long work = 0; !optimal(attempt) && work + tasks_ <= choice_work; work += tasks_) {
       ListChoices changed = choices;
       for (auto changes = 1 + random() % 3; changes > 0; --changes) {
         auto& of_rank = changed[random() % changed.size()];
@@ -88,7 +92,8 @@ class Search {
       attempt.result = std::move(result);
       choices = std::move(changed);
     }
-    attempt.result.makespan = improve_orders(shape_, bound_, most_move_work, 1, attempt.result.orders);
+    const long move_work = std::min(most_move_work, most_moves * tasks_);
+    attempt.result.makespan = improve_orders(shape_, bound_, move_work, 1, attempt.result.orders);
   }
 
   const PipelineShape& shape_;

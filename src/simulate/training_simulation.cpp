@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulate/order_options.hpp"
 #include "simulate/simulator.hpp"
 
 namespace pptrain {
@@ -50,6 +51,10 @@ int TrainingSimulation::tasks_per_micro_batch() const {
     tasks += 2 * static_cast<int>(plan_.stages[sample_[p].stage.index()].layers.size());
   }
   return tasks;
+}
+
+OrderOptions TrainingSimulation::order_options() const {
+  return pptrain::order_options(instance_, plan_, sample_, prices_, options_.forms);
 }
 
 Simulation TrainingSimulation::run(const std::vector<TaskOrder>& orders) const {

@@ -22,6 +22,9 @@ class TrainingSimulation {
   /// Tasks of one micro-batch that are simulated: F and B of every chunk on one device of each class.
   int tasks_per_micro_batch() const;
 
+  /// What the orders of the plan's tasks go by.
+  OrderOptions order_options() const;
+
   /// With these orders of tasks, without events. Throws `Error` (exit code 2) when they split B and W and the profile
   /// does not.
   Simulation run(const std::vector<TaskOrder>& orders) const;

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "cost/transfer_forms.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
 #include "planners/simulated/neighbours.hpp"
 #include "planners/simulated/schedule_choices.hpp"
 #include "program/check.hpp"
-#include "schedule/schedule.hpp"
+#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
@@ -18,7 +17,7 @@ namespace {
 
 /// What `pptrain simulate` would say of the plan.
 Simulation simulation_of(const Instance& instance, const Plan& plan) {
-  const Programs programs = compile_training(plan, task_orders(plan), {false, 0, cheapest_forms(instance, plan)});
+  const Programs programs = planned_programs(instance, plan);
   check_programs(plan, programs);
   return simulate(instance, plan, programs);
 }
@@ -102,6 +101,7 @@ TEST_CASE("a profile without times of W leaves out what splits B and W", "[plann
   for (const ScheduleChoice& choice : choices) {
     CHECK_FALSE(choice.name.starts_with("zb-"));
     CHECK(choice.name != "zeropp");
+    CHECK(choice.name != "auto");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "runtime/profiler.hpp"
+#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
@@ -73,9 +74,7 @@ void check(const Plan& plan) {
   const Profile profile = mixed_profile();
   const Cluster cluster = mixed_cluster();
   const Instance instance = {profile, cluster, plan.global_batch_size};
-  const Simulation expected =
-      simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 0, cheapest_forms(instance, plan)}),
-               {Recording::events, 0.0});
+  const Simulation expected = simulate(instance, plan, planned_programs(instance, plan), {Recording::events, 0.0});
   Rehearsed found = rehearsed(instance, plan);
   if (std::abs(found.result.seconds / expected.makespan_seconds - 1.0) > tolerance) found = rehearsed(instance, plan);
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -101,6 +100,7 @@ TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4]") {
   SECTION("a pipeline over both kinds") { check(grid(4, 1, 1)); }
   SECTION("replicas that all-reduce, pairs that share an uplink") { check(grid(2, 2, 1)); }
   SECTION("tensor-parallel groups") { check(grid(2, 1, 2)); }
+  SECTION("the order of its own times") { check(grid(4, 1, 1, {"auto", 1, 0})); }
   SECTION("chunks whose weights ZeRO gathers") {
     Plan plan = grid(2, 2, 1, {"interleaved-1f1b", 2, 0});
     for (Stage& stage : plan.stages) stage.zero_stage = 3;
@@ -244,6 +244,7 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
     device = std::make_unique<EmulatedDevice>(MPI_COMM_WORLD, *emulated, plan, map, waiter);
     device->apply_to(options);
     options.forms = cheapest_forms(*emulated, plan);
+    options.orders = order_options(*emulated, plan);
   }
   Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared, options);
   fill_random(session.device()->parameters(), 1);
@@ -268,8 +269,7 @@ void check_numbers(const Plan& plan) {
   const Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
   const Cluster cluster = slow_links(1e9);
   const Instance instance = {profile, cluster, plan.global_batch_size};
-  const Simulation expected =
-      simulate(instance, plan, compile_training(plan, task_orders(plan), {false, 0, cheapest_forms(instance, plan)}));
+  const Simulation expected = simulate(instance, plan, planned_programs(instance, plan));
   Trained found = trained(config, plan, &instance);
   if (std::abs(found.seconds / expected.makespan_seconds - 1.0) > tolerance) found = trained(config, plan, &instance);
   INFO(plan.shape() << ": simulated " << expected.makespan_seconds << " s, emulated " << found.seconds << " s");

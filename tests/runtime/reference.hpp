@@ -45,7 +45,8 @@ inline const std::vector<Kind> kinds = {{"gpipe", {1}},
                                         {"zb-h1", {1}},
                                         {"zb-h2", {1}},
                                         {"zb-v", {2}},
-                                        {"zeropp", {1, 2, 3}}};
+                                        {"zeropp", {1, 2, 3}},
+                                        {"auto", {1, 2}}};
 
 /// What a training run gave.
 struct Curve {

@@ -127,7 +127,9 @@ TEST_CASE("every schedule meets the reference runs on one rank and on two", "[np
                       {2, 1, 1, 1, "zb-h1"},
                       {2, 1, 1, 1, "zb-h2"},
                       {2, 1, 1, 1, "zb-v", 2},
-                      {2, 1, 1, 1, "zeropp", 3}});
+                      {2, 1, 1, 1, "zeropp", 3},
+                      {2, 1, 1, 2, "auto"},
+                      {2, 1, 1, 2, "auto", 2}});
   }
 }
 

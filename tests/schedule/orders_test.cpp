@@ -39,11 +39,11 @@ double plain_makespan(const PipelineShape& shape, const std::vector<TaskOrder>& 
         const int c = task.chunk.value;
         const int i = task.micro_batch.value;
         const bool forward = task.kind == TaskKind::forward;
-        if (forward && c > 0) now = std::max(now, ends[{true, c - 1, i}] + shape.latency_after(c - 1));
+        if (forward && c > 0) now = std::max(now, ends[{true, c - 1, i}] + shape.cut_after(c - 1).forward.seconds);
         if (!forward) now = std::max(now, ends[{true, c, i}]);
         if (task.kind == TaskKind::backward_weight) now = std::max(now, ends[{false, c, i}]);
         if (!forward && task.kind != TaskKind::backward_weight && c + 1 < shape.num_chunks()) {
-          now = std::max(now, ends[{false, c + 1, i}] + shape.latency_after(c));
+          now = std::max(now, ends[{false, c + 1, i}] + shape.cut_after(c).forward.seconds);
         }
         now += task_seconds(shape, task);
         if (task.kind != TaskKind::backward_weight && ends[{forward, c, i}] != now) {
@@ -206,7 +206,7 @@ TEST_CASE("shapes that contradict themselves are refused", "[orders]") {
   shape.seconds.pop_back();
   CHECK_THROWS_WITH(orders_of("1f1b", shape), Catch::Contains("1 task times for a pipeline that has 2"));
   shape = shape_of(2, 1, 4);
-  shape.cut_seconds = {-1.0};
+  shape.cuts = {-1.0};
   CHECK_THROWS_WITH(orders_of("1f1b", shape), Catch::Contains("negative"));
   CHECK_THROWS_WITH(orders_of("2f2b", shape_of(2, 1, 4)), Catch::Contains("no task orders for \"2f2b\""));
   CHECK_THROWS_WITH(orders_of("1f1b", shape_of(2, 2, 4)), Catch::Contains("one chunk per rank"));

@@ -65,7 +65,7 @@ inline ScheduleRecord record_of(const nlohmann::json& json) {
     shape.seconds.push_back(
         {cost_of(json.at("cost_f"), c), cost_of(json.at("cost_b"), c), cost_of(json.at("cost_w"), c)});
   }
-  shape.cut_seconds.assign(shape.seconds.size() - 1, json.at("comm").get<double>());
+  shape.cuts.assign(shape.seconds.size() - 1, json.at("comm").get<double>());
   for (int r = 0; r < shape.ranks; ++r) {
     record.orders.push_back(parse_order(json.at("order").at(static_cast<std::size_t>(r)).get<std::string>(), r));
   }

@@ -34,7 +34,7 @@ PipelineShape random_shape(std::mt19937& random) {
   shape.micro_batches = 1 + static_cast<int>(random() % 9);
   const auto seconds = [&] { return static_cast<double>(random() % 20) / 4.0; };
   for (int c = 0; c < shape.num_chunks(); ++c) shape.seconds.push_back({seconds(), seconds(), seconds()});
-  for (int c = 1; c < shape.num_chunks(); ++c) shape.cut_seconds.push_back(seconds());
+  for (int c = 1; c < shape.num_chunks(); ++c) shape.cuts.push_back(seconds());
   for (int r = 0; r < shape.ranks; ++r) {
     shape.most_stored.push_back(shape.chunks_per_rank + static_cast<int>(random() % 8));
   }
@@ -86,7 +86,7 @@ class Exhaustive {
     const double input = r == 0 ? 0.0 : ranks_[r - 1].forward_ends[i];
     if (input < 0.0) return false;
     const Rank before = ranks_[r];
-    const double start = std::max(before.now, input + (r == 0 ? 0.0 : shape_.latency_after(r - 1)));
+    const double start = std::max(before.now, input + (r == 0 ? 0.0 : shape_.cut_after(r - 1).forward.seconds));
     ++ranks_[r].forward;
     ranks_[r].now = ranks_[r].forward_ends[i] = start + shape_.seconds_of(r).forward;
     const bool found = start >= last_start && any_faster(start);
@@ -101,7 +101,7 @@ class Exhaustive {
     const double gradient = last ? 0.0 : ranks_[r + 1].backward_ends[i];
     if (gradient < 0.0) return false;
     const Rank before = ranks_[r];
-    const double start = std::max(before.now, gradient + (last ? 0.0 : shape_.latency_after(r)));
+    const double start = std::max(before.now, gradient + (last ? 0.0 : shape_.cut_after(r).forward.seconds));
     ++ranks_[r].backward;
     ranks_[r].now = ranks_[r].backward_ends[i] = start + shape_.seconds_of(r).backward_input;
     const bool found = start >= last_start && any_faster(start);
@@ -134,7 +134,7 @@ TEST_CASE("no order of a small pipeline is more than 1 % faster", "[zero-bubble]
     shape.micro_batches = 2 + static_cast<int>(random() % (6 - shape.ranks));
     const auto seconds = [&] { return static_cast<double>(1 + random() % 9); };
     for (int r = 0; r < shape.ranks; ++r) shape.seconds.push_back({seconds(), seconds(), seconds()});
-    for (int r = 1; r < shape.ranks; ++r) shape.cut_seconds.push_back(static_cast<double>(random() % 3));
+    for (int r = 1; r < shape.ranks; ++r) shape.cuts.push_back(static_cast<double>(random() % 3));
     for (int r = 0; r < shape.ranks; ++r) shape.most_stored.push_back(1 + static_cast<int>(random() % 3));
     INFO("n " << n << " p " << shape.ranks << " m " << shape.micro_batches);
     const double makespan = checked_makespan(shape, orders_of("auto", shape));

@@ -100,7 +100,7 @@ TEST_CASE("generation fills the bubbles of unequal stages", "[zeropp]") {
     PipelineShape shape = units_of(p, 1 + static_cast<int>(random() % 3), 4 + static_cast<int>(random() % 6), 4);
     const auto seconds = [&] { return static_cast<double>(1 + random() % 8); };
     for (int c = 0; c < shape.num_chunks(); ++c) shape.seconds.push_back({seconds(), seconds(), seconds()});
-    for (int c = 1; c < shape.num_chunks(); ++c) shape.cut_seconds.push_back(seconds() / 4.0);
+    for (int c = 1; c < shape.num_chunks(); ++c) shape.cuts.push_back(seconds() / 4.0);
     const auto orders = orders_of("zeropp", shape);
     const double makespan = replay(shape, orders)->makespan;
     const auto postponed = generate_by_bubbles(shape, orders, 0);

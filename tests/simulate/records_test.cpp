@@ -21,7 +21,7 @@ Profile profile_of(const PipelineShape& shape) {
 
 Cluster cluster_of(const PipelineShape& shape) {
   Cluster cluster = nodes_of(1, shape.ranks);
-  if (!shape.cut_seconds.empty()) cluster.groups[0].link.latency = shape.cut_seconds.front();
+  if (!shape.cuts.empty()) cluster.groups[0].link.latency = shape.cuts.front().forward.seconds;
   cluster.finish("made");
   return cluster;
 }

@@ -11,7 +11,9 @@ namespace {
 
 constexpr int most_virtual_stages = 4;
 
-bool splits_backward(const std::string& schedule) { return schedule.starts_with("zb-") || schedule == "zeropp"; }
+bool splits_backward(const std::string& schedule) {
+  return schedule.starts_with("zb-") || schedule == "zeropp" || schedule == "auto";
+}
 
 bool knows_split(const Profile& profile) {
   return std::all_of(profile.layers.begin(), profile.layers.end(), [](const ProfileLayer& layer) {
@@ -27,8 +29,8 @@ std::vector<int> units(const Restrictions& restrictions, int stages) {
 
 /// Schedules of so many chunks per stage, the most promising first.
 std::vector<std::string> names_with(int chunks) {
-  if (chunks == 1) return {"1f1b", "zb-h2", "zb-h1", "zeropp", "dapple-b", "gpipe"};
-  std::vector<std::string> names = {"interleaved-1f1b", "zeropp", "breadth-first"};
+  if (chunks == 1) return {"1f1b", "zb-h2", "auto", "zb-h1", "zeropp", "dapple-b", "gpipe"};
+  std::vector<std::string> names = {"interleaved-1f1b", "auto", "zeropp", "breadth-first"};
   if (chunks == 2) names.insert(names.begin(), "zb-v");
   return names;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/transfer_forms.hpp"
+#include "schedule/orders.hpp"
 
 namespace pptrain {
 namespace {
@@ -12,22 +13,27 @@ namespace {
 double order_cost(const Plan& plan) {
   const std::string& name = plan.schedule.name;
   const double tasks = 3.0 * plan.num_stages() * plan.schedule.virtual_stages * static_cast<double>(plan.micro_batches);
-  const bool filled = name == "zb-h2" && plan.micro_batches >= 2 * plan.num_stages();
-  if (name.starts_with("zb-") && !filled) return std::min(250.0 * tasks, 4e5);
+  const bool searched = order_inputs(name) == OrderInputs::memory_and_times && name != "zeropp";
+  const bool filled = (name == "zb-h2" || name == "auto") && plan.micro_batches >= 2 * plan.num_stages();
+  if (searched && !filled) return std::min(250.0 * tasks, 4e4);
   if (name == "zeropp") return std::min(30.0 * tasks, 3e4);
-  return tasks;
+  return searched ? tasks : 0.1 * tasks;
 }
 
 }  // namespace
 
 PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan) {
-  return {plan.schedule.name, plan.schedule.virtual_stages, plan.schedule.unit, plan.num_stages(), plan.micro_batches};
+  const ScheduleChoice& schedule = plan.schedule;
+  return {schedule.name,     schedule.virtual_stages, schedule.unit,
+          plan.num_stages(), plan.micro_batches,      prepared(plan).order_options()};
 }
 
 const std::vector<TaskOrder>& PlanSimulator::orders_of(const Plan& plan) {
-  const auto found = orders_.find(key_of(plan));
+  OrderKey key = key_of(plan);
+  const auto found = orders_.find(key);
   if (found != orders_.end()) return found->second;
-  return orders_.emplace(key_of(plan), task_orders(plan)).first->second;
+  std::vector<TaskOrder> orders = task_orders(plan, std::get<OrderOptions>(key));
+  return orders_.emplace(std::move(key), std::move(orders)).first->second;
 }
 
 const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
@@ -52,7 +58,7 @@ double PlanSimulator::setup_cost(const Plan& plan) const {
   if (is_known(plan)) return 0.0;
   constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a chunk on a device take
   const double devices = static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
-  return per_chunk * devices + (orders_.contains(key_of(plan)) ? 0.0 : order_cost(plan));
+  return per_chunk * devices + order_cost(plan);
 }
 
 double PlanSimulator::cost(const Plan& plan) { return is_known(plan) ? 0.0 : tasks(plan) + setup_cost(plan); }

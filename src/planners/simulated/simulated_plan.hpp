@@ -45,8 +45,9 @@ class PlanSimulator {
   double setup_cost(const Plan& plan) const;
 
  private:
-  using OrderKey = std::tuple<std::string, int, int, int, std::int64_t>;  // schedule, V, unit, stages, micro-batches
-  static OrderKey key_of(const Plan& plan);
+  /// Schedule, V, unit, stages, micro-batches and what else their order depends on.
+  using OrderKey = std::tuple<std::string, int, int, int, std::int64_t, OrderOptions>;
+  OrderKey key_of(const Plan& plan);
   const std::vector<TaskOrder>& orders_of(const Plan& plan);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);

@@ -6,13 +6,14 @@
 #include "comm/collective.hpp"
 #include "cost/transfer_forms.hpp"
 #include "program/check.hpp"
+#include "runtime/agreed_orders.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
 namespace {
 
-Programs checked_programs(const Instance& instance, const Plan& plan) {
-  Programs programs = compile_training(plan, task_orders(plan),
+Programs checked_programs(const Instance& instance, const Plan& plan, const OrderOptions& orders) {
+  Programs programs = compile_training(plan, task_orders(plan, orders),
                                        {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)});
   check_programs(plan, programs);
   return programs;
@@ -32,7 +33,7 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
       waiter_(waiter),
       rank_(rank_in(world)),
       device_(map.device_of(rank_)),
-      programs_(checked_programs(instance, plan)),
+      programs_(checked_programs(instance, plan, agreed_order_options(world, waiter, instance, plan))),
       prices_(instance, plan, programs_),
       own_(program_of(programs_, device_)),
       memory_(instance.cluster.kind_of(device_).memory,

@@ -1,0 +1,51 @@
+#include "runtime/agreed_orders.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "comm/collective.hpp"
+#include "comm/mpi.hpp"
+#include "simulate/order_options.hpp"
+
+namespace pptrain {
+namespace {
+
+/// JSON numbers read back to the same doubles.
+std::string pack(const OrderOptions& options) {
+  nlohmann::json seconds = nlohmann::json::array();
+  for (const TaskSeconds& chunk : options.seconds) {
+    seconds.push_back({chunk.forward, chunk.backward_input, chunk.backward_weight});
+  }
+  nlohmann::json cuts = nlohmann::json::array();
+  for (const Cut& cut : options.cuts) {
+    cuts.push_back(
+        {cut.forward.seconds, cut.forward.busy, cut.backward.seconds, cut.backward.busy, static_cast<int>(cut.port)});
+  }
+  const nlohmann::json packed = {
+      {"seconds", seconds}, {"cuts", cuts}, {"reduce", options.reduce_seconds}, {"stored", options.most_stored}};
+  return packed.dump();
+}
+
+OrderOptions unpack(const std::string& text) {
+  const nlohmann::json packed = nlohmann::json::parse(text);
+  OrderOptions options;
+  for (const auto& chunk : packed.at("seconds")) options.seconds.push_back({chunk.at(0), chunk.at(1), chunk.at(2)});
+  for (const auto& cut : packed.at("cuts")) {
+    const auto port = static_cast<Cut::Port>(cut.at(4).get<int>());
+    options.cuts.push_back({{cut.at(0), cut.at(1)}, {cut.at(2), cut.at(3)}, port});
+  }
+  options.reduce_seconds = packed.at("reduce").get<std::vector<double>>();
+  options.most_stored = packed.at("stored").get<std::vector<int>>();
+  return options;
+}
+
+}  // namespace
+
+OrderOptions agreed_order_options(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
+  std::string text;
+  collectively(world, waiter, [&] {
+    if (rank_in(world) == 0) text = pack(order_options(instance, plan));
+  });
+  return unpack(broadcast(world, text, waiter));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "schedule/pipeline_shape.hpp"
+
+namespace pptrain {
+
+/// When what chunks send arrives. Transfers through one port go one after another in the order in which they are sent;
+/// one between nodes takes its sender's way out and its receiver's way in.
+class CutPorts {
+ public:
+  explicit CutPorts(const PipelineShape& shape);
+
+  /// A cut forwards or backwards.
+  struct PortWay {
+    CutWay time;
+    std::array<int, 2> ports = {0, 0};  ///< of the sender and the receiver; the same where they have one of their own
+  };
+  const PortWay& forward(int cut) const { return ways_[2 * cut]; }
+  const PortWay& backward(int cut) const { return ways_[2 * cut + 1]; }
+  std::size_t num_ports() const { return free_.size(); }
+
+  /// When what can be sent from `now` on would arrive, if nothing were asked for before.
+  double arrival(const PortWay& way, double now) const {
+    return std::max({now, free_[way.ports[0]], free_[way.ports[1]]}) + way.time.seconds;
+  }
+  /// Sends it. Returns when it arrives.
+  double send(const PortWay& way, double now) {
+    const double arrives = arrival(way, now);
+    free_[way.ports[0]] = free_[way.ports[1]] = arrives - way.time.seconds + way.time.busy;
+    return arrives;
+  }
+
+ private:
+  std::vector<PortWay> ways_;  // by cut and direction
+  std::vector<double> free_;   // by port, when
+};
+
+}  // namespace pptrain
