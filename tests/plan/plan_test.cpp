@@ -128,7 +128,7 @@ TEST_CASE("a plan reads back as it was written, to the last bit", "[plan][json]"
   plan.predicted->iteration_seconds = 0.1 + 0.2;
   plan.predicted->estimates["amp"] = 1.0 / 3.0;
   plan.predicted->peak_bytes = {1e17, 3.0, 2.5e-17};
-  plan.alternatives.push_back({"megatron", 2.0 / 3.0, true, ""});
+  plan.alternatives.push_back({"megatron", 2.0 / 3.0, true, "", std::nullopt});
   plan.search_seconds = 1e-9;
   plan.search_complete = false;
   const std::string text = write_plan(plan);

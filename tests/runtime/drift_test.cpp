@@ -162,7 +162,8 @@ TEST_CASE("a job with a rank that falls behind names it, changes its plan, and i
   const JobFolder folder;
   std::vector<std::string> settings = timed_job(folder);
   // The reference: one rank, which is not slow.
-  const Plan one = uniform_plan(std::vector<Interval>{{0, 8}}, 1, 1, 8, 2, "1f1b");
+  Plan one = uniform_plan(std::vector<Interval>{{0, 8}}, 1, 1, 8, 2, "1f1b");
+  one.device_kinds = {{"host", 4}};
   if (world_rank() == 0) std::ofstream(folder.path() + "/one.json") << write_plan(one);
   MPI_Barrier(MPI_COMM_WORLD);
   std::vector<std::string> alone = settings;

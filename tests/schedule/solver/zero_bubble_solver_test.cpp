@@ -52,7 +52,7 @@ class TimeIndexedProgramme {
     const TaskSeconds all = shape_.seconds_of(rank);
     return static_cast<int>(kind == f ? all.forward : kind == b ? all.backward_input : all.backward_weight);
   }
-  int latency(int rank) const { return static_cast<int>(shape_.latency_after(rank)); }
+  int latency(int rank) const { return static_cast<int>(shape_.cut_after(rank).forward.seconds); }
 
   /// Earliest start of each task by what lies before it, and latest by what follows.
   void find_windows() {
@@ -208,7 +208,7 @@ PipelineShape random_pipeline(std::mt19937& random) {
   shape.micro_batches = 3 + static_cast<int>(random() % 4);
   const auto seconds = [&] { return static_cast<double>(1 + random() % 3); };
   for (int r = 0; r < shape.ranks; ++r) shape.seconds.push_back({seconds(), seconds(), seconds()});
-  for (int r = 1; r < shape.ranks; ++r) shape.cut_seconds.push_back(static_cast<double>(random() % 2));
+  for (int r = 1; r < shape.ranks; ++r) shape.cuts.push_back(static_cast<double>(random() % 2));
   for (int r = 0; r < shape.ranks; ++r) {
     shape.most_stored.push_back(2 + static_cast<int>(random() % static_cast<unsigned>(shape.ranks)));
   }
