@@ -92,9 +92,11 @@ class Passes {
   double backwards(std::size_t l) const { return weights(l, l > 0 ? l - 1 : layers_.size() - 1); }
   /// Of the layer that the task after a W begins with.
   double carried() const { return std::max(layers_.front().weights, layers_.back().weights); }
-  /// Of the layer that ran before, which is summed, with what the members contribute; before the last layer it is the
-  /// first one, of another micro-batch.
-  double summed_gradients(std::size_t l) const { return 2.0 * layers_[l + 1 < layers_.size() ? l + 1 : 0].gradients; }
+  /// Of the layer that ran before, which is summed, with what the members contribute. Before the last layer it is the
+  /// first one, of another micro-batch, whose sum nears its end.
+  double summed_gradients(std::size_t l) const {
+    return l + 1 < layers_.size() ? 2.0 * layers_[l + 1].gradients : layers_.front().gradients;
+  }
   /// In the W of a layer.
   double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
 

@@ -45,7 +45,7 @@ check() { # FILE PATTERN: the file has a line like this
 "$mpiexec" --bind-to none -n 4 "$pptrain" train job.toml >out.txt 2>err.txt || { cat out.txt err.txt && exit 1; }
 check out.txt '^Trials$'
 check out.txt 'rank correlation of predicted and measured'
-check out.txt '^  kept: pp [0-9]+ x dp [0-9]+ x tmp [0-9]+'
+check out.txt '^  kept: .*, [0-9]+ micro-batch'
 check err.txt 'Trial 3 of 3'
 plan=$(echo runs/tried/*/plan.json)
 [[ $(grep -c '"planner": "trial"' "$plan") -eq 3 ]] || { cat "$plan" && exit 1; }
