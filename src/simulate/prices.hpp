@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cost/cost.hpp"
-#include "plan/parts.hpp"
 #include "cost/replica_sum.hpp"
+#include "plan/parts.hpp"
 #include "program/program.hpp"
 #include "simulate/chunk_bytes.hpp"
 #include "simulate/partition.hpp"

@@ -53,7 +53,8 @@ TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives 
   const std::string plan = folder.run() / "plan.json";
   train(MPI_COMM_WORLD, folder.options({"parallelism.plan=" + plan, "job.output=" + folder.path() + "/again"}));
   if (world_rank() != 0) return;
-  for (const char* name : {"config.toml", "plan.json", "profile.json", "cluster.toml", "placement.json", "metrics.h5", "log.txt"}) {
+  for (const char* name :
+       {"config.toml", "plan.json", "profile.json", "cluster.toml", "placement.json", "metrics.h5", "log.txt"}) {
     CHECK(fs::file_size(folder.run() / name) > 0);
   }
   const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");

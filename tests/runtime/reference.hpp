@@ -37,16 +37,9 @@ struct Kind {
   std::string schedule;
   std::vector<int> chunks;
 };
-inline const std::vector<Kind> kinds = {{"gpipe", {1}},
-                                        {"1f1b", {1}},
-                                        {"dapple-b", {1}},
-                                        {"interleaved-1f1b", {1, 2, 3}},
-                                        {"breadth-first", {1, 2, 3}},
-                                        {"zb-h1", {1}},
-                                        {"zb-h2", {1}},
-                                        {"zb-v", {2}},
-                                        {"zeropp", {1, 2, 3}},
-                                        {"auto", {1, 2}}};
+inline const std::vector<Kind> kinds = {
+    {"gpipe", {1}}, {"1f1b", {1}},  {"dapple-b", {1}}, {"interleaved-1f1b", {1, 2, 3}}, {"breadth-first", {1, 2, 3}},
+    {"zb-h1", {1}}, {"zb-h2", {1}}, {"zb-v", {2}},     {"zeropp", {1, 2, 3}},           {"auto", {1, 2}}};
 
 /// What a training run gave.
 struct Curve {
