@@ -1,7 +1,6 @@
 #include "runtime/running_plan.hpp"
 
-#include "cost/transfer_forms.hpp"
-#include "runtime/agreed_orders.hpp"
+#include "runtime/agreement.hpp"
 
 namespace pptrain {
 
@@ -12,7 +11,7 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   options.layers = job.layers;
   options.alarm = &alarm;
   options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
-  options.forms = cheapest_forms(job.instance, plan_);
+  options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);
   if (job.machine.cluster.emulate == Emulate::numbers) {
     emulated_ = std::make_unique<EmulatedDevice>(job.world, job.instance, plan_, job.machine.map, waiter_);
     emulated_->apply_to(options);

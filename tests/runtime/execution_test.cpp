@@ -5,7 +5,7 @@
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
 #include "program/trace.hpp"
-#include "runtime/agreed_orders.hpp"
+#include "runtime/agreement.hpp"
 #include "runtime/session.hpp"
 #include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"

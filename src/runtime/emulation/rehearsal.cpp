@@ -6,7 +6,7 @@
 #include "comm/collective.hpp"
 #include "cost/transfer_forms.hpp"
 #include "program/check.hpp"
-#include "runtime/agreed_orders.hpp"
+#include "runtime/agreement.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
