@@ -83,13 +83,12 @@ class Passes {
     return most;
   }
 
-  /// Of the layer and the next to run, which is gathered meanwhile: behind the last one of a task the first one of
+  /// Of a layer and the next to run, which is gathered meanwhile: behind the last one of a task the first one of
   /// another micro-batch.
-  double weights(std::size_t l, std::size_t next) const {
-    return layers_[l].weights + (next == l ? 0.0 : layers_[next].weights);
-  }
-  double forwards(std::size_t l) const { return weights(l, l + 1 < layers_.size() ? l + 1 : 0); }
-  double backwards(std::size_t l) const { return weights(l, l > 0 ? l - 1 : layers_.size() - 1); }
+  double forwards(std::size_t l) const { return with(l, l + 1 < layers_.size() ? l + 1 : 0); }
+  double backwards(std::size_t l) const { return with(l, next_backwards(l)); }
+  /// In the W of a layer that follows its B: its own weights are gone, the next ones have come.
+  double behind(std::size_t l) const { return layers_[next_backwards(l)].weights; }
   /// Of the layer that the task after a W begins with.
   double carried() const { return std::max(layers_.front().weights, layers_.back().weights); }
   /// Of the layer that ran before, which is summed, with what the members contribute. Before the last layer it is the
@@ -101,6 +100,11 @@ class Passes {
   double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
 
  private:
+  std::size_t next_backwards(std::size_t l) const { return l > 0 ? l - 1 : layers_.size() - 1; }
+  double with(std::size_t l, std::size_t next) const {
+    return layers_[l].weights + (next == l ? 0.0 : layers_[next].weights);
+  }
+
   const std::vector<LayerUse>& layers_;
 };
 
@@ -120,7 +124,7 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const auto forward = [&](std::size_t l) { return layers[l].running + passes.forwards(l); };
   const auto input = [&](std::size_t l) { return layers[l].running + passes.backwards(l); };
   const auto both = [&](std::size_t l) {
-    return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + passes.backwards(l));
+    return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + passes.behind(l));
   };
   const auto weight = [&](std::size_t l) { return passes.weighting(l) + passes.carried(); };
   bytes.forward_work = beyond(passes.most(kept, nothing, forward), bytes.stored);
