@@ -15,15 +15,15 @@
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
 #include "plan/match.hpp"
-#include "runtime/change_plan.hpp"
 #include "runtime/datasets.hpp"
-#include "runtime/drift.hpp"
-#include "runtime/executable.hpp"
+#include "runtime/execute/executable.hpp"
+#include "runtime/execute/recorder.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/profiler.hpp"
-#include "runtime/recorder.hpp"
 #include "runtime/rehearse.hpp"
-#include "runtime/session.hpp"
-#include "runtime/trials.hpp"
+#include "runtime/replan/change_plan.hpp"
+#include "runtime/replan/drift.hpp"
+#include "runtime/replan/trials.hpp"
 
 namespace pptrain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include "runtime/device_model.hpp"
+#include "runtime/execute/device_model.hpp"
 #include "runtime/prepare.hpp"
 
 namespace pptrain {

@@ -8,7 +8,7 @@
 #include "kernels/kernels.hpp"
 #include "nn/layer.hpp"
 #include "optim/optimizer.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 
 namespace pptrain {
 namespace {

@@ -19,7 +19,7 @@
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
-#include "runtime/executable.hpp"
+#include "runtime/execute/executable.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {

@@ -10,7 +10,7 @@
 #include "comm/mpi.hpp"
 #include "planners/search.hpp"
 #include "profile/analytic.hpp"
-#include "runtime/gradient_reduction.hpp"
+#include "runtime/execute/gradient_reduction.hpp"
 #include "runtime/layer_timer.hpp"
 #include "runtime/prepare.hpp"
 

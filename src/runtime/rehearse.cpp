@@ -12,8 +12,8 @@
 #include "io/run_directory.hpp"
 #include "model/zoo.hpp"
 #include "runtime/emulation/rehearsal.hpp"
-#include "runtime/recorder.hpp"
-#include "runtime/trials.hpp"
+#include "runtime/execute/recorder.hpp"
+#include "runtime/replan/trials.hpp"
 
 namespace pptrain {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "comm/mpi.hpp"
 #include "data/synthetic_clusters.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 
 /// Training of the classifier by the runtime, and written out in double without any of its tricks.
 namespace pptrain::test {

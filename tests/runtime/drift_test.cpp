@@ -9,9 +9,9 @@
 #include "cost/instances.hpp"
 #include "job_folder.hpp"
 #include "kernels/kernels.hpp"
-#include "runtime/drift_watch.hpp"
 #include "runtime/profiler.hpp"
-#include "runtime/slowed_devices.hpp"
+#include "runtime/replan/drift_watch.hpp"
+#include "runtime/replan/slowed_devices.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;

@@ -1,5 +1,5 @@
 // Blocks that cannot be executed are refused with what to write instead.
-#include "runtime/executable.hpp"
+#include "runtime/execute/executable.hpp"
 
 #include "support/catch.hpp"
 #include "support/complaint.hpp"

@@ -6,7 +6,7 @@
 #include "cost/instances.hpp"
 #include "program/trace.hpp"
 #include "runtime/agreement.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 #include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"

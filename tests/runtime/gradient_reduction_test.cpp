@@ -1,10 +1,10 @@
-#include "runtime/gradient_reduction.hpp"
+#include "runtime/execute/gradient_reduction.hpp"
 
 #include <numeric>
 
 #include "base/random.hpp"
 #include "comm/mpi_communicator.hpp"
-#include "runtime/groups.hpp"
+#include "runtime/execute/groups.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

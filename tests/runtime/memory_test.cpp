@@ -1,8 +1,8 @@
 // What the simulator says a run holds, against what its arenas held.
 #include "cost/cost.hpp"
 #include "reference.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/profiler.hpp"
-#include "runtime/session.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 

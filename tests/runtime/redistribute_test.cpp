@@ -1,5 +1,5 @@
 // Redistribution of training state: right values, no byte too many, and training that goes on as if nothing had been.
-#include "runtime/redistribute.hpp"
+#include "runtime/replan/redistribute.hpp"
 
 #include <algorithm>
 #include <random>
@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "reference.hpp"
-#include "runtime/state_moves.hpp"
+#include "runtime/replan/state_moves.hpp"
 #include "shaped_plans.hpp"
 #include "support/catch.hpp"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/kernels.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 
 namespace pptrain::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "config/config.hpp"
 #include "plan/plan.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 
 namespace pptrain::test {
 

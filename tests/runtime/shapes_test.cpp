@@ -3,7 +3,7 @@
 #include <set>
 
 #include "reference.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 #include "shaped_plans.hpp"
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Plans that are run for a few iterations before one of them is kept.
-#include "runtime/trials.hpp"
+#include "runtime/replan/trials.hpp"
 
 #include "base/error.hpp"
 #include "cost/instances.hpp"

@@ -1,8 +1,8 @@
 // ZeRO stages: the recorded losses, gradient norms that count each element once, and less memory.
 #include "cost/stage_time.hpp"
 #include "reference.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/profiler.hpp"
-#include "runtime/session.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

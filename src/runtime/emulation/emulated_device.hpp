@@ -6,7 +6,7 @@
 #include "comm/shared_log.hpp"
 #include "cost/cost.hpp"
 #include "runtime/emulation/emulated_clock.hpp"
-#include "runtime/session.hpp"
+#include "runtime/execute/session.hpp"
 
 namespace pptrain {
 

@@ -12,7 +12,7 @@
 #include "runtime/emulation/counted_memory.hpp"
 #include "runtime/emulation/emulated_lane.hpp"
 #include "runtime/emulation/emulated_transport.hpp"
-#include "runtime/executor.hpp"
+#include "runtime/execute/executor.hpp"
 #include "runtime/role.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/received_gathers.hpp"

@@ -1,0 +1,87 @@
+#include "runtime/execute/device_model.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+
+DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role,
+                         RankGroups& groups, const LayerFactory& make) {
+  const Stage& stage = plan.stages[role.stage.index()];
+  for (const PartRole& part : part_roles(plan, role)) {
+    const auto index = static_cast<std::size_t>(part.index);
+    parts_.push_back(std::make_unique<PartModel>(device, plan, part, *groups.parts()[index], make));
+    if (index == 0) continue;
+    between_.emplace_back(parts_[index - 1]->role().mesh, part.mesh,
+                          Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
+                                               role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
+                                               static_cast<std::size_t>(device.model.sequence_length)});
+  }
+}
+
+std::vector<PartModel*> DeviceModel::parts_of(ChunkId chunk) const {
+  std::vector<PartModel*> holders;
+  for (const auto& part : parts_) {
+    const std::vector<ChunkId>& chunks = part->role().chunks;
+    if (std::find(chunks.begin(), chunks.end(), chunk) != chunks.end()) holders.push_back(part.get());
+  }
+  return holders;
+}
+
+PartModel& DeviceModel::only() const {
+  PPTRAIN_ASSERT(parts_.size() == 1, "a stage of {} parts", parts_.size());
+  return *parts_.front();
+}
+
+void DeviceModel::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
+  for (const auto& part : parts_) part->parameters().fill(values);
+}
+
+void DeviceModel::gather(ChunkId chunk) {
+  ++num_chunk_gathers_;
+  for (PartModel* part : parts_of(chunk)) part->gather(chunk);
+}
+
+void DeviceModel::release(ChunkId chunk) {
+  for (PartModel* part : parts_of(chunk)) part->release(chunk);
+}
+
+void DeviceModel::announce(const Instruction* next) {
+  const std::vector<PartModel*> holders = next == nullptr ? std::vector<PartModel*>() : parts_of(next->chunk);
+  const bool forwards = next != nullptr && (next->op == Op::forward || next->op == Op::evaluate);
+  const PartModel* begins = holders.empty() ? nullptr : forwards ? holders.front() : holders.back();
+  for (const auto& part : parts_) part->announce(part.get() == begins ? next : nullptr);
+}
+
+void DeviceModel::carry() {
+  for (const auto& part : parts_) part->shards().carry();
+}
+
+void DeviceModel::reduce(ChunkId chunk) {
+  for (PartModel* part : parts_of(chunk)) part->shards().reduce(chunk);
+}
+
+void DeviceModel::progress() {
+  for (const auto& part : parts_) part->shards().progress();
+}
+
+void DeviceModel::settle() {
+  for (const auto& part : parts_) part->shards().settle();
+}
+
+bool DeviceModel::Reductions::test() {
+  bool ended = true;
+  for (const auto& part : device_.parts_) ended = part->shards().reductions().test() && ended;
+  return ended;
+}
+
+std::string DeviceModel::Reductions::missing() const {
+  std::string missing = "nothing";
+  for (const auto& part : device_.parts_) {
+    if (missing == "nothing") missing = part->shards().reductions().missing();
+  }
+  return missing;
+}
+
+}  // namespace pptrain

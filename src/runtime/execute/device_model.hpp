@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/execute/part_model.hpp"
+#include "runtime/execute/repartition.hpp"
+
+namespace pptrain {
+
+/// The layers and parameters that one device holds under a plan: those of each part of its stage, and the exchange of
+/// activations between parts. Most stages are one part.
+class DeviceModel {
+ public:
+  DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role, RankGroups& groups,
+              const LayerFactory& make = make_layer);
+  DeviceModel(const DeviceModel&) = delete;
+  DeviceModel& operator=(const DeviceModel&) = delete;
+
+  /// In the order of the layers.
+  const std::vector<std::unique_ptr<PartModel>>& parts() const { return parts_; }
+  /// What holds the layers of a chunk: all parts of a stage of one chunk, else one of them.
+  std::vector<PartModel*> parts_of(ChunkId chunk) const;
+  /// Activations from part `index` - 1 to part `index` and gradients back.
+  const Repartition& between(int index) const { return between_[static_cast<std::size_t>(index - 1)]; }
+
+  /// Of a stage that is one part.
+  PartModel& only() const;
+  ParameterStore& parameters() { return only().parameters(); }
+  const ParameterStore& parameters() const { return only().parameters(); }
+  bool counts(const LocalParameter& parameter) const { return only().counts(parameter); }
+  ReplicaShards& shards() { return only().shards(); }
+
+  /// Sets every weight, as `ParameterStore::fill` does.
+  void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
+
+  /// As those of `PartModel` and `ReplicaShards`, for all parts.
+  void gather(ChunkId chunk);
+  void release(ChunkId chunk);
+  void announce(const Instruction* next);
+  void carry();
+  void reduce(ChunkId chunk);
+  void progress();
+  void settle();
+  Pending& reductions() { return reductions_; }
+
+  /// Gathers of chunks since the start.
+  std::int64_t num_chunk_gathers() const { return num_chunk_gathers_; }
+  bool shares_embedding() const { return parts_.size() == 1 && parts_.front()->shares_embedding(); }
+
+ private:
+  /// The sums of all parts.
+  class Reductions final : public Pending {
+   public:
+    explicit Reductions(const DeviceModel& device) : device_(device) {}
+    bool test() override;
+    std::string missing() const override;
+
+   private:
+    const DeviceModel& device_;
+  };
+
+  std::vector<std::unique_ptr<PartModel>> parts_;
+  std::vector<Repartition> between_;
+  Reductions reductions_{*this};
+  std::int64_t num_chunk_gathers_ = 0;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "data/dataset.hpp"
+#include "optim/optimizer.hpp"
+#include "program/program.hpp"
+#include "program/trace.hpp"
+#include "runtime/execute/device_model.hpp"
+#include "runtime/execute/groups.hpp"
+
+namespace pptrain {
+
+/// Writes one sample of the current step's global batch.
+using SampleSource = std::function<void(std::int64_t sample, const SampleSlot& slot)>;
+
+/// What an iteration works on.
+struct Iteration {
+  SampleSource samples;
+  std::int64_t step = 0;
+  double learning_rate = 0.0;
+  double gradient_clip = 0.0;
+  Trace* trace = nullptr;  ///< where tasks and waits are left, in place of what it held; null: nowhere
+};
+
+/// What came out of it. Loss and norm are known on every rank.
+struct IterationResult {
+  double loss = 0.0;       ///< mean over all tokens of the global batch, before the update
+  double grad_norm = 0.0;  ///< before clipping
+  double seconds = 0.0;
+  double communication_seconds = 0.0;  ///< waiting in collectives
+  double idle_seconds = 0.0;           ///< waiting for another stage
+  int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
+  double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
+};
+
+/// Runs a program against memory, kernels and communicators.
+class Executor {
+ public:
+  /// `model`, `optimizer` may be null on a rank that the plan leaves out; such a rank takes part in
+  /// sums over all ranks only.
+  Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role, DeviceModel* device,
+           Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena);
+
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// One iteration of a training or evaluation program. Collective over all ranks.
+  IterationResult run(const Program& program, const Iteration& iteration);
+
+ private:
+  using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch
+  struct Incoming {
+    Tensor data;
+    std::map<std::int64_t, PendingPtr> parts;  // by first sample or row
+  };
+  struct Outgoing {
+    std::shared_ptr<Tensor> data;
+    PendingPtr pending;
+  };
+  /// What a task of (chunk, micro-batch) keeps between its passes.
+  struct Activation {
+    std::vector<Batch> batches;  ///< of each part
+    std::vector<std::uint16_t> tokens;
+    std::vector<std::int32_t> targets;
+    std::vector<float> features;
+    std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part
+  };
+
+  void execute(const Instruction& instruction, const Iteration& iteration);
+  double seconds_since_start() const;
+  void forward(const Instruction& instruction, const Iteration& iteration, bool keep);
+  void backward_input(const Instruction& instruction, bool with_weight);
+  void backward_weight(const Instruction& instruction);
+  void post_receive(const Instruction& instruction);
+  void wait_receive(const Instruction& instruction);
+  void gather_received(const Instruction& instruction);
+  void send(const Instruction& instruction);
+  void hand_over(const Instruction& instruction);
+  void add_tied_gradients(ChunkId chunk);
+  void wait_gradients();
+  void reduce_loss();
+  void reduce_norm();
+  void update(const Iteration& iteration);
+
+  void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  Tensor take_input(const BoundaryKey& key);
+  void put_output(const BoundaryKey& key, Tensor output);
+  void release_sent();
+  std::size_t tied_parameter() const;
+  std::size_t tied_unit() const;
+  Interval held(const Instruction& instruction) const;
+  Interval elements_of(const Instruction& instruction, Interval interval) const;
+  int tag_of(const Instruction& instruction) const;
+  std::string place() const;
+
+  const Model& model_;
+  const Plan& plan_;
+  const RankMap& map_;
+  std::optional<Role> role_;
+  DeviceModel* device_;
+  Optimizer* optimizer_;
+  RankGroups& groups_;
+  Waiter& waiter_;
+  Arena& arena_;
+  Interval entry_samples_;  ///< of the micro-batch, in the first part of the stage
+  Interval exit_samples_;   ///< in the last part
+  int last_chunk_ = 0;
+
+  std::map<BoundaryKey, Incoming> incoming_;
+  BoundaryKey output_key_;          ///< of the last task; its sends follow it in the program
+  std::shared_ptr<Tensor> output_;  ///< shared with the sends under way
+  std::list<Outgoing> outgoing_;
+  std::map<std::pair<int, int>, Activation> activations_;
+  const Instruction* current_ = nullptr;  ///< null between iterations
+  double loss_sum_ = 0.0;
+  std::chrono::steady_clock::time_point start_;  ///< of the iteration
+  IterationResult result_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,73 @@
+#include "runtime/execute/gradient_reduction.hpp"
+
+#include <algorithm>
+
+namespace pptrain {
+
+void GradientReduction::add_all_reduce(float* data, std::size_t n) {
+  if (group_.size() == 1) return;
+  for (std::size_t begin = 0; begin < n; begin += bucket_elements) {
+    waiting_.push_back({data + begin, std::min(bucket_elements, n - begin), {}, false, {}});
+  }
+  test();
+}
+
+void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interval>& slices,
+                                           std::function<void()> ended) {
+  // A bucket takes a part of every member's slice, so that all have as much to sum.
+  std::int64_t longest = 0;
+  for (const Interval& slice : slices) longest = std::max(longest, slice.size());
+  const auto part = static_cast<std::int64_t>(bucket_elements / slices.size());
+  ++num_open_;
+  for (std::int64_t begin = 0; begin == 0 || begin < longest; begin += part) {
+    Bucket bucket = {data, 0, {}, begin + part >= longest, {}};
+    for (const Interval& slice : slices) {
+      bucket.slices.push_back(
+          {std::min(slice.begin + begin, slice.end), std::min(slice.begin + begin + part, slice.end)});
+    }
+    if (bucket.is_last) bucket.ended = std::move(ended);
+    waiting_.push_back(std::move(bucket));
+  }
+  test();
+}
+
+void GradientReduction::then(std::function<void()> ended) {
+  waiting_.push_back({nullptr, 0, {}, false, std::move(ended)});
+  test();
+}
+
+PendingPtr GradientReduction::start(const Bucket& bucket) {
+  if (bucket.data == nullptr) return nullptr;
+  return bucket.slices.empty() ? group_.start_all_reduce_sum(bucket.data, bucket.n)
+                               : group_.start_reduce_scatter_sum(bucket.data, bucket.slices);
+}
+
+bool GradientReduction::test() {
+  for (const Running& running : running_) {
+    if (running.pending) running.pending->test();
+  }
+  while (!running_.empty() && (!running_.front().pending || running_.front().pending->test())) {
+    Running ended = std::move(running_.front());
+    running_.pop_front();
+    ended.pending.reset();  // its buffer is free for the next bucket
+    if (ended.is_last) --num_open_;
+    if (ended.ended) ended.ended();
+    refill();
+  }
+  refill();
+  return running_.empty();
+}
+
+void GradientReduction::refill() {
+  while (!waiting_.empty() && running_.size() < buckets_in_flight) {
+    Bucket& next = waiting_.front();
+    running_.push_back({start(next), next.is_last, std::move(next.ended)});
+    waiting_.pop_front();
+  }
+}
+
+std::string GradientReduction::missing() const {
+  return running_.empty() || !running_.front().pending ? "nothing" : running_.front().pending->missing();
+}
+
+}  // namespace pptrain

@@ -1,0 +1,73 @@
+#include "runtime/execute/part_model.hpp"
+
+#include "runtime/execute/sharded_layer.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+
+PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRole& role, PartGroups& groups,
+                     const LayerFactory& make)
+    : role_(role),
+      groups_(groups),
+      shards_(store_, groups, device.waiter),
+      context_{device.gemm, device.arena,     groups.tensor(),     store_,       device.model,
+               device.type, role.mesh.shards, role.mesh.recompute, role.division} {
+  for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
+  const std::vector<ChunkPlace> places = chunk_places(plan);
+  const bool two_copies = device.model.tied && places.front().stage != places.back().stage;
+  has_first_copy_ = two_copies && places.front().stage == role.stage;
+  has_second_copy_ = two_copies && places.back().stage == role.stage;
+  gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();
+  const Interval group = role.mesh.sharding_group_of(role.replica);
+  in_first_group_ = group.begin == 0;
+  store_.allocate(device.arena, device.type,
+                  {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size())});
+}
+
+void PartModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make) {
+  std::vector<std::unique_ptr<LayerModule>> plain;
+  std::vector<ShardedLayer::Units> units;
+  for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+    plain.push_back(make(context_.model.layers[l], chunk, context_));
+    units.emplace_back();
+    units.back().own = units_read(context_.model.layers[l]);
+    units_of_chunk_[chunk.value].insert(units.back().own.begin(), units.back().own.end());
+  }
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (i > 0) units[i].before = units[i - 1].own;
+    if (i + 1 < plain.size()) units[i].after = units[i + 1].own;
+    chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, units[i]));
+  }
+  end_units_[chunk.value] = {units.front().own, units.back().own};
+}
+
+/// The unit of the layer just made first, then that of a tied embedding on this device.
+std::vector<std::size_t> PartModel::units_read(const Layer& layer) const {
+  std::set<std::size_t, std::greater<>> units = {store_.num_units() - 1};
+  for (const ParameterSpec& spec : layer.parameters) {
+    units.insert(store_.parameters()[store_.find(spec.name).value()].unit);
+  }
+  return {units.begin(), units.end()};
+}
+
+void PartModel::gather(ChunkId chunk) {
+  for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.hold(unit);
+}
+
+void PartModel::release(ChunkId chunk) {
+  for (const std::size_t unit : units_of_chunk_.at(chunk.value)) shards_.release(unit);
+}
+
+void PartModel::announce(const Instruction* next) {
+  if (gathers_chunks_ || next == nullptr) return shards_.announce({});
+  const auto& [first, last] = end_units_.at(next->chunk.value);
+  shards_.announce(next->op == Op::forward || next->op == Op::evaluate ? first : last);
+}
+
+bool PartModel::counts(const LocalParameter& parameter) const {
+  if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer())) return false;
+  if (parameter.spec.axis == ShardAxis::none) return role_.shard == 0;
+  return !(has_second_copy_ && parameter.spec.axis == ShardAxis::vocabulary);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "nn/layer.hpp"
+#include "program/program.hpp"
+#include "runtime/execute/replica_shards.hpp"
+#include "runtime/role.hpp"
+
+namespace pptrain {
+
+/// Makes the module of a layer, as `make_layer` does.
+using LayerFactory = std::function<std::unique_ptr<LayerModule>(const Layer&, ChunkId, LayerContext&)>;
+
+/// What every part of a device runs on.
+struct DeviceContext {
+  const Model& model;
+  DType type;
+  Arena& arena;
+  Gemm& gemm;
+  Waiter& waiter;
+};
+
+/// The layers and parameters that one device holds of a part of its stage.
+class PartModel {
+ public:
+  PartModel(const DeviceContext& device, const Plan& plan, const PartRole& role, PartGroups& groups,
+            const LayerFactory& make);
+  PartModel(const PartModel&) = delete;
+  PartModel& operator=(const PartModel&) = delete;
+
+  const PartRole& role() const { return role_; }
+  ParameterStore& parameters() { return store_; }
+  const ParameterStore& parameters() const { return store_; }
+  std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) { return chunks_.at(chunk.value); }
+  LayerContext& context() { return context_; }
+  ReplicaShards& shards() { return shards_; }
+  PartGroups& groups() { return groups_; }
+
+  /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the replicas.
+  void gather(ChunkId chunk);
+  void release(ChunkId chunk);
+  /// The task that reads weights of this part next, or null. Where layers are gathered one by one, what it begins with
+  /// comes, or stays, beside the last layer of the task before.
+  void announce(const Instruction* next);
+
+  /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
+  /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
+  /// everything on the first of them only; of several ZeRO groups in the first. A tied embedding counts where the first
+  /// layer is.
+  bool counts(const LocalParameter& parameter) const;
+
+  /// Whether another stage holds a copy of the tied embedding too.
+  bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
+
+ private:
+  PartRole role_;
+  PartGroups& groups_;
+  bool in_first_group_ = true;   ///< of the ZeRO groups of its stage, which all hold the same
+  bool has_first_copy_ = false;  ///< of a tied embedding that two stages hold
+  bool has_second_copy_ = false;
+  ParameterStore store_;
+  ReplicaShards shards_;
+  LayerContext context_;
+  std::map<int, std::vector<std::unique_ptr<LayerModule>>> chunks_;
+  std::map<int, std::set<std::size_t>> units_of_chunk_;  ///< that its layers read
+  /// Those that the first layer of a chunk reads, and the last.
+  std::map<int, std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> end_units_;
+  bool gathers_chunks_ = false;
+
+  void add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make);
+  std::vector<std::size_t> units_read(const Layer& layer) const;
+};
+
+}  // namespace pptrain

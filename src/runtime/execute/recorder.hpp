@@ -1,0 +1,77 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "config/config.hpp"
+#include "io/metrics.hpp"
+#include "io/run_directory.hpp"
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+#include "runtime/execute/executor.hpp"
+#include "runtime/prepare.hpp"
+#include "runtime/progress.hpp"
+
+namespace pptrain {
+
+/// Whether a run has numbers, or only times and bytes.
+enum class RunKind { training, rehearsal };
+
+/// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
+/// progress line and the summary. Rank 0 writes; the others hand in their times.
+class Recorder {
+ public:
+  /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
+  /// written. Not collective.
+  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
+           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training);
+
+  /// Prints which rank drives which device in which place of the plan, and writes placement.json. Collective.
+  void record_places(const Machine& machine);
+  /// One iteration of this rank. Collective over `world` at the configured interval.
+  void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
+  void record_evaluation(std::int64_t step, double loss);
+  /// A rank has fallen behind.
+  void record_drift(std::int64_t step, int rank, double factor);
+  /// From the next step on the job goes by another plan: plan-after-STEP.json.
+  void record_plan(std::int64_t step, const Plan& plan);
+  /// Writes trace.json: what all ranks did in one iteration. Collective.
+  void write_trace(const Trace& trace);
+  /// Prints the summary. Collective.
+  void finish(std::size_t peak_bytes);
+
+ private:
+  std::string unit() const {
+    return kind_ == RunKind::training && !config_.model.is_classifier() ? "tokens" : "samples";
+  }
+  std::string speed(double seconds) const;
+  void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
+                  const std::vector<double>& of_ranks);
+
+  MPI_Comm world_;
+  Waiter& waiter_;
+  int rank_ = 0;
+  int num_ranks_ = 1;
+  Config config_;
+  Plan plan_;
+  RunKind kind_;
+  double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no length where only
+                            ///< times are known
+  double flop_per_step_;
+  double peak_flop_rate_;
+  std::unique_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<Progress> progress_;
+  std::vector<double> iteration_seconds_;
+  std::size_t first_of_plan_ = 0;  ///< iteration of the present plan
+  double first_loss_ = 0.0;
+  double last_loss_ = 0.0;
+  double evaluation_loss_ = 0.0;
+  bool evaluated_ = false;
+};
+
+}  // namespace pptrain

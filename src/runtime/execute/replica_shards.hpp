@@ -1,0 +1,100 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "comm/waiter.hpp"
+#include "nn/parameter_store.hpp"
+#include "runtime/execute/gradient_reduction.hpp"
+#include "runtime/execute/groups.hpp"
+
+namespace pptrain {
+
+/// Keeps the replicas of a shard of the model in step: sums their gradients and, where ZeRO divides
+/// parameters over them, hands every replica what it needs.
+///
+/// Stage 1 sums into each replica's slice, once per iteration, and gathers the weights after the optimizer step.
+/// Stage 2 sums the gradients of a layer after each of its backward passes and keeps the slice alone. Stage 3 gathers
+/// a layer's weights before each pass that needs them. Every sum is formed in the order of the replicas. Where a stage
+/// has several ZeRO groups all this happens within the group, and its sums are then summed, slice by slice and once per
+/// iteration, over the groups in their order.
+///
+/// All functions but the accessors are Collective over the replicas, in one order.
+class ReplicaShards {
+ public:
+  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter);
+  /// Waits for all that is published.
+  ~ReplicaShards();
+  ReplicaShards(const ReplicaShards&) = delete;
+  ReplicaShards& operator=(const ReplicaShards&) = delete;
+
+  /// Starts bringing a unit's weights here, if they are divided and not here.
+  void prefetch(std::size_t unit);
+  /// They are here until as many calls of `release`; `hold` does not wait for them.
+  void hold(std::size_t unit);
+  void acquire(std::size_t unit);
+  void release(std::size_t unit);
+
+  /// A backward pass has added to the gradients of a unit. Divided ones are summed at once.
+  void contribute(std::size_t unit);
+  /// The gradients of a chunk are complete.
+  void reduce(ChunkId chunk);
+  /// Moves on what is under way; never blocks.
+  void progress();
+  /// Ends when everything is summed.
+  Pending& reductions() { return sums_; }
+
+  /// A unit's gradients, summed, whole on every replica and back to slices.
+  void gather_gradients(std::size_t unit);
+  void scatter_gradients(std::size_t unit);
+
+  /// The optimizer has updated this replica's part of a unit: starts sending it to the others and bringing theirs,
+  /// which goes on beside the rest of the step and the next tasks. Who reads the weights before they are whole waits.
+  void publish_weights(std::size_t unit);
+  /// Waits for all that is published.
+  void settle();
+
+  /// What the next task begins with: `carry`, at the last layer of a task, keeps it here or starts bringing it;
+  /// `take_over`, at the first layer of the next one, which holds it itself, lets it go.
+  void announce(std::vector<std::size_t> units) { announced_ = std::move(units); }
+  void carry();
+  void take_over();
+
+  /// Units gathered since the start, by stage 3.
+  std::int64_t num_gathers() const { return num_gathers_; }
+
+ private:
+  struct Use {
+    int users = 0;
+    PendingPtr pending;  ///< of a gather, or of what is published
+  };
+  /// Sums within the group, and those between groups that follow them.
+  class Sums final : public Pending {
+   public:
+    explicit Sums(ReplicaShards& shards) : shards_(shards) {}
+    bool test() override;
+    std::string missing() const override;
+
+   private:
+    ReplicaShards& shards_;
+  };
+
+  void start_reduction(std::size_t unit);
+  void sum_across(std::size_t unit);
+  void settle(std::size_t unit);
+  void wait(Pending& pending, const char* doing);
+
+  ParameterStore& store_;
+  Communicator& gather_;
+  Waiter& waiter_;
+  const std::vector<PartGroups::SharedSlice>& shared_slices_;
+  GradientReduction reduction_;           ///< within the group
+  std::deque<GradientReduction> across_;  ///< of each shared slice
+  Sums sums_{*this};
+  std::vector<Use> uses_;
+  std::vector<std::size_t> announced_;
+  std::vector<std::size_t> carried_;
+  std::int64_t num_gathers_ = 0;
+};
+
+}  // namespace pptrain

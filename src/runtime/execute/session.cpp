@@ -1,0 +1,93 @@
+#include "runtime/execute/session.hpp"
+
+#include "base/error.hpp"
+#include "optim/learning_rate.hpp"
+#include "program/check.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+namespace {
+
+Programs checked(const Plan& plan, Programs programs) {
+  check_programs(plan, programs);
+  return programs;
+}
+
+/// What is left of a program for a rank without a device of the plan.
+Program sums_only(const Program& program) {
+  Program sums;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.op == Op::reduce_loss || instruction.op == Op::reduce_norm)
+      sums.instructions.push_back(instruction);
+  }
+  return sums;
+}
+
+}  // namespace
+
+DType activation_type(Precision precision) { return precision == Precision::fp32 ? DType::f32 : DType::bf16; }
+
+std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
+  std::vector<ParameterRun> runs;
+  for (const OwnPart& part : store.own_parts()) {
+    const bool decays = store.parameters()[part.parameter].spec.decays();
+    runs.push_back({part.weights, part.gradients, part.copies, part.size, decays});
+  }
+  return runs;
+}
+
+Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
+                 CoreUse core_use, const SessionOptions& options)
+    : config_(config),
+      model_(model),
+      plan_(plan),
+      map_(map),
+      device_id_(map_.device_of(RankId(rank_in(world)))),
+      role_(role_of(plan_, device_id_)),
+      arena_(options.memory_bytes),
+      waiter_(config.job.timeout, core_use),
+      training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
+                                                {model.tied, model.vocabulary_size, options.forms}))),
+      evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
+      idle_training_(sums_only(training_.front())),
+      idle_evaluation_(sums_only(evaluation_.front())),
+      communication_(options.communication),
+      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication)) {
+  waiter_.listen(options.alarm);
+  if (role_) {
+    const DeviceContext context = {model_, activation_type(config.training.precision), arena_, host_gemm(), waiter_};
+    device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
+    std::vector<ParameterRun> runs;
+    for (const auto& part : device_->parts()) {
+      const std::vector<ParameterRun> of_part = parameter_runs(part->parameters());
+      runs.insert(runs.end(), of_part.begin(), of_part.end());
+    }
+    optimizer_ = make_optimizer(config.optimizer, runs, arena_);
+    if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
+  }
+  executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
+                                         arena_);
+}
+
+const Program& Session::own(const Programs& programs) const {
+  for (const Program& program : programs) {
+    if (program.device == device_id_) return program;
+  }
+  return &programs == &training_ ? idle_training_ : idle_evaluation_;
+}
+
+double Session::learning_rate_of(std::int64_t step) const {
+  return learning_rate(config_.optimizer, config_.lr_scheduler, step, config_.training.steps);
+}
+
+IterationResult Session::train(std::int64_t step, const SampleSource& source) {
+  if (communication_ != nullptr) communication_->start_iteration();
+  return executor_->run(own(training_),
+                        {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_});
+}
+
+double Session::evaluate(const SampleSource& source) {
+  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0, nullptr}).loss;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "config/config.hpp"
+#include "runtime/execute/executor.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+
+/// What a session may be given beside the plan.
+struct SessionOptions {
+  LayerFactory layers = make_layer;
+  OrderOptions orders;           ///< what the task orders go by, equal on all ranks
+  Alarm* alarm = nullptr;        ///< by which ranks hear that one has given up waiting
+  TransferForms forms = {};      ///< how what several devices need alike comes to them, equal on all ranks
+  std::size_t memory_bytes = 0;  ///< that the device has; 0: what the host gives
+  CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
+  /// Wraps the optimizer; empty: nothing does.
+  std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer;
+};
+
+/// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.
+///
+/// Construction and every function but the accessors are Collective over `world`.
+class Session {
+ public:
+  /// The programs are compiled and checked first: a wrong one never starts.
+  Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
+          CoreUse core_use, const SessionOptions& options = {});
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// One iteration on the samples of `source`; `step` counts from 0.
+  IterationResult train(std::int64_t step, const SampleSource& source);
+  /// Mean loss over one global batch of `source`, which changes nothing.
+  double evaluate(const SampleSource& source);
+
+  /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing does.
+  void record(Trace* trace) { trace_ = trace; }
+
+  double learning_rate_of(std::int64_t step) const;
+  /// Null on a rank that the plan leaves out.
+  DeviceModel* device() { return device_.get(); }
+  Optimizer* optimizer() { return optimizer_.get(); }
+  Arena& arena() { return arena_; }
+  RankGroups& groups() { return *groups_; }
+  const std::optional<Role>& role() const { return role_; }
+
+ private:
+  const Program& own(const Programs& programs) const;
+
+  Config config_;
+  Model model_;
+  Plan plan_;
+  RankMap map_;
+  DeviceId device_id_;
+  std::optional<Role> role_;
+  Arena arena_;
+  Waiter waiter_;
+  Programs training_;
+  Programs evaluation_;
+  Program idle_training_;  ///< of a rank that the plan leaves out: the sums over all ranks
+  Program idle_evaluation_;
+  CommunicationDecorator* communication_;
+  std::unique_ptr<RankGroups> groups_;
+  std::unique_ptr<DeviceModel> device_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Executor> executor_;
+  Trace* trace_ = nullptr;
+};
+
+/// Element type of activations for a precision. fp16 needs GPUs and is refused before.
+DType activation_type(Precision precision);
+
+/// What the optimizer of a store updates.
+std::vector<ParameterRun> parameter_runs(const ParameterStore& store);
+
+}  // namespace pptrain

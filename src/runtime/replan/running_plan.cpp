@@ -1,0 +1,23 @@
+#include "runtime/replan/running_plan.hpp"
+
+#include "runtime/agreement.hpp"
+
+namespace pptrain {
+
+RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
+    : plan_(plan), waiter_(job.config.job.timeout, job.machine.core_use) {
+  waiter_.listen(&alarm);
+  SessionOptions options;
+  options.layers = job.layers;
+  options.alarm = &alarm;
+  options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
+  options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);
+  if (job.machine.cluster.emulate == Emulate::numbers) {
+    emulated_ = std::make_unique<EmulatedDevice>(job.world, job.instance, plan_, job.machine.map, waiter_);
+    emulated_->apply_to(options);
+  }
+  session_ = std::make_unique<Session>(job.world, job.config, job.model, plan_, job.machine.map, job.machine.core_use,
+                                       options);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "comm/alarm.hpp"
+#include "cost/cost.hpp"
+#include "runtime/emulation/emulated_device.hpp"
+#include "runtime/execute/session.hpp"
+#include "runtime/prepare.hpp"
+
+namespace pptrain {
+
+/// What the sessions of all plans of a job have in common; everything outlives them.
+struct PlanJob {
+  MPI_Comm world;
+  const Config& config;
+  const Model& model;
+  const Machine& machine;
+  const Instance& instance;
+  const LayerFactory& layers;
+};
+
+/// One rank's session of a plan of the job, with what decorates it on emulated devices.
+class RunningPlan {
+ public:
+  /// The session hears of ranks that gave up by the alarm. Collective.
+  RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm);
+  RunningPlan(const RunningPlan&) = delete;
+  RunningPlan& operator=(const RunningPlan&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  Session& session() { return *session_; }
+
+ private:
+  Plan plan_;
+  Waiter waiter_;
+  std::unique_ptr<EmulatedDevice> emulated_;  ///< null where ranks are the devices that they are
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/model.hpp"
+#include "runtime/execute/session.hpp"
+
+namespace pptrain {
+
+/// A part of the training state that a rank holds: one quantity of some elements of a logical parameter, in the order
+/// of the elements. Quantity 0 are the weights (fp32 masters), the others what the optimizer keeps.
+struct StatePart {
+  int parameter = 0;  ///< in `logical_parameters`
+  int quantity = 0;
+  ParameterSpec division;  ///< how the parameter is divided into shards; no name
+  Interval part;           ///< the shard, on the axis ...
+  std::int64_t axis_size = 1;
+  Interval local;           ///< of the shard's elements in increasing order: what of them is held
+  float* values = nullptr;  ///< null for a part of another rank
+  std::int64_t size() const { return local.size(); }
+};
+
+/// The parameters of a model, a shared one once, in the order of the layers.
+std::vector<ParameterSpec> logical_parameters(const Model& model);
+
+/// What this rank of a session holds, ordered by (parameter, quantity); nothing on a rank that the plan leaves out.
+std::vector<StatePart> held_state(const Model& model, Session& session);
+
+/// Elements of the flattened parameter that the part holds, in increasing order.
+std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& parameter);
+
+/// Parts without their values, for other ranks.
+std::string pack_parts(const std::vector<StatePart>& parts);
+std::vector<StatePart> unpack_parts(const std::string& packed);
+
+}  // namespace pptrain

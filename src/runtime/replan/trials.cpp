@@ -1,0 +1,145 @@
+#include "runtime/replan/trials.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/timing.hpp"
+#include "base/units.hpp"
+#include "comm/collective.hpp"
+#include "comm/mpi.hpp"
+#include "cost/cost.hpp"
+#include "planners/describe/text_table.hpp"
+#include "planners/simulated/rank_correlation.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Runs work that communicates and may fail on any rank at any time. A rank that fails raises the alarm, which ends
+/// the waits of the others; all learn why the first of the ranks that failed by themselves did. "" when none did.
+/// Collective.
+std::string failure_of(const TrialJob& job, Alarm& alarm, const std::function<void()>& work) {
+  std::string failure;
+  bool by_itself = false;
+  try {
+    work();
+  } catch (const Error& error) {
+    by_itself = !alarm.raised();  // a wait that ends because of another rank has raised it
+    alarm.raise();
+    failure = error.what();
+  }
+  const std::vector<std::string> of_ranks = gather(job.world, failure.empty() ? "" : (by_itself ? "!" : "?") + failure);
+  std::string told;
+  for (const std::string& text : of_ranks) {
+    if (text.empty() || (!told.empty() && (told[0] == '!' || text[0] == '?'))) continue;
+    told = text;
+  }
+  told = broadcast(job.world, told, job.waiter);
+  return told.empty() ? told : told.substr(1);
+}
+
+/// What the fullest device lacks; "" where every rank stayed within its device's memory. Rank 0 knows.
+std::string overrun(const TrialJob& job, PlanRun& run) {
+  const std::vector<double> peaks = gather(job.world, std::vector<double>{run.peak_bytes()}, job.waiter);
+  std::vector<double> need;
+  for (std::size_t d = 0; d < peaks.size(); ++d) need.push_back(peaks[job.machine.map.rank_of(DeviceId(d)).index()]);
+  return need.empty() ? "" : largest_overrun(job.machine.cluster, need);
+}
+
+std::string micro_batches_of(const Plan& plan) {
+  return fmt::format("{} micro-batch{} of {}", plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
+                     plan.micro_batch_size);
+}
+
+double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
+
+}  // namespace
+
+Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps) {
+  Alarm alarm(job.world);
+  Trial trial;
+  trial.plan = plan;
+  std::unique_ptr<PlanRun> run;
+  std::vector<double> seconds;
+  trial.why_not = failure_of(job, alarm, [&] {
+    run = job.start(plan, alarm);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const double taken = run->iterate(step);
+      if (step > 0 || steps == 1) seconds.push_back(taken);
+    }
+  });
+  // Messages that were on their way are through, or taken back, before the memory of any rank goes.
+  quiet_barrier(job.world, job.waiter);
+  if (!trial.why_not.empty()) return trial;
+  trial.why_not = overrun(job, *run);
+  const std::vector<double> medians = gather(job.world, std::vector<double>{median(seconds)}, job.waiter);
+  if (trial.why_not.empty() && !medians.empty()) trial.seconds = *std::max_element(medians.begin(), medians.end());
+  return trial;
+}
+
+std::string describe_trials(const std::vector<Trial>& trials) {
+  Rows rows = {{"  plan", "schedule", "micro-batches", "predicted", "measured"}};
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const Trial& trial : trials) {
+    rows.push_back({"  " + trial.plan.shape(), trial.plan.schedule.name, micro_batches_of(trial.plan),
+                    format_seconds(predicted_seconds(trial.plan)),
+                    trial.seconds ? format_seconds(*trial.seconds) : "not possible: " + trial.why_not});
+    if (!trial.seconds) continue;
+    predicted.push_back(predicted_seconds(trial.plan));
+    measured.push_back(*trial.seconds);
+  }
+  std::string text = "Trials\n" + align(rows);
+  const auto correlation = predicted.size() < 3 ? std::nullopt : rank_correlation(predicted, measured);
+  if (correlation) text += fmt::format("  rank correlation of predicted and measured: {:.2f}\n", *correlation);
+  return text;
+}
+
+namespace {
+
+/// The fastest plan, told of all trials. Of rank 0.
+Plan chosen_of(const std::vector<Trial>& trials) {
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials) {
+    if (trial.seconds && (best == nullptr || *trial.seconds < *best->seconds)) best = &trial;
+  }
+  if (best == nullptr) {
+    throw_no_feasible_plan({"trials", "no plan could be run", trials.front().why_not,
+                            "use more or larger devices, a smaller model or a smaller micro-batch"});
+  }
+  Plan plan = best->plan;
+  plan.alternatives = trials.front().plan.alternatives;  // of the search
+  for (const Trial& trial : trials) {
+    Alternative& tried = plan.alternatives.emplace_back();
+    tried.planner = "trial";
+    tried.iteration_seconds = predicted_seconds(trial.plan);
+    tried.feasible = trial.seconds.has_value();
+    tried.why_not = fmt::format("{}, {}, {}{}", trial.plan.shape(), trial.plan.schedule.name,
+                                micro_batches_of(trial.plan), trial.why_not.empty() ? "" : ": " + trial.why_not);
+    tried.measured_seconds = trial.seconds;
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int64_t steps) {
+  if (plans.size() == 1) return plans.front();
+  const bool prints = rank_in(job.world) == 0;
+  std::vector<Trial> trials;
+  for (const Plan& plan : plans) {
+    if (prints) log_info("Trial {} of {}: {}, {}", trials.size() + 1, plans.size(), plan.shape(), plan.schedule.name);
+    trials.push_back(try_plan(job, plan, steps));
+  }
+  std::string chosen;
+  collectively(job.world, job.waiter, [&] {
+    if (!prints) return;
+    print_result(describe_trials(trials));
+    const Plan plan = chosen_of(trials);
+    print_result(fmt::format("  kept: {}, {}, {}\n", plan.shape(), plan.schedule.name, micro_batches_of(plan)));
+    chosen = write_plan(plan);
+  });
+  return parse_plan(broadcast(job.world, chosen, job.waiter), "the plan");
+}
+
+}  // namespace pptrain
