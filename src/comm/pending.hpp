@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace pptrain {
 
@@ -16,5 +18,20 @@ class Pending {
 };
 
 using PendingPtr = std::unique_ptr<Pending>;
+
+/// A transfer beside which something else goes on: testing it moves that on too.
+class PendingBeside final : public Pending {
+ public:
+  PendingBeside(Pending& transfer, std::function<void()> beside) : transfer_(transfer), beside_(std::move(beside)) {}
+  bool test() override {
+    beside_();
+    return transfer_.test();
+  }
+  std::string missing() const override { return transfer_.missing(); }
+
+ private:
+  Pending& transfer_;
+  std::function<void()> beside_;
+};
 
 }  // namespace pptrain

@@ -9,6 +9,7 @@
 
 #include "kernels/kernels.hpp"
 #include "runtime/execute/session.hpp"
+#include "support/catch.hpp"
 
 namespace pptrain::test {
 namespace {
@@ -141,6 +142,15 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
   curve.resting_bytes = session.arena().bytes_in_use();
   if (session.device() != nullptr) curve.chunk_gathers = session.device()->num_chunk_gathers();
   return curve;
+}
+
+void check_curve(const Curve& curve, const Reference& reference) {
+  CHECK(largest_difference(curve.losses, reference.losses) <= 5e-6);
+  CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(1e-5));
+  for (const auto& [name, norm] : reference.tensor_norms) {
+    INFO(name);
+    CHECK(curve.tensor_norms.at(name) == Approx(norm).epsilon(1e-5));
+  }
 }
 
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {

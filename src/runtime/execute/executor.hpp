@@ -80,6 +80,7 @@ class Executor {
   void backward_input(const Instruction& instruction, bool with_weight);
   void backward_weight(const Instruction& instruction);
   void post_receive(const Instruction& instruction);
+  void wait_beside_replicas(Pending& transfer);
   void wait_receive(const Instruction& instruction);
   void gather_received(const Instruction& instruction);
   void send(const Instruction& instruction);

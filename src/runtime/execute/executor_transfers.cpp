@@ -6,24 +6,6 @@
 #include "runtime/execute/executor.hpp"
 
 namespace pptrain {
-namespace {
-
-/// A transfer; while it is waited for, what was started between the replicas goes on.
-class ReplicasBeside final : public Pending {
- public:
-  ReplicasBeside(Pending& transfer, DeviceModel& device) : transfer_(transfer), device_(device) {}
-  bool test() override {
-    device_.progress();
-    return transfer_.test();
-  }
-  std::string missing() const override { return transfer_.missing(); }
-
- private:
-  Pending& transfer_;
-  DeviceModel& device_;
-};
-
-}  // namespace
 
 int Executor::tag_of(const Instruction& i) const {
   const std::int64_t kind = static_cast<std::int64_t>(i.payload) * (last_chunk_ + 1) + i.chunk.value;
@@ -71,10 +53,15 @@ void Executor::post_receive(const Instruction& i) {
                                   static_cast<std::size_t>(part.size()) * sizeof(float));
 }
 
+/// What was started between the replicas goes on.
+void Executor::wait_beside_replicas(Pending& transfer) {
+  PendingBeside pending(transfer, [this] { device_->progress(); });
+  waiter_.wait(pending, [] { return std::string(); });
+}
+
 void Executor::wait_receive(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  ReplicasBeside pending(*incoming.parts.at(i.interval.begin), *device_);
-  waiter_.wait(pending, [] { return std::string(); });
+  wait_beside_replicas(*incoming.parts.at(i.interval.begin));
 }
 
 void Executor::gather_received(const Instruction& i) {
@@ -86,8 +73,7 @@ void Executor::gather_received(const Instruction& i) {
     slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}));
   }
   const PendingPtr gather = group.start_all_gather(incoming.data.f32(), slices);
-  ReplicasBeside pending(*gather, *device_);
-  waiter_.wait(pending, [] { return std::string(); });
+  wait_beside_replicas(*gather);
 }
 
 Tensor Executor::take_input(const BoundaryKey& key) {

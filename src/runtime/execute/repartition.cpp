@@ -5,21 +5,6 @@
 namespace pptrain {
 namespace {
 
-/// A transfer, and what goes on beside it.
-class Both final : public Pending {
- public:
-  Both(Pending& transfer, Pending& beside) : transfer_(transfer), beside_(beside) {}
-  bool test() override {
-    beside_.test();
-    return transfer_.test();
-  }
-  std::string missing() const override { return transfer_.missing(); }
-
- private:
-  Pending& transfer_;
-  Pending& beside_;
-};
-
 Interval samples_of(const Stage& mesh, int device_of_stage) {
   return mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
 }
@@ -53,7 +38,7 @@ Repartition::Moves Repartition::moves(const Stage& from, const Stage& to, int ta
 }
 
 void Repartition::wait(Pending& pending, Pending& beside) const {
-  Both both(pending, beside);
+  PendingBeside both(pending, [&beside] { beside.test(); });
   context_.waiter.wait(both, [] { return std::string("re-partition between layers of a stage"); });
 }
 
