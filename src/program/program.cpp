@@ -22,6 +22,10 @@ std::string range_of(const Instruction& i) {
 
 }  // namespace
 
+bool reads_weights(Op op) {
+  return op == Op::forward || op == Op::evaluate || op == Op::backward_input || op == Op::backward;
+}
+
 std::string to_string(Op op) {
   switch (op) {
     case Op::forward: return "F";

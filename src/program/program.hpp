@@ -37,6 +37,8 @@ enum class Op {
 };
 
 std::string to_string(Op op);
+/// Whether this is a task that needs the weights of its chunk; W does not.
+bool reads_weights(Op op);
 
 /// One instruction. Fields that an op does not need keep their defaults.
 struct Instruction {

@@ -41,6 +41,8 @@ struct LayerUse {
   double running = 0.0;    ///< in all while one of its passes runs
   double weights = 0.0;    ///< whole, where ZeRO stage 3 gathers them for a task
   double gradients = 0.0;  ///< whole, where ZeRO keeps slices
+  double summed = 0.0;     ///< these, and the buffers of their sum
+  double open = 0.0;       ///< gradients that another layer of the chunk adds to before they are summed
 };
 
 /// What the members of a tensor-parallel group contribute to a sum.
@@ -49,20 +51,38 @@ double sum_bytes(const Profile& profile, const LayerOnDevice& on) {
   return on.samples() * profile.layers[on.layer == 0 ? 0 : on.layer - 1].output_bytes;
 }
 
+/// Gradients that are summed in buckets.
+double with_buffers(const Profile& profile, double gradients) {
+  return gradients + std::min(profile.workspace_bytes, gradients);
+}
+
 LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   const Profile& profile = instance.profile;
   const LayerBytes bytes = *measured(instance, on);
-  LayerUse use = {bytes.stored, bytes.deferred, bytes.stored + bytes.workspace + sum_bytes(profile, on), 0.0, 0.0};
+  LayerUse use = {bytes.stored, bytes.deferred, bytes.stored + bytes.workspace + sum_bytes(profile, on), 0.0, 0.0, 0.0,
+                  0.0};
   if (on.mesh->recompute == Recompute::full) {
     use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples() * profile.layers[on.layer - 1].output_bytes);
   }
   if (on.mesh->sharding_group_of(on.replica).size() == 1) return use;
   const double parameters = profile.layers[on.layer].parameters / on.mesh->tensor_parallel;
-  if (on.mesh->zero_stage >= 2) use.gradients = profile.bytes_per_parameter.gradient * parameters;
+  if (on.mesh->zero_stage >= 2) {
+    use.gradients = profile.bytes_per_parameter.gradient * parameters;
+    use.summed = with_buffers(profile, use.gradients);
+  }
   if (on.mesh->divides_weights() && !on.mesh->gathers_chunks()) {
     use.weights = profile.bytes_per_parameter.weight * parameters;
   }
   return use;
+}
+
+/// What the first and the last layer share is summed when both have added to it.
+void share(const Instance& instance, double gradients, LayerUse& first, LayerUse& last) {
+  if (first.gradients == 0.0) return;
+  last.open = gradients;
+  last.summed = with_buffers(instance.profile, last.gradients - gradients);
+  first.gradients -= gradients;
+  first.summed -= gradients;
 }
 
 /// The most that is in use while layers run one after another, the last first: `before` counts for those still to
@@ -71,10 +91,11 @@ class Passes {
  public:
   explicit Passes(const std::vector<LayerUse>& layers) : layers_(layers) {}
 
+  /// Over the layers of an interval.
   template <class Before, class After, class Own>
-  double most(const Before& before, const After& after, const Own& own) const {
+  double most(Interval which, const Before& before, const After& after, const Own& own) const {
     double most = 0.0;
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
+    for (auto l = static_cast<std::size_t>(which.begin); l < static_cast<std::size_t>(which.end); ++l) {
       double sum = own(l);
       for (std::size_t i = 0; i < l; ++i) sum += before(layers_[i]);
       for (std::size_t i = l + 1; i < layers_.size(); ++i) sum += after(layers_[i]);
@@ -89,15 +110,11 @@ class Passes {
   double backwards(std::size_t l) const { return with(l, next_backwards(l)); }
   /// In the W of a layer that follows its B: its own weights are gone, the next ones have come.
   double behind(std::size_t l) const { return layers_[next_backwards(l)].weights; }
-  /// Of the layer that the task after a W begins with.
-  double carried() const { return std::max(layers_.front().weights, layers_.back().weights); }
-  /// Of the layer that ran before, which is summed, with what the members contribute. Before the last layer it is the
-  /// first one, of another micro-batch, whose sum nears its end.
-  double summed_gradients(std::size_t l) const {
-    return l + 1 < layers_.size() ? 2.0 * layers_[l + 1].gradients : layers_.front().gradients;
-  }
-  /// In the W of a layer.
+  /// Of the layer that ran before in this task, which is summed.
+  double summed_gradients(std::size_t l) const { return l + 1 < layers_.size() ? layers_[l + 1].summed : 0.0; }
+  /// In the W of a layer, and when its sum has begun.
   double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
+  double weighted(std::size_t l) const { return layers_[l].deferred + layers_[l].summed + layers_[l].open; }
 
  private:
   std::size_t next_backwards(std::size_t l) const { return l > 0 ? l - 1 : layers_.size() - 1; }
@@ -111,14 +128,24 @@ class Passes {
 ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
   std::vector<LayerUse> layers;
   ChunkBytes bytes;
+  bool has_first = false;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
+    has_first = has_first || on.layer == 0;
     layers.push_back(use_of(instance, on));
     bytes.stored += layers.back().kept;
     bytes.deferred += layers.back().deferred;
+    if (on.layer + 1 == instance.profile.num_layers() && has_first && layers.size() > 1) {
+      share(instance, static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / on.mesh->tensor_parallel,
+            layers.front(), layers.back());
+    }
   });
   const Passes passes(layers);
+  const Interval all = {0, static_cast<std::int64_t>(layers.size())};
+  const Interval last = {all.end - 1, all.end};
+  const Interval others = {0, all.end - 1};
   const auto kept = [](const LayerUse& use) { return use.kept; };
   const auto deferred = [](const LayerUse& use) { return use.deferred; };
+  const auto open = [](const LayerUse& use) { return use.open; };
   const auto nothing = [](const LayerUse&) { return 0.0; };
   const auto beyond = [](double most, double held) { return std::max(0.0, most - held); };
   const auto forward = [&](std::size_t l) { return layers[l].running + passes.forwards(l); };
@@ -126,11 +153,20 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const auto both = [&](std::size_t l) {
     return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + passes.behind(l));
   };
-  const auto weight = [&](std::size_t l) { return passes.weighting(l) + passes.carried(); };
-  bytes.forward_work = beyond(passes.most(kept, nothing, forward), bytes.stored);
-  bytes.backward_work = beyond(passes.most(kept, nothing, both), bytes.stored);
-  bytes.backward_input_work = beyond(passes.most(kept, deferred, input), bytes.stored);
-  bytes.backward_weight_work = beyond(passes.most(deferred, nothing, weight), bytes.deferred);
+  const auto both_summed = [&](std::size_t l) { return passes.weighted(l) + passes.behind(l); };
+  const auto weight = [&](std::size_t l) { return passes.weighting(l); };
+  const auto weight_summed = [&](std::size_t l) { return passes.weighted(l); };
+  bytes.carried = std::max(layers.front().weights, layers.back().weights);
+  bytes.summed = layers.front().summed + layers.back().open;
+  bytes.forward_work = beyond(passes.most(all, kept, nothing, forward), bytes.stored);
+  bytes.backward_input_work = beyond(passes.most(all, kept, deferred, input), bytes.stored);
+  bytes.backward_work = {
+      beyond(passes.most(last, kept, open, both), bytes.stored),
+      beyond(std::max(passes.most(others, kept, open, both), passes.most(all, kept, open, both_summed)), bytes.stored)};
+  bytes.backward_weight_work = {
+      beyond(passes.most(last, deferred, open, weight), bytes.deferred),
+      beyond(std::max(passes.most(others, deferred, open, weight), passes.most(all, deferred, open, weight_summed)),
+             bytes.deferred)};
   return bytes;
 }
 
@@ -140,10 +176,10 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
     const double kept = on.samples() * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
     const double whole = on.samples() * stored_bytes_of(instance.profile, on.layer, Recompute::none);
     bytes.stored += kept;
-    if (on.layer > 0) bytes.backward_work = std::max(bytes.backward_work, whole - kept);
+    if (on.layer > 0) bytes.backward_input_work = std::max(bytes.backward_input_work, whole - kept);
   });
   bytes.deferred = bytes.stored;
-  bytes.backward_input_work = bytes.backward_work;
+  bytes.backward_work.first = bytes.backward_input_work;
   return bytes;
 }
 
@@ -163,25 +199,33 @@ ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int de
                                        : modelled_bytes(instance, parts, device_of_stage);
 }
 
-double ChunkBytes::work(Op op) const {
+double ChunkBytes::work(Op op, double summed_before, double carried_on) const {
+  const auto most = [=](const Weighting& work) { return std::max(summed_before + work.first, work.rest); };
   switch (op) {
-    case Op::forward: return forward_work;
-    case Op::backward: return backward_work;
-    case Op::backward_input: return backward_input_work;
-    case Op::backward_weight: return backward_weight_work;
-    default: return 0.0;
+    case Op::forward: return summed_before + forward_work;
+    case Op::backward: return most(backward_work);
+    case Op::backward_input: return summed_before + backward_input_work;
+    case Op::backward_weight: return carried_on + most(backward_weight_work);
+    default: return summed_before;
   }
 }
 
-double ChunkBytes::taken_at_start(Op op) const { return op == Op::forward ? stored : 0.0; }
-
-double ChunkBytes::given_back_at_end(Op op) const {
-  switch (op) {
-    case Op::backward: return stored;
-    case Op::backward_input: return stored - deferred;
-    case Op::backward_weight: return deferred;
-    default: return 0.0;
+TaskBytes::TaskBytes(const Program& program) {
+  for (std::size_t i = program.instructions.size(); i-- > 0 && last_reader_ == 0;) {
+    if (reads_weights(program.instructions[i].op)) last_reader_ = i;
   }
+}
+
+double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
+  work_ = chunk.work(op, summed_, i < last_reader_ ? chunk.carried : 0.0) - summed_;
+  return work_ + (op == Op::forward ? chunk.stored : 0.0);
+}
+
+double TaskBytes::end(Op op, const ChunkBytes& chunk) {
+  if (op == Op::forward || op == Op::evaluate) return work_;
+  if (op == Op::backward_input) return work_ + chunk.stored - chunk.deferred;
+  const double before = std::exchange(summed_, chunk.summed);
+  return work_ + before - summed_ + (op == Op::backward ? chunk.stored : chunk.deferred);
 }
 
 }  // namespace pptrain

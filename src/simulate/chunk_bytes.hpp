@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "cost/cost.hpp"
 #include "plan/parts.hpp"
 #include "program/program.hpp"
@@ -10,17 +12,40 @@ namespace pptrain {
 struct ChunkBytes {
   double stored = 0.0;    ///< from the start of its F to the end of its B
   double deferred = 0.0;  ///< from the end of B to the end of W, where these are apart
+  double carried = 0.0;   ///< from a task to the next that reads weights: those that it begins with
+  double summed = 0.0;    ///< from the end of W to the next W of the device: gradients that ZeRO stage 2 or 3 sums
   // Beyond that while a task runs.
   double forward_work = 0.0;
-  double backward_work = 0.0;         ///< of B and W in one
-  double backward_input_work = 0.0;   ///< of B alone
-  double backward_weight_work = 0.0;  ///< of W alone
+  double backward_input_work = 0.0;  ///< of B alone
+  /// Of a task that is or has W: beside what the W before left, until its first gradients are complete, and after.
+  struct Weighting {
+    double first = 0.0;
+    double rest = 0.0;
+  };
+  Weighting backward_work;         ///< of B and W in one
+  Weighting backward_weight_work;  ///< of W alone
 
-  /// While a task of this op runs.
-  double work(Op op) const;
-  /// Of what is held from task to task, when a task starts and when it ends.
-  double taken_at_start(Op op) const;
-  double given_back_at_end(Op op) const;
+  /// While a task of this op runs, with what the W before left; `carried_on`: where another task follows that reads
+  /// weights.
+  double work(Op op, double summed_before, double carried_on) const;
+};
+
+/// What the tasks of one device hold, one after another.
+class TaskBytes {
+ public:
+  TaskBytes() = default;
+  explicit TaskBytes(const Program& program);
+
+  /// Bytes taken when the task that is instruction `i` starts, and given back when it ends.
+  double start(std::size_t i, Op op, const ChunkBytes& chunk);
+  double end(Op op, const ChunkBytes& chunk);
+  /// Given back once all gradients are summed.
+  double end_sums() { return std::exchange(summed_, 0.0); }
+
+ private:
+  std::size_t last_reader_ = 0;  ///< the last task that reads weights
+  double work_ = 0.0;            ///< of the task that runs
+  double summed_ = 0.0;          ///< left by the last W
 };
 
 /// Where the bytes of a stage's layers are from.

@@ -52,8 +52,9 @@ void add(Signature& signature, const ChunkPrice& price) {
   }
   const ChunkBytes& held = price.bytes;
   for (const double bytes :
-       {held.stored, held.deferred, held.forward_work, held.backward_work, held.backward_input_work,
-        held.backward_weight_work, price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
+       {held.stored, held.deferred, held.carried, held.summed, held.forward_work, held.backward_input_work,
+        held.backward_work.first, held.backward_work.rest, held.backward_weight_work.first,
+        held.backward_weight_work.rest, price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
     add(signature, bytes);
   }
   for (const int group : groups_of(price)) signature.push_back(group < 0);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "simulate/chunk_bytes.hpp"
+
 namespace pptrain {
 
 /// How far the simulation is with one program.
@@ -26,7 +28,8 @@ struct ProgramProgress {
   double peak_stored_bytes = 0.0;
   double received_bytes = 0.0;   ///< for the next task
   double reduction_bytes = 0.0;  ///< buffers of the gradients that are being summed
-  int stored = 0;                ///< activations of (micro-batch, chunk)
+  TaskBytes tasks;
+  int stored = 0;  ///< activations of (micro-batch, chunk)
   int pending_reductions = 0;
   bool started = false;
 

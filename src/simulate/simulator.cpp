@@ -23,6 +23,7 @@ Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfer
   for (const Program& program : programs) {
     result_.devices.emplace_back();
     result_.devices.back().device = program.device;
+    progress_[result_.devices.size() - 1].tasks = TaskBytes(program);
   }
 }
 
@@ -78,7 +79,9 @@ bool Simulator::execute(double now, int p) {
     case Op::gather_parameters: gather(now, p); return true;
     case Op::release_parameters: release(p); return true;
     case Op::reduce_gradients: reduce(now, p); return true;
-    case Op::wait_gradients: return progress_[p].pending_reductions == 0 || block(now, p, State::awaits_reductions);
+    case Op::wait_gradients:
+      progress_[p].release(progress_[p].tasks.end_sums());  // nothing more is held until it ends
+      return progress_[p].pending_reductions == 0 || block(now, p, State::awaits_reductions);
     case Op::reduce_loss:
     case Op::reduce_norm: meet_all(now, p); return false;
     case Op::step: step(now, p); return false;

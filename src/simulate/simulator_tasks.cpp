@@ -30,7 +30,7 @@ void Simulator::start_task(double now, int p) {
     progress.release(chunk.handed_bytes[instruction.op == Op::forward ? 0 : 1]);
   }
   if (instruction.op == Op::forward) device.peak_stored = std::max(device.peak_stored, ++progress.stored);
-  progress.store(chunk.bytes.taken_at_start(instruction.op) + chunk.bytes.work(instruction.op));
+  progress.store(progress.tasks.start(progress.next, instruction.op, chunk.bytes));
   const double wait = weight_waits_[static_cast<std::size_t>(p)].before(now, instruction, chunk);
   device.busy_seconds += price.busy;
   device.communication_seconds += price.communication + wait;
@@ -63,7 +63,7 @@ void Simulator::end_task(double now, int p) {
   const Instruction& instruction = current(p);
   if (!is_task(instruction.op)) return;
   const ChunkPrice& chunk = prices_.of(p, instruction.chunk);
-  progress_[p].release(chunk.bytes.given_back_at_end(instruction.op) + chunk.bytes.work(instruction.op));
+  progress_[p].release(progress_[p].tasks.end(instruction.op, chunk.bytes));
   if (instruction.op != Op::backward && instruction.op != Op::backward_weight) return;
   --progress_[p].stored;
   const int number = chunk.reduce_group;

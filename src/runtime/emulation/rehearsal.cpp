@@ -65,6 +65,7 @@ IterationResult Rehearsal::run(Trace* trace) {
   const int tag = prices_.num_lanes() + 1 + static_cast<int>(prices_.task_groups().size());
   result_ = {};
   weight_waits_ = {};
+  if (own_ != nowhere) task_bytes_ = TaskBytes(programs_[own_]);
   if (trace != nullptr) trace->clear();
   start_ = meet(everyone_, tag, EmulatedClock::host());
   clock_.reach(start_);
@@ -100,7 +101,7 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
     case Op::forward:
     case Op::backward_input:
     case Op::backward_weight:
-    case Op::backward: task(instruction); break;
+    case Op::backward: task(instruction, number); break;
     case Op::send: send(instruction, number); break;
     case Op::wait_receive: receive(instruction, number); break;
     case Op::gather_received: gather_received(instruction); break;
@@ -119,7 +120,7 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
 }
 
 /// As `Prices` has it: members of a group start together, and the task takes them all equally long.
-void Rehearsal::task(const Instruction& instruction) {
+void Rehearsal::task(const Instruction& instruction, std::size_t number) {
   const ChunkPrice& price = prices_.of(own_, instruction.chunk);
   const auto weights = weights_.find(instruction.chunk.value);
   if (weights != weights_.end() && instruction.op != Op::backward_weight) wait(*weights->second);
@@ -127,22 +128,22 @@ void Rehearsal::task(const Instruction& instruction) {
     const int tag = prices_.num_lanes() + 1 + price.task_group;
     clock_.reach(meet(others_of(prices_.task_groups()[price.task_group]), tag, clock_.now()));
   }
-  take_memory(instruction);
+  take_memory(instruction, number);
   const double wait = weight_waits_.before(clock_.now() - start_, instruction, price);
   clock_.sleep_until(clock_.now() + wait + price.task(phase_of(instruction.op)).seconds);
   give_memory_back(instruction);
   if (ends_backward(instruction.op)) reduce(instruction.chunk, true);
 }
 
-void Rehearsal::take_memory(const Instruction& instruction) {
+void Rehearsal::take_memory(const Instruction& instruction, std::size_t number) {
   const ChunkBytes& bytes = prices_.of(own_, instruction.chunk).bytes;
   if (instruction.op == Op::forward) result_.peak_stored = std::max(result_.peak_stored, ++stored_);
-  memory_.take(bytes.taken_at_start(instruction.op) + bytes.work(instruction.op));
+  memory_.take(task_bytes_.start(number, instruction.op, bytes));
 }
 
 void Rehearsal::give_memory_back(const Instruction& instruction) {
   const ChunkBytes& bytes = prices_.of(own_, instruction.chunk).bytes;
-  memory_.give_back(bytes.given_back_at_end(instruction.op) + bytes.work(instruction.op));
+  memory_.give_back(task_bytes_.end(instruction.op, bytes));
   if (ends_backward(instruction.op)) --stored_;
 }
 
@@ -199,6 +200,7 @@ void Rehearsal::reduce(ChunkId chunk, bool after_task) {
 void Rehearsal::wait_gradients() {
   for (const PendingPtr& reduction : gradients_) wait(*reduction);
   gradients_.clear();
+  memory_.give_back(task_bytes_.end_sums());
 }
 
 double Rehearsal::meet(const std::vector<RankId>& others, int tag, double time) {

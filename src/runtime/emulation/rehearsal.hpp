@@ -42,8 +42,8 @@ class Rehearsal {
 
   void run_program(Trace* trace);
   void execute(const Instruction& instruction, std::size_t number);
-  void task(const Instruction& instruction);
-  void take_memory(const Instruction& instruction);
+  void task(const Instruction& instruction, std::size_t number);
+  void take_memory(const Instruction& instruction, std::size_t number);
   void give_memory_back(const Instruction& instruction);
   void send(const Instruction& instruction, std::size_t number);
   void receive(const Instruction& instruction, std::size_t number);
@@ -67,6 +67,7 @@ class Rehearsal {
   Prices prices_;
   int own_ = nowhere;  ///< this rank's program; nowhere on a rank that the plan leaves out
   CountedMemory memory_;
+  TaskBytes task_bytes_;
   Transfers transfers_;
   ReceivedGathers received_gathers_;
   double tied_row_bytes_;

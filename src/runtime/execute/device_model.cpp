@@ -62,6 +62,10 @@ void DeviceModel::reduce(ChunkId chunk) {
   for (PartModel* part : parts_of(chunk)) part->shards().reduce(chunk);
 }
 
+void DeviceModel::drop_summed() {
+  for (const auto& part : parts_) part->shards().drop_summed();
+}
+
 void DeviceModel::progress() {
   for (const auto& part : parts_) part->shards().progress();
 }

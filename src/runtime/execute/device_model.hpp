@@ -43,6 +43,7 @@ class DeviceModel {
   void progress();
   void settle();
   Pending& reductions() { return reductions_; }
+  void drop_summed();
 
   /// Gathers of chunks since the start.
   std::int64_t num_chunk_gathers() const { return num_chunk_gathers_; }

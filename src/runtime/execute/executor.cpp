@@ -29,10 +29,6 @@ void record(Trace& trace, DeviceId device, const Instruction& instruction, doubl
   }
 }
 
-bool reads_weights(Op op) {
-  return op == Op::forward || op == Op::evaluate || op == Op::backward_input || op == Op::backward;
-}
-
 /// The first task from instruction `begin` on that reads weights, or null.
 const Instruction* next_reader(const Program& program, std::size_t begin) {
   for (std::size_t i = begin; i < program.instructions.size(); ++i) {
@@ -223,6 +219,7 @@ void Executor::backward_weight(const Instruction& i) {
 
 void Executor::wait_gradients() {
   waiter_.wait(device_->reductions(), [] { return std::string(); });
+  device_->drop_summed();
   // What two stages hold of the tied embedding they exchange whole.
   if (device_->shares_embedding()) device_->only().shards().gather_gradients(tied_unit());
 }

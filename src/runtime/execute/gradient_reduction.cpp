@@ -49,9 +49,10 @@ bool GradientReduction::test() {
   while (!running_.empty() && (!running_.front().pending || running_.front().pending->test())) {
     Running ended = std::move(running_.front());
     running_.pop_front();
-    ended.pending.reset();  // its buffer is free for the next bucket
     if (ended.is_last) --num_open_;
     if (ended.ended) ended.ended();
+    if (ended.is_last && ended.ended) ended_.push_back(std::move(ended));
+    ended.pending.reset();  // its buffer is free for the next bucket
     refill();
   }
   refill();

@@ -20,8 +20,10 @@ class GradientReduction final : public Pending {
 
   /// All members get the sum of all of it.
   void add_all_reduce(float* data, std::size_t n);
-  /// Member k gets the sum of slices[k]; `ended` is called when this member's has come.
+  /// Member k gets the sum of slices[k]; `ended` is called when this member's has come, and is kept, with what it holds
+  /// and the last buffer, until `drop_ended`: what a rank holds does not depend on when its peers came.
   void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
+  void drop_ended() { ended_.clear(); }
 
   /// Calls `ended` once everything that was added before has ended.
   void then(std::function<void()> ended);
@@ -50,6 +52,7 @@ class GradientReduction final : public Pending {
   Communicator& group_;
   std::deque<Bucket> waiting_;
   std::deque<Running> running_;
+  std::vector<Running> ended_;  ///< until they are dropped
   int num_open_ = 0;
 };
 

@@ -107,7 +107,8 @@ void ReplicaShards::contribute(std::size_t unit) {
 void ReplicaShards::start_reduction(std::size_t unit) {
   Room room(reduction_);
   wait(room, "summing the gradients of a layer");
-  // The buffer lives until its sum has come.
+  reduction_.drop_ended();
+  // The buffer lives until its sum has come and the next one begins.
   const auto whole = std::make_shared<Tensor>(store_.take_gradients(unit));
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(store_.sharding().replica)];
   reduction_.add_reduce_scatter(whole->f32(), store_.slices(unit),

@@ -43,6 +43,8 @@ class ReplicaShards {
   void progress();
   /// Ends when everything is summed.
   Pending& reductions() { return sums_; }
+  /// Lets go of what sums that have ended still hold.
+  void drop_summed() { reduction_.drop_ended(); }
 
   /// A unit's gradients, summed, whole on every replica and back to slices.
   void gather_gradients(std::size_t unit);
