@@ -52,6 +52,7 @@ std::string cluster_json(const Cluster& cluster) {
                                    {"device_kind", group.device_kind},
                                    {"devices_per_node", group.num_devices},
                                    {"cores", group.cores},
+                                   {"core_pool", group.core_pool},
                                    {"hosts", group.hosts},
                                    {"link", json_of(group.link)},
                                    {"uplink", json_of(group.uplink)},

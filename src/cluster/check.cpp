@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -77,6 +78,26 @@ void check_group(const Locate& locate, const std::string& path, const NodeGroup&
   }
 }
 
+/// Nodes of a pool share the same cores, so that all say how many these are.
+void check_pools(const Locate& locate, const std::vector<NodeGroup>& groups) {
+  std::map<std::string, int> cores;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const NodeGroup& group = groups[i];
+    if (group.core_pool.empty()) continue;
+    const std::string path = fmt::format("node[{}]", i);
+    if (group.cores == 0) {
+      throw_bad_input({locate(path + ".core_pool"),
+                       fmt::format("the core_pool \"{}\" has no number of cores", group.core_pool),
+                       "its nodes share them", "add cores = ... to the node"});
+    }
+    const int first = cores.try_emplace(group.core_pool, group.cores).first->second;
+    if (first == group.cores) continue;
+    throw_bad_input({locate(path + ".cores"),
+                     fmt::format("{} cores of the core_pool \"{}\"", group.cores, group.core_pool),
+                     fmt::format("another node of it has {}", first), "give all nodes of a pool the same number"});
+  }
+}
+
 void check_switches(const Locate& locate, const std::vector<Switch>& switches) {
   std::map<std::string, std::string> parents;
   for (std::size_t i = 0; i < switches.size(); ++i) {
@@ -116,6 +137,7 @@ void Cluster::check(const Locate& locate) const {
                        "describe fewer nodes, or fewer devices on each"});
     }
   }
+  check_pools(locate, groups);
   check_switches(locate, switches);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "base/error.hpp"
 
@@ -41,6 +42,9 @@ void Cluster::finish(const std::function<std::string(const std::string& path)>& 
 }
 
 void Cluster::build_index() {
+  std::map<std::string, int> pools;
+  for (const NodeGroup& group : groups) pools[group.core_pool] += group.count * group.num_devices;
+  for (NodeGroup& group : groups) group.pool_devices = group.core_pool.empty() ? 0 : pools[group.core_pool];
   first_device_.clear();
   first_node_.clear();
   kind_index_.clear();

@@ -33,9 +33,13 @@ struct NodeGroup {
   Link host_link;                  ///< each device to its host; not given: nothing can be offloaded
   std::string switch_name;         ///< "": the root, which limits nothing
   int cores = 0;                   ///< cores that the node's devices share; 0: each device has its own
+  std::string core_pool;           ///< nodes of one pool, containers of a host, share `cores`; "": a node's are its own
+  int pool_devices = 0;            ///< of all nodes of the pool; set by `Cluster::finish`
   std::vector<std::string> hosts;  ///< host name of each node where known
 
-  bool shares_cores() const { return cores > 0 && cores < num_devices; }
+  /// Devices among which `cores` are shared.
+  int core_sharers() const { return core_pool.empty() ? num_devices : pool_devices; }
+  bool shares_cores() const { return cores > 0 && cores < core_sharers(); }
 };
 
 struct Switch {

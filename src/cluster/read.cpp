@@ -82,6 +82,7 @@ NodeGroup read_node(const TomlTable& table) {
   group.host_link = read_link(table, "host_link");
   group.switch_name = table.string("switch", "");
   group.cores = count_at_least(table, "cores", 0, 0);
+  group.core_pool = table.string("core_pool", "");
   group.hosts = table.strings("hosts");
   table.finish();
   return group;

@@ -49,7 +49,11 @@ std::string node_toml(const NodeGroup& group) {
   if (group.uplink.bandwidth > 0.0) text += fmt::format("uplink = {}\n", link_toml(group.uplink));
   if (group.host_link.bandwidth > 0.0) text += fmt::format("host_link = {}\n", link_toml(group.host_link));
   if (!group.switch_name.empty()) text += fmt::format("switch = {}\n", quote_toml(group.switch_name));
-  if (group.cores > 0) text += fmt::format("cores = {}  # shared by the devices of a node\n", group.cores);
+  if (group.cores > 0) {
+    text += fmt::format("cores = {}  # shared by the devices of {}\n", group.cores,
+                        group.core_pool.empty() ? "a node" : "all nodes of the pool");
+  }
+  if (!group.core_pool.empty()) text += fmt::format("core_pool = {}\n", quote_toml(group.core_pool));
   if (!group.hosts.empty()) {
     std::string names;
     for (const std::string& host : group.hosts) names += (names.empty() ? "" : ", ") + quote_toml(host);
@@ -81,6 +85,11 @@ std::string align(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+std::string cores_text(const NodeGroup& group) {
+  if (group.cores == 0) return "own";
+  return fmt::format("{} shared{}{}", group.cores, group.core_pool.empty() ? "" : " in ", group.core_pool);
+}
+
 std::string link_text(const Link& link) {
   if (link.bandwidth == 0.0) return "-";
   return fmt::format("{}, {}", format_bandwidth(link.bandwidth), format_seconds(link.latency));
@@ -107,8 +116,8 @@ std::string describe_cluster(const Cluster& cluster) {
                                    [&group](const DeviceKind& k) { return k.name == group.device_kind; });
     rows.push_back({fmt::format("{} x", group.count), group.kind,
                     fmt::format("{} x {}", group.num_devices, group.device_kind), format_bytes(kind->memory),
-                    group.cores > 0 ? fmt::format("{} shared", group.cores) : "own", link_text(group.link),
-                    link_text(group.uplink), group.switch_name.empty() ? "-" : group.switch_name});
+                    cores_text(group), link_text(group.link), link_text(group.uplink),
+                    group.switch_name.empty() ? "-" : group.switch_name});
   }
   return fmt::format("cluster {}: {} devices on {} nodes\n", cluster.name, cluster.num_devices(), cluster.num_nodes()) +
          align(rows);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -43,9 +44,13 @@ double core_limit_seconds(const Instance& instance, const Plan& plan) {
   if (std::none_of(groups.begin(), groups.end(), shared)) return 0.0;
   const std::vector<double> work = node_work_seconds(instance, plan);
   double limit = 0.0;
+  std::map<std::string, double> pools;
   for (int node = 0; node < instance.cluster.num_nodes(); ++node) {
     const NodeGroup& group = instance.cluster.group_of_node(node);
-    if (shared(group)) limit = std::max(limit, work[node] / group.cores);
+    if (!shared(group)) continue;
+    double sum = work[node];
+    if (!group.core_pool.empty()) sum = pools[group.core_pool] += work[node];
+    limit = std::max(limit, sum / group.cores);
   }
   return limit;
 }

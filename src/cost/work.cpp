@@ -135,10 +135,13 @@ class SentByDevice {
 /// Core-seconds of sending on a node whose devices share cores: a copy at the link's rate, and per
 /// message what it costs to wake up the receiver. The latency of such a node's link is that of
 /// messages between all devices at once, in pairs: what its cores work in that time is shared by
-/// half as many messages as there are devices.
+/// half as many messages as there are devices. What nodes of one device send, over their uplinks, is paced by
+/// these: only the messages count.
 double copy_seconds(const NodeGroup& group, const Sent& sent) {
-  const double per_message = group.link.latency * group.cores / (0.5 * group.num_devices);
-  return sent.bytes / group.link.bandwidth + sent.messages * per_message;
+  const bool alone = group.num_devices == 1;
+  const double latency = alone ? group.uplink.latency : group.link.latency;
+  const double per_message = latency * group.cores / (0.5 * group.core_sharers());
+  return (alone ? 0.0 : sent.bytes / group.link.bandwidth) + sent.messages * per_message;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "probe/discover.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include "comm/mpi.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "kernels/gemm.hpp"
+#include "probe/core_pools.hpp"
 #include "probe/links.hpp"
 
 namespace pptrain {
@@ -25,20 +28,6 @@ struct Node {
   Link uplink;
   double flop_rate = 0.0;
 };
-
-/// Lowest rank of the shared-memory group of every rank, on all ranks.
-std::vector<int> leaders(MPI_Comm world) {
-  const MpiComm local = MpiComm::shared_memory(world);
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(world, &rank);
-  MPI_Comm_size(world, &size);
-  int leader = rank;
-  MPI_Bcast(&leader, 1, MPI_INT, 0, local.get());
-  std::vector<int> all(size);
-  MPI_Allgather(&leader, 1, MPI_INT, all.data(), 1, MPI_INT, world);
-  return all;
-}
 
 std::vector<Node> nodes_of(const std::vector<int>& leader_of_rank) {
   std::map<int, Node> by_leader;
@@ -59,57 +48,113 @@ Link measure_pair(MPI_Comm world, Waiter& waiter, int first, int second) {
   return {values[0], values[1]};
 }
 
-/// Replaces the latency of nodes whose ranks share cores by what a message takes when all of them are busy.
-void measure_shared_latencies(MPI_Comm world, Waiter& waiter, std::vector<Node>& nodes) {
-  const int rank = rank_in(world);
-  MpiTransport transport(world);
-  const bool shares = MpiComm::shared_memory(world).size() > report_host().cores;
-  quiet_barrier(world, waiter);
-  double latency = 0.0;
-  for (const Node& node : nodes) {
-    const auto self = std::find(node.ranks.begin(), node.ranks.end(), rank);
-    if (self == node.ranks.end() || !shares) continue;
-    const auto position = static_cast<std::size_t>(self - node.ranks.begin());
-    const std::size_t partner = position ^ 1U;
-    const int peer = partner < node.ranks.size() ? node.ranks[partner] : -1;
-    latency = measure_shared_latency(transport, waiter, position < partner, peer);
-  }
-  quiet_barrier(world, waiter);
+/// The pool of a node's ranks.
+const CorePool& pool_of(const std::vector<CorePool>& pools, const Node& node) {
+  return pool_of(pools, node.ranks.front());
+}
+
+std::vector<Node*> nodes_of_pool(std::vector<Node>& nodes, const CorePool& pool) {
+  std::vector<Node*> result;
   for (Node& node : nodes) {
-    double of_node = latency;
-    MPI_Bcast(&of_node, 1, MPI_DOUBLE, node.ranks.front(), world);
-    if (of_node > 0.0) node.link.latency = of_node;
+    if (std::binary_search(pool.ranks.begin(), pool.ranks.end(), node.ranks.front())) result.push_back(&node);
+  }
+  return result;
+}
+
+/// Who exchanges messages with this rank, and whether this one starts; nobody: -1.
+struct Partner {
+  int rank = -1;
+  bool starts = false;
+};
+
+/// Of neighbours in their node.
+Partner partner_in(const Node& node, int rank) {
+  const auto position =
+      static_cast<std::size_t>(std::find(node.ranks.begin(), node.ranks.end(), rank) - node.ranks.begin());
+  const std::size_t other = position ^ 1U;
+  return other < node.ranks.size() ? Partner{node.ranks[other], position < other} : Partner{};
+}
+
+/// Of equal places in neighbouring nodes.
+Partner partner_in(const std::vector<Node*>& nodes, int rank) {
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::vector<int>& ranks = nodes[n]->ranks;
+    const auto self = std::find(ranks.begin(), ranks.end(), rank);
+    if (self == ranks.end()) continue;
+    const auto position = static_cast<std::size_t>(self - ranks.begin());
+    const std::size_t other = n ^ 1U;
+    if (other >= nodes.size() || position >= nodes[other]->ranks.size()) return {};
+    return {nodes[other]->ranks[position], n < other};
+  }
+  return {};
+}
+
+/// What a message takes this rank while others exchange messages too, on all ranks, by rank; 0 without a partner.
+std::vector<double> busy_latencies(MPI_Comm world, Waiter& waiter, Partner partner) {
+  MpiTransport transport(world);
+  quiet_barrier(world, waiter);
+  const double mine = measure_shared_latency(transport, waiter, partner.starts, partner.rank);
+  quiet_barrier(world, waiter);
+  std::vector<double> all(static_cast<std::size_t>(size_of(world)));
+  MPI_Allgather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, world);
+  return all;
+}
+
+/// Replaces latencies between ranks that share cores by what a message takes when all of them are busy: inside nodes,
+/// and between nodes of a pool.
+void measure_shared_latencies(MPI_Comm world, Waiter& waiter, const std::vector<CorePool>& pools,
+                              std::vector<Node>& nodes) {
+  if (std::none_of(pools.begin(), pools.end(), [](const CorePool& pool) { return pool.is_shared(); })) return;
+  const int rank = rank_in(world);
+  Partner inside;
+  Partner outside;
+  if (const CorePool& pool = pool_of(pools, rank); pool.is_shared()) {
+    const std::vector<Node*> members = nodes_of_pool(nodes, pool);
+    for (const Node* node : members) {
+      if (std::binary_search(node->ranks.begin(), node->ranks.end(), rank)) inside = partner_in(*node, rank);
+    }
+    outside = partner_in(members, rank);
+  }
+  const std::vector<double> inner = busy_latencies(world, waiter, inside);
+  const std::vector<double> outer = busy_latencies(world, waiter, outside);
+  for (Node& node : nodes) {
+    const CorePool& pool = pool_of(pools, node);
+    if (!pool.is_shared()) continue;
+    if (node.ranks.size() > 1) node.link.latency = inner[node.ranks.front()];
+    for (const int r : pool.ranks) node.uplink.latency = std::max(node.uplink.latency, outer[r]);
   }
 }
 
-void measure_links(MPI_Comm world, Waiter& waiter, std::vector<Node>& nodes) {
+void measure_links(MPI_Comm world, Waiter& waiter, const std::vector<CorePool>& pools, std::vector<Node>& nodes) {
   for (Node& node : nodes) {
     if (node.ranks.size() > 1) node.link = measure_pair(world, waiter, node.ranks[0], node.ranks[1]);
   }
-  measure_shared_latencies(world, waiter, nodes);
   for (std::size_t n = 1; n < nodes.size(); ++n) {
     nodes[n].uplink = measure_pair(world, waiter, nodes[0].ranks[0], nodes[n].ranks[0]);
     // A pair is as fast as its slower uplink, so the first node's is at least its fastest pair's.
     if (nodes[n].uplink.bandwidth > nodes[0].uplink.bandwidth) nodes[0].uplink = nodes[n].uplink;
   }
+  measure_shared_latencies(world, waiter, pools, nodes);
 }
 
 bool alike(const NodeGroup& a, const NodeGroup& b) {
   const auto near = [](double x, double y) { return std::abs(x - y) <= 0.05 * std::max(x, y); };
   return a.device_kind == b.device_kind && a.num_devices == b.num_devices && a.cores == b.cores &&
-         near(a.link.bandwidth, b.link.bandwidth) && near(a.uplink.bandwidth, b.uplink.bandwidth);
+         a.core_pool == b.core_pool && near(a.link.bandwidth, b.link.bandwidth) &&
+         near(a.uplink.bandwidth, b.uplink.bandwidth);
 }
 
-void add_node(Cluster& cluster, const Node& node, bool has_uplink) {
-  const auto devices = static_cast<double>(node.ranks.size());
+void add_node(Cluster& cluster, const Node& node, const std::vector<CorePool>& pools, bool has_uplink) {
+  const CorePool& pool = pool_of(pools, node);
+  const auto sharers = static_cast<double>(pool.ranks.size());
   const std::string kind = device_kind_name(node.host.cpu_model);
   const auto known = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
                                   [&](const DeviceKind& d) { return d.name == kind; });
-  // Ranks share the host's memory; of a kind on several hosts the smallest share counts.
+  // Ranks share the host's memory, also from several containers; of a kind on several hosts the smallest share counts.
   if (known == cluster.device_kinds.end()) {
-    cluster.device_kinds.push_back({kind, node.host.memory_bytes / devices, {{"fp32", node.flop_rate}}, 0.0});
+    cluster.device_kinds.push_back({kind, node.host.memory_bytes / sharers, {{"fp32", node.flop_rate}}, 0.0});
   } else {
-    known->memory = std::min(known->memory, node.host.memory_bytes / devices);
+    known->memory = std::min(known->memory, node.host.memory_bytes / sharers);
   }
   NodeGroup group;
   group.kind = node.host.cpu_model;
@@ -117,7 +162,10 @@ void add_node(Cluster& cluster, const Node& node, bool has_uplink) {
   group.num_devices = static_cast<int>(node.ranks.size());
   group.link = node.ranks.size() > 1 ? node.link : Link{};
   group.uplink = has_uplink ? node.uplink : Link{};
-  group.cores = node.host.cores < group.num_devices ? node.host.cores : 0;
+  if (pool.is_shared()) {
+    group.cores = pool.num_cores;
+    if (pool.ranks.size() > node.ranks.size()) group.core_pool = fmt::format("pool {}", &pool - pools.data());
+  }
   group.hosts = {node.host.name};
   if (!cluster.groups.empty() && alike(cluster.groups.back(), group)) {
     ++cluster.groups.back().count;
@@ -161,7 +209,8 @@ std::string device_kind_name(const std::string& cpu_model) {
 
 Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
   const int rank = rank_in(world);
-  std::vector<Node> nodes = nodes_of(leaders(world));
+  const std::vector<CorePool> pools = find_core_pools(world);
+  std::vector<Node> nodes = nodes_of(shared_memory_leaders(world));
   // One rank of each host measures its speed, the others sleep.
   double rate = 0.0;
   for (const Node& node : nodes) {
@@ -170,7 +219,7 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
   quiet_barrier(world, waiter);
   const std::vector<std::string> reports = gather(world, to_json(report_host()));
   const std::vector<double> rates = gather(world, std::vector<double>{rate}, waiter);
-  measure_links(world, waiter, nodes);
+  measure_links(world, waiter, pools, nodes);
   Discovery discovery;
   std::string text;
   nlohmann::json hosts = nlohmann::json::array();
@@ -178,7 +227,7 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
     for (Node& node : nodes) {
       node.host = host_report_from_json(reports[node.ranks.front()]);
       node.flop_rate = rates[node.ranks.front()];
-      add_node(discovery.cluster, node, nodes.size() > 1);
+      add_node(discovery.cluster, node, pools, nodes.size() > 1);
       hosts.push_back(reports[node.ranks.front()]);
     }
     discovery.cluster.name = nodes.size() == 1 ? nodes.front().host.name : "discovered";

@@ -19,8 +19,8 @@ struct Discovery {
   std::vector<HostReport> hosts;       ///< of each node
 };
 
-/// Finds hosts by the shared-memory split, cores and memory by hwloc, the speed of a device by a
-/// short matrix product, and links by messages in rounds in which no two measured pairs share a
+/// Finds hosts by the shared-memory split, cores and memory by hwloc, which ranks share cores (core_pools.hpp), the
+/// speed of a device by a short matrix product, and links by messages in rounds in which no two measured pairs share a
 /// link. Every rank gets the same answer. Collective over `world`.
 Discovery discover_cluster(MPI_Comm world, Waiter& waiter);
 

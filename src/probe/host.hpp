@@ -1,14 +1,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace pptrain {
 
 /// What hwloc and the system say about the host of this rank.
 struct HostReport {
-  std::string name;  ///< host name
+  std::string name;    ///< host name
+  std::string kernel;  ///< the running kernel: the same in all containers of a host, whatever their names
   std::string cpu_model;
-  int cores = 1;  ///< cores this process may use
+  std::vector<int> cores;  ///< that this process may use, by the kernel's number of their first hardware thread
   int sockets = 1;
   double memory_bytes = 0.0;  ///< of the whole host
 };

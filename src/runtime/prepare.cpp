@@ -16,6 +16,7 @@
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/simulated/contenders.hpp"
+#include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
@@ -68,6 +69,8 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
   return machine;
 }
 
+CoreUse core_use(MPI_Comm world) { return pool_of(find_core_pools(world), rank_in(world)).core_use(); }
+
 Emulate file_emulates(const std::string& cluster_file) {
   return cluster_file == "discover" ? Emulate::no : read_cluster(cluster_file).emulate;
 }
@@ -76,9 +79,7 @@ Emulate file_emulates(const std::string& cluster_file) {
 
 Waiter make_waiter(MPI_Comm world) {
   constexpr double timeout_seconds = 3600.0;
-  const MpiComm local = MpiComm::shared_memory(world);
-  const bool shared = local.size() > report_host().cores;
-  return {timeout_seconds, shared ? CoreUse::shared : CoreUse::own};
+  return {timeout_seconds, core_use(world)};
 }
 
 Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file) {
@@ -120,8 +121,7 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
     });
     machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
   }
-  const MpiComm local = MpiComm::shared_memory(world);
-  machine.core_use = local.size() > report_host().cores ? CoreUse::shared : CoreUse::own;
+  machine.core_use = core_use(world);
   return machine;
 }
 
@@ -256,8 +256,8 @@ double peak_flop_rate(const Cluster& cluster, Precision precision) {
       if (kind.name != group.device_kind) continue;
       auto rate = kind.flops.find(to_string(precision));
       if (rate == kind.flops.end()) rate = kind.flops.find("fp32");
-      const int units = group.cores > 0 ? std::min(group.cores, group.num_devices) : group.num_devices;
-      if (rate != kind.flops.end()) sum += rate->second * units * group.count;
+      const double share = group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0;
+      if (rate != kind.flops.end()) sum += rate->second * share * group.num_devices * group.count;
     }
   }
   return sum;

@@ -52,7 +52,8 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
                         {"global_batch_size", config.training.global_batch_size},
                         {"degrees", degrees}};
   for (const NodeGroup& group : cluster.groups) {
-    key["nodes"].push_back({group.device_kind, group.count, group.num_devices, group.cores, group.hosts});
+    key["nodes"].push_back(
+        {group.device_kind, group.count, group.num_devices, group.cores, group.core_pool, group.hosts});
   }
   const std::string text = key.dump();
   return (cache_folder() / fmt::format("profile-{:016x}.json", XXH64(text.data(), text.size(), 0))).string();

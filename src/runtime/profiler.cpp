@@ -50,13 +50,19 @@ std::vector<TimingTask> timing_tasks(const Model& model, const Cluster& cluster,
   return tasks;
 }
 
-/// Ranks that time: of each node as many as it has cores.
+/// Ranks that time: of each node, or pool of nodes, as many as it has cores.
 std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster, const RankMap& map) {
   std::map<std::string, std::vector<RankId>> ranks;
+  std::map<std::string, int> busy;  // cores of each pool
   for (int node = 0; node < cluster.num_nodes(); ++node) {
     const NodeGroup& group = cluster.group_of_node(node);
     std::vector<DeviceId> devices = cluster.devices_of_node(node);
-    if (group.cores > 0 && group.cores < static_cast<int>(devices.size())) devices.resize(group.cores);
+    if (group.shares_cores()) {
+      const int taken = group.core_pool.empty() ? 0 : busy[group.core_pool];
+      const int fewest = ranks[group.device_kind].empty() ? 1 : 0;
+      devices.resize(std::clamp(group.cores - taken, fewest, group.num_devices));
+      if (!group.core_pool.empty()) busy[group.core_pool] += static_cast<int>(devices.size());
+    }
     for (const DeviceId device : devices) ranks[group.device_kind].push_back(map.rank_of(device));
   }
   return ranks;

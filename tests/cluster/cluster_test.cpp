@@ -139,6 +139,30 @@ TEST_CASE("a cluster reads back as it was written", "[cluster][toml]") {
   CHECK(text.find("\"170 Gbit/s\"") != std::string::npos);
 }
 
+TEST_CASE("nodes of a pool share cores", "[cluster][toml]") {
+  const std::string pooled = replaced(tree, "kind = \"b\"", "kind = \"b\"\ncores = 2\ncore_pool = \"host\"");
+  const auto with = [&](const std::string& text) { return replaced(pooled, "kind = \"c\"", "kind = \"c\"\n" + text); };
+  const Cluster alone = parse_cluster(pooled, "c.toml");
+  CHECK_FALSE(alone.groups[1].shares_cores());
+  const Cluster three = parse_cluster(
+      replaced(with("cores = 2\ncore_pool = \"host\""), "kind = \"c\"", "kind = \"c\"\ncount = 2"), "c.toml");
+  CHECK_FALSE(three.groups[0].shares_cores());
+  for (const int g : {1, 2}) {
+    CHECK(three.groups[g].core_sharers() == 3);
+    CHECK(three.groups[g].shares_cores());
+  }
+  const std::string text = write_cluster(three);
+  CHECK(write_cluster(parse_cluster(text, "written")) == text);
+  CHECK(describe_cluster(three).find("2 shared in host") != std::string::npos);
+  const auto refused = [&](const std::string& wrong) {
+    return complaint_of([&] { parse_cluster(with(wrong), "c.toml"); });
+  };
+  CHECK(refused("core_pool = \"host\"").find("the core_pool \"host\" has no number of cores") != std::string::npos);
+  CHECK(refused("cores = 3\ncore_pool = \"host\"") ==
+        "c.toml:22: 3 cores of the core_pool \"host\" (another node of it has 2); give all nodes of a pool the same "
+        "number");
+}
+
 TEST_CASE("cores beyond the devices are not shared", "[cluster]") {
   NodeGroup group;
   group.num_devices = 4;

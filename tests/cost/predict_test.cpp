@@ -1,3 +1,4 @@
+#include <numeric>
 #include <random>
 
 #include "cost/instances.hpp"
@@ -68,6 +69,24 @@ TEST_CASE("where devices share cores the node's work and copies take at least it
   cluster.finish("made");
   CHECK(node_work_seconds(instance, plan)[0] == Approx(72.0));
   CHECK(predict(instance, plan).iteration_seconds == Approx(29.2));
+}
+
+TEST_CASE("nodes of a pool share its cores", "[cost]") {
+  const Profile profile = two_layers();
+  Cluster cluster = nodes_of(4, 1);
+  cluster.groups[0].cores = 2;
+  const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 8, 2, "1f1b");
+  // AMP: 3 * 6 + 2 * (0.5 + 1) + 9 + (1 + 2) = 33; two cores are enough for a node of one device.
+  cluster.finish("made");
+  CHECK(predict({profile, cluster, 8}, plan).iteration_seconds == Approx(33.0));
+  cluster.groups[0].core_pool = "host";
+  cluster.finish("made");
+  const Instance instance = {profile, cluster, 8};
+  // Computation 72; 24 messages as above, each 1 s * 2 cores / (4 devices / 2).
+  const std::vector<double> work = node_work_seconds(instance, plan);
+  CHECK(std::accumulate(work.begin(), work.end(), 0.0) == Approx(72.0 + 24.0));
+  CHECK(core_limit_seconds(instance, plan) == Approx(48.0));
+  CHECK(predict(instance, plan).iteration_seconds == Approx(48.0));
 }
 
 TEST_CASE("tensor-parallel all-reduces are copies too", "[cost]") {

@@ -106,5 +106,21 @@ TEST_CASE("one sentence says that devices share cores", "[planners]") {
   CHECK(has(describe_plan(plan, cluster), "even if every device had a core of its own"));
 }
 
+TEST_CASE("one sentence says that nodes share cores", "[planners]") {
+  const Profile profile = layers(4);
+  Cluster cluster = nodes_of(1, 1);
+  cluster.groups.push_back(cluster.groups[0]);
+  for (NodeGroup& group : cluster.groups) {
+    group.cores = 1;
+    group.core_pool = "pool 0";
+  }
+  cluster.finish("made");
+  const Plan plan = *search_plan("auto", {profile, cluster, 8}, {}, "x").plan;
+  const std::string text = describe_plan(plan, cluster);
+  const std::string sentence = "2 devices share 1 core of the nodes of pool 0";
+  CHECK(has(text, sentence));
+  CHECK(text.find(sentence) == text.rfind(sentence));
+}
+
 }  // namespace
 }  // namespace pptrain

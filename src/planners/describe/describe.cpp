@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -128,16 +129,18 @@ std::string correlations_text(const RankCorrelations& correlations) {
   return text + align(rows);
 }
 
-/// One sentence for each kind of node whose devices share cores.
+/// One sentence for each kind of node, or pool of nodes, whose devices share cores.
 std::string shared_cores_text(const Cluster& cluster) {
   std::string text;
+  std::set<std::string> pools;
   for (const NodeGroup& group : cluster.groups) {
-    if (!group.shares_cores()) continue;
-    const std::string name = group.count == 1 && group.hosts.size() == 1 ? group.hosts.front() : group.kind;
-    text += fmt::format(
-        "  {} devices share {} {} of {}{}: the predicted time counts their computation and copying at {} {}\n",
-        group.num_devices, group.cores, group.cores == 1 ? "core" : "cores", group.count > 1 ? "each node " : "node ",
-        name, group.cores, group.cores == 1 ? "core" : "cores");
+    const bool pooled = !group.core_pool.empty();
+    if (!group.shares_cores() || (pooled && !pools.insert(group.core_pool).second)) continue;
+    const bool named = group.count == 1 && group.hosts.size() == 1;
+    const std::string node = (group.count > 1 ? "each node " : "node ") + (named ? group.hosts.front() : group.kind);
+    const std::string cores = fmt::format("{} {}", group.cores, group.cores == 1 ? "core" : "cores");
+    text += fmt::format("  {} devices share {} of {}: the predicted time counts their computation and copying at {}\n",
+                        group.core_sharers(), cores, pooled ? "the nodes of " + group.core_pool : node, cores);
   }
   return text;
 }

@@ -50,7 +50,8 @@ class SlowDown {
       group.hosts.clear();
       if (pieces.size() > 1) {
         group.uplink = whole.link;
-        group.cores = (whole.cores * piece.num_devices + whole.num_devices - 1) / whole.num_devices;
+        if (whole.core_pool.empty())
+          group.cores = (whole.cores * piece.num_devices + whole.num_devices - 1) / whole.num_devices;
       }
       result_.cluster.groups.push_back(group);
     }

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/waiter.hpp"
+
+namespace pptrain {
+
+/// Which cores a rank may use.
+struct RankCores {
+  int node = 0;            ///< lowest rank that it shares memory with
+  std::string kernel;      ///< `HostReport::kernel`
+  std::vector<int> cores;  ///< numbers of the kernel's
+};
+
+/// Ranks that compute on the same cores: those of a node, and of other nodes where these are containers, or network
+/// namespaces, of one host and may use the same cores.
+struct CorePool {
+  std::vector<int> ranks;  ///< rising
+  int num_cores = 0;
+
+  bool is_shared() const { return num_cores < static_cast<int>(ranks.size()); }
+  CoreUse core_use() const { return is_shared() ? CoreUse::shared : CoreUse::own; }
+};
+
+/// The pools by their lowest ranks; every rank is in one.
+std::vector<CorePool> core_pools(const std::vector<RankCores>& ranks);
+
+/// Lowest rank of the shared-memory group of every rank, on all ranks. Collective over `world`.
+std::vector<int> shared_memory_leaders(MPI_Comm world);
+
+/// The pools of all ranks, on all of them. Collective over `world`.
+std::vector<CorePool> find_core_pools(MPI_Comm world);
+
+const CorePool& pool_of(const std::vector<CorePool>& pools, int rank);
+
+}  // namespace pptrain
