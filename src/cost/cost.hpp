@@ -126,7 +126,7 @@ double core_lower_bound_seconds(const Instance& instance);
 double core_limit_seconds(const Instance& instance, const Plan& plan);
 
 /// max(`amp` estimate + the longest optimizer step of any device (where the profile knows it),
-/// work / cores of each node whose devices share cores). For a profile without update times and a
+/// work / cores of each node or pool whose devices share cores). For a profile without update times and a
 /// cluster without shared cores it is the `amp` estimate.
 double iteration_seconds(const Instance& instance, const Plan& plan);
 

@@ -121,7 +121,9 @@ void measure_shared_latencies(MPI_Comm world, Waiter& waiter, const std::vector<
     const CorePool& pool = pool_of(pools, node);
     if (!pool.is_shared()) continue;
     if (node.ranks.size() > 1) node.link.latency = inner[node.ranks.front()];
-    for (const int r : pool.ranks) node.uplink.latency = std::max(node.uplink.latency, outer[r]);
+    double between = 0.0;
+    for (const int r : pool.ranks) between = std::max(between, outer[r]);
+    if (between > 0.0) node.uplink.latency = between;
   }
 }
 

@@ -23,7 +23,8 @@ std::string document(const nlohmann::ordered_json& events) {
 std::string merge_chrome_traces(const std::vector<std::string>& traces) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const std::string& trace : traces) {
-    for (auto& event : nlohmann::ordered_json::parse(trace).at("traceEvents")) events.push_back(std::move(event));
+    nlohmann::ordered_json of_rank = nlohmann::ordered_json::parse(trace);
+    for (auto& event : of_rank.at("traceEvents")) events.push_back(std::move(event));
   }
   return document(events);
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The probe on a cluster of four nodes: network namespaces of this host on one bridge, three with links of 1 Gbit/s and
-# one with 200 Mbit/s. Every node, and every link within 10 %. Needs root; skipped (77) where namespaces cannot be made.
+# A cluster of four nodes: network namespaces of this host on one bridge, three with links of 1 Gbit/s and one with
+# 200 Mbit/s. The probe has to find every node, every link within 10 % and the cores that all of them share; the plan
+# chosen from what was probed has to be faster than data parallelism. Needs root; skipped (77) where namespaces cannot
+# be made.
 # Usage: namespaces.sh PPTRAIN MPIEXEC
 set -euo pipefail
 
@@ -76,15 +78,18 @@ exec nsenter -t "\$(cat "$folder/\$node.pid")" -n -u -m -i -- sh -c "\$*"
 SH
 chmod +x "$folder/rsh"
 
-on_nodes() {
+on_nodes() { # RANKS of each node COMMAND...
+  local ranks=$1
+  shift
   nsenter -t "${holder[1]}" -n -u -m -i --wd="$folder" -- env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-    timeout 100 "$mpiexec" --hostfile "$folder/hostfile" -n 8 --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
+    timeout 100 "$mpiexec" --hostfile "$folder/hostfile" --map-by "ppr:$ranks:node" --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
     --mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl self,vader,tcp --mca btl_tcp_if_include eth0 \
     --mca oob_tcp_if_include eth0 "$@"
 }
 
 cat >"$folder/check.py" <<'PY'
 import json
+import os
 import sys
 
 cluster = json.load(open(sys.argv[1]))
@@ -99,14 +104,53 @@ for host, bandwidth in wanted.items():
     devices, measured = found[host]
     assert devices == 2, (host, devices)
     assert 0.9 * bandwidth <= measured <= 1.1 * bandwidth, (host, measured)
+# The eight ranks run on the cores of one host, whatever their nodes are called.
+pools = {(group["core_pool"], group["cores"]) for group in cluster["node_groups"]}
+assert len(pools) == 1, pools
+pool, cores = pools.pop()
+assert cores <= len(os.sched_getaffinity(0)) and bool(pool) == (cores > 0), (pool, cores)
+assert cores > 0 or len(os.sched_getaffinity(0)) >= 8, cores
 PY
 
 probe() {
-  on_nodes "$pptrain" cluster --format json >"$folder/cluster.json" 2>"$folder/err.txt" || {
+  on_nodes 2 "$pptrain" cluster --format json >"$folder/cluster.json" 2>"$folder/err.txt" || {
     cat "$folder/err.txt"
     exit 1
   }
   python3 "$folder/check.py" "$folder/cluster.json"
 }
 probe || probe # once more on a noisy machine
+
+# Gradients of 13 MB take most of a second over the slow link, activations of a micro-batch milliseconds.
+seq 1 20000 >"$folder/text"
+cat >"$folder/job.toml" <<'TOML'
+[model]
+layers = 4
+hidden_size = 256
+heads = 4
+vocabulary_size = 256
+[data]
+train = "text"
+[training]
+steps = 6
+sequence_length = 64
+global_batch_size = 16
+[profile]
+cache = false
+TOML
+
+train() { # PLANNER: prints measured and predicted seconds of an iteration
+  on_nodes 1 "$pptrain" train job.toml --set planner.name="$1" --set job.output="$1" >"$folder/out.txt" 2>"$folder/err.txt" || {
+    cat "$folder/out.txt" "$folder/err.txt" >&2
+    exit 1
+  }
+  sed -n 's/^  iteration *\([0-9.]*\) s measured (median), \([0-9.]*\) s predicted.*/\1 \2/p' "$folder/out.txt"
+}
+read -r auto auto_predicted < <(train auto)
+read -r data data_predicted < <(train data-parallel)
+echo "seconds of an iteration: auto $auto ($auto_predicted predicted), data-parallel $data ($data_predicted predicted)"
+awk -v auto="$auto" -v data="$data" 'BEGIN { exit !(auto > 0 && 1.2 * auto <= data) }' || {
+  echo "the plan chosen from what was probed is not 1.2 times as fast as data parallelism" >&2
+  exit 1
+}
 echo "namespaces: all as expected"
