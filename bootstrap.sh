@@ -28,8 +28,8 @@ Usage: ./bootstrap.sh COMMAND
   run CONFIG [pptrain options]   build, then mpirun -np $main_ranks ./pptrain CONFIG
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
-  bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners (default:
-                                 these); also papers, which plans published experiments and writes docs/papers.md, and
+  bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners checkpoint
+                                 (default: these); also papers, which plans published experiments and writes docs/papers.md, and
                                  emulation, which rehearses some of them on 16 ranks and adds to it
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
@@ -245,9 +245,9 @@ command_test() {
 
 command_bench() {
   local names=("$@") name
-  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction execution planners); fi
+  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction execution planners checkpoint); fi
   for name in "${names[@]}"; do
-    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners papers emulation" 2
+    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners checkpoint papers emulation" 2
   done
   if [[ ${names[*]} == papers || ${names[*]} == emulation ]]; then
     setup pptrain

@@ -84,11 +84,20 @@ def planners(result):
         table(["planner"] + jobs, rows)
 
 
+def checkpoint(result):
+    rows = [[str(row["ranks"]), row["grid"], f"{row['bytes'] / 1e9:.2f}", f"{row['seconds']:.2f}",
+             f"{row['plain_seconds']:.2f}", f"{row['share']:.0%}"] for row in result["rows"]]
+    header = ("ranks", "dp x pp x tmp", "GB", "checkpoint, s", "one plain file, s", "of its rate")
+    return f"Checkpoints of {result['rows'][0]['shape']} with AdamW (weights, m, v in fp32) beside one process that writes " \
+        "one file of as many bytes in the same folder, both with fsync; best of six.\n\n" + table(header, rows)
+
+
 SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
             ("ranks", "What 16 ranks cost", ranks),
             ("prediction", "Predicted and measured", prediction),
             ("execution", "Simulated and executed", execution),
             ("planners", "Planning", planners),
+            ("checkpoint", "Checkpoints", checkpoint),
             ("kernels", "Kernels", kernels))
 
 

@@ -10,10 +10,12 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "data/tokenize.hpp"
+#include "io/checkpoint_file.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
 #include "planning.hpp"
@@ -61,6 +63,15 @@ void run_cluster(const Options& options) {
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
 }
 
+std::string validated_checkpoint(const std::string& path) {
+  const CheckpointHead head = read_checkpoint_head(path);
+  check_blocks(path, head);
+  double elements = 0.0;
+  for (const CheckpointDataset& dataset : head.datasets) elements += static_cast<double>(dataset.num_elements());
+  return fmt::format("a checkpoint after {} steps, {} datasets of {}, values {}", head.state.step, head.datasets.size(),
+                     format_bytes(elements * sizeof(float)), values_digest(head));
+}
+
 void run_validate(const Options& options) {
   const std::string& path = options.input;
   const std::string extension = std::filesystem::path(path).extension();
@@ -70,13 +81,15 @@ void run_validate(const Options& options) {
     kind = fmt::format("a cluster of {} devices", cluster.num_devices());
   } else if (extension == ".toml") {
     kind = validated_job(path);
+  } else if (extension == ".h5") {
+    kind = validated_checkpoint(path);
   } else if (read_file(path).find("pptrain.profile/") != std::string::npos) {
     kind = fmt::format("a profile of {} layers", read_profile(path).num_layers());
   } else if (extension == ".json") {
     kind = fmt::format("a plan: {}", read_plan(path).shape());
   } else {
     throw_bad_input({path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
-                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json or PLAN.json"});
+                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5"});
   }
   std::cout << path << ": valid, " << kind << "\n";
 }

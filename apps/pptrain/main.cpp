@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "comm/mpi.hpp"
 #include "commands.hpp"
+#include "runtime/checkpoint/stop_request.hpp"
 
 namespace {
 
@@ -29,6 +30,10 @@ int run(const pptrain::Options& options, bool prints) {
     pptrain::run_command(options);
     return 0;
   } catch (const pptrain::Error& error) {
+    if (error.code() == pptrain::ExitCode::stopped_early) {
+      if (prints) pptrain::log_info("{}", error.what());
+      return static_cast<int>(error.code());
+    }
     // Every rank gets here with the same error unless a peer is dead or stuck.
     const bool alone = error.code() == pptrain::ExitCode::runtime_failure;
     if (prints || alone) pptrain::log_error("{}", error.what());
@@ -55,6 +60,7 @@ int main(int argc, char** argv) {
   if (!options) return exit_code;
   omp_set_num_threads(1);
   if (!pptrain::needs_machine(*options)) return run(*options, rank == 0);
+  if (options->command == pptrain::Command::train) pptrain::catch_stop_signals();
   const pptrain::MpiEnvironment mpi(&argc, &argv);
   const Kokkos::ScopeGuard kokkos;
   return run(*options, rank == 0);

@@ -23,7 +23,8 @@ class Parser {
     app_.require_subcommand(1);
     app_.footer(
         "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...\n"
-        "Exit codes: 0 success, 2 bad input, 3 no feasible plan, 4 failure at run time, 1 anything else.");
+        "Exit codes: 0 success, 2 bad input, 3 no feasible plan, 4 failure at run time, 75 stopped early on "
+        "request with a checkpoint written (start it again with --resume latest), 1 anything else.");
     train();
     cluster();
     profile();
@@ -69,6 +70,9 @@ class Parser {
            "--steps", [this](std::int64_t n) { options_.overrides.push_back("training.steps=" + std::to_string(n)); },
            "number of steps")
         ->check(CLI::PositiveNumber);
+    sub->add_option("--resume", options_.resume,
+                    "go on from this checkpoint; latest: from the newest sound one of the job, or from the start")
+        ->type_name("PATH|latest");
     sub->add_flag("--dry-run", options_.dry_run, "stop after planning; nothing is written");
   }
   void cluster() {
@@ -119,7 +123,8 @@ class Parser {
   }
   void validate() {
     CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
-    sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json or PLAN.json")->required();
+    sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5")
+        ->required();
   }
   void tokenize() {
     CLI::App* sub = command(Command::tokenize, "tokenize", "Turn text into a token file");

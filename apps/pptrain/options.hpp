@@ -15,6 +15,7 @@ struct Options {
   std::string input;                   ///< the positional file
   std::vector<std::string> texts;      ///< of `tokenize`
   std::vector<std::string> overrides;  ///< --set section.key=VALUE
+  std::string resume;                  ///< of `train`
   std::string cluster;
   std::string profile;
   std::string planner;

@@ -125,6 +125,7 @@ JobOptions job_options(const Options& options) {
   if (options.analytic) job.overrides.emplace_back("profile.analytic=true");
   job.cluster_path = options.cluster;
   job.profile_path = options.profile;
+  job.resume = options.resume;
   job.dry_run = options.dry_run;
   return job;
 }

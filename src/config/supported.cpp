@@ -17,10 +17,6 @@ void refuse(const Config& config, bool asked, const std::string& key, const std:
 void refuse_training(const Config& c) {
   refuse(c, c.training.precision == Precision::fp16, "training.precision", "precision = \"fp16\"",
          "fp16 needs GPUs and loss scaling", "use precision = \"bf16\"");
-  refuse(c, c.job.time_limit > 0.0, "job.time_limit", "time_limit", "checkpoints are missing",
-         "use time_limit = \"0 s\" and fewer steps");
-  refuse(c, c.checkpoint.interval > 0, "checkpoint.interval", "interval > 0", "checkpoints are missing",
-         "use interval = 0");
 }
 
 void refuse_parallelism(const Config& c) {

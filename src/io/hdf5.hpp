@@ -71,4 +71,8 @@ void write_attribute(hid_t object, const std::string& name, const std::string& v
 /// Writes a scalar dataset that holds a string of fixed length.
 void write_string(hid_t parent, const std::string& name, const std::string& value);
 
+/// What those wrote.
+std::string read_attribute(hid_t object, const std::string& name);
+std::string read_string(hid_t parent, const std::string& name);
+
 }  // namespace pptrain

@@ -1,6 +1,9 @@
 #include "io/metrics.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -48,6 +51,11 @@ const std::vector<SeriesInfo> drift_integers = {
 
 const SeriesInfo drift_factor = {"factor", "1", "how many times as long as expected it computed"};
 
+const SeriesInfo evaluation_loss = {"loss", "nat", "mean cross-entropy per token of held-back data"};
+
+constexpr double missing_real = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t missing_integer = -1;
+
 std::array<double, 3> reals_of(const RankMetrics& m) {
   return {m.compute_seconds, m.communication_seconds, m.idle_seconds};
 }
@@ -66,20 +74,27 @@ Hdf5Handle make_group(const Hdf5Handle& file, const std::string& name) {
 }  // namespace
 
 MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
-                         const std::map<std::string, std::string>& environment)
-    : path_(path), num_ranks_(num_ranks) {
+                         const std::map<std::string, std::string>& environment, const MetricsHistory* history)
+    : path_(path),
+      num_ranks_(num_ranks),
+      num_columns_(std::max(num_ranks, history == nullptr ? 0 : history->num_ranks)) {
   silence_hdf5();
+  const std::string beside = history == nullptr ? path : path + ".new";
   try {
-    create(num_ranks, plan, environment);
+    create(beside, plan, environment, history);
+    if (beside != path && std::rename(beside.c_str(), path.c_str()) != 0) {
+      throw Hdf5Failure("renaming " + beside, "the file system refuses");
+    }
   } catch (const Hdf5Failure& failure) {
     throw_bad_input({path, "the metrics file cannot be created", failure.what(), "check [job] output and the disk"});
   }
 }
 
-void MetricsFile::create(std::int64_t num_ranks, const std::string& plan,
-                         const std::map<std::string, std::string>& environment) {
+void MetricsFile::create(const std::string& path, const std::string& plan,
+                         const std::map<std::string, std::string>& environment, const MetricsHistory* history) {
   const Hdf5Handle access = access_properties();
-  file_ = Hdf5Handle(H5Fcreate(path_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
+  const unsigned mode = history == nullptr ? H5F_ACC_EXCL : H5F_ACC_TRUNC;
+  file_ = Hdf5Handle(H5Fcreate(path.c_str(), mode, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
   write_attribute(file_.get(), "schema", "pptrain.metrics/1");
   write_string(file_.get(), "plan", plan);
   const Hdf5Handle environment_group = make_group(file_, "environment");
@@ -91,18 +106,40 @@ void MetricsFile::create(std::int64_t num_ranks, const std::string& plan,
   }
   for (const SeriesInfo& info : step_reals) step_reals_.emplace_back(steps.get(), info, Series::Type::real, 0);
   const Hdf5Handle ranks = make_group(file_, "ranks");
-  for (const SeriesInfo& info : rank_reals) rank_reals_.emplace_back(ranks.get(), info, Series::Type::real, num_ranks);
-  rank_integers_.emplace_back(ranks.get(), rank_peak, Series::Type::integer, num_ranks);
+  for (const SeriesInfo& info : rank_reals) {
+    rank_reals_.emplace_back(ranks.get(), info, Series::Type::real, num_columns_);
+  }
+  rank_integers_.emplace_back(ranks.get(), rank_peak, Series::Type::integer, num_columns_);
   const Hdf5Handle evaluation = make_group(file_, "evaluation");
   evaluation_.emplace_back(evaluation.get(), step_integers[0], Series::Type::integer, 0);
-  evaluation_.emplace_back(evaluation.get(),
-                           SeriesInfo{"loss", "nat", "mean cross-entropy per token of held-back data"},
-                           Series::Type::real, 0);
+  evaluation_.emplace_back(evaluation.get(), evaluation_loss, Series::Type::real, 0);
   const Hdf5Handle drift = make_group(file_, "drift");
   for (const SeriesInfo& info : drift_integers) drift_.emplace_back(drift.get(), info, Series::Type::integer, 0);
   drift_.emplace_back(drift.get(), drift_factor, Series::Type::real, 0);
+  if (history != nullptr) append_history(*history);
   check_hdf5(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "flushing the file");
   check_hdf5(H5Fstart_swmr_write(file_.get()), "starting single-writer-multiple-reader mode");
+}
+
+void MetricsFile::append_history(const MetricsHistory& history) {
+  const auto append = [&](Series& series, const std::string& path, std::int64_t columns) {
+    const auto reals = history.reals.find(path);
+    const auto integers = history.integers.find(path);
+    if (reals != history.reals.end()) series.append(widened(reals->second, columns, num_columns_, missing_real));
+    if (integers != history.integers.end()) {
+      series.append(widened(integers->second, columns, num_columns_, missing_integer));
+    }
+  };
+  for (std::size_t i = 0; i < step_reals.size(); ++i) append(step_reals_[i], "steps/" + step_reals[i].name, 0);
+  for (std::size_t i = 0; i < step_integers.size(); ++i) append(step_integers_[i], "steps/" + step_integers[i].name, 0);
+  for (std::size_t i = 0; i < rank_reals.size(); ++i) {
+    append(rank_reals_[i], "ranks/" + rank_reals[i].name, history.num_ranks);
+  }
+  append(rank_integers_[0], "ranks/" + rank_peak.name, history.num_ranks);
+  append(evaluation_[0], "evaluation/step", 0);
+  append(evaluation_[1], "evaluation/loss", 0);
+  for (std::size_t i = 0; i < drift_integers.size(); ++i) append(drift_[i], "drift/" + drift_integers[i].name, 0);
+  append(drift_[2], "drift/" + drift_factor.name, 0);
 }
 
 template <class Action>
@@ -122,12 +159,12 @@ bool MetricsFile::append_step(const StepMetrics& metrics, std::span<const RankMe
   return attempt([&] {
     const std::array<double, 7> reals = reals_of(metrics);
     for (std::size_t i = 0; i < reals.size(); ++i) step_reals_[i].append(std::span(&reals[i], 1));
-    std::vector<double> row(ranks.size());
+    std::vector<double> row(static_cast<std::size_t>(num_columns_), missing_real);
     for (std::size_t i = 0; i < rank_reals_.size(); ++i) {
       for (std::size_t rank = 0; rank < ranks.size(); ++rank) row[rank] = reals_of(ranks[rank])[i];
       rank_reals_[i].append(row);
     }
-    std::vector<std::int64_t> peaks(ranks.size());
+    std::vector<std::int64_t> peaks(static_cast<std::size_t>(num_columns_), missing_integer);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) peaks[rank] = ranks[rank].peak_bytes;
     rank_integers_[0].append(peaks);
     step_integers_[1].append(std::span(&metrics.peak_bytes, 1));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/hdf5.hpp"
+#include "io/metrics_history.hpp"
 #include "io/series.hpp"
 
 namespace pptrain {
@@ -39,9 +40,10 @@ struct RankMetrics {
 class MetricsFile {
  public:
   /// Creates the file. `plan` becomes /plan; `environment` the attributes of /environment.
+  /// With a history the series begin with its rows, and the file takes the place of one that is there.
   /// A file that cannot be created throws `Error` (exit code 2).
   MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
-              const std::map<std::string, std::string>& environment);
+              const std::map<std::string, std::string>& environment, const MetricsHistory* history = nullptr);
 
   /// Appends a row to /steps and /ranks, one entry per rank. False when it could not be written:
   /// that is a warning, once, and nothing is written from then on.
@@ -54,13 +56,16 @@ class MetricsFile {
   bool writes() const { return writes_; }
 
  private:
-  void create(std::int64_t num_ranks, const std::string& plan, const std::map<std::string, std::string>& environment);
+  void create(const std::string& path, const std::string& plan, const std::map<std::string, std::string>& environment,
+              const MetricsHistory* history);
+  void append_history(const MetricsHistory& history);
   template <class Action>
   bool attempt(const Action& action);
 
   std::string path_;
   bool writes_ = true;
   std::int64_t num_ranks_;
+  std::int64_t num_columns_;  ///< of /ranks: ranks now or, if there were more, before
   // Closed in reverse order: datasets before the file.
   Hdf5Handle file_;
   std::vector<Series> step_integers_;  // step, peak_bytes

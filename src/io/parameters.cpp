@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "io/checkpoint_file.hpp"
 
 namespace pptrain {
 namespace {
@@ -88,6 +89,7 @@ std::vector<float> ParameterFile::read(const std::string& name, const std::vecto
     std::vector<float> values(static_cast<std::size_t>(size));
     check_hdf5(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
                "reading " + name);
+    check_values(path_, dataset.get(), "/parameters/" + name, values);
     if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
       throw_bad_input(
           {path_, fmt::format("/parameters/{} holds NaN or infinity", name), "", "name another checkpoint"});

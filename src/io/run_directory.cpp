@@ -60,6 +60,16 @@ RunDirectory::RunDirectory(const std::string& output, const std::string& job_nam
   refuse(where, output, fmt::format("{} and {} more like it exist", base, max_same_second - 1));
 }
 
+RunDirectory RunDirectory::existing(const std::string& path) {
+  if (::access(path.c_str(), W_OK | X_OK) != 0) {
+    throw_bad_input({path, "the run directory cannot be written", std::strerror(errno),
+                     "resume where it can, or copy the checkpoint elsewhere and name that"});
+  }
+  RunDirectory directory;
+  directory.path_ = path;
+  return directory;
+}
+
 void RunDirectory::write(const std::string& name, const std::string& content) const {
   std::ofstream stream(file(name), std::ios::binary);
   stream << content;

@@ -15,6 +15,9 @@ class RunDirectory {
   /// An output directory that cannot be written throws `Error` (exit code 2) with `where` as the place.
   RunDirectory(const std::string& output, const std::string& job_name, const std::string& where);
 
+  /// One that is there, of a run that goes on. One that cannot be written throws `Error` (exit code 2).
+  static RunDirectory existing(const std::string& path);
+
   const std::string& path() const { return path_; }
   /// The path of a file in it.
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -22,6 +25,7 @@ class RunDirectory {
   void write(const std::string& name, const std::string& content) const;
 
  private:
+  RunDirectory() = default;
   std::string path_;
 };
 

@@ -47,25 +47,28 @@ Series::Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t colu
   write_attribute(dataset_.get(), "description", info.description);
 }
 
-void Series::append(std::span<const std::int64_t> row) { append_row(row.data(), row.size(), H5T_NATIVE_INT64); }
+void Series::append(std::span<const std::int64_t> rows) { append_rows(rows.data(), rows.size(), H5T_NATIVE_INT64); }
 
-void Series::append(std::span<const double> row) { append_row(row.data(), row.size(), H5T_NATIVE_DOUBLE); }
+void Series::append(std::span<const double> rows) { append_rows(rows.data(), rows.size(), H5T_NATIVE_DOUBLE); }
 
-void Series::append_row(const void* row, std::size_t size, hid_t memory_type) {
-  const Extents count = extents(1, columns_);
-  PPTRAIN_ASSERT(size == count[1], "{} values for a row of {} in {}", size, count[1], name_);
-  const Extents extended = extents(num_rows_ + 1, columns_);
+void Series::append_rows(const void* rows, std::size_t size, hid_t memory_type) {
+  const auto width = static_cast<std::size_t>(std::max<std::int64_t>(columns_, 1));
+  PPTRAIN_ASSERT(size % width == 0, "{} values for rows of {} in {}", size, width, name_);
+  const auto added = static_cast<std::int64_t>(size / width);
+  if (added == 0) return;
+  const Extents count = extents(added, columns_);
+  const Extents extended = extents(num_rows_ + added, columns_);
   check_hdf5(H5Dset_extent(dataset_.get(), extended.data()), "extending " + name_);
   const Hdf5Handle file_space(H5Dget_space(dataset_.get()), H5Sclose, "reading the extent of " + name_);
   const Extents start = {static_cast<hsize_t>(num_rows_), 0};
   check_hdf5(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-             "selecting a row of " + name_);
+             "selecting rows of " + name_);
   const Hdf5Handle row_space(H5Screate_simple(rank_of(columns_), count.data(), nullptr), H5Sclose,
                              "making a data space");
-  check_hdf5(H5Dwrite(dataset_.get(), memory_type, row_space.get(), file_space.get(), H5P_DEFAULT, row),
+  check_hdf5(H5Dwrite(dataset_.get(), memory_type, row_space.get(), file_space.get(), H5P_DEFAULT, rows),
              "writing " + name_);
   check_hdf5(H5Dflush(dataset_.get()), "flushing " + name_);
-  ++num_rows_;
+  num_rows_ += added;
 }
 
 }  // namespace pptrain

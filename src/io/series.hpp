@@ -24,13 +24,13 @@ class Series {
   /// `columns` = 0 makes a dataset of one dimension.
   Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns);
 
-  /// Appends a row and flushes it, so that a reader sees it and a kill does not lose it.
-  /// Throws `Hdf5Failure`.
-  void append(std::span<const std::int64_t> row);
-  void append(std::span<const double> row);
+  /// Appends a row, or several one behind the other, and flushes them, so that a reader sees them and a kill does not
+  /// lose them. Throws `Hdf5Failure`.
+  void append(std::span<const std::int64_t> rows);
+  void append(std::span<const double> rows);
 
  private:
-  void append_row(const void* row, std::size_t size, hid_t memory_type);
+  void append_rows(const void* rows, std::size_t size, hid_t memory_type);
 
   std::string name_;
   std::int64_t columns_;

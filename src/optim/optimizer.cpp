@@ -98,6 +98,11 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::ve
   return std::make_unique<AdamW>(config, std::move(runs), arena);
 }
 
+std::vector<std::string> state_names(const OptimizerConfig& config) {
+  if (config.name == "sgd") return {};
+  return {"m", "v"};
+}
+
 double clip_factor(double norm, double clip) {
   if (clip <= 0.0) return 1.0;
   return std::min(1.0, clip / (norm + 1e-6));

@@ -44,6 +44,9 @@ class Optimizer {
 /// The optimizer the configuration names, with the state of all that is updated: `runs`.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena);
 
+/// Names of what it keeps, as `Optimizer::state` counts: "m" and "v" of AdamW.
+std::vector<std::string> state_names(const OptimizerConfig& config);
+
 /// Factor that brings gradients of norm `norm` to at most `clip`; 1 when `clip` is 0.
 double clip_factor(double norm, double clip);
 

@@ -1,12 +1,10 @@
 #include "runtime/job.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
 #include "comm/collective.hpp"
@@ -15,23 +13,18 @@
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
 #include "plan/match.hpp"
-#include "runtime/datasets.hpp"
+#include "planners/describe/describe.hpp"
+#include "runtime/checkpoint/data_fingerprint.hpp"
+#include "runtime/checkpoint/resume.hpp"
+#include "runtime/checkpoint/same_job.hpp"
 #include "runtime/execute/executable.hpp"
-#include "runtime/execute/recorder.hpp"
-#include "runtime/execute/session.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/rehearse.hpp"
-#include "runtime/replan/change_plan.hpp"
-#include "runtime/replan/drift.hpp"
 #include "runtime/replan/trials.hpp"
+#include "runtime/trainer.hpp"
 
 namespace pptrain {
 namespace {
-
-/// The training samples of a step.
-SampleSource samples_of(const Datasets& datasets, std::int64_t step) {
-  return [&datasets, step](std::int64_t sample, const SampleSlot& slot) { datasets.train->sample(step, sample, slot); };
-}
 
 /// Whether it throws `Error`.
 bool fails(const std::function<void()>& work) {
@@ -42,9 +35,6 @@ bool fails(const std::function<void()>& work) {
   }
   return false;
 }
-
-/// Batches that one evaluation takes at most.
-constexpr std::int64_t most_batches = 8;
 
 /// The parameters that the job starts from.
 void initialise(const Config& config, Session& session) {
@@ -81,87 +71,95 @@ class SessionRun final : public PlanRun {
   const Datasets& datasets_;
 };
 
-/// The job of one rank from the plan on.
-class Trainer {
- public:
-  Trainer(const PlanJob& job, Waiter& waiter, Alarm& alarm, const Datasets& datasets, Recorder& recorder,
-          std::unique_ptr<RunningPlan> running)
-      : job_(job),
-        config_(job.config),
-        waiter_(waiter),
-        alarm_(alarm),
-        datasets_(datasets),
-        recorder_(recorder),
-        drift_(job.world, waiter, job.config, job.machine, job.instance.profile, recorder) {
-    take(std::move(running));
-  }
-
-  std::size_t peak_bytes() const { return std::max(past_peak_bytes_, session_->arena().peak_bytes()); }
-
-  void run() {
-    for (std::int64_t step = 0; step < config_.training.steps; ++step) {
-      const IterationResult result = session_->train(step, samples_of(datasets_, step));
-      recorder_.record(step, result, session_->learning_rate_of(step), peak_bytes());
-      if (!std::isfinite(result.loss)) {
-        // Every rank knows the loss, so all leave here.
-        throw Error(ExitCode::other,
-                    format_complaint({fmt::format("step {}", step + 1), "the loss is no number any more",
-                                      "the training diverged", "lower [optimizer] learning_rate"}));
-      }
-      if (evaluates_after(step)) recorder_.record_evaluation(step, evaluate());
-      if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
-    }
-    if (config_.metrics.trace) recorder_.write_trace(trace_);
-  }
-
- private:
-  void take(std::unique_ptr<RunningPlan> running) {
-    running_ = std::move(running);
-    session_ = &running_->session();
-    if (config_.metrics.trace) session_->record(&trace_);
-    drift_.restart(running_->plan());
-  }
-
-  void go_on_with(const Plan& plan, std::int64_t step) {
-    std::unique_ptr<RunningPlan> next = change_plan(job_, waiter_, alarm_, plan, *running_);
-    if (next == nullptr) return;
-    // Both hold their parts for a moment.
-    past_peak_bytes_ =
-        std::max(peak_bytes(), session_->arena().bytes_in_use() + next->session().arena().bytes_in_use());
-    take(std::move(next));
-    recorder_.record_plan(step, plan);
-  }
-
-  bool evaluates_after(std::int64_t step) const {
-    if (datasets_.validation == nullptr) return false;
-    const std::int64_t interval = config_.metrics.evaluation_interval;
-    return step + 1 == config_.training.steps || (interval > 0 && (step + 1) % interval == 0);
-  }
-
-  /// Mean loss over whole batches from the start of the held-back data.
-  double evaluate() {
-    const std::int64_t batch = config_.training.global_batch_size;
-    const std::int64_t batches = std::clamp<std::int64_t>(datasets_.validation->num_windows() / batch, 1, most_batches);
-    double sum = 0.0;
-    for (std::int64_t b = 0; b < batches; ++b) {
-      sum += session_->evaluate(
-          [&](std::int64_t sample, const SampleSlot& slot) { datasets_.validation->window(b * batch + sample, slot); });
-    }
-    return sum / static_cast<double>(batches);
-  }
-
-  const PlanJob& job_;
-  const Config& config_;
-  Waiter& waiter_;
-  Alarm& alarm_;
-  const Datasets& datasets_;
-  Recorder& recorder_;
-  Drift drift_;
-  std::unique_ptr<RunningPlan> running_;
-  Session* session_ = nullptr;       ///< of `running_`
-  std::size_t past_peak_bytes_ = 0;  ///< of sessions of other plans
-  Trace trace_;                      ///< of the last iteration
+/// What the session of a job is made from.
+struct Planned {
+  Cluster cluster;  ///< that the plan is for, with its links
+  Profile profile;
+  std::vector<Plan> plans;  ///< the best one, then those to be tried beside it
 };
+
+/// As the job was planned that left the checkpoint: with its plan, times and links the order of every sum is the same.
+Planned planned_before(const CheckpointState& state) {
+  return {parse_cluster(state.cluster, "the checkpoint's cluster"),
+          parse_profile(state.profile, "the checkpoint's profile"),
+          {parse_plan(state.plan, "the checkpoint's plan")}};
+}
+
+Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
+                  const Machine& machine) {
+  Planned planned;
+  planned.cluster = machine.cluster;
+  const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
+  if (!named) collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
+  planned.profile = obtain_profile(world, waiter, options, config, model, machine, named);
+  planned.plans = choose_plans(world, waiter, config, machine, planned.profile);
+  // A profile from a file may have degrees that the model has not.
+  const auto check = [&](const Plan& plan) {
+    check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
+    check_blocks_executable(plan, model, "the plan that was found");
+  };
+  check(planned.plans.front());
+  std::erase_if(planned.plans, [&](const Plan& plan) { return fails([&] { check(plan); }); });
+  return planned;
+}
+
+Planned plan_job(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
+                 const Machine& machine, const std::optional<Resumed>& from) {
+  if (!from) return plan_anew(world, waiter, options, config, model, machine);
+  const bool prints = rank_in(world) == 0;
+  bool alike = false;
+  collectively(world, waiter, [&] { alike = plans_alike(from->state, config, machine.cluster); });
+  if (!alike) {
+    if (prints) log_info("Other devices or another way to plan than that of the checkpoint: planning anew");
+    return plan_anew(world, waiter, options, config, model, machine);
+  }
+  Planned planned = planned_before(from->state);
+  if (prints) print_result(describe_plan(planned.plans.front(), planned.cluster) + "\n");
+  return planned;
+}
+
+RunStart start_of(const std::optional<Resumed>& from) {
+  if (!from) return {};
+  return {from->state.step, from->run_directory, from->metrics, from->path};
+}
+
+/// Trains under the plan. Throws exit code 75 when it was stopped early.
+void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets, const std::vector<Plan>& plans,
+                   const std::optional<Resumed>& from, StopRequest& stop) {
+  const MPI_Comm world = job.world;
+  const bool names = rank_in(world) == 0;
+  Alarm alarm(world);
+  // From here on no rank takes long, so that the configured timeout holds.
+  Waiter patience(job.config.job.timeout, job.machine.core_use);
+  patience.listen(&alarm);
+  patience.name_place([rank = rank_in(world)] { return fmt::format("rank {}", rank); });
+  const StartRun try_out = [&](const Plan& tried, Alarm& heard) {
+    auto running = std::make_unique<RunningPlan>(job, tried, heard);
+    initialise(job.config, running->session());
+    return std::make_unique<SessionRun>(std::move(running), datasets);
+  };
+  const Plan plan = fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
+  auto running = std::make_unique<RunningPlan>(job, plan, alarm);
+  if (from) {
+    load_checkpoint(world, waiter, nodes_of_ranks(job.machine), job.model, *from, running->session());
+  } else {
+    collectively(world, waiter, [&] { initialise(job.config, running->session()); });
+  }
+  std::unique_ptr<Recorder> recorder;
+  collectively(world, waiter, [&] {
+    recorder = std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
+                                          job.instance.profile, plan, RunKind::training, start_of(from));
+  });
+  recorder->record_places(job.machine);
+  const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
+  const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
+  Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory}, std::move(running));
+  const TrainingEnd end = trainer.run(from ? from->state.step : 0);
+  recorder->finish(trainer.peak_bytes());
+  if (end == TrainingEnd::done) return;
+  throw Error(ExitCode::stopped_early, fmt::format("stopped early, {}: go on with --resume latest, from {}",
+                                                   stop.reason(), trainer.last_checkpoint().path));
+}
 
 }  // namespace
 
@@ -173,53 +171,29 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     rehearse(world, waiter, options, config);
     return;
   }
+  StopRequest stop(config.job);
   const Model model = build_model(config.model, config.training, config.source);
   Datasets datasets;
   collectively(world, waiter, [&] {
     datasets = open_datasets(config);
     if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
   });
+  const std::optional<Resumed> from = find_checkpoint(world, waiter, options.resume, config, model, *datasets.train);
+  if (from && from->state.step >= config.training.steps) {
+    if (rank == 0) log_info("All {} steps are done: nothing is left to train", config.training.steps);
+    return;
+  }
   const Machine machine = find_machine(world, waiter, cluster_file(options, config));
   if (rank == 0) print_result("Cluster\n" + describe_cluster(machine.cluster) + "\n");
-  const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
-  if (!named) collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
-  const Profile profile = obtain_profile(world, waiter, options, config, model, machine, named);
-  std::vector<Plan> plans = choose_plans(world, waiter, config, machine, profile);
-  // A profile from a file may have degrees that the model has not.
-  const auto check = [&](const Plan& plan) {
-    check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
-    check_blocks_executable(plan, model, "the plan that was found");
-  };
-  check(plans.front());
-  std::erase_if(plans, [&](const Plan& plan) { return fails([&] { check(plan); }); });
+  const Planned planned = plan_job(world, waiter, options, config, model, machine, from);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;
   }
-  // From here on no rank takes long, so that the configured timeout holds.
-  Alarm alarm(world);
-  Waiter patience(config.job.timeout, machine.core_use);
-  patience.listen(&alarm);
-  patience.name_place([rank] { return fmt::format("rank {}", rank); });
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
-                             tied_embedding(config, profile)};
-  const PlanJob job = {world, config, model, machine, instance, layers};
-  const StartRun try_out = [&](const Plan& tried, Alarm& heard) {
-    auto running = std::make_unique<RunningPlan>(job, tried, heard);
-    initialise(config, running->session());
-    return std::make_unique<SessionRun>(std::move(running), datasets);
-  };
-  const Plan plan = fastest_plan({world, patience, machine, try_out}, plans, config.planner.trial_steps);
-  std::unique_ptr<Recorder> recorder;
-  collectively(world, waiter, [&] {
-    recorder = std::make_unique<Recorder>(world, patience, config, model.flop_per_sample(), machine, profile, plan);
-  });
-  recorder->record_places(machine);
-  auto running = std::make_unique<RunningPlan>(job, plan, alarm);
-  collectively(world, waiter, [&] { initialise(config, running->session()); });
-  Trainer trainer(job, patience, alarm, datasets, *recorder, std::move(running));
-  trainer.run();
-  recorder->finish(trainer.peak_bytes());
+  const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
+                             tied_embedding(config, planned.profile)};
+  const PlanJob job = {world, config, model, machine, instance, layers, [&stop] { return stop.wanted(); }};
+  train_planned(job, waiter, datasets, planned.plans, from, stop);
 }
 
 }  // namespace pptrain

@@ -77,6 +77,14 @@ Emulate file_emulates(const std::string& cluster_file) {
 
 }  // namespace
 
+std::vector<int> nodes_of_ranks(const Machine& machine) {
+  std::vector<int> nodes;
+  for (int r = 0; r < machine.map.size(); ++r) {
+    nodes.push_back(machine.cluster.node_of(machine.map.device_of(RankId(r))));
+  }
+  return nodes;
+}
+
 Waiter make_waiter(MPI_Comm world) {
   constexpr double timeout_seconds = 3600.0;
   return {timeout_seconds, core_use(world)};

@@ -22,6 +22,7 @@ struct JobOptions {
   std::vector<std::string> overrides;  ///< `section.key=VALUE`
   std::string cluster_path;            ///< "": as the configuration says
   std::string profile_path;            ///< "": measured, or from the cache
+  std::string resume;                  ///< a checkpoint, "latest", or "": from the start
   bool dry_run = false;                ///< stop after planning
 };
 
@@ -31,6 +32,9 @@ struct Machine {
   RankMap map = RankMap::identity(0);
   CoreUse core_use = CoreUse::own;
 };
+
+/// The node of each rank.
+std::vector<int> nodes_of_ranks(const Machine& machine);
 
 /// Reads the configuration on rank 0 and hands it to all; one that cannot be trained is refused but for a rehearsal.
 /// Collective.

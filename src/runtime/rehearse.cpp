@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
@@ -59,6 +60,9 @@ void run(Rehearsal& rehearsal, Recorder& recorder, const Config& config) {
 
 void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
   const int rank = rank_in(world);
+  if (!options.resume.empty()) {
+    throw_bad_input({"--resume", "a rehearsal has no checkpoints", "it moves no numbers", "leave it out"});
+  }
   collectively(world, waiter, [&] {
     if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
   });

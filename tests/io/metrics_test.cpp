@@ -155,6 +155,41 @@ TEST_CASE("metrics are readable after the writer was killed", "[metrics]") {
   if (has_h5py()) CHECK(run_python(path, python_check) == 0);
 }
 
+TEST_CASE("a run that goes on after a kill, on other ranks, continues its series", "[metrics]") {
+  for (const std::size_t num_ranks : {1U, 3U}) {
+    const TestFolder folder("metrics_history");
+    const std::string path = folder.path("metrics.h5");
+    const int status = in_child([&] {
+      MetricsFile file(path, 2, "{}", environment);
+      append_rows(file, 1, 30, 2);
+      ::kill(::getpid(), SIGKILL);
+    });
+    REQUIRE(WIFSIGNALED(status));
+    const MetricsHistory history = read_metrics_history(path, 20);
+    {
+      MetricsFile file(path, static_cast<std::int64_t>(num_ranks), "{}", environment, &history);
+      append_rows(file, 21, 25, num_ranks);
+    }
+    const std::size_t columns = std::max<std::size_t>(num_ranks, 2);
+    const std::vector<double> losses = read_series(path, "steps/loss");
+    const std::vector<double> compute = read_series(path, "ranks/compute_seconds");
+    REQUIRE(losses.size() == 25);
+    REQUIRE(compute.size() == 25 * columns);
+    for (std::int64_t step = 1; step <= 25; ++step) {
+      const auto index = static_cast<std::size_t>(step - 1);
+      const std::size_t present = step <= 20 ? 2 : num_ranks;
+      CHECK(losses[index] == row(step).loss);
+      for (std::size_t rank = 0; rank < columns; ++rank) {
+        const double value = compute[index * columns + rank];
+        if (rank >= present) CHECK(std::isnan(value));
+        if (rank < present) CHECK(value == ranks(step, present)[rank].compute_seconds);
+      }
+    }
+    CHECK(read_series(path, "evaluation/step") == std::vector<double>{10, 20});
+    CHECK(read_series(path, "drift/rank") == std::vector<double>{1, 1});
+  }
+}
+
 TEST_CASE("metrics are readable after a kill at any moment", "[metrics]") {
   const TestFolder folder("metrics_moments");
   for (int moment = 0; moment < 12; ++moment) {

@@ -114,7 +114,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::reduce_gradients: device_->reduce(instruction.chunk); break;
     case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
-    case Op::reduce_loss: reduce_loss(); break;
+    case Op::reduce_loss: reduce_loss(iteration); break;
     case Op::reduce_norm: reduce_norm(); break;
     case Op::step: update(iteration); break;
   }
@@ -224,12 +224,14 @@ void Executor::wait_gradients() {
   if (device_->shares_embedding()) device_->only().shards().gather_gradients(tied_unit());
 }
 
-void Executor::reduce_loss() {
+/// With the loss goes whether to stop, so that this costs no message of its own.
+void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
   const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
-  double sum = reports ? loss_sum_ : 0.0;
-  groups_.all().all_reduce_sum(&sum, 1);
-  result_.loss = sum / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
+  double sums[] = {reports ? loss_sum_ : 0.0, iteration.wants_stop && iteration.wants_stop() ? 1.0 : 0.0};
+  groups_.all().all_reduce_sum(sums, 2);
+  result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
+  result_.stop = sums[1] > 0.0;
 }
 
 void Executor::reduce_norm() {

@@ -26,7 +26,8 @@ struct Iteration {
   std::int64_t step = 0;
   double learning_rate = 0.0;
   double gradient_clip = 0.0;
-  Trace* trace = nullptr;  ///< where tasks and waits are left, in place of what it held; null: nowhere
+  Trace* trace = nullptr;                 ///< where tasks and waits are left, in place of what it held; null: nowhere
+  std::function<bool()> wants_stop = {};  ///< whether this rank wants the training to stop; empty: never
 };
 
 /// What came out of it. Loss and norm are known on every rank.
@@ -36,6 +37,7 @@ struct IterationResult {
   double seconds = 0.0;
   double communication_seconds = 0.0;  ///< waiting in collectives
   double idle_seconds = 0.0;           ///< waiting for another stage
+  bool stop = false;                   ///< some rank wants the training to stop; known on every rank
   int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
 };
@@ -87,7 +89,7 @@ class Executor {
   void hand_over(const Instruction& instruction);
   void add_tied_gradients(ChunkId chunk);
   void wait_gradients();
-  void reduce_loss();
+  void reduce_loss(const Iteration& iteration);
   void reduce_norm();
   void update(const Iteration& iteration);
 

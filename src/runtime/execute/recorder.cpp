@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "base/log.hpp"
 #include "base/timing.hpp"
@@ -63,12 +64,13 @@ std::map<std::string, std::string> environment_of(const Cluster& cluster) {
 }  // namespace
 
 Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
-                   const Profile& profile, const Plan& plan, RunKind kind)
+                   const Profile& profile, const Plan& plan, RunKind kind, const RunStart& begins)
     : world_(world),
       waiter_(waiter),
       config_(config),
       plan_(plan),
       kind_(kind),
+      begins_(begins),
       tokens_per_step_(static_cast<double>(config.training.global_batch_size *
                                            (kind == RunKind::training ? config.rows_per_sample() : 1))),
       flop_per_step_(flop_per_sample * static_cast<double>(config.training.global_batch_size)),
@@ -76,16 +78,31 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;
-  directory_ = std::make_unique<RunDirectory>(config.job.output, config.job.name, config.where("job.output"));
+  directory_ = std::make_unique<RunDirectory>(
+      begins.run_directory.empty() ? RunDirectory(config.job.output, config.job.name, config.where("job.output"))
+                                   : RunDirectory::existing(begins.run_directory));
   directory_->write("config.toml", write_config(config));
   directory_->write("plan.json", write_plan(plan));
   directory_->write("profile.json", write_profile(profile));
   directory_->write("cluster.toml", write_cluster(machine.cluster));
   add_log_file(directory_->file("log.txt"));
-  metrics_ = std::make_unique<MetricsFile>(directory_->file("metrics.h5"), num_ranks_, write_plan(plan),
-                                           environment_of(machine.cluster));
-  progress_ = std::make_unique<Progress>(0, config.training.steps, tokens_per_step_, unit());
+  open_metrics(environment_of(machine.cluster));
+  progress_ = std::make_unique<Progress>(begins.step, config.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
+}
+
+void Recorder::open_metrics(std::map<std::string, std::string> environment) {
+  environment["resumed_from"] = begins_.checkpoint;
+  const std::string path = directory_->file("metrics.h5");
+  std::optional<MetricsHistory> history;
+  if (begins_.step > 0) history.emplace();
+  try {
+    if (!begins_.metrics.empty()) history = read_metrics_history(begins_.metrics, begins_.step);
+  } catch (const Hdf5Failure& failure) {
+    log_warning("{}: the series so far cannot be read ({}); they begin anew", begins_.metrics, failure.what());
+  }
+  metrics_ =
+      std::make_unique<MetricsFile>(path, num_ranks_, write_plan(plan_), environment, history ? &*history : nullptr);
 }
 
 void Recorder::record_places(const Machine& machine) {
@@ -100,7 +117,7 @@ void Recorder::record_places(const Machine& machine) {
 void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes) {
   if (rank_ == 0) {
     iteration_seconds_.push_back(result.seconds);
-    if (step == 0) first_loss_ = result.loss;
+    if (step == begins_.step) first_loss_ = result.loss;
     last_loss_ = result.loss;
     progress_->step(step, kind_ == RunKind::training ? fmt::format("loss {:.4f}  lr {:.2e}", result.loss, learning_rate)
                                                      : format_seconds(result.seconds));
@@ -153,6 +170,13 @@ void Recorder::record_plan(std::int64_t step, const Plan& plan) {
   plan_ = plan;
   first_of_plan_ = iteration_seconds_.size();
   if (rank_ == 0) directory_->write(fmt::format("plan-after-{}.json", step + 1), write_plan(plan));
+}
+
+void Recorder::record_checkpoint(std::int64_t step, const std::string& path, double bytes, double seconds) {
+  if (rank_ != 0) return;
+  progress_->finish();
+  log_info("step {}: checkpoint {}, {} in {} ({}/s)", step, path, format_bytes(bytes), format_seconds(seconds),
+           format_bytes(bytes / seconds));
 }
 
 void Recorder::write_trace(const Trace& trace) {

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,14 @@ namespace pptrain {
 /// Whether a run has numbers, or only times and bytes.
 enum class RunKind { training, rehearsal };
 
+/// Where a run begins that goes on from a checkpoint; all else: a new one.
+struct RunStart {
+  std::int64_t step = 0;      ///< steps done
+  std::string run_directory;  ///< in which it goes on; "": it gets a new one
+  std::string metrics;        ///< metrics.h5 of the run so far; "": none
+  std::string checkpoint;     ///< the file, for /environment
+};
+
 /// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
@@ -28,8 +37,10 @@ class Recorder {
   /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
   /// written. Not collective.
   Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
-           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training);
+           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training, const RunStart& begins = {});
 
+  /// The run directory; on rank 0.
+  const std::string& directory() const { return directory_->path(); }
   /// Prints which rank drives which device in which place of the plan, and writes placement.json. Collective.
   void record_places(const Machine& machine);
   /// One iteration of this rank. Collective over `world` at the configured interval.
@@ -39,6 +50,8 @@ class Recorder {
   void record_drift(std::int64_t step, int rank, double factor);
   /// From the next step on the job goes by another plan: plan-after-STEP.json.
   void record_plan(std::int64_t step, const Plan& plan);
+  /// A checkpoint was written.
+  void record_checkpoint(std::int64_t step, const std::string& path, double bytes, double seconds);
   /// Writes trace.json: what all ranks did in one iteration. Collective.
   void write_trace(const Trace& trace);
   /// Prints the summary. Collective.
@@ -49,6 +62,7 @@ class Recorder {
     return kind_ == RunKind::training && !config_.model.is_classifier() ? "tokens" : "samples";
   }
   std::string speed(double seconds) const;
+  void open_metrics(std::map<std::string, std::string> environment);
   void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                   const std::vector<double>& of_ranks);
 
@@ -59,6 +73,7 @@ class Recorder {
   Config config_;
   Plan plan_;
   RunKind kind_;
+  RunStart begins_;
   double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no length where only
                             ///< times are known
   double flop_per_step_;

@@ -54,6 +54,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       communication_(options.communication),
       groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication)) {
   waiter_.listen(options.alarm);
+  wants_stop_ = options.wants_stop;
   if (role_) {
     const DeviceContext context = {model_, activation_type(config.training.precision), arena_, host_gemm(), waiter_};
     device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
@@ -83,11 +84,11 @@ double Session::learning_rate_of(std::int64_t step) const {
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
   return executor_->run(own(training_),
-                        {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_});
+                        {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, wants_stop_});
 }
 
 double Session::evaluate(const SampleSource& source) {
-  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0, nullptr}).loss;
+  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0, nullptr, {}}).loss;
 }
 
 }  // namespace pptrain

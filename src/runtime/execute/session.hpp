@@ -17,6 +17,7 @@ struct SessionOptions {
   TransferForms forms = {};      ///< how what several devices need alike comes to them, equal on all ranks
   std::size_t memory_bytes = 0;  ///< that the device has; 0: what the host gives
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
+  std::function<bool()> wants_stop = {};            ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
   std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer;
 };
@@ -68,6 +69,7 @@ class Session {
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Executor> executor_;
+  std::function<bool()> wants_stop_;
   Trace* trace_ = nullptr;
 };
 

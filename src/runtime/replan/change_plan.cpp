@@ -12,14 +12,6 @@
 namespace pptrain {
 namespace {
 
-std::vector<int> nodes_of(const Machine& machine) {
-  std::vector<int> nodes;
-  for (int r = 0; r < machine.map.size(); ++r) {
-    nodes.push_back(machine.cluster.node_of(machine.map.device_of(RankId(r))));
-  }
-  return nodes;
-}
-
 void tell(const PlanJob& job, Waiter& waiter, const Plan& plan, const Redistributed& moved) {
   const std::vector<double> of_ranks = gather(
       job.world, std::vector<double>{static_cast<double>(moved.bytes_received), static_cast<double>(moved.bytes_kept)},
@@ -47,7 +39,7 @@ std::unique_ptr<RunningPlan> change_plan(const PlanJob& job, Waiter& waiter, Ala
     return nullptr;
   }
   tell(job, waiter, plan,
-       redistribute(job.world, waiter, job.model, nodes_of(job.machine), present.session(), next->session()));
+       redistribute(job.world, waiter, job.model, nodes_of_ranks(job.machine), present.session(), next->session()));
   return next;
 }
 

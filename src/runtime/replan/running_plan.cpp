@@ -10,6 +10,7 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   SessionOptions options;
   options.layers = job.layers;
   options.alarm = &alarm;
+  options.wants_stop = job.wants_stop;
   options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
   options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);
   if (job.machine.cluster.emulate == Emulate::numbers) {

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
 
 #include "comm/alarm.hpp"
@@ -20,6 +21,7 @@ struct PlanJob {
   const Machine& machine;
   const Instance& instance;
   const LayerFactory& layers;
+  std::function<bool()> wants_stop = {};  ///< whether this rank wants the training to stop; empty: never
 };
 
 /// One rank's session of a plan of the job, with what decorates it on emulated devices.

@@ -85,6 +85,11 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
   return parts;
 }
 
+void refresh_copies(Session& session) {
+  if (session.device() == nullptr) return;
+  for (const auto& part : session.device()->parts()) part->parameters().refresh_copies();
+}
+
 std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& parameter) {
   ParameterSpec spec = part.division;
   spec.name = parameter.name;

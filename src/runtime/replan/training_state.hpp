@@ -29,6 +29,9 @@ std::vector<ParameterSpec> logical_parameters(const Model& model);
 /// What this rank of a session holds, ordered by (parameter, quantity); nothing on a rank that the plan leaves out.
 std::vector<StatePart> held_state(const Model& model, Session& session);
 
+/// After what is held was set: brings the copies of the weights in the type of the activations up to date.
+void refresh_copies(Session& session);
+
 /// Elements of the flattened parameter that the part holds, in increasing order.
 std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& parameter);
 

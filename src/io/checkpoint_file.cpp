@@ -1,0 +1,347 @@
+#include "io/checkpoint_file.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "io/data_file.hpp"
+#include "io/hdf5.hpp"
+
+namespace pptrain {
+namespace {
+
+const std::string schema = "pptrain.checkpoint/1";
+const std::string digest_name = "xxh3_64";
+constexpr std::int64_t element_bytes_in_file = sizeof(float);
+constexpr hsize_t page_bytes = 4096;
+constexpr hsize_t metadata_bytes = 1 << 16;  // allocated at a time, so that it lies together
+
+std::int64_t bytes_of(const CheckpointDataset& dataset) { return dataset.num_elements() * element_bytes_in_file; }
+
+/// Everything but the values has checksums of HDF5 from format 1.8 on. Datasets that are large begin on a page.
+Hdf5Handle access_properties() {
+  Hdf5Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties");
+  check_hdf5(H5Pset_libver_bounds(properties.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), "setting the file format");
+  check_hdf5(H5Pset_alignment(properties.get(), page_bytes, page_bytes), "setting the alignment");
+  check_hdf5(H5Pset_meta_block_size(properties.get(), metadata_bytes), "setting the size of metadata");
+  return properties;
+}
+
+Hdf5Handle open_file(const std::string& path, unsigned mode) {
+  const Hdf5Handle access = access_properties();
+  return {H5Fopen(path.c_str(), mode, access.get()), H5Fclose, "opening the file"};
+}
+
+/// In one piece, with room at once and never filled: who writes the values writes all of them.
+Hdf5Handle contiguous() {
+  Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making creation properties");
+  check_hdf5(H5Pset_layout(properties.get(), H5D_CONTIGUOUS), "setting the layout");
+  check_hdf5(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), "setting the time of allocation");
+  check_hdf5(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), "setting the time of filling");
+  check_hdf5(H5Pset_obj_track_times(properties.get(), false), "leaving times out");
+  return properties;
+}
+
+Hdf5Handle with_parents() {
+  Hdf5Handle properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "making link properties");
+  check_hdf5(H5Pset_create_intermediate_group(properties.get(), 1), "asking for groups");
+  return properties;
+}
+
+std::int64_t offset_of(const Hdf5Handle& dataset, const std::string& name) {
+  const haddr_t offset = H5Dget_offset(dataset.get());
+  if (offset == HADDR_UNDEF) detail::throw_hdf5_failure("finding " + name + " in the file");
+  return static_cast<std::int64_t>(offset);
+}
+
+void create_dataset(const Hdf5Handle& file, CheckpointDataset& dataset) {
+  const std::vector<hsize_t> extents(dataset.shape.begin(), dataset.shape.end());
+  const Hdf5Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+                         "making a data space");
+  const Hdf5Handle links = with_parents();
+  const Hdf5Handle properties = contiguous();
+  const Hdf5Handle made(H5Dcreate2(file.get(), dataset.path.c_str(), H5T_IEEE_F32LE, space.get(), links.get(),
+                                   properties.get(), H5P_DEFAULT),
+                        H5Dclose, "creating " + dataset.path);
+  dataset.offset = offset_of(made, dataset.path);
+}
+
+void write_digests(const Hdf5Handle& file, const CheckpointDataset& dataset) {
+  const Hdf5Handle there(H5Dopen2(file.get(), dataset.path.c_str(), H5P_DEFAULT), H5Dclose, "opening " + dataset.path);
+  const hsize_t count = dataset.digests.size();
+  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, "making a data space");
+  const Hdf5Handle attribute(
+      H5Acreate2(there.get(), digest_name.c_str(), H5T_STD_U64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      "creating a digest");
+  check_hdf5(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, dataset.digests.data()), "writing a digest");
+}
+
+/// Each number and each text of a state, by its name in /state.
+template <class State, class Integer, class Real, class Text>
+void visit_state(State& state, const Integer& integer, const Real& real, const Text& text) {
+  integer("step", state.step);
+  integer("samples", state.samples);
+  integer("seed", state.seed);
+  real("loss_scale", state.loss_scale);
+  text("data", state.data);
+  text("configuration", state.configuration);
+  text("plan", state.plan);
+  text("profile", state.profile);
+  text("cluster", state.cluster);
+}
+
+std::string digest_text(const CheckpointState& state) {
+  std::string all;
+  visit_state(
+      state, [&](const char*, std::int64_t value) { all += fmt::format("{}\n", value); },
+      [&](const char*, double value) { all += fmt::format("{}\n", value); },
+      [&](const char*, const std::string& value) { all += fmt::format("{}\n{}", value.size(), value); });
+  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+}
+
+void write_scalar(hid_t group, const char* name, hid_t stored, hid_t given, const void* value) {
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a data space");
+  const Hdf5Handle dataset(H5Dcreate2(group, name, stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                           H5Dclose, std::string("creating ") + name);
+  check_hdf5(H5Dwrite(dataset.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value), std::string("writing ") + name);
+}
+
+void write_state(const Hdf5Handle& file, const CheckpointState& state) {
+  const Hdf5Handle group(H5Gcreate2(file.get(), "state", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+                         "creating /state");
+  visit_state(
+      state,
+      [&](const char* name, const std::int64_t& value) {
+        write_scalar(group.get(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+      },
+      [&](const char* name, const double& value) {
+        write_scalar(group.get(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+      },
+      [&](const char* name, const std::string& value) { write_string(group.get(), name, value); });
+  write_attribute(group.get(), digest_name, digest_text(state));
+}
+
+void read_scalar(hid_t group, const char* name, hid_t type, void* value) {
+  const Hdf5Handle dataset(H5Dopen2(group, name, H5P_DEFAULT), H5Dclose, std::string("opening /state/") + name);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, std::string("reading /state/") + name);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) detail::throw_hdf5_failure(std::string("reading ") + name);
+  check_hdf5(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value), std::string("reading /state/") + name);
+}
+
+CheckpointState read_state(const Hdf5Handle& file, const std::string& path) {
+  const Hdf5Handle group(H5Gopen2(file.get(), "state", H5P_DEFAULT), H5Gclose, "opening /state");
+  CheckpointState state;
+  visit_state(
+      state, [&](const char* name, std::int64_t& value) { read_scalar(group.get(), name, H5T_NATIVE_INT64, &value); },
+      [&](const char* name, double& value) { read_scalar(group.get(), name, H5T_NATIVE_DOUBLE, &value); },
+      [&](const char* name, std::string& value) { value = read_string(group.get(), name); });
+  if (read_attribute(group.get(), digest_name) != digest_text(state)) {
+    throw_bad_input({path, "/state is damaged", "its digest is not that of what was written", "name another one"});
+  }
+  return state;
+}
+
+std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
+  const int rank = check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape");
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
+  return {extents.begin(), extents.end()};
+}
+
+void read_digests(hid_t dataset, CheckpointDataset& read) {
+  const Hdf5Handle attribute(H5Aopen(dataset, digest_name.c_str(), H5P_DEFAULT), H5Aclose,
+                             "opening the digest of " + read.path);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose, "reading a digest");
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  if (count != read.num_blocks()) detail::throw_hdf5_failure("reading the digest of " + read.path);
+  read.digests.resize(static_cast<std::size_t>(count));
+  check_hdf5(H5Aread(attribute.get(), H5T_NATIVE_UINT64, read.digests.data()), "reading the digest of " + read.path);
+}
+
+herr_t note_child(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+/// Paths of what is in a group, in alphabetical order; nothing where there is none.
+std::vector<std::string> children_of(const Hdf5Handle& file, const std::string& group) {
+  if (H5Lexists(file.get(), group.c_str(), H5P_DEFAULT) <= 0) return {};
+  const Hdf5Handle opened(H5Gopen2(file.get(), group.c_str(), H5P_DEFAULT), H5Gclose, "opening " + group);
+  std::vector<std::string> names;
+  check_hdf5(H5Literate(opened.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_child, &names), "listing " + group);
+  for (std::string& name : names) name = group + "/" + name;
+  return names;
+}
+
+CheckpointDataset read_dataset(const Hdf5Handle& file, const std::string& name) {
+  const Hdf5Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name);
+  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading the type of " + name);
+  if (H5Tequal(type.get(), H5T_IEEE_F32LE) <= 0) detail::throw_hdf5_failure("reading " + name + " as fp32");
+  CheckpointDataset read;
+  read.path = name;
+  read.shape = shape_of(dataset);
+  read.offset = offset_of(dataset, name);
+  read_digests(dataset.get(), read);
+  return read;
+}
+
+void check_schema(const Hdf5Handle& file, const std::string& path) {
+  std::string found;
+  try {
+    if (H5Aexists(file.get(), "schema") > 0) found = read_attribute(file.get(), "schema");
+  } catch (const Hdf5Failure&) {
+    found = "another kind of text";  // as other programs write it
+  }
+  if (found == schema) return;
+  throw_bad_input({path, "this is no checkpoint",
+                   found.empty() ? "it has no attribute schema" : fmt::format("its schema is \"{}\"", found),
+                   "name a file checkpoints/step-N.h5 of a run"});
+}
+
+/// The same, but as what is read is found.
+CheckpointHead read_head(const std::string& path) {
+  const Hdf5Handle file = open_file(path, H5F_ACC_RDONLY);
+  check_schema(file, path);
+  CheckpointHead head;
+  head.state = read_state(file, path);
+  for (const std::string& name : children_of(file, "/parameters")) head.datasets.push_back(read_dataset(file, name));
+  for (const std::string& parameter : children_of(file, "/optimizer")) {
+    for (const std::string& name : children_of(file, parameter)) head.datasets.push_back(read_dataset(file, name));
+  }
+  return head;
+}
+
+[[noreturn]] void throw_not_written(const std::string& path, const std::string& reason) {
+  throw_runtime_failure({path, "the checkpoint cannot be written", reason, "is the disk full?"});
+}
+
+}  // namespace
+
+std::int64_t CheckpointDataset::num_elements() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+int CheckpointDataset::num_blocks() const {
+  return static_cast<int>((num_elements() + checkpoint_block_elements - 1) / checkpoint_block_elements);
+}
+
+Interval CheckpointDataset::block(int index) const {
+  const std::int64_t begin = index * checkpoint_block_elements;
+  return {begin, std::min(begin + checkpoint_block_elements, num_elements())};
+}
+
+std::int64_t CheckpointDataset::block_offset(int index) const {
+  return offset + index * checkpoint_block_elements * element_bytes_in_file;
+}
+
+std::uint64_t block_digest(const float* values, std::size_t count) {
+  return XXH3_64bits(values, count * static_cast<std::size_t>(element_bytes_in_file));
+}
+
+void lay_out_checkpoint(const std::string& path, std::vector<CheckpointDataset>& datasets) {
+  silence_hdf5();
+  try {
+    const Hdf5Handle access = access_properties();
+    Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
+    write_attribute(file.get(), "schema", schema);
+    for (CheckpointDataset& dataset : datasets) create_dataset(file, dataset);
+    check_hdf5(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "flushing the file");
+    if (!file.close()) detail::throw_hdf5_failure("closing the file");
+  } catch (const Hdf5Failure& failure) {
+    throw_not_written(path, failure.reason());
+  }
+}
+
+void seal_checkpoint(const std::string& path, const std::vector<CheckpointDataset>& datasets,
+                     const CheckpointState& state) {
+  try {
+    Hdf5Handle file = open_file(path, H5F_ACC_RDWR);
+    for (const CheckpointDataset& dataset : datasets) write_digests(file, dataset);
+    write_state(file, state);
+    check_hdf5(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "flushing the file");
+    if (!file.close()) detail::throw_hdf5_failure("closing the file");
+  } catch (const Hdf5Failure& failure) {
+    throw_not_written(path, failure.reason());
+  }
+  sync_path(path);
+  try {
+    const CheckpointHead written = read_checkpoint_head(path);
+    std::map<std::string, const CheckpointDataset*> by_path;
+    for (const CheckpointDataset& dataset : written.datasets) by_path[dataset.path] = &dataset;
+    for (const CheckpointDataset& dataset : datasets) {
+      const auto found = by_path.find(dataset.path);
+      if (found == by_path.end() || found->second->digests != dataset.digests) throw_not_written(path, dataset.path);
+    }
+  } catch (const Error& error) {
+    throw_not_written(path, error.what());
+  }
+}
+
+CheckpointHead read_checkpoint_head(const std::string& path) {
+  silence_hdf5();
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw_bad_input({path, "the checkpoint does not exist", "", "check the path, or write --resume latest"});
+  }
+  try {
+    CheckpointHead head = read_head(path);
+    const DataFile file(path, DataFile::Mode::read);
+    for (const CheckpointDataset& dataset : head.datasets) {
+      if (dataset.offset + bytes_of(dataset) <= file.size()) continue;
+      throw_bad_input({path, dataset.path + " is torn", "the file ends before it", "name another checkpoint"});
+    }
+    return head;
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path, "the checkpoint cannot be read", failure.what(), "it is torn or damaged; name another one"});
+  }
+}
+
+void check_block(const std::string& path, const CheckpointDataset& dataset, int block, const float* values) {
+  const Interval elements = dataset.block(block);
+  if (block_digest(values, static_cast<std::size_t>(elements.size())) == dataset.digests[block]) return;
+  throw_bad_input({path, dataset.path + " is damaged",
+                   fmt::format("elements {} to {} are not those that were written", elements.begin, elements.end),
+                   "name another checkpoint"});
+}
+
+std::string values_digest(const CheckpointHead& head) {
+  std::uint64_t sum = 0;
+  for (const CheckpointDataset& dataset : head.datasets) {
+    sum = XXH3_64bits_withSeed(dataset.path.data(), dataset.path.size(), sum);
+    sum = XXH3_64bits_withSeed(dataset.digests.data(), dataset.digests.size() * sizeof(std::uint64_t), sum);
+  }
+  return fmt::format("{:016x}", sum);
+}
+
+void check_values(const std::string& path, std::int64_t dataset, const std::string& name,
+                  const std::vector<float>& values) {
+  if (H5Aexists(dataset, digest_name.c_str()) <= 0) return;
+  CheckpointDataset read = {name, {static_cast<std::int64_t>(values.size())}, 0, {}};
+  read_digests(dataset, read);
+  for (int block = 0; block < read.num_blocks(); ++block) {
+    check_block(path, read, block, values.data() + read.block(block).begin);
+  }
+}
+
+void check_blocks(const std::string& path, const CheckpointHead& head, int first, int stride) {
+  const DataFile file(path, DataFile::Mode::read);
+  std::vector<float> values;
+  int number = 0;
+  for (const CheckpointDataset& dataset : head.datasets) {
+    for (int block = 0; block < dataset.num_blocks(); ++block) {
+      if (number++ % stride != first) continue;
+      values.resize(static_cast<std::size_t>(dataset.block(block).size()));
+      file.read(dataset.block_offset(block), values.data(), values.size() * sizeof(float), dataset.path);
+      check_block(path, dataset, block, values.data());
+    }
+  }
+}
+
+}  // namespace pptrain

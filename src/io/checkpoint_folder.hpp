@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pptrain {
+
+/// The step of a file name step-N.h5; nothing for another name.
+std::optional<std::int64_t> step_of_checkpoint(const std::string& path);
+
+/// RUN/checkpoints: a checkpoint appears there whole or not at all.
+class CheckpointFolder {
+ public:
+  /// Of a run directory. Makes nothing.
+  explicit CheckpointFolder(const std::string& run);
+
+  std::string file(std::int64_t step) const;
+  /// Where the checkpoint of a step is written before it gets its name.
+  std::string partial_file(std::int64_t step) const;
+  /// Makes the folder and removes what was left half written. Throws `Error` (exit code 4).
+  void prepare() const;
+  /// Gives the partial file of a step, whose content is on the disk, its name; then removes all checkpoints but the
+  /// newest `keep`. Throws `Error` (exit code 4).
+  void publish(std::int64_t step, std::int64_t keep) const;
+  /// The checkpoints, newest first.
+  std::vector<std::string> files() const;
+
+ private:
+  std::string path_;
+};
+
+/// The checkpoints of all runs of a job, newest first.
+std::vector<std::string> checkpoints_of_job(const std::string& output, const std::string& job_name);
+
+}  // namespace pptrain

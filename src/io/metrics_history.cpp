@@ -1,0 +1,102 @@
+#include "io/metrics_history.hpp"
+
+#include <algorithm>
+
+#include "io/hdf5.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The datasets of one group of a metrics file, whose first column is `step`.
+class Group {
+ public:
+  Group(const Hdf5Handle& file, std::string name) : name_(std::move(name)) {
+    group_ = Hdf5Handle(H5Gopen2(file.get(), name_.c_str(), H5P_DEFAULT), H5Gclose, "opening " + name_);
+    check_hdf5(H5Literate(group_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note, &names_), "listing " + name_);
+  }
+
+  /// Steps are appended last, so that there are as many rows of the others at least.
+  std::size_t rows_until(std::int64_t last_step) const {
+    std::vector<std::int64_t> steps(extents_of(open("step"))[0]);
+    read(open("step"), H5T_NATIVE_INT64, steps.data());
+    return static_cast<std::size_t>(
+        std::count_if(steps.begin(), steps.end(), [&](std::int64_t step) { return step <= last_step; }));
+  }
+
+  /// The first `rows` of all. Returns the number of columns.
+  std::int64_t take(std::size_t rows, MetricsHistory& history) const {
+    std::int64_t columns = 0;
+    for (const std::string& name : names_) {
+      const Hdf5Handle dataset = open(name);
+      const std::vector<hsize_t> extents = extents_of(dataset);
+      columns = extents.size() == 2 ? static_cast<std::int64_t>(extents[1]) : 0;
+      const std::size_t width = extents.size() == 2 ? extents[1] : 1;
+      const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
+      const std::string path = name_ + "/" + name;
+      if (H5Tget_class(type.get()) == H5T_INTEGER) {
+        history.integers[path] = first<std::int64_t>(dataset, H5T_NATIVE_INT64, extents[0] * width, rows * width);
+      } else {
+        history.reals[path] = first<double>(dataset, H5T_NATIVE_DOUBLE, extents[0] * width, rows * width);
+      }
+    }
+    return columns;
+  }
+
+ private:
+  static herr_t note(hid_t, const char* name, const H5L_info_t*, void* names) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+  }
+  Hdf5Handle open(const std::string& name) const {
+    return {H5Dopen2(group_.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name_ + "/" + name};
+  }
+  static std::vector<hsize_t> extents_of(const Hdf5Handle& dataset) {
+    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading an extent");
+    std::vector<hsize_t> extents(
+        static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading an extent")));
+    check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading an extent");
+    if (extents.empty()) throw Hdf5Failure("reading an extent", "it is no series");
+    return extents;
+  }
+  static void read(const Hdf5Handle& dataset, hid_t type, void* values) {
+    check_hdf5(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "reading a series");
+  }
+  template <class T>
+  static std::vector<T> first(const Hdf5Handle& dataset, hid_t type, std::size_t there, std::size_t wanted) {
+    if (there < wanted) throw Hdf5Failure("reading a series", "it is shorter than that of the steps");
+    std::vector<T> values(there);
+    if (there > 0) read(dataset, type, values.data());
+    values.resize(wanted);
+    return values;
+  }
+
+  std::string name_;
+  Hdf5Handle group_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+MetricsHistory read_metrics_history(const std::string& path, std::int64_t last_step) {
+  silence_hdf5();
+  Hdf5Handle file;
+  try {
+    file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening " + path);
+  } catch (const Hdf5Failure&) {
+    // The run was killed, so that the file is still in the mode of its writer.
+    file =
+        Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose, "opening " + path);
+  }
+  MetricsHistory history;
+  const Group steps(file, "steps");
+  const std::size_t rows = steps.rows_until(last_step);
+  steps.take(rows, history);
+  history.num_ranks = Group(file, "ranks").take(rows, history);
+  for (const char* name : {"evaluation", "drift"}) {
+    const Group group(file, name);
+    group.take(group.rows_until(last_step), history);
+  }
+  return history;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pptrain {
+
+/// What metrics.h5 of a run holds up to some step, for a job that goes on from there.
+struct MetricsHistory {
+  std::int64_t num_ranks = 0;                                 ///< columns of /ranks
+  std::map<std::string, std::vector<double>> reals;           ///< rows of "steps/loss", ...
+  std::map<std::string, std::vector<std::int64_t>> integers;  ///< likewise
+};
+
+/// The rows of steps up to `last_step`. The run may have been killed. Throws `Hdf5Failure`.
+MetricsHistory read_metrics_history(const std::string& path, std::int64_t last_step);
+
+/// Rows of `columns` values widened to `wanted`, with `missing` behind them.
+template <class T>
+std::vector<T> widened(const std::vector<T>& rows, std::int64_t columns, std::int64_t wanted, T missing) {
+  if (columns == wanted || columns == 0) return rows;
+  std::vector<T> wide;
+  for (std::size_t i = 0; i < rows.size(); i += static_cast<std::size_t>(columns)) {
+    wide.insert(wide.end(), rows.begin() + static_cast<std::ptrdiff_t>(i),
+                rows.begin() + static_cast<std::ptrdiff_t>(i) + columns);
+    wide.insert(wide.end(), static_cast<std::size_t>(wanted - columns), missing);
+  }
+  return wide;
+}
+
+}  // namespace pptrain

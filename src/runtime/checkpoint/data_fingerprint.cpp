@@ -1,0 +1,38 @@
+#include "runtime/checkpoint/data_fingerprint.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace pptrain {
+namespace {
+
+constexpr std::int64_t most_windows = 64;
+
+template <class T>
+std::uint64_t digest(const std::vector<T>& values, std::uint64_t before) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(T), before);
+}
+
+}  // namespace
+
+std::string data_fingerprint(const Dataset& data, const Model& model) {
+  const std::int64_t there = data.num_windows();
+  const std::int64_t looked_at = std::min(there, most_windows);
+  std::vector<std::uint16_t> tokens(model.is_classifier() ? 0 : static_cast<std::size_t>(model.sequence_length));
+  std::vector<std::int32_t> targets(model.is_classifier() ? 1 : static_cast<std::size_t>(model.sequence_length));
+  std::vector<float> features(static_cast<std::size_t>(model.inputs));
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    const std::int64_t window = looked_at == 1 ? 0 : i * (there - 1) / (looked_at - 1);
+    data.window(window, {tokens.empty() ? nullptr : tokens.data(), targets.data(),
+                         features.empty() ? nullptr : features.data()});
+    sum = digest(targets, digest(model.is_classifier() ? std::vector<std::uint16_t>() : tokens, sum));
+    sum = digest(features, sum);
+  }
+  return fmt::format("{} samples, xxh3 {:016x}", there, sum);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/checkpoint/block_transfer.hpp"
+#include "runtime/prepare.hpp"
+
+namespace pptrain {
+
+/// The checkpoint that a job goes on from.
+struct Resumed {
+  std::string path;
+  CheckpointState state;
+  std::vector<CheckpointDataset> datasets;  ///< those of the job, where they are in the file
+  std::string run_directory;                ///< in which the job goes on; "": it gets one of its own
+  std::string metrics;                      ///< metrics.h5 of the run so far; "": there is none
+};
+
+/// The checkpoint that `--resume` names, all of it read and checked; with "latest" the newest one of the job that is
+/// not damaged, with a warning for each that is, and nothing where the job has none yet. One that is damaged or of
+/// another job throws `Error` (exit code 2). The job goes on in the run directory of the run's newest checkpoint; from
+/// an earlier one, or one that lies elsewhere, it gets its own. Collective.
+std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const std::string& resume, const Config& config,
+                                       const Model& model, const Dataset& data);
+
+/// Fills what the session holds. Collective; a failure of one rank is thrown by all.
+void load_checkpoint(MPI_Comm world, Waiter& waiter, const std::vector<int>& nodes, const Model& model,
+                     const Resumed& from, Session& session);
+
+}  // namespace pptrain

@@ -1,0 +1,142 @@
+#include "runtime/checkpoint/same_job.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "cluster/read.hpp"
+#include "config/read.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The lines of a written configuration by "section.key"; elements of an array of tables are numbered.
+using Keys = std::map<std::string, std::string>;
+
+Keys keys_of(const std::string& text) {
+  Keys keys;
+  std::istringstream lines(text);
+  std::string section;
+  int element = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with("[[")) {
+      section = fmt::format("{}[{}]", line.substr(2, line.find("]]") - 2), element++);
+    } else if (line.starts_with("[")) {
+      section = line.substr(1, line.find(']') - 1);
+    } else if (equals != std::string::npos) {
+      keys[section + "." + line.substr(0, equals)] = line.substr(equals + 3);
+    }
+  }
+  return keys;
+}
+
+/// "key = value here (value there)" for each key that `counts` and whose values differ.
+std::vector<std::string> differences(const CheckpointState& state, const Config& config,
+                                     const std::function<bool(const std::string&)>& counts) {
+  const Keys there = keys_of(state.configuration);
+  const Keys here = keys_of(write_config(config));
+  const auto value = [](const Keys& keys, const std::string& key) {
+    const auto found = keys.find(key);
+    return found == keys.end() ? std::string("not set") : found->second;
+  };
+  Keys all = there;
+  all.insert(here.begin(), here.end());
+  std::vector<std::string> told;
+  for (const auto& [key, ignored] : all) {
+    if (!counts(key) || value(here, key) == value(there, key)) continue;
+    told.push_back(fmt::format("{} = {} ({} in the checkpoint)", key, value(here, key), value(there, key)));
+  }
+  return told;
+}
+
+bool is_one_of(const std::string& key, const std::vector<std::string>& keys) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+bool is_annotation(const std::string& key) { return key.starts_with("model.annotate"); }
+
+/// The model, which samples each step takes, and what the optimizer keeps.
+bool makes_the_job(const std::string& key) {
+  if (key.starts_with("model.")) return !is_annotation(key) && key != "model.initial_parameters";
+  return is_one_of(
+      key, {"training.sequence_length", "training.global_batch_size", "optimizer.name", "job.seed", "data.shuffle"});
+}
+
+bool changes_numbers(const std::string& key) {
+  return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") || key == "training.precision" ||
+         key == "training.steps";
+}
+
+bool makes_the_plan(const std::string& key) {
+  return is_annotation(key) || key.starts_with("parallelism.") || key.starts_with("planner.") ||
+         key.starts_with("cluster.") || key.starts_with("profile.") || key == "training.micro_batch_size" ||
+         key == "training.precision";
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
+  return "(" + join(extents) + ")";
+}
+
+void match_datasets(const std::string& path, const std::vector<CheckpointDataset>& there,
+                    std::vector<CheckpointDataset>& here) {
+  std::map<std::string, const CheckpointDataset*> by_path;
+  for (const CheckpointDataset& dataset : there) by_path[dataset.path] = &dataset;
+  for (CheckpointDataset& dataset : here) {
+    const auto found = by_path.find(dataset.path);
+    if (found == by_path.end()) {
+      throw_bad_input({path, dataset.path + " is missing", "the job needs it", "name a checkpoint of this job"});
+    }
+    if (found->second->shape != dataset.shape) {
+      throw_bad_input({path, fmt::format("{} has shape {}", dataset.path, shape_text(found->second->shape)),
+                       "the job wants " + shape_text(dataset.shape), "name a checkpoint of this job"});
+    }
+    dataset = *found->second;
+  }
+}
+
+/// Kinds of devices in order, and which of them share a node; memory that is a little less is the same machine.
+bool same_devices(const Cluster& a, const Cluster& b) {
+  constexpr double least_share = 0.99;
+  if (a.num_devices() != b.num_devices()) return false;
+  for (int d = 0; d < a.num_devices(); ++d) {
+    const DeviceId device(d);
+    if (a.kind_of(device).name != b.kind_of(device).name || a.node_of(device) != b.node_of(device)) return false;
+    if (b.kind_of(device).memory < least_share * a.kind_of(device).memory) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_same_job(const std::string& path, const CheckpointHead& head, const Config& config,
+                    const std::string& data_fingerprint, std::vector<CheckpointDataset>& datasets) {
+  const std::vector<std::string> told = differences(head.state, config, makes_the_job);
+  if (!told.empty()) {
+    throw_bad_input({path, "a checkpoint of another job: " + join(told), "it goes on with the same model and samples",
+                     "name a checkpoint of this job, or start anew with [model] initial_parameters"});
+  }
+  if (head.state.data != data_fingerprint) {
+    throw_bad_input({path, "a checkpoint of a job with other training data",
+                     fmt::format("{} here, {} there", data_fingerprint, head.state.data),
+                     "name the same data in [data] train, or start anew with [model] initial_parameters"});
+  }
+  match_datasets(path, head.datasets, datasets);
+}
+
+std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config) {
+  return differences(state, config, changes_numbers);
+}
+
+bool plans_alike(const CheckpointState& state, const Config& config, const Cluster& cluster) {
+  if (!config.parallelism.plan.empty() || !differences(state, config, makes_the_plan).empty()) return false;
+  if (config.cluster.file != "discover") return write_cluster(cluster) == state.cluster;
+  return same_devices(parse_cluster(state.cluster, "the checkpoint's cluster"), cluster);
+}
+
+}  // namespace pptrain

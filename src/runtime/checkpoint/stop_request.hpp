@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "config/config.hpp"
+
+namespace pptrain {
+
+/// From now on SIGUSR1, and SIGTERM where the launcher leaves time for it, ask the training to stop instead of ending
+/// the program. mpirun ends ranks seconds after it has passed SIGTERM on, so under it that one is left alone. Call
+/// before MPI is up: MPI may set the variables by which mpirun is recognised.
+void catch_stop_signals();
+
+/// Whether this rank wants the training to stop after the present iteration: a signal came, or the end of the time is
+/// so near that what is still to be done just fits.
+class StopRequest {
+ public:
+  /// The time of `[job] time_limit` begins now. The end of a Slurm job (SLURM_JOB_END_TIME) counts too.
+  explicit StopRequest(const JobConfig& job);
+
+  bool wanted() const;
+  /// What is still to be done when the training stops takes this long.
+  void need(double seconds) { needed_seconds_ = seconds; }
+  /// Why, for a message; on a rank that wants it.
+  const char* reason() const;
+
+ private:
+  using Clock = std::chrono::system_clock;  // Slurm's end is a time of day
+  bool out_of_time() const;
+
+  std::optional<Clock::time_point> end_;
+  double needed_seconds_ = 0.0;
+};
+
+}  // namespace pptrain

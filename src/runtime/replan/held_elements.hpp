@@ -1,0 +1,51 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "comm/waiter.hpp"
+#include "runtime/replan/state_moves.hpp"
+#include "runtime/replan/training_state.hpp"
+
+namespace pptrain {
+
+/// What one rank holds of one quantity of a parameter, with the place of each element where that is this rank.
+class Elements {
+ public:
+  Elements() = default;
+  /// One run of elements; `values` may be null.
+  Elements(Interval run, float* values) : runs_{run}, values_{values} {}
+
+  /// Behind all elements so far.
+  void add(const StatePart& part, const ParameterSpec& parameter);
+  const Runs& runs() const { return runs_; }
+  std::int64_t size() const;
+  /// Those of an interval.
+  Elements within(Interval interval) const;
+  /// The element lies in one run, of this rank.
+  float* at(std::int64_t element) const;
+
+ private:
+  Runs runs_;
+  std::vector<float*> values_;  ///< of each run
+};
+
+/// The parts that all ranks of a session hold. This rank's have values.
+class HeldParts {
+ public:
+  /// Collective.
+  HeldParts(MPI_Comm world, Waiter& waiter, const std::vector<StatePart>& own);
+
+  int num_ranks() const { return static_cast<int>(of_rank_.size()); }
+  /// Weights, and what the optimizer keeps.
+  int num_quantities() const;
+  /// What each rank has of one quantity of a parameter; to be asked in increasing order.
+  std::vector<Elements> take(int parameter, int quantity, const ParameterSpec& spec);
+
+ private:
+  std::vector<std::vector<StatePart>> of_rank_;
+  std::vector<std::size_t> next_;
+};
+
+}  // namespace pptrain

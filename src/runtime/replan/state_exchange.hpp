@@ -1,0 +1,76 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/waiter.hpp"
+#include "runtime/replan/held_elements.hpp"
+
+namespace pptrain {
+
+/// One rank's part in bringing elements from the ranks that hold them to those that need them. What a rank both holds
+/// and needs it copies; the rest goes in messages of 1 MiB, some of which are under way at a time.
+class StateExchange {
+ public:
+  /// `nodes[r]` is the node of rank r.
+  StateExchange(int rank, const std::vector<int>& nodes)
+      : rank_(rank), num_ranks_(static_cast<int>(nodes.size())), choice_(nodes) {}
+
+  /// Of one quantity of a parameter, what each rank holds before and needs after. All ranks add the same in the same
+  /// order. Copies at once. Throws `Error` (exit code 4) when nobody holds what is needed.
+  void add(const std::vector<Elements>& before, const std::vector<Elements>& after);
+  /// Moves what was added since the last call. Collective.
+  void run(Transport& transport, Waiter& waiter, const char* doing);
+
+  std::int64_t bytes_sent() const { return bytes_sent_; }
+  std::int64_t bytes_received() const { return bytes_received_; }
+  std::int64_t bytes_kept() const { return bytes_kept_; }
+
+ private:
+  /// A run of values in the memory of this rank.
+  struct Span {
+    float* values = nullptr;
+    std::size_t size = 0;
+  };
+  /// All that one rank sends to another, in the order of parameters, quantities and elements.
+  struct Stream {
+    int from = 0;
+    int to = 0;
+    std::vector<Span> spans;
+    std::size_t size = 0;
+    std::size_t next_span = 0;  ///< where the next message begins or goes on
+    std::size_t next_value = 0;
+
+    void add(Span span);
+    /// Hands the next `count` values out in pieces.
+    template <class Action>
+    void take(std::size_t count, const Action& action);
+  };
+  /// Part `index` of a stream.
+  struct Message {
+    Stream* stream;
+    std::size_t index;
+  };
+  struct InFlight {
+    std::vector<float> buffer;
+    Stream* stream;
+    PendingPtr pending;
+  };
+
+  Stream& stream(int from, int to);
+  std::vector<Message> messages();
+  void start(Transport& transport, const Message& message);
+  void end_oldest(Waiter& waiter, const char* doing);
+
+  int rank_;
+  int num_ranks_;
+  MoveChoice choice_;
+  std::deque<Stream> streams_;
+  std::deque<InFlight> in_flight_;
+  std::int64_t bytes_sent_ = 0;
+  std::int64_t bytes_received_ = 0;
+  std::int64_t bytes_kept_ = 0;
+};
+
+}  // namespace pptrain

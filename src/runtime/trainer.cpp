@@ -1,0 +1,128 @@
+#include "runtime/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "cluster/read.hpp"
+#include "config/read.hpp"
+#include "runtime/replan/change_plan.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Batches that one evaluation takes at most.
+constexpr std::int64_t most_batches = 8;
+
+/// Of a disk that no checkpoint was written to yet.
+constexpr double assumed_bytes_per_second = 100e6;
+/// For what else is done at the end of a job.
+constexpr double spare_seconds = 1.0;
+
+}  // namespace
+
+SampleSource samples_of(const Datasets& datasets, std::int64_t step) {
+  return [&datasets, step](std::int64_t sample, const SampleSlot& slot) { datasets.train->sample(step, sample, slot); };
+}
+
+Trainer::Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr<RunningPlan> running)
+    : job_(job),
+      config_(job.config),
+      parts_(parts),
+      drift_(job.world, parts.waiter, job.config, job.machine, job.instance.profile, parts.recorder),
+      checkpointer_(
+          {job.world, job.config, job.model, nodes_of_ranks(job.machine), parts.run_directory, job.machine.core_use},
+          parts.alarm) {
+  take(std::move(running));
+}
+
+TrainingEnd Trainer::run(std::int64_t first) {
+  for (std::int64_t step = first; step < config_.training.steps; ++step) {
+    IterationResult result;
+    train_step(step, result);
+    const bool is_last = step + 1 == config_.training.steps;
+    const bool stops = result.stop && !is_last;
+    if (stops || saves_after(step)) save(step + 1);
+    if (stops) return TrainingEnd::stopped;
+    reckon(result.seconds);
+  }
+  if (config_.metrics.trace) parts_.recorder.write_trace(trace_);
+  return TrainingEnd::done;
+}
+
+void Trainer::train_step(std::int64_t step, IterationResult& result) {
+  result = session_->train(step, samples_of(parts_.datasets, step));
+  parts_.recorder.record(step, result, session_->learning_rate_of(step), peak_bytes());
+  if (!std::isfinite(result.loss)) {
+    // Every rank knows the loss, so all leave here.
+    throw Error(ExitCode::other, format_complaint({fmt::format("step {}", step + 1), "the loss is no number any more",
+                                                   "the training diverged", "lower [optimizer] learning_rate"}));
+  }
+  if (evaluates_after(step)) parts_.recorder.record_evaluation(step, evaluate());
+  if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
+}
+
+/// One more iteration, a checkpoint, and something to spare, each of which may take twice as long as it did.
+void Trainer::reckon(double iteration_seconds) {
+  iteration_seconds_ = std::max(iteration_seconds_, iteration_seconds);
+  const double saving =
+      last_checkpoint_.path.empty() ? checkpointer_.bytes() / assumed_bytes_per_second : last_checkpoint_.seconds;
+  parts_.stop.need(2.0 * (iteration_seconds_ + saving) + spare_seconds);
+}
+
+bool Trainer::saves_after(std::int64_t step) const {
+  const std::int64_t interval = config_.checkpoint.interval;
+  return interval > 0 && ((step + 1) % interval == 0 || step + 1 == config_.training.steps);
+}
+
+void Trainer::save(std::int64_t steps_done) {
+  CheckpointState state;
+  state.step = steps_done;
+  state.samples = steps_done * config_.training.global_batch_size;
+  state.seed = config_.job.seed;
+  state.data = parts_.data_fingerprint;
+  state.configuration = write_config(config_);
+  state.plan = write_plan(running_->plan());
+  state.profile = write_profile(job_.instance.profile);
+  state.cluster = write_cluster(job_.instance.cluster);
+  last_checkpoint_ = checkpointer_.save(state, *session_);
+  parts_.recorder.record_checkpoint(steps_done, last_checkpoint_.path, last_checkpoint_.bytes,
+                                    last_checkpoint_.seconds);
+}
+
+void Trainer::take(std::unique_ptr<RunningPlan> running) {
+  running_ = std::move(running);
+  session_ = &running_->session();
+  if (config_.metrics.trace) session_->record(&trace_);
+  drift_.restart(running_->plan());
+}
+
+void Trainer::go_on_with(const Plan& plan, std::int64_t step) {
+  std::unique_ptr<RunningPlan> next = change_plan(job_, parts_.waiter, parts_.alarm, plan, *running_);
+  if (next == nullptr) return;
+  // Both hold their parts for a moment.
+  past_peak_bytes_ = std::max(peak_bytes(), session_->arena().bytes_in_use() + next->session().arena().bytes_in_use());
+  take(std::move(next));
+  parts_.recorder.record_plan(step, plan);
+}
+
+bool Trainer::evaluates_after(std::int64_t step) const {
+  if (parts_.datasets.validation == nullptr) return false;
+  const std::int64_t interval = config_.metrics.evaluation_interval;
+  return step + 1 == config_.training.steps || (interval > 0 && (step + 1) % interval == 0);
+}
+
+/// Mean loss over whole batches from the start of the held-back data.
+double Trainer::evaluate() {
+  const std::int64_t batch = config_.training.global_batch_size;
+  const Dataset& held_back = *parts_.datasets.validation;
+  const std::int64_t batches = std::clamp<std::int64_t>(held_back.num_windows() / batch, 1, most_batches);
+  double sum = 0.0;
+  for (std::int64_t b = 0; b < batches; ++b) {
+    sum += session_->evaluate(
+        [&](std::int64_t sample, const SampleSlot& slot) { held_back.window(b * batch + sample, slot); });
+  }
+  return sum / static_cast<double>(batches);
+}
+
+}  // namespace pptrain

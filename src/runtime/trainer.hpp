@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "runtime/checkpoint/checkpointer.hpp"
+#include "runtime/checkpoint/stop_request.hpp"
+#include "runtime/datasets.hpp"
+#include "runtime/execute/recorder.hpp"
+#include "runtime/replan/drift.hpp"
+#include "runtime/replan/running_plan.hpp"
+
+namespace pptrain {
+
+/// How a training ended.
+enum class TrainingEnd { done, stopped };
+
+/// The samples of a step.
+SampleSource samples_of(const Datasets& datasets, std::int64_t step);
+
+/// What a training needs beside the job; everything outlives it.
+struct TrainingParts {
+  Waiter& waiter;
+  Alarm& alarm;
+  const Datasets& datasets;
+  Recorder& recorder;
+  StopRequest& stop;
+  std::string data_fingerprint;  ///< on rank 0
+  std::string run_directory;     ///< on all ranks
+};
+
+/// The job of one rank from the plan on.
+class Trainer {
+ public:
+  /// Collective.
+  Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr<RunningPlan> running);
+
+  /// Trains from step `first` on; stopped when some rank asked for it and a checkpoint is written. Collective.
+  TrainingEnd run(std::int64_t first);
+  std::size_t peak_bytes() const { return std::max(past_peak_bytes_, session_->arena().peak_bytes()); }
+  const WrittenCheckpoint& last_checkpoint() const { return last_checkpoint_; }
+
+ private:
+  void take(std::unique_ptr<RunningPlan> running);
+  void train_step(std::int64_t step, IterationResult& result);
+  void go_on_with(const Plan& plan, std::int64_t step);
+  bool evaluates_after(std::int64_t step) const;
+  double evaluate();
+  bool saves_after(std::int64_t step) const;
+  void save(std::int64_t steps_done);
+  void reckon(double iteration_seconds);
+
+  const PlanJob& job_;
+  const Config& config_;
+  TrainingParts parts_;
+  Drift drift_;
+  Checkpointer checkpointer_;
+  WrittenCheckpoint last_checkpoint_;
+  double iteration_seconds_ = 0.0;  ///< the longest one
+  std::unique_ptr<RunningPlan> running_;
+  Session* session_ = nullptr;       ///< of `running_`
+  std::size_t past_peak_bytes_ = 0;  ///< of sessions of other plans
+  Trace trace_;                      ///< of the last iteration
+};
+
+}  // namespace pptrain

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# Stopping and going on: kill -9 in the midst of writing, signals, the time limit, a full disk; afterwards the job
+# resumes and ends with the same values, bit for bit, as one that was never stopped.
+# Usage: checkpoints.sh PPTRAIN MPIEXEC [KILLS]
+set -euo pipefail
+
+pptrain=$(realpath -- "$1")
+mpiexec=$2
+kills=${3:-3}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+
+folder=$(mktemp -d)
+mounted=
+finish() {
+  if [[ -n $mounted ]]; then umount -- "$mounted" || true; fi
+  rm -rf -- "$folder"
+}
+trap finish EXIT
+cd "$folder"
+for ((i = 0; i < 200; ++i)); do echo "the quick brown fox jumps over the lazy dog $i"; done >text.txt
+cat >job.toml <<'TOML'
+[job]
+name = "stopped"
+timeout = "10 s"
+[model]
+layers = 2
+hidden_size = 64
+heads = 4
+vocabulary_size = 256
+[data]
+train = "text.txt"
+[training]
+steps = 30
+sequence_length = 32
+global_batch_size = 8
+[lr_scheduler]
+name = "cosine"
+[cluster]
+file = "cluster.toml"
+[profile]
+analytic = true
+[checkpoint]
+interval = 1
+keep = 2
+TOML
+cat >cluster.toml <<'TOML'
+name = "this machine"
+[[device]]
+kind = "cpu"
+memory = "1 GiB"
+flops = { fp32 = "1 GFLOP/s" }
+memory_bandwidth = "1 GB/s"
+[[node]]
+kind = "host"
+count = 1
+devices = { kind = "cpu", count = 2 }
+link = { bandwidth = "10 Gbit/s", latency = "1 us" }
+TOML
+
+fail() {
+  echo "FAILED: $*"
+  tail -n 30 err.txt 2>/dev/null | sed 's/^/    /'
+  exit 1
+}
+
+# train ARGUMENT...: on two ranks.
+train() { "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "$@" >out.txt 2>err.txt; }
+
+# values FILE: what `validate` says of the values of a checkpoint that is sound.
+values() { "$pptrain" validate "$1" | grep -oE 'values [0-9a-f]{16}'; }
+
+newest() { { find "$1" -name 'step-*.h5' -printf '%T@ %p\n' 2>/dev/null || true; } | sort -n | tail -n 1 | cut -d' ' -f2; }
+
+checkpoint_of() { echo "$1"/stopped/*/checkpoints/step-"$2".h5; }
+
+train --set job.output=through || fail "the job did not run"
+expected=$(values "$(checkpoint_of through 30)")
+[[ -n $expected ]] || fail "the last checkpoint is not sound"
+
+# --- killed in the midst of writing: what is there is sound, and going on ends where it should ----------------
+
+for ((trial = 0; trial < kills; ++trial)); do
+  "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml --resume latest >out.txt 2>err.txt &
+  launcher=$!
+  before=$(newest outputs)
+  until [[ $(newest outputs) != "$before" ]] || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.01; done
+  sleep "0.$(printf '%03d' $((RANDOM % 150)))"
+  for pid in $(pgrep -P "$launcher"); do
+    if grep -qzx "OMPI_COMM_WORLD_RANK=$((trial % 2))" "/proc/$pid/environ" 2>/dev/null; then kill -KILL "$pid"; fi
+  done
+  code=0
+  wait "$launcher" || code=$?
+  while read -r file; do
+    values "$file" >/dev/null || fail "after kill $trial (exit code $code) $file is not sound"
+  done < <(find outputs -name 'step-*.h5')
+done
+train --resume latest || fail "the job did not go on after kill -9"
+[[ $(find outputs -name 'step-30.h5' | wc -l) -eq 1 && $(values "$(checkpoint_of outputs 30)") == "$expected" ]] ||
+  fail "the values differ after kill -9"
+[[ $(find outputs -name 'step-*.h5' | wc -l) -le 2 ]] || fail "more checkpoints are kept than asked for"
+[[ -z $(find outputs -name '*.partial') ]] || fail "something half written is left"
+train --resume latest || fail "a job that is done fails when it is resumed"
+grep -q 'nothing is left' err.txt || fail "a job that is done does not say so"
+
+# --- a signal, and the end of the time -------------------------------------------------------------------------
+
+# stopped CODE TEXT: the job ended with the code and said so.
+stopped() { if [[ $1 -ne 75 ]] || ! grep -q "$2" err.txt; then fail "exit code $1 instead of 75 (\"$2\")"; fi; }
+
+quiet=(--set checkpoint.interval=0 --set job.output=signalled --steps 2000)
+"$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "${quiet[@]}" >out.txt 2>err.txt &
+launcher=$!
+until compgen -G "signalled/stopped/*/metrics.h5" >/dev/null; do
+  kill -0 "$launcher" 2>/dev/null || fail "the job ended by itself"
+  sleep 0.05
+done
+kill -USR1 "$launcher"
+code=0
+wait "$launcher" || code=$?
+stopped "$code" "a signal asked for it"
+[[ -n $(newest signalled) ]] || fail "no checkpoint after a signal"
+
+code=0
+train "${quiet[@]}" --resume latest --set "job.time_limit=3 s" || code=$?
+stopped "$code" "the time is almost over"
+
+code=0
+SLURM_JOB_END_TIME=$(($(date +%s) + 3)) train "${quiet[@]}" --resume latest || code=$?
+stopped "$code" "the time is almost over"
+[[ $(find signalled -maxdepth 2 -mindepth 2 -type d | wc -l) -eq 1 ]] || fail "the run has more than one directory"
+
+# Without mpirun SIGTERM leaves time too.
+sed -i 's/count = 2 }/count = 1 }/' cluster.toml
+"$pptrain" train job.toml --set job.output=alone --set checkpoint.interval=0 --steps 100000 >out.txt 2>err.txt &
+job=$!
+until compgen -G "alone/stopped/*/metrics.h5" >/dev/null; do
+  kill -0 "$job" 2>/dev/null || fail "the job ended by itself"
+  sleep 0.05
+done
+kill -TERM "$job"
+code=0
+wait "$job" || code=$?
+stopped "$code" "a signal asked for it"
+sed -i 's/count = 1 }/count = 2 }/' cluster.toml
+
+# --- bad checkpoints ---------------------------------------------------------------------------------------------
+
+code=0
+train --resume text.txt || code=$?
+[[ $code -eq 2 ]] || fail "exit code $code instead of 2 for a foreign file"
+printf 'x' | dd of="$(checkpoint_of through 30)" bs=1 seek=9000 conv=notrunc status=none
+code=0
+"$pptrain" validate "$(checkpoint_of through 30)" 2>err.txt || code=$?
+[[ $code -eq 2 ]] || fail "exit code $code instead of 2 for a damaged file"
+
+# --- a full disk -------------------------------------------------------------------------------------------------
+
+mkdir full
+if mount -t tmpfs -o size=4m none full 2>/dev/null; then
+  mounted=$folder/full
+  code=0
+  train --set job.output=full --set checkpoint.keep=9 || code=$?
+  [[ $code -eq 4 ]] || fail "exit code $code instead of 4 on a full disk"
+  grep -qi 'no space left\|cannot be written' err.txt || fail "nothing is said of a full disk"
+  [[ -z $(find full -name '*.partial') ]] || fail "a full disk leaves something half written"
+  sound=0
+  while read -r file; do
+    values "$file" >/dev/null || fail "$file is not sound after the disk was full"
+    sound=$((sound + 1))
+  done < <(find full -name 'step-*.h5')
+  ((sound > 0)) || fail "no checkpoint was left when the disk was full"
+else
+  echo "checkpoints: FULL DISK SKIPPED, no tmpfs can be mounted"
+fi
+
+echo "checkpoints: $kills kills, signals, time limit, bad files: all as expected"
