@@ -82,14 +82,17 @@ void CheckpointFolder::prepare() const {
   if (error) fail(path_, "what is half written cannot be removed", error);
 }
 
-void CheckpointFolder::publish(std::int64_t step, std::int64_t keep) const {
+void CheckpointFolder::publish(std::int64_t step) const {
   std::error_code error;
   fs::rename(partial_file(step), file(step), error);
   if (error) fail(file(step), "the checkpoint cannot be given its name", error);
   sync_path(path_);
+}
+
+void CheckpointFolder::remove_old(std::int64_t keep) const {
   const std::vector<std::string> there = files();
-  for (std::size_t i = static_cast<std::size_t>(keep); i < there.size(); ++i) {
-    if (there[i] == file(step)) continue;
+  for (auto i = static_cast<std::size_t>(keep); i < there.size(); ++i) {
+    std::error_code error;
     fs::remove(there[i], error);
     if (error) log_warning("{}: the old checkpoint cannot be removed ({})", there[i], error.message());
   }

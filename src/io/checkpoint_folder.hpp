@@ -21,9 +21,10 @@ class CheckpointFolder {
   std::string partial_file(std::int64_t step) const;
   /// Makes the folder and removes what was left half written. Throws `Error` (exit code 4).
   void prepare() const;
-  /// Gives the partial file of a step, whose content is on the disk, its name; then removes all checkpoints but the
-  /// newest `keep`. Throws `Error` (exit code 4).
-  void publish(std::int64_t step, std::int64_t keep) const;
+  /// Gives the partial file of a step, whose content is on the disk, its name. Throws `Error` (exit code 4).
+  void publish(std::int64_t step) const;
+  /// Removes all checkpoints but the newest `keep`. One that cannot be removed is a warning.
+  void remove_old(std::int64_t keep) const;
   /// The checkpoints, newest first.
   std::vector<std::string> files() const;
 

@@ -61,6 +61,7 @@ WrittenCheckpoint Checkpointer::save(const CheckpointState& state, Session& sess
     throw;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (rank_in(job_.world) == 0) folder.remove_old(job_.config.checkpoint.keep);
   return {folder.file(state.step), bytes_, seconds};
 }
 
@@ -79,7 +80,7 @@ void Checkpointer::write(const CheckpointState& state, Session& session) {
   collectively(job_.world, waiter_, [&] {
     if (!names) return;
     seal_checkpoint(path, datasets, state);
-    folder.publish(state.step, job_.config.checkpoint.keep);
+    folder.publish(state.step);
   });
 }
 

@@ -14,7 +14,7 @@ namespace pptrain {
 struct WrittenCheckpoint {
   std::string path;
   double bytes = 0.0;
-  double seconds = 0.0;
+  double seconds = 0.0;  ///< until it was on the disk under its name
 };
 
 /// Writes the checkpoints of a run.
