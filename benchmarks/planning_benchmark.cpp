@@ -68,7 +68,7 @@ void plan(benchmark::State& state, const std::string& planner, const Job& job) {
 void bound(benchmark::State& state, const Job& job) {
   const Profile profile = job.profile();
   const Cluster cluster = job.cluster();
-  for (auto _ : state) benchmark::DoNotOptimize(amp_lower_bound_seconds({profile, cluster, job.batch}));
+  for (auto _ : state) benchmark::DoNotOptimize(lower_bound_seconds({profile, cluster, job.batch}));
 }
 
 }  // namespace

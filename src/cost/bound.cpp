@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "cost/amp_bound.hpp"
 #include "cost/micro_batch_bounds.hpp"
 
 namespace pptrain {
@@ -11,30 +10,24 @@ constexpr double rounding = 1.0 - 1e-12;  // sums are taken in another order tha
 
 }  // namespace
 
-double lower_bound_seconds(const Instance& instance, const MemorySavings& savings) {
-  const BoundInputs inputs(instance, savings);
+double lower_bound_seconds(const Instance& instance, std::optional<Recompute> recompute) {
+  const BoundInputs inputs(instance, recompute);
   const std::int64_t batch = instance.global_batch_size;
   double least = std::numeric_limits<double>::infinity();
   for (const std::int64_t m : micro_batch_counts(batch)) {
     const auto samples = static_cast<double>(batch / m);
-    const double busy =
-        static_cast<double>(m) * micro_batch_bounds(inputs, samples, CollectiveLaw::any).stage_seconds();
-    least = std::min(least, std::max(busy, path_seconds(inputs, samples, CollectiveLaw::any)));
+    const double busy = static_cast<double>(m) * stage_seconds(inputs, samples);
+    least = std::min(least, std::max(busy, path_seconds(inputs, samples)));
   }
   return least * rounding;
 }
 
-double amp_lower_bound_seconds(const Instance& instance, const MemorySavings& savings) {
-  return std::max(lower_bound_seconds(instance, savings),
-                  amp_bound_seconds(BoundInputs(instance, savings), instance.global_batch_size) * rounding);
-}
-
 double core_lower_bound_seconds(const Instance& instance) {
-  const BoundInputs inputs(instance, {});
+  const BoundInputs inputs(instance, std::nullopt);
   std::vector<double> cores;
   for (const UsedKind& kind : inputs.kinds) cores.push_back(kind.cores);
   const auto batch = static_cast<double>(instance.global_batch_size);
-  return share_work(layer_work(inputs, batch, CollectiveLaw::any), cores).seconds * rounding;
+  return shared_work_seconds(layer_work(inputs, batch), cores) * rounding;
 }
 
 }  // namespace pptrain

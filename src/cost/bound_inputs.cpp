@@ -10,6 +10,13 @@
 namespace pptrain {
 namespace {
 
+/// Makes `best` at least as good as `link` in bandwidth and in latency; a link without bandwidth limits nothing.
+void improve(Link& best, const Link& link) {
+  const double bandwidth = link.bandwidth > 0.0 ? link.bandwidth : std::numeric_limits<double>::infinity();
+  best = best.bandwidth > 0.0 ? Link{std::max(best.bandwidth, bandwidth), std::min(best.latency, link.latency)}
+                              : Link{bandwidth, link.latency};
+}
+
 std::vector<UsedKind> used_kinds(const Cluster& cluster) {
   std::vector<UsedKind> kinds;
   std::map<std::pair<std::string, std::string>, int> in_pool;  // devices of a kind that share a pool
@@ -100,43 +107,19 @@ bool same_points(const std::vector<TimePoint>& a, const std::vector<TimePoint>& 
 }
 
 bool same_cost(const EqualLayers& a, const EqualLayers& b) {
-  return a.gradient_bytes == b.gradient_bytes && a.replicated_bytes == b.replicated_bytes &&
-         a.shared_bytes == b.shared_bytes && a.stored_bytes == b.stored_bytes &&
-         std::equal(
-             a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), [](const DegreeRows& x, const DegreeRows& y) {
-               return x.kind == y.kind && x.degree == y.degree && same_points(x.total, y.total) &&
-                      same_points(x.path, y.path) && same_lines(x.inside, y.inside) && same_lines(x.between, y.between);
-             });
+  return std::equal(
+      a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), [](const DegreeRows& x, const DegreeRows& y) {
+        return x.kind == y.kind && x.degree == y.degree && same_points(x.total, y.total) &&
+               same_points(x.path, y.path) && same_lines(x.inside, y.inside) && same_lines(x.between, y.between);
+      });
 }
 
-double memory_of(const Cluster& cluster, const std::string& kind) {
-  const auto found = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
-                                  [&kind](const DeviceKind& k) { return k.name == kind; });
-  return found->memory;
-}
-
-/// The bytes that devices cannot do without, whatever the savings that are allowed.
-void add_memory(const Profile& profile, int l, const MemorySavings& savings, EqualLayers& layer) {
-  const BytesPerParameter& bytes = profile.bytes_per_parameter;
-  const double optimizer = savings.offload ? 0.0 : bytes.optimizer;
-  double shared = 0.0;
-  if (savings.zero_stage >= 1) shared += optimizer;
-  if (savings.zero_stage >= 2) shared += bytes.gradient;
-  if (savings.zero_stage >= 3) shared += bytes.weight;
-  layer.shared_bytes = profile.layers[l].parameters * shared;
-  layer.replicated_bytes = profile.layers[l].parameters * (bytes.weight + bytes.gradient + optimizer - shared);
-  layer.stored_bytes = std::min(stored_bytes_of(profile, l, Recompute::none),
-                                stored_bytes_of(profile, l, savings.recompute.value_or(Recompute::full)));
-}
-
-EqualLayers one_layer(const Instance& instance, int l, const MemorySavings& savings,
+EqualLayers one_layer(const Instance& instance, int l, std::optional<Recompute> recompute,
                       const std::vector<UsedKind>& kinds) {
   const Profile& profile = instance.profile;
   EqualLayers one;
   one.count = 1.0;
-  one.gradient_bytes = profile.bytes_per_parameter.gradient * profile.layers[l].parameters;
-  add_memory(profile, l, savings, one);
-  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(), savings.recompute == Recompute::full);
+  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(), recompute == Recompute::full);
   for (DegreeRows& rows : one.rows) {
     const UsedKind& kind = kinds[rows.kind];
     if (rows.degree <= kind.largest_node) rows.inside = collectives(profile, l, rows.degree, kind.inside);
@@ -160,16 +143,10 @@ std::vector<std::int64_t> micro_batch_counts(std::int64_t global_batch_size) {
   return counts;
 }
 
-void improve(Link& best, const Link& link) {
-  const double bandwidth = link.bandwidth > 0.0 ? link.bandwidth : std::numeric_limits<double>::infinity();
-  best = best.bandwidth > 0.0 ? Link{std::max(best.bandwidth, bandwidth), std::min(best.latency, link.latency)}
-                              : Link{bandwidth, link.latency};
-}
-
-std::vector<LinearSeconds> DegreeRows::tensor(CollectiveLaw law) const {
+std::vector<LinearSeconds> DegreeRows::tensor() const {
   std::vector<LinearSeconds> all = inside;
   for (const LinearSeconds& ring : between) {
-    if (law == CollectiveLaw::flat_ring || degree == 1) {
+    if (degree == 1) {
       all.push_back(ring);
       continue;
     }
@@ -181,24 +158,16 @@ std::vector<LinearSeconds> DegreeRows::tensor(CollectiveLaw law) const {
   return all;
 }
 
-std::vector<LinearSeconds> DegreeRows::tensor_work(CollectiveLaw law) const {
-  std::vector<LinearSeconds> all = tensor(law);
+std::vector<LinearSeconds> DegreeRows::tensor_work() const {
+  std::vector<LinearSeconds> all = tensor();
   if (mixed && !between.empty()) all.push_back({});
   return all;
 }
 
-BoundInputs::BoundInputs(const Instance& instance, const MemorySavings& savings)
-    : kinds(used_kinds(instance.cluster)),
-      num_devices(instance.cluster.num_devices()),
-      num_layers(instance.profile.num_layers()),
-      least_output_bytes(std::numeric_limits<double>::infinity()) {
-  const Profile& profile = instance.profile;
-  for (const NodeGroup& group : instance.cluster.groups) {
-    memory += static_cast<double>(group.count) * group.num_devices *
-              (memory_of(instance.cluster, group.device_kind) - profile.workspace_bytes);
-  }
-  for (int l = 0; l < profile.num_layers(); ++l) {
-    EqualLayers one = one_layer(instance, l, savings, kinds);
+BoundInputs::BoundInputs(const Instance& instance, std::optional<Recompute> recompute)
+    : kinds(used_kinds(instance.cluster)), num_devices(instance.cluster.num_devices()) {
+  for (int l = 0; l < instance.profile.num_layers(); ++l) {
+    EqualLayers one = one_layer(instance, l, recompute, kinds);
     const auto same =
         std::find_if(layers.begin(), layers.end(), [&](const EqualLayers& other) { return same_cost(one, other); });
     if (same == layers.end()) {
@@ -206,7 +175,6 @@ BoundInputs::BoundInputs(const Instance& instance, const MemorySavings& savings)
     } else {
       same->count += 1.0;
     }
-    if (l + 1 < profile.num_layers()) least_output_bytes = std::min(least_output_bytes, profile.layers[l].output_bytes);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,19 +23,10 @@ struct UsedKind {
 /// All m that divide the batch, ascending.
 std::vector<std::int64_t> micro_batch_counts(std::int64_t global_batch_size);
 
-/// Makes `best` at least as good as `link` in bandwidth and in latency; a link without bandwidth limits nothing.
-void improve(Link& best, const Link& link);
-
 /// Seconds of a micro-batch of b samples: seconds + per_sample * b.
 struct LinearSeconds {
   double seconds = 0.0;
   double per_sample = 0.0;
-};
-
-/// How the collectives of a group are timed.
-enum class CollectiveLaw {
-  flat_ring,  ///< as AMP's estimate does
-  any         ///< what no algorithm is faster than
 };
 
 /// One layer on one kind of device at one tensor-parallel degree.
@@ -50,33 +42,27 @@ struct DegreeRows {
   /// The same for a group that spans nodes.
   std::vector<LinearSeconds> between;
 
-  /// Wherever the group lies.
-  std::vector<LinearSeconds> tensor(CollectiveLaw law) const;
+  /// What no collective algorithm is faster than, wherever the group lies.
+  std::vector<LinearSeconds> tensor() const;
   /// The same as work of this kind of device. Where shards are uneven a device of a mixed group computes its
   /// share, but waits for all collectives: no part of these can be counted in proportion to its work.
-  std::vector<LinearSeconds> tensor_work(CollectiveLaw law) const;
+  std::vector<LinearSeconds> tensor_work() const;
 };
 
 /// Layers that cost the same.
 struct EqualLayers {
   double count = 0.0;
-  double gradient_bytes = 0.0;    ///< of one layer
-  double replicated_bytes = 0.0;  ///< that every replica holds between its members
-  double shared_bytes = 0.0;      ///< that all replicas hold between them (ZeRO)
-  double stored_bytes = 0.0;      ///< that each member holds for a sample of a micro-batch
   std::vector<DegreeRows> rows;
 };
 
 /// What the lower bounds are made of.
 struct BoundInputs {
-  BoundInputs(const Instance& instance, const MemorySavings& savings);
+  /// `recompute`: what every stage does; nothing: any.
+  BoundInputs(const Instance& instance, std::optional<Recompute> recompute);
 
   std::vector<UsedKind> kinds;
   std::vector<EqualLayers> layers;
   double num_devices = 0.0;
-  double memory = 0.0;  ///< bytes of all devices, less the workspace
-  double num_layers = 0.0;
-  double least_output_bytes = 0.0;  ///< per sample, of the layer after which a cut costs least
 };
 
 }  // namespace pptrain

@@ -76,8 +76,9 @@ std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage);
 /// of samples x stored bytes (with full recomputation the layers' inputs only), and the workspace.
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan);
 
-/// The same without activations: what is held all the time, with the profile's workspace or the model state alone.
+/// Whether the profile's workspace is part of it.
 enum class Workspace { counted, left_out };
+/// The same without activations: what is held all the time.
 std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan, Workspace workspace);
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
@@ -98,13 +99,6 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
 /// memory a transfer is CPU work) and the waking up of a receiver for every message.
 std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
 
-/// How the plans that a bound is for may save memory; by default in every way.
-struct MemorySavings {
-  std::optional<Recompute> recompute = std::nullopt;  ///< of every stage; nothing: any
-  int zero_stage = 3;                                 ///< at most
-  bool offload = true;                                ///< of optimizer state
-};
-
 /// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, whatever its schedule,
 /// also one that leaves devices out. For each number of micro-batches the largest of
 /// - the whole batch spread over all devices in proportion to their speed, each layer at the fewest
@@ -112,12 +106,8 @@ struct MemorySavings {
 ///   all-reduces over the best links included;
 /// - the slowest layer, which lies in one stage, for all micro-batches;
 /// - forward and backward of one micro-batch through all layers, one after another;
-/// and the least of these bounds.
-double lower_bound_seconds(const Instance& instance, const MemorySavings& savings = {});
-
-/// Bound on `estimates.amp` alone (amp_bound.hpp) of every plan that fits, at least `lower_bound_seconds`: AMP's
-/// estimate also charges the line of stages, every cut and the gradient all-reduce in full.
-double amp_lower_bound_seconds(const Instance& instance, const MemorySavings& savings = {});
+/// and the least of these bounds. `recompute`: what every stage of these plans does; nothing: any.
+double lower_bound_seconds(const Instance& instance, std::optional<Recompute> recompute = std::nullopt);
 
 /// Bound on `iteration_seconds` where devices share cores: the work of the whole batch on all cores.
 double core_lower_bound_seconds(const Instance& instance);

@@ -10,8 +10,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Least device-seconds for all samples of the micro-batch, whatever shares replicas take: seconds
 /// per sample are monotone between two points of the curve.
-double least_work(const DegreeRows& rows, double samples, CollectiveLaw law) {
-  const std::vector<LinearSeconds> tensor = rows.tensor_work(law);
+double least_work(const DegreeRows& rows, double samples) {
+  const std::vector<LinearSeconds> tensor = rows.tensor_work();
   double least = infinity;
   for (const TimePoint& point : lower_curve({&rows.total}, samples)) {
     for (const LinearSeconds& collectives : tensor) {
@@ -25,7 +25,7 @@ double least_work(const DegreeRows& rows, double samples, CollectiveLaw law) {
 /// Seconds of the layer on average over the samples of a micro-batch, when as many replicas as there
 /// are devices for share it. A replica with share y of them takes part y of the average, and
 /// sum y^2 >= 1 / replicas; the rest is Jensen's inequality on a curve below those of all kinds.
-double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, double samples, CollectiveLaw law,
+double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, double samples,
                      std::vector<TimePoint> DegreeRows::*points) {
   double least = infinity;
   for (std::size_t i = 0; i < layers.rows.size(); ++i) {
@@ -38,7 +38,7 @@ double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, doubl
     for (const DegreeRows& rows : layers.rows) {
       if (!same(rows)) continue;
       of_kinds.push_back(&(rows.*points));
-      for (const LinearSeconds& collectives : rows.tensor(law)) {
+      for (const LinearSeconds& collectives : rows.tensor()) {
         tensor = std::min(tensor, collectives.seconds + collectives.per_sample * share);
       }
     }
@@ -49,38 +49,35 @@ double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, doubl
 
 }  // namespace
 
-std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples, CollectiveLaw law) {
+std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples) {
   std::vector<LayerWork> work;
   for (const EqualLayers& layers : inputs.layers) {
     LayerWork of_layer = {std::vector<double>(inputs.kinds.size(), infinity), layers.count};
     for (const DegreeRows& rows : layers.rows) {
       double& least = of_layer.on_kind[rows.kind];
-      least = std::min(least, least_work(rows, samples, law));
+      least = std::min(least, least_work(rows, samples));
     }
     work.push_back(std::move(of_layer));
   }
   return work;
 }
 
-double path_seconds(const BoundInputs& inputs, double samples, CollectiveLaw law) {
+double path_seconds(const BoundInputs& inputs, double samples) {
   double sum = 0.0;
   for (const EqualLayers& layers : inputs.layers) {
-    sum += layers.count * least_seconds(inputs, layers, samples, law, &DegreeRows::path);
+    sum += layers.count * least_seconds(inputs, layers, samples, &DegreeRows::path);
   }
   return sum;
 }
 
-MicroBatchBounds micro_batch_bounds(const BoundInputs& inputs, double samples, CollectiveLaw law) {
+double stage_seconds(const BoundInputs& inputs, double samples) {
   std::vector<double> devices;
   for (const UsedKind& kind : inputs.kinds) devices.push_back(kind.devices);
-  MicroBatchBounds bounds;
-  bounds.samples = samples;
-  bounds.work = share_work(layer_work(inputs, samples, law), devices);
+  double least = shared_work_seconds(layer_work(inputs, samples), devices);
   for (const EqualLayers& layers : inputs.layers) {
-    bounds.slowest_seconds =
-        std::max(bounds.slowest_seconds, least_seconds(inputs, layers, samples, law, &DegreeRows::total));
+    least = std::max(least, least_seconds(inputs, layers, samples, &DegreeRows::total));
   }
-  return bounds;
+  return least;
 }
 
 }  // namespace pptrain

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "cost/bound_inputs.hpp"
@@ -8,24 +7,16 @@
 
 namespace pptrain {
 
-/// What no plan with micro-batches of `samples` samples can avoid, in seconds of one micro-batch.
-struct MicroBatchBounds {
-  double samples = 0.0;
-  /// All layers shared by all devices in proportion to speed, each at its best share of the micro-batch.
-  WorkPrices work;
-  /// The layer that takes longest, when all devices are its replicas. It lies in one stage.
-  double slowest_seconds = 0.0;
-
-  /// No stage takes less in a plan whose largest is the least.
-  double stage_seconds() const { return std::max(work.seconds, slowest_seconds); }
-};
-
-MicroBatchBounds micro_batch_bounds(const BoundInputs& inputs, double samples, CollectiveLaw law);
+/// What no stage of a plan with micro-batches of `samples` can avoid for one of them where its largest stage takes the
+/// least: the larger of
+/// - all layers shared by all devices in proportion to speed, each at its best share of the micro-batch;
+/// - the layer that takes longest, which lies in one stage, with all devices as its replicas.
+double stage_seconds(const BoundInputs& inputs, double samples);
 
 /// Forward and backward of a micro-batch through all layers, one after another, on average over the samples.
-double path_seconds(const BoundInputs& inputs, double samples, CollectiveLaw law);
+double path_seconds(const BoundInputs& inputs, double samples);
 
 /// Least device-seconds of a micro-batch per layer and kind.
-std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples, CollectiveLaw law);
+std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples);
 
 }  // namespace pptrain

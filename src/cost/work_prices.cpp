@@ -29,29 +29,24 @@ void normalize(std::vector<double>& prices, const std::vector<double>& devices) 
 
 }  // namespace
 
-WorkPrices share_work(const std::vector<LayerWork>& work, const std::vector<double>& devices) {
+double shared_work_seconds(const std::vector<LayerWork>& work, const std::vector<double>& devices) {
   constexpr int num_rounds = 200;
   std::vector<double> prices(devices.size(), 1.0);
   for (std::size_t k = 0; k < devices.size(); ++k) {
     double total = 0.0;
     for (const LayerWork& layer : work) total += layer.count * layer.on_kind[k];
-    if (!(total > 0.0)) {  // this kind does everything in no time
-      std::vector<double> only(devices.size(), 0.0);
-      only[k] = 1.0 / devices[k];
-      return {only, 0.0};
-    }
+    if (!(total > 0.0)) return 0.0;  // this kind does everything in no time
     prices[k] = 1.0 / total;
   }
   normalize(prices, devices);
   std::vector<double> load(devices.size());
-  WorkPrices best = {prices, priced_work(work, prices, load)};
+  double best = priced_work(work, prices, load);
   for (int round = 1; round < num_rounds && devices.size() > 1; ++round) {
     for (std::size_t k = 0; k < devices.size(); ++k) {
-      prices[k] *= std::exp(std::clamp(load[k] / devices[k] / best.seconds - 1.0, -1.0, 1.0) / round);
+      prices[k] *= std::exp(std::clamp(load[k] / devices[k] / best - 1.0, -1.0, 1.0) / round);
     }
     normalize(prices, devices);
-    const double seconds = priced_work(work, prices, load);
-    if (seconds > best.seconds) best = {prices, seconds};
+    best = std::max(best, priced_work(work, prices, load));
   }
   return best;
 }

@@ -172,10 +172,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   Outcome outcome = chunks ? search_chunked_grids(space, schedule, planner.name()) : planner.search(space);
   if (chunks && planner.name() == "auto") outcome = choose_by_simulation(space, std::move(outcome));
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids), {}};
-  const MemorySavings savings = {restrictions.recompute,
-                                 static_cast<int>(restrictions.zero_stage.value_or(MemorySavings().zero_stage)),
-                                 restrictions.offload};
-  const double bound = lower_bound_seconds(instance, savings);
+  const double bound = lower_bound_seconds(instance, restrictions.recompute);
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -80,18 +81,9 @@ class RandomInstances {
     return made;
   }
 
-  /// Ways of saving memory, from none to all.
-  MemorySavings savings() {
-    MemorySavings made;
-    if (chance(0.7)) made.recompute = chance(0.5) ? Recompute::none : Recompute::full;
-    made.zero_stage = chance(0.5) ? 0 : pick(0, 3);
-    made.offload = chance(0.3);
-    return made;
-  }
-
   /// A valid plan with anything that a plan can say: devices left out, uneven samples and shards, blocks of
-  /// any pattern, groups of replicas that divide the state, several chunks, and these savings.
-  Plan plan(const Instance& instance, const MemorySavings& allowed = {}) {
+  /// any pattern, groups of replicas that divide the state, and several chunks.
+  Plan plan(const Instance& instance, std::optional<Recompute> recompute = std::nullopt) {
     const int num_devices = instance.cluster.num_devices();
     const int num_layers = instance.profile.num_layers();
     Plan made;
@@ -116,9 +108,9 @@ class RandomInstances {
       for (int c = 0; c < chunks; ++c) stage.layers.push_back(layers[c * stages + i]);
       place(stage, std::vector<int>(devices.begin() + owned[i].begin, devices.begin() + owned[i].end),
             made.micro_batch_size);
-      stage.recompute = allowed.recompute.value_or(chance(0.2) ? Recompute::full : Recompute::none);
-      if (chance(0.3)) stage.zero_stage = pick(0, allowed.zero_stage);
-      stage.offload = allowed.offload && chance(0.2);
+      stage.recompute = recompute.value_or(chance(0.2) ? Recompute::full : Recompute::none);
+      if (chance(0.3)) stage.zero_stage = pick(0, 3);
+      stage.offload = chance(0.2);
       if (chance(0.3)) add_block(stage, made.micro_batch_size);
       if (stage.zero_stage > 0 && stage.blocks.empty() && chance(0.5)) {
         stage.zero_groups = parts(stage.replicas, pick(1, stage.replicas));

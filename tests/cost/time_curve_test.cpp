@@ -68,10 +68,9 @@ TEST_CASE("prices of work reach the linear programme's optimum for two kinds", "
     for (int l = 0; l < 10 + trial % 20; ++l) work.push_back({{seconds(random), seconds(random)}, 1.0 + trial % 3});
     const std::vector<double> devices = {std::ceil(8 * seconds(random)), std::ceil(8 * seconds(random))};
     const double exact = exact_for_two_kinds(work, devices);
-    const WorkPrices prices = share_work(work, devices);
-    CHECK(prices.seconds <= exact * (1 + 1e-12));
-    CHECK(prices.seconds >= exact * (1 - 1e-3));
-    CHECK(prices.of_kind[0] * devices[0] + prices.of_kind[1] * devices[1] == Approx(1.0));
+    const double least = shared_work_seconds(work, devices);
+    CHECK(least <= exact * (1 + 1e-12));
+    CHECK(least >= exact * (1 - 1e-3));
   }
 }
 

@@ -15,7 +15,6 @@ constexpr int num_instances = 2000;
 constexpr double rounding = 1.0 + 1e-12;
 
 TEST_CASE("no bound exceeds the optimum over replicas, degrees and devices", "[bound]") {
-  double sum_of_gaps = 0.0;
   int found = 0;
   for (int seed = 0; seed < num_instances; ++seed) {
     CAPTURE(seed);
@@ -23,12 +22,9 @@ TEST_CASE("no bound exceeds the optimum over replicas, degrees and devices", "[b
     const auto best = optimum(instance, visit_exhaustive_space, Form::amp);
     if (!best) continue;
     REQUIRE(lower_bound_seconds(instance.view()) <= best->seconds * rounding);
-    REQUIRE(amp_lower_bound_seconds(instance.view()) <= best->seconds * rounding);
-    sum_of_gaps += 1.0 - amp_lower_bound_seconds(instance.view()) / best->seconds;
     ++found;
   }
   CHECK(found > num_instances / 2);
-  CHECK(sum_of_gaps / found < 0.3);
 }
 
 TEST_CASE("no bound exceeds any plan, however it is divided", "[bound]") {
@@ -36,7 +32,6 @@ TEST_CASE("no bound exceeds any plan, however it is divided", "[bound]") {
   for (int seed = 0; seed < num_instances; ++seed) {
     const RandomInstance instance = random_instance(seed);
     const double bound = lower_bound_seconds(instance.view());
-    const double amp_bound = amp_lower_bound_seconds(instance.view());
     Choices choices(seed);
     for (int p = 0; p < 20; ++p) {
       Plan plan = random_plan(instance, choices);
@@ -45,7 +40,6 @@ TEST_CASE("no bound exceeds any plan, however it is divided", "[bound]") {
       CAPTURE(seed, p, write_plan(plan));
       const double seconds = amp(instance.profile, instance.cluster, plan);
       REQUIRE(bound <= seconds * rounding);
-      REQUIRE(amp_bound <= seconds * rounding);
       ++fitting;
     }
   }
@@ -83,7 +77,6 @@ TEST_CASE("no bound exceeds plans of layers sharded without all-reduces", "[boun
       CAPTURE(seed, pattern);
       const double seconds = amp(instance.profile, instance.cluster, plan);
       REQUIRE(lower_bound_seconds(instance.view()) <= seconds * rounding);
-      REQUIRE(amp_lower_bound_seconds(instance.view()) <= seconds * rounding);
       ++fitting;
     }
   }
