@@ -3,19 +3,9 @@
 # nothing below the output directory.
 # Usage: bad_input.sh PPTRAIN MPIEXEC
 set -euo pipefail
-
-pptrain=$(realpath -- "$1")
-inputs=$(realpath -- "$(dirname -- "$0")/../../inputs")
-mpiexec=$2
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 longest_seconds=60
-
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd "$folder"
-failures=0
-cases=0
 
 # bytes WIDTH NUMBER...: the numbers as little-endian integers of WIDTH bytes, as escapes for printf.
 bytes() {
@@ -68,36 +58,25 @@ tensor = "auto"
 TOML
 }
 
-complain() {
-  failures=$((failures + 1))
-  printf 'FAILED %s: %s\n' "$1" "$2"
-  sed 's/^/    /' output.txt
-}
-
-# run RANKS ARGUMENT...: exit code in `code`, everything printed in output.txt.
-run() {
-  local ranks=$1
-  shift
-  code=0
-  timeout -k 5 "$longest_seconds" "$mpiexec" -np "$ranks" "$pptrain" "$@" >output.txt 2>&1 </dev/null || code=$?
-}
+# job RANKS ARGUMENT...: a run of pptrain.
+job() { run "$longest_seconds" "$mpiexec" -np "$1" "$pptrain" "${@:2}"; }
 
 written() { find outputs -type f 2>/dev/null | head -n 1; }
 
-# check TITLE CODE WHERE PROBLEM: judges what `run` left; WHERE and PROBLEM are extended regular expressions.
-check() {
+# refused TITLE CODE WHERE PROBLEM: judges what `job` left; WHERE and PROBLEM are extended regular expressions.
+refused() {
   local title=$1 wanted_code=$2 where=$3 problem=$4 messages
   cases=$((cases + 1))
-  messages=$(grep -c 'pptrain: error:' output.txt || true)
+  messages=$(grep -c 'pptrain: error:' errors.txt || true)
   if [[ $code -eq 124 || $code -eq 137 ]]; then complain "$title" "it hangs"; return; fi
   if [[ ! $code =~ ^($wanted_code)$ ]]; then complain "$title" "exit code $code, not $wanted_code"; return; fi
   if [[ $messages -ne 1 ]]; then complain "$title" "$messages messages, not 1"; return; fi
-  if ! grep -Eq "pptrain: error: ($where): " output.txt; then complain "$title" "no place like '$where'"; return; fi
-  if ! grep 'pptrain: error:' output.txt | grep -Eiq -- "$problem"; then
+  if ! grep -Eq "pptrain: error: ($where): " errors.txt; then complain "$title" "no place like '$where'"; return; fi
+  if ! grep 'pptrain: error:' errors.txt | grep -Eiq -- "$problem"; then
     complain "$title" "no problem like '$problem'"
     return
   fi
-  if ! grep 'pptrain: error:' output.txt | grep -Eq '; [^;]{8,}$'; then complain "$title" "no suggestion"; return; fi
+  if ! grep 'pptrain: error:' errors.txt | grep -Eq '; [^;]{8,}$'; then complain "$title" "no suggestion"; return; fi
   if [[ -n $(written) ]]; then complain "$title" "wrote $(written)"; return; fi
   printf 'ok %s\n' "$title"
 }
@@ -112,13 +91,13 @@ bad() {
   sed -i "${number}c\\$line" bad.toml
   local edit
   for edit in "$@"; do sed -i "$edit" bad.toml; done
-  run "$ranks" bad.toml
-  check "$title" "$wanted_code" "${where:-([^ ]*/)?bad.toml:$number(:[0-9]+)?}" "$problem"
+  job "$ranks" bad.toml
+  refused "$title" "$wanted_code" "${where:-([^ ]*/)?bad.toml:$number(:[0-9]+)?}" "$problem"
 }
 
 # The configuration itself is good: whatever is refused below is refused for its own fault.
 good_config >good.toml
-run 2 good.toml
+job 2 good.toml
 if [[ $code -ne 0 || -z $(written) ]]; then complain "the good configuration" "exit code $code"; fi
 cp outputs/bad-input/*/plan.json good_plan.json
 rm -rf outputs
@@ -156,25 +135,25 @@ where=$anywhere bad "heads cannot be divided by the tensor-parallel degree" 2 '2
   's/^heads = .*/heads = 1/'
 
 # --- plans that are for another job
-run 4 good.toml --set parallelism.plan=good_plan.json
-check "a plan for fewer ranks" 2 '[^ ]*good_plan.json' 'for 2 devices.* 4 ranks'
-run 1 good.toml --set parallelism.plan=good_plan.json
-check "a plan for more ranks" 2 '[^ ]*good_plan.json' 'for 2 devices.* 1 ranks'
+job 4 good.toml --set parallelism.plan=good_plan.json
+refused "a plan for fewer ranks" 2 '[^ ]*good_plan.json' 'for 2 devices.* 4 ranks'
+job 1 good.toml --set parallelism.plan=good_plan.json
+refused "a plan for more ranks" 2 '[^ ]*good_plan.json' 'for 2 devices.* 1 ranks'
 sed 's/"kind": *"[^"]*"/"kind": "v100"/' good_plan.json >kinds_plan.json
-run 2 good.toml --set parallelism.plan=kinds_plan.json
-check "a plan for devices of another kind" 2 '[^ ]*kinds_plan.json: device_kinds' 'device 0 is a "v100"'
-run 2 good.toml --set parallelism.plan=good_plan.json --set model.layers=3
-check "a plan for fewer layers" 2 '[^ ]*good_plan.json: stages' 'layer 4 is in no stage'
-run 2 good.toml --set parallelism.plan=good_plan.json --set training.global_batch_size=16
-check "a plan for another global batch" 2 '[^ ]*good_plan.json' 'global_batch_size = 8.*16'
+job 2 good.toml --set parallelism.plan=kinds_plan.json
+refused "a plan for devices of another kind" 2 '[^ ]*kinds_plan.json: device_kinds' 'device 0 is a "v100"'
+job 2 good.toml --set parallelism.plan=good_plan.json --set model.layers=3
+refused "a plan for fewer layers" 2 '[^ ]*good_plan.json: stages' 'layer 4 is in no stage'
+job 2 good.toml --set parallelism.plan=good_plan.json --set training.global_batch_size=16
+refused "a plan for another global batch" 2 '[^ ]*good_plan.json' 'global_batch_size = 8.*16'
 cat >shards_plan.json <<'JSON'
 {"schema": "pptrain.plan/1", "global_batch_size": 8, "micro_batch_size": 8, "micro_batches": 1,
  "schedule": {"name": "1f1b"},
  "stages": [{"layers": [[0, 4]], "replicas": 1, "tensor_parallel": 2, "devices": [[0, 1]], "samples": [[0, 8]],
              "shards": {"columns": [[0, 640], [640, 1024]]}}]}
 JSON
-run 2 good.toml --set parallelism.plan=shards_plan.json
-check "shards of a wider model" 2 '[^ ]*shards_plan.json: stages.0..shards.columns' 'end at 1024.* 128 columns'
+job 2 good.toml --set parallelism.plan=shards_plan.json
+refused "shards of a wider model" 2 '[^ ]*shards_plan.json: stages.0..shards.columns' 'end at 1024.* 128 columns'
 
 # --- what is written in the file
 bad "text where a number belongs" 2 2 'layers' layers 'layers = "two"'
@@ -194,21 +173,20 @@ where='[^ ]*(bad.toml:[0-9]+|occupied[^ ]*)'
 bad "an output directory that cannot be made" 2 2 'occupied' output 'output = "occupied/outputs"'
 bad "an output directory that is a file" 2 2 'occupied' output 'output = "occupied"'
 unset where
-run 2 missing.toml
-check "a missing configuration" 2 '[^ ]*missing.toml' 'missing.toml'
-run 2 good.toml --set model.heads=5
-check "a bad --set" 2 '(--set model.heads|[^ ]*good.toml:[0-9]+)' 'heads|hidden_size'
-run 2 good.toml --set model.headz=4
-check "an unknown key in --set" 2 '--set model.headz' 'headz.*heads'
+job 2 missing.toml
+refused "a missing configuration" 2 '[^ ]*missing.toml' 'missing.toml'
+job 2 good.toml --set model.heads=5
+refused "a bad --set" 2 '(--set model.heads|[^ ]*good.toml:[0-9]+)' 'heads|hidden_size'
+job 2 good.toml --set model.headz=4
+refused "an unknown key in --set" 2 '--set model.headz' 'headz.*heads'
 
 # --- profiles without a machine
-run 2 profile good.toml --analytic
-check "an analytic profile without a cluster" 2 '[^ ]*good.toml' 'cluster'
-run 2 plan --analytic --cluster "$inputs/clusters/aws-heterogeneous.toml" --global-batch-size 8 \
+job 2 profile good.toml --analytic
+refused "an analytic profile without a cluster" 2 '[^ ]*good.toml' 'cluster'
+job 2 plan --analytic --cluster "$inputs/clusters/aws-heterogeneous.toml" --global-batch-size 8 \
   --set 'model.name="gpt-1.5b"' --set 'training.precision="bf16"'
-check "a precision without a rate" 2 '[^ ]*aws-heterogeneous.toml' 'v100.*bf16'
-run 2 plan good.toml --analytic --cluster "$inputs/clusters/aws-homogeneous.toml" --set 'model.name="t5-larg"'
-check "a model that is not in the zoo" 2 '--set model.name' 't5-large'
+refused "a precision without a rate" 2 '[^ ]*aws-heterogeneous.toml' 'v100.*bf16'
+job 2 plan good.toml --analytic --cluster "$inputs/clusters/aws-homogeneous.toml" --set 'model.name="t5-larg"'
+refused "a model that is not in the zoo" 2 '--set model.name' 't5-large'
 
-printf '%d cases, %d failures\n' "$cases" "$failures"
-[[ $failures -eq 0 ]]
+finish

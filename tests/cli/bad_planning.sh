@@ -5,15 +5,9 @@
 # The edits are for sed, which expands them.
 # shellcheck disable=SC2016
 set -euo pipefail
-
-pptrain=$(realpath -- "$1")
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 longest_seconds=20
-
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd "$folder"
-failures=0
-cases=0
 
 good_cluster() {
   cat <<'TOML'
@@ -71,20 +65,11 @@ good_plan() {
 JSON
 }
 
-complain() {
-  failures=$((failures + 1))
-  printf 'FAILED %s: %s\n' "$1" "$2"
-  sed 's/^/    /' errors.txt | cut -c1-400
-}
+# job ARGUMENT...: a run of pptrain.
+job() { run "$longest_seconds" "$pptrain" "$@"; }
 
-# run ARGUMENT...: exit code in `code`, standard output in output.txt, the rest in errors.txt.
-run() {
-  code=0
-  timeout -k 5 "$longest_seconds" "$pptrain" "$@" >output.txt 2>errors.txt </dev/null || code=$?
-}
-
-# check TITLE CODE WHERE PROBLEM: judges what `run` left; WHERE and PROBLEM are extended regular expressions.
-check() {
+# refused TITLE CODE WHERE PROBLEM: judges what `job` left; WHERE and PROBLEM are extended regular expressions.
+refused() {
   local title=$1 wanted_code=$2 where=$3 problem=$4 messages message
   cases=$((cases + 1))
   messages=$(grep -ac 'pptrain: error:' errors.txt || true)
@@ -100,7 +85,7 @@ check() {
   printf 'ok %s\n' "$title"
 }
 
-plan_made() { run plan --cluster cluster.toml --profile profile.json --global-batch-size 8 --format json -o plan.out "$@"; }
+plan_made() { job plan --cluster cluster.toml --profile profile.json --global-batch-size 8 --format json -o plan.out "$@"; }
 
 # line FILE TEXT: number of the first line with TEXT.
 line() { grep -nF -- "$2" "$1" | head -n 1 | cut -d: -f1; }
@@ -115,7 +100,7 @@ cluster() {
   for edit in "$@"; do sed -Ei "$edit" cluster.toml; done
   if [[ -n $with ]]; then where="cluster.toml:$(line cluster.toml "$with")(:[0-9]+)?"; fi
   plan_made
-  check "cluster: $title" 2 "$where" "$problem"
+  refused "cluster: $title" 2 "$where" "$problem"
 }
 
 # profile TITLE PROBLEM SED...: the good profile after these edits is refused, by line or path.
@@ -126,7 +111,7 @@ profile() {
   good_profile >profile.json
   for edit in "$@"; do sed -Ei "$edit" profile.json; done
   plan_made
-  check "profile: $title" 2 'profile.json[^ ]*' "$problem"
+  refused "profile: $title" 2 'profile.json[^ ]*' "$problem"
 }
 
 # plan TITLE PROBLEM SED...: the good plan after these edits is refused.
@@ -135,8 +120,8 @@ plan() {
   shift 2
   good_plan >plan.json
   for edit in "$@"; do sed -Ei "$edit" plan.json; done
-  run validate plan.json
-  check "plan: $title" 2 'plan.json[^ ]*' "$problem"
+  job validate plan.json
+  refused "plan: $title" 2 'plan.json[^ ]*' "$problem"
 }
 
 # Everything is good to begin with: whatever is refused below is refused for its own fault.
@@ -146,7 +131,7 @@ good_plan >plan.json
 plan_made
 if [[ $code -ne 0 || ! -s plan.out ]]; then complain "the good files" "exit code $code"; fi
 rm -f plan.out
-run validate plan.json
+job validate plan.json
 if [[ $code -ne 0 ]]; then complain "the good plan" "exit code $code"; fi
 
 # --- clusters
@@ -180,15 +165,15 @@ cluster "nothing in the file" 'node' '' '1,$d'
 cluster "not TOML" '.' '' 's/^count = 2/count = = 2/'
 good_cluster | head -c 150 >cluster.toml
 plan_made
-check "cluster: torn file" 2 'cluster.toml(:[0-9]+)*' '.'
+refused "cluster: torn file" 2 'cluster.toml(:[0-9]+)*' '.'
 head -c 4096 /dev/zero >cluster.toml
 plan_made
-check "cluster: zeros" 2 'cluster.toml(:[0-9]+)*' '.'
+refused "cluster: zeros" 2 'cluster.toml(:[0-9]+)*' '.'
 good_cluster >cluster.toml
-run plan --cluster missing.toml --profile profile.json --global-batch-size 8
-check "cluster: no such file" 2 'missing.toml' 'missing.toml'
-run plan --cluster "$folder" --profile profile.json --global-batch-size 8
-check "cluster: a folder" 2 "$folder" '.'
+job plan --cluster missing.toml --profile profile.json --global-batch-size 8
+refused "cluster: no such file" 2 'missing.toml' 'missing.toml'
+job plan --cluster "$folder" --profile profile.json --global-batch-size 8
+refused "cluster: a folder" 2 "$folder" '.'
 
 # --- profiles
 profile "negative seconds" 'forward' 's/"forward": 0.5/"forward": -0.5/'
@@ -221,13 +206,13 @@ profile "nothing in the file" '.' '1,$d'
 profile "more after the end" '.' '$s/$/}/'
 good_profile | head -c 500 >profile.json
 plan_made
-check "profile: torn file" 2 'profile.json[^ ]*' '.'
+refused "profile: torn file" 2 'profile.json[^ ]*' '.'
 printf '[%.0s' {1..200000} >profile.json
 plan_made
-check "profile: brackets without end" 2 'profile.json[^ ]*' '.'
+refused "profile: brackets without end" 2 'profile.json[^ ]*' '.'
 good_profile >profile.json
-run plan --cluster cluster.toml --profile missing.json --global-batch-size 8
-check "profile: no such file" 2 'missing.json' 'missing.json'
+job plan --cluster cluster.toml --profile missing.json --global-batch-size 8
+refused "profile: no such file" 2 'missing.json' 'missing.json'
 
 # --- plans
 plan "a stage's layers the wrong way round" 'layers' 's/"layers": \[\[0, 1\]\]/"layers": [[1, 0]]/'
@@ -254,26 +239,25 @@ plan "unknown key" 'replica.*replicas' 's/"replicas": 1/"replica": 1/'
 good_cluster >cluster.toml
 good_profile >profile.json
 plan_made --micro-batch-size 3
-check "micro-batches that do not make up the batch" 2 '[^ ].*' 'micro.batch'
+refused "micro-batches that do not make up the batch" 2 '[^ ].*' 'micro.batch'
 plan_made --micro-batch-size 16
-check "a micro-batch larger than the batch" 2 '[^ ].*' 'micro.batch'
+refused "a micro-batch larger than the batch" 2 '[^ ].*' 'micro.batch'
 plan_made --planner amq
-check "unknown planner" 2 '[^ ].*' 'amq.*amp'
+refused "unknown planner" 2 '[^ ].*' 'amq.*amp'
 good_cluster | sed -E 's/^count = 2/count = 20/' >cluster.toml
 plan_made --planner exhaustive
-check "too many plans to look at each" 2 '[^ ].*' '[0-9] plans'
+refused "too many plans to look at each" 2 '[^ ].*' '[0-9] plans'
 good_cluster >cluster.toml
-run plan --cluster cluster.toml --profile profile.json --global-batch-size 0
-check "no samples" 2 '[^ ].*' 'batch'
-run plan --cluster cluster.toml
-check "neither configuration nor profile" 2 '[^ ].*' 'profile'
+job plan --cluster cluster.toml --profile profile.json --global-batch-size 0
+refused "no samples" 2 '[^ ].*' 'batch'
+job plan --cluster cluster.toml
+refused "neither configuration nor profile" 2 '[^ ].*' 'profile'
 
 # --- what does not fit
 for planner in auto amp megatron data-parallel; do
   good_cluster | head -n 14 | sed -E 's/"16 GiB"/"15 MB"/; s/^count = 2/count = 1/' >cluster.toml
   plan_made --planner $planner
-  check "nothing fits, $planner" 3 '[^ ].*' 'needs .*(B|more|much)'
+  refused "nothing fits, $planner" 3 '[^ ].*' 'needs .*(B|more|much)'
 done
 
-printf '%d cases, %d failures\n' "$cases" "$failures"
-[[ $failures -eq 0 ]]
+finish

@@ -2,13 +2,8 @@
 # Planning jobs: a profile and a cluster from files, no ranks, any model.
 # Usage: planning.sh PPTRAIN
 set -euo pipefail
-
-pptrain=$(realpath -- "$1")
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd "$folder"
-failures=0
-cases=0
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 
 mkdir -p jobs/profiles elsewhere
 cat >jobs/profiles/toy.json <<'JSON'
@@ -45,60 +40,47 @@ TOML
 sed 's/toy-3/toy/' jobs/toy.toml >jobs/misnamed.toml
 sed '/\[cluster\]/,+1d' jobs/toy.toml >jobs/no_cluster.toml
 
-# expect TITLE CODE PATTERN ARGUMENT...: pptrain with these arguments ends with CODE and prints PATTERN.
-expect() {
-  local title=$1 wanted=$2 pattern=$3 code=0
-  shift 3
-  cases=$((cases + 1))
-  timeout -k 5 60 "$pptrain" "$@" >output.txt 2>&1 </dev/null || code=$?
-  if [[ $code -ne $wanted ]] || ! grep -Eq -- "$pattern" output.txt; then
-    failures=$((failures + 1))
-    printf 'FAILED %s: exit code %d, not %d, or nothing like %s\n' "$title" "$code" "$wanted" "$pattern"
-    sed 's/^/    /' output.txt
-    return
-  fi
-  printf 'ok %s\n' "$title"
-}
+# job TITLE CODE PATTERN ARGUMENT...: pptrain with these arguments ends with CODE and prints PATTERN.
+job() { expect "$1" "$2" "$3" "$pptrain" "${@:4}"; }
 
 files=(--cluster jobs/cluster.toml --profile jobs/profiles/toy.json)
-expect "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
-expect "rank correlation on request" 0 '"rank_correlations": ?\{"plans": ?[1-9]' plan jobs/toy.toml --correlation --format json
-expect "rank correlation as text" 0 'minimised by dapple' plan jobs/toy.toml --correlation
-expect "its batch counts" 0 '"global_batch_size": ?12' plan jobs/toy.toml --format json
-expect "--cluster replaces its cluster" 0 '"cluster": ?"three"' \
+job "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
+job "rank correlation on request" 0 '"rank_correlations": ?\{"plans": ?[1-9]' plan jobs/toy.toml --correlation --format json
+job "rank correlation as text" 0 'minimised by dapple' plan jobs/toy.toml --correlation
+job "its batch counts" 0 '"global_batch_size": ?12' plan jobs/toy.toml --format json
+job "--cluster replaces its cluster" 0 '"cluster": ?"three"' \
   plan jobs/toy.toml --cluster elsewhere/three.toml --format json
-expect "--profile replaces its profile" 0 '"model": ?"other"' \
+job "--profile replaces its profile" 0 '"model": ?"other"' \
   plan jobs/toy.toml --profile elsewhere/other.json --format json
-expect "--cluster completes a job without one" 0 '"cluster": ?"three"' \
+job "--cluster completes a job without one" 0 '"cluster": ?"three"' \
   plan jobs/no_cluster.toml --cluster elsewhere/three.toml --format json
-expect "--set replaces its cluster" 0 '"cluster": ?"three"' \
+job "--set replaces its cluster" 0 '"cluster": ?"three"' \
   plan jobs/toy.toml --set cluster.file=elsewhere/three.toml --format json
-expect "a model that the profile is not of" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' \
+job "a model that the profile is not of" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' \
   plan jobs/misnamed.toml
-expect "validate looks at the model too" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' \
+job "validate looks at the model too" 2 'misnamed.toml:2: name = "toy".*did you mean "toy-3"' \
   validate jobs/misnamed.toml
-expect "validate tells a planning job" 0 'a planning job: toy-3 with 3 layers on 2 devices, 12 samples' \
+job "validate tells a planning job" 0 'a planning job: toy-3 with 3 layers on 2 devices, 12 samples' \
   validate jobs/toy.toml
-expect "a planning job cannot be trained" 2 'toy.toml:2: name = "toy-3" cannot be trained.*pptrain plan' \
+job "a planning job cannot be trained" 2 'toy.toml:2: name = "toy-3" cannot be trained.*pptrain plan' \
   train jobs/toy.toml
-expect "nor planned without a cluster" 2 'no_cluster.toml:2: .*--cluster CLUSTER.toml' plan jobs/no_cluster.toml
-expect "files alone" 0 '"global_batch_size": ?8' plan "${files[@]}" --global-batch-size 8 --format json
-expect "files with --set" 0 '2 stages|pp 2|pipeline.*2' \
+job "nor planned without a cluster" 2 'no_cluster.toml:2: .*--cluster CLUSTER.toml' plan jobs/no_cluster.toml
+job "files alone" 0 '"global_batch_size": ?8' plan "${files[@]}" --global-batch-size 8 --format json
+job "files with --set" 0 '2 stages|pp 2|pipeline.*2' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.pipeline=2
-expect "files with --set beyond the default model" 2 'pipeline = 9 needs 9 devices .the cluster has 2' \
+job "files with --set beyond the default model" 2 'pipeline = 9 needs 9 devices .the cluster has 2' \
   plan "${files[@]}" --global-batch-size 9 --set parallelism.pipeline=9
-expect "files with automatic recomputation" 0 '"model": ?"toy-3"' \
+job "files with automatic recomputation" 0 '"model": ?"toy-3"' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=auto --format json
-expect "a wrong --set" 2 'did you mean "auto"' \
+job "a wrong --set" 2 'did you mean "auto"' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=atuo
-expect "the batch by --set" 0 '"global_batch_size": ?6' \
+job "the batch by --set" 0 '"global_batch_size": ?6' \
   plan "${files[@]}" --set training.global_batch_size=6 --format json
-expect "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"
-expect "a profile alone" 2 'nothing to plan.*add CONFIG.toml' \
+job "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"
+job "a profile alone" 2 'nothing to plan.*add CONFIG.toml' \
   plan --profile jobs/profiles/toy.json --global-batch-size 8
-expect "a missing profile" 2 'profiles/none.json: cannot read' plan jobs/toy.toml --set profile.file=profiles/none.json
+job "a missing profile" 2 'profiles/none.json: cannot read' plan jobs/toy.toml --set profile.file=profiles/none.json
 cd elsewhere
-expect "files are found beside the job" 0 '"model": ?"toy-3"' plan ../jobs/toy.toml --format json
+job "files are found beside the job" 0 '"model": ?"toy-3"' plan ../jobs/toy.toml --format json
 
-printf '%d cases, %d failures\n' "$cases" "$failures"
-[[ $failures -eq 0 ]]
+finish

@@ -2,13 +2,8 @@
 # `pptrain simulate`: a plan from a file against a profile and a cluster, its picture, JSON and trace, and bad input.
 # Usage: simulating.sh PPTRAIN
 set -euo pipefail
-
-pptrain=$(realpath -- "$1")
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd "$folder"
-failures=0
-cases=0
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 
 cat >profile.json <<'JSON'
 {"schema": "pptrain.profile/1", "model": "toy", "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8},
@@ -46,55 +41,36 @@ file = "profile.json"
 file = "cluster.toml"
 TOML
 
-# expect TITLE CODE PATTERN ARGUMENT...: pptrain with these arguments ends with CODE and prints PATTERN.
-expect() {
-  local title=$1 wanted=$2 pattern=$3 code=0
-  shift 3
-  cases=$((cases + 1))
-  timeout -k 5 60 "$pptrain" "$@" >output.txt 2>errors.txt </dev/null || code=$?
-  if [[ $code -ne $wanted ]] || ! cat output.txt errors.txt | grep -Eq -- "$pattern"; then
-    failures=$((failures + 1))
-    printf 'FAILED %s: exit code %d, not %d, or nothing like %s\n' "$title" "$code" "$wanted" "$pattern"
-    cat output.txt errors.txt | sed 's/^/    /'
-    return
-  fi
-  if [[ $code -eq 2 && (-s output.txt || $(wc -l <errors.txt) -ne 1) ]]; then
-    failures=$((failures + 1))
-    printf 'FAILED %s: not one message alone\n' "$title"
-    return
-  fi
-  printf 'ok %s\n' "$title"
+# job TITLE CODE PATTERN ARGUMENT...: pptrain with these arguments ends with CODE and prints PATTERN; bad input gives one
+# message alone.
+job() {
+  expect "$1" "$2" "$3" "$pptrain" "${@:4}"
+  if [[ $code -eq 2 && (-s output.txt || $(wc -l <errors.txt) -ne 1) ]]; then complain "$1" "not one message alone"; fi
 }
 
 files=(--plan plan.json --cluster cluster.toml --profile profile.json)
 # Device 0: F 0-1 and 1-2, BW 6-8 and 9-11; device 1: F 2-3, BW 3-5, F 5-6, BW 6-8.
-expect "a plan with files" 0 'makespan +11 s' simulate "${files[@]}"
-expect "its picture" 0 '^ +0  F0F1\.\.\.\.\.\.\.\.B0--\.\.B1--$' simulate "${files[@]}"
-expect "as JSON" 0 '"schema": ?"pptrain.simulation/1"' simulate "${files[@]}" --format json
-expect "makespan in JSON" 0 '"makespan_seconds": ?11,' simulate "${files[@]}" --format json
-expect "another schedule" 0 'stored' simulate "${files[@]}" --schedule gpipe
-expect "a given order" 0 '^ +1  \.\.\.\.F0B0F1B1W0W1' simulate "${files[@]}" --order order.json
-expect "a job" 0 'makespan +11 s' simulate job.toml --plan plan.json
-expect "a trace" 0 'makespan' simulate "${files[@]}" --trace trace.json
-cases=$((cases + 1))
-if grep -q '"name":"F0.0","ph":"X","pid":0' trace.json && grep -q 'send activation 0.1' trace.json; then
-  printf 'ok tasks and transfers are in the trace\n'
-else
-  failures=$((failures + 1))
-  printf 'FAILED tasks and transfers are in the trace\n'
-fi
+job "a plan with files" 0 'makespan +11 s' simulate "${files[@]}"
+job "its picture" 0 '^ +0  F0F1\.\.\.\.\.\.\.\.B0--\.\.B1--$' simulate "${files[@]}"
+job "as JSON" 0 '"schema": ?"pptrain.simulation/1"' simulate "${files[@]}" --format json
+job "makespan in JSON" 0 '"makespan_seconds": ?11,' simulate "${files[@]}" --format json
+job "another schedule" 0 'stored' simulate "${files[@]}" --schedule gpipe
+job "a given order" 0 '^ +1  \.\.\.\.F0B0F1B1W0W1' simulate "${files[@]}" --order order.json
+job "a job" 0 'makespan +11 s' simulate job.toml --plan plan.json
+job "a trace" 0 'makespan' simulate "${files[@]}" --trace trace.json
+check "tasks are in the trace" grep -q '"name":"F0.0","ph":"X","pid":0' trace.json
+check "transfers are in the trace" grep -q 'send activation 0.1' trace.json
 
-expect "no plan" 2 '--plan' simulate job.toml
-expect "a missing plan" 2 'none.json' simulate job.toml --plan none.json
-expect "no profile" 2 'nothing to simulate.*--profile' simulate --plan plan.json --cluster cluster.toml
-expect "an unknown schedule" 2 'unknown schedule "1f2b".*did you mean "1f1b"' simulate "${files[@]}" --schedule 1f2b
-expect "schedule and order" 2 'excludes' simulate "${files[@]}" --schedule gpipe --order order.json
-expect "an order that cannot run" 2 'stuck.json: the order cannot be executed.*waits for ever' \
+job "no plan" 2 '--plan' simulate job.toml
+job "a missing plan" 2 'none.json' simulate job.toml --plan none.json
+job "no profile" 2 'nothing to simulate.*--profile' simulate --plan plan.json --cluster cluster.toml
+job "an unknown schedule" 2 'unknown schedule "1f2b".*did you mean "1f1b"' simulate "${files[@]}" --schedule 1f2b
+job "schedule and order" 2 'excludes' simulate "${files[@]}" --schedule gpipe --order order.json
+job "an order that cannot run" 2 'stuck.json: the order cannot be executed.*waits for ever' \
   simulate "${files[@]}" --order stuck.json
-expect "B and W apart of a whole backward" 2 'one time for the whole backward' \
+job "B and W apart of a whole backward" 2 'one time for the whole backward' \
   simulate --plan plan.json --cluster cluster.toml --profile whole.json --order order.json
-expect "a trace that cannot be written" 2 'none/trace.json: cannot be written' \
+job "a trace that cannot be written" 2 'none/trace.json: cannot be written' \
   simulate "${files[@]}" --trace none/trace.json
 
-printf '%d cases, %d failures\n' "$cases" "$failures"
-[[ $failures -eq 0 ]]
+finish

@@ -3,20 +3,15 @@
 # instruction it waited, and for whom.
 # Usage: stalled.sh PPTRAIN MPIEXEC [TRIALS]
 set -euo pipefail
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 
-pptrain=$(realpath -- "$1")
-mpiexec=$2
 trials=${3:-1}
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
 ranks=4
 timeout_seconds=2
 most_milliseconds=$(((timeout_seconds + 5) * 1000))
 
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd "$folder"
-for ((i = 0; i < 200; ++i)); do echo "the quick brown fox jumps over the lazy dog $i"; done >text.txt
+training_text text.txt
 cat >job.toml <<TOML
 [job]
 name = "stalled"
@@ -50,8 +45,6 @@ count = 1
 devices = { kind = "cpu", count = $ranks }
 link = { bandwidth = "10 Gbit/s", latency = "1 us" }
 TOML
-
-failures=0
 
 milliseconds() { date +%s%3N; }
 

@@ -2,16 +2,10 @@
 # Trials before training: predicted beside measured, the fastest plan kept.
 # Usage: trials.sh PPTRAIN MPIEXEC
 set -euo pipefail
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 
-pptrain=$(realpath -- "$1")
-mpiexec=$2
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd "$folder"
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-
-for ((i = 0; i < 300; ++i)); do echo "the quick brown fox jumps over the lazy dog"; done >text.txt
+training_text text.txt
 cat >job.toml <<'TOML'
 [job]
 name = "tried"
@@ -34,22 +28,12 @@ trial_steps = 2
 cache = false
 TOML
 
-check() { # FILE PATTERN: the file has a line like this
-  grep -Eq -- "$2" "$1" || {
-    echo "no line \"$2\" in $1:"
-    cat "$1"
-    exit 1
-  }
-}
-
-"$mpiexec" --bind-to none -n 4 "$pptrain" train job.toml >out.txt 2>err.txt || { cat out.txt err.txt && exit 1; }
-check out.txt '^Trials$'
-check out.txt 'rank correlation of predicted and measured'
-check out.txt '^  kept: .*, [0-9]+ micro-batch'
-check err.txt 'Trial 3 of 3'
+expect "trials" 0 '^Trials$' "$mpiexec" -np 4 "$pptrain" train job.toml
+check "how well predictions rank plans" printed 'rank correlation of predicted and measured'
+check "the plan that is kept" printed '^  kept: .*, [0-9]+ micro-batch'
+check "progress" grep -q 'Trial 3 of 3' errors.txt
 plan=$(echo runs/tried/*/plan.json)
-[[ $(grep -c '"planner": "trial"' "$plan") -eq 3 ]] || { cat "$plan" && exit 1; }
-[[ $(grep -c '"measured_seconds"' "$plan") -eq 3 ]] || { cat "$plan" && exit 1; }
-"$pptrain" validate "$plan" >valid.txt || { cat valid.txt && exit 1; }
-
-echo "trials: all as expected"
+check "all are among its alternatives" [ "$(grep -c '"planner": "trial"' "$plan")" -eq 3 ]
+check "with their times" [ "$(grep -c '"measured_seconds"' "$plan")" -eq 3 ]
+expect "the plan can be read" 0 '' "$pptrain" validate "$plan"
+finish
