@@ -1,7 +1,9 @@
 #include "comm/collective.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
@@ -26,6 +28,21 @@ void wait(CollectivePending& pending, Waiter& waiter, const char* doing) {
   waiter.wait(pending, [doing] { return std::string(doing); });
 }
 
+/// MPI counts bytes in an int: more go in pieces.
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
+
+/// Appends what each rank gives to its text on rank 0.
+void append_gathered(MPI_Comm comm, std::string_view own, std::vector<std::string>& texts) {
+  const int length = static_cast<int>(own.size());
+  std::vector<int> lengths(texts.size());
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
+  std::vector<int> offsets(texts.size(), 0);
+  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
+  std::string all(texts.empty() ? 0 : static_cast<std::size_t>(offsets.back() + lengths.back()), '\0');
+  MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0, comm);
+  for (std::size_t r = 0; r < texts.size(); ++r) texts[r].append(all, offsets[r], lengths[r]);
+}
+
 }  // namespace
 
 void quiet_barrier(MPI_Comm comm, Waiter& waiter) {
@@ -41,28 +58,25 @@ std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter) {
   wait(size, waiter, "broadcast from rank 0");
   std::string result = text;
   result.resize(length);
-  CollectivePending body;
-  MPI_Ibcast(result.data(), static_cast<int>(length), MPI_CHAR, 0, comm, &body.request);
-  wait(body, waiter, "broadcast from rank 0");
+  for (std::size_t begin = 0; begin < length; begin += most_bytes) {
+    const std::size_t bytes = std::min(most_bytes, static_cast<std::size_t>(length) - begin);
+    CollectivePending piece;
+    MPI_Ibcast(result.data() + begin, static_cast<int>(bytes), MPI_CHAR, 0, comm, &piece.request);
+    wait(piece, waiter, "broadcast from rank 0");
+  }
   return result;
 }
 
 std::vector<std::string> gather(MPI_Comm comm, const std::string& text) {
-  const int size = size_of(comm);
-  const int length = static_cast<int>(text.size());
-  std::vector<int> lengths(size);
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
-  if (rank_in(comm) != 0) {
-    MPI_Gatherv(text.data(), length, MPI_CHAR, nullptr, nullptr, nullptr, MPI_CHAR, 0, comm);
-    return {};
+  unsigned long long longest = text.size();
+  MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm);
+  const auto size = static_cast<std::size_t>(size_of(comm));
+  std::vector<std::string> texts(rank_in(comm) == 0 ? size : 0);
+  const std::size_t most = std::max<std::size_t>(1, most_bytes / size);
+  for (std::size_t begin = 0; begin < longest; begin += most) {
+    append_gathered(comm, std::string_view(text).substr(std::min(begin, text.size()), most), texts);
   }
-  std::vector<int> offsets(size, 0);
-  std::partial_sum(lengths.begin(), lengths.end() - 1, offsets.begin() + 1);
-  std::string all(static_cast<std::size_t>(offsets.back() + lengths.back()), '\0');
-  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0, comm);
-  std::vector<std::string> result;
-  for (int r = 0; r < size; ++r) result.push_back(all.substr(offsets[r], lengths[r]));
-  return result;
+  return texts;
 }
 
 std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter) {
