@@ -47,7 +47,8 @@ SharedLog::~SharedLog() {
 std::uint64_t SharedLog::append(const SentBytes& entry) {
   const std::uint64_t number = memory_->size.fetch_add(1);
   Memory::Slot& slot = memory_->slots[number % Memory::capacity];
-  slot.written.store(0);
+  slot.written.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);  // who sees any of the entry sees that it is being written
   slot.entry = entry;
   slot.written.store(number + 1, std::memory_order_release);
   return number;
