@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "comm/collective.hpp"
-#include "cost/transfer_forms.hpp"
 #include "program/check.hpp"
 #include "runtime/agreement.hpp"
 #include "schedule/schedule.hpp"
@@ -12,9 +11,11 @@
 namespace pptrain {
 namespace {
 
-Programs checked_programs(const Instance& instance, const Plan& plan, const OrderOptions& orders) {
-  Programs programs = compile_training(plan, task_orders(plan, orders),
-                                       {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)});
+Programs agreed_programs(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
+  const OrderOptions orders = agreed_order_options(world, waiter, instance, plan);
+  const TransferForms forms = agreed_forms(world, waiter, instance, plan);
+  Programs programs =
+      compile_training(plan, task_orders(plan, orders), {instance.tied.rows > 0, instance.tied.rows, forms});
   check_programs(plan, programs);
   return programs;
 }
@@ -33,7 +34,7 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
       waiter_(waiter),
       rank_(rank_in(world)),
       device_(map.device_of(rank_)),
-      programs_(checked_programs(instance, plan, agreed_order_options(world, waiter, instance, plan))),
+      programs_(agreed_programs(world, waiter, instance, plan)),
       prices_(instance, plan, programs_),
       own_(program_of(programs_, device_)),
       memory_(instance.cluster.kind_of(device_).memory,
@@ -53,10 +54,10 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
   std::vector<int> all(programs_.size());
   for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<int>(p);
   all_of_plan_ = others_of(all);
-  waiter.name_place([this] { return place(); });
   collectively(world, waiter, [&] {
     if (own_ != nowhere) memory_.take(prices_.fixed_bytes(own_));
   });
+  waiter.name_place([this] { return place(); });  // last: nothing may throw before the destructor takes it back
 }
 
 Rehearsal::~Rehearsal() { waiter_.name_place({}); }
