@@ -37,25 +37,16 @@ std::string why_no_room(const Instance& instance, const Plan& present, const Pla
   return largest_overrun(instance.cluster, both);
 }
 
-}  // namespace
+Replan stays(const std::string& why) { return {std::nullopt, "the plan stays: " + why}; }
 
-Replan replan(const Config& config, const Cluster& cluster, const Profile& profile, const Progressing& job,
-              double seconds) {
+Replan search_again(const Config& config, const Instance& instance, const Progressing& job, double seconds) {
   const auto start = std::chrono::steady_clock::now();
-  const SlowedDevices slowed = slow_down(cluster, profile, job.slowdowns);
-  const Instance instance = {slowed.profile, slowed.cluster, config.training.global_batch_size,
-                             tied_embedding(config, profile)};
   Restrictions asked = runnable(config);
   asked.blocks = false;  // not every division inside a stage is run
-  SearchResult result;
-  try {
-    result = search_plan(config.planner.name, instance, asked, config.source,
-                         Stop(std::min(seconds, config.planner.time_limit)));
-  } catch (const Error& error) {
-    return {std::nullopt, fmt::format("the plan stays: {}", error.what())};
-  }
-  if (!result.plan) return {std::nullopt, "the plan stays: " + result.why_not};
-  if (same_plan(*result.plan, job.plan)) return {std::nullopt, "the plan stays: it is the best for these speeds too"};
+  const SearchResult result = search_plan(config.planner.name, instance, asked, config.source,
+                                          Stop(std::min(seconds, config.planner.time_limit)));
+  if (!result.plan) return stays(result.why_not);
+  if (same_plan(*result.plan, job.plan)) return stays("it is the best for these speeds too");
   const double present = simulated_seconds(instance, job.plan);
   const double next = result.plan->predicted->iteration_seconds;
   const double gain = (1.0 - next / present) * job.iteration_seconds * static_cast<double>(job.steps_left);
@@ -65,11 +56,24 @@ Replan replan(const Config& config, const Cluster& cluster, const Profile& profi
       "{} would take {} a step where the present plan takes {}; in {} steps that gains {}, changing costs {}",
       result.plan->shape(), format_seconds(next), format_seconds(present), job.steps_left, format_seconds(gain),
       format_seconds(cost));
-  if (gain <= cost) return {std::nullopt, "the plan stays: " + numbers};
-  if (const std::string lacks = why_no_room(instance, job.plan, *result.plan); !lacks.empty()) {
-    return {std::nullopt, "the plan stays: there is no room to change it, " + lacks};
-  }
+  if (gain <= cost) return stays(numbers);
+  const std::string lacks = why_no_room(instance, job.plan, *result.plan);
+  if (!lacks.empty()) return stays("there is no room to change it, " + lacks);
   return {result.plan, "new plan: " + numbers};
+}
+
+}  // namespace
+
+Replan replan(const Config& config, const Cluster& cluster, const Profile& profile, const Progressing& job,
+              double seconds) {
+  try {
+    const SlowedDevices slowed = slow_down(cluster, profile, job.slowdowns);
+    const Instance instance = {slowed.profile, slowed.cluster, config.training.global_batch_size,
+                               tied_embedding(config, profile)};
+    return search_again(config, instance, job, seconds);
+  } catch (const Error& error) {
+    return stays(error.what());  // the other ranks wait for an answer
+  }
 }
 
 }  // namespace pptrain

@@ -29,7 +29,7 @@ struct Replan {
 /// Both plans are predicted on the slowed devices; what the new one gains on the measured iteration in all the steps
 /// that are left must exceed the time of planning and of moving the training state, which takes as long as sending
 /// all that one device will hold over the slowest link. While state moves a device holds both plans' parts, which must
-/// fit.
+/// fit. Where planning fails the present plan stays.
 Replan replan(const Config& config, const Cluster& cluster, const Profile& profile, const Progressing& job,
               double seconds);
 

@@ -38,7 +38,7 @@ class SlowDown {
     const NodeGroup& whole = cluster_.group_of_node(node);
     std::string switch_name = whole.switch_name;
     if (pieces.size() > 1) {
-      switch_name = fmt::format("node {}", node);
+      switch_name = fmt::format("devices of node {}", node);
       result_.cluster.switches.push_back({switch_name, whole.uplink, whole.switch_name});
     }
     for (const Piece& piece : pieces) {
