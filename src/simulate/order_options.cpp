@@ -121,8 +121,10 @@ class OptionsMaker {
   void add_cut(std::size_t c, const CutForms& forms) {
     Cut& cut = options_.cuts.emplace_back();
     if (chunks_[c].stage == chunks_[c + 1].stage) return;
-    const Stage& before = plan_.stages[chunks_[c].stage];
-    const Stage& after = plan_.stages[chunks_[c + 1].stage];
+    const StageParts sender(plan_.stages[chunks_[c].stage]);
+    const StageParts receiver(plan_.stages[chunks_[c + 1].stage]);
+    const Stage& before = sender.mesh_at(chunks_[c].layers.end - 1);
+    const Stage& after = receiver.mesh_at(chunks_[c + 1].layers.begin);
     const Passage there = passage(sample_copies(before), sample_copies(after), forms.activation);
     const Passage back = passage(sample_copies(after), sample_copies(before), forms.gradient);
     const double bytes = prices_.cut_bytes(ChunkId(static_cast<int>(c)));

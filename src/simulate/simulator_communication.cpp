@@ -67,7 +67,7 @@ void Simulator::wait_ends(double now, int p, double under_way_since) {
 }
 
 char& Simulator::weights_of(int p, ChunkId chunk) {
-  return has_weights_[static_cast<std::size_t>(p * prices_.num_chunks() + chunk.value)];
+  return has_weights_[static_cast<std::size_t>(p) * static_cast<std::size_t>(prices_.num_chunks()) + chunk.index()];
 }
 
 /// Whether the weights that the task needs are there; blocks until they come.
