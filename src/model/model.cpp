@@ -30,6 +30,15 @@ const std::vector<ShardAxis>& shard_axes() {
   return axes;
 }
 
+const std::vector<std::string>& shard_axis_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> made;
+    for (const ShardAxis axis : shard_axes()) made.push_back(to_string(axis));
+    return made;
+  }();
+  return names;
+}
+
 std::string to_string(ShardAxis axis) {
   switch (axis) {
     case ShardAxis::none: return "none";

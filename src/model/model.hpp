@@ -23,8 +23,9 @@ bool computes_loss(LayerKind kind);
 enum class ShardAxis { none, heads, columns, vocabulary, classes, inputs };
 
 std::string to_string(ShardAxis axis);
-/// The axes that shards of a plan may name.
+/// The axes that parameters are divided along, and their names in plans and profiles.
 const std::vector<ShardAxis>& shard_axes();
+const std::vector<std::string>& shard_axis_names();
 
 /// How a product of activations with weights is divided over a tensor-parallel group: not at all,
 /// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).

@@ -10,13 +10,13 @@ namespace pptrain {
 namespace {
 
 /// The number of devices of the cluster that the plan was made for.
-int num_devices_for(const Plan& plan) {
-  int count = 0;
+std::int64_t num_devices_for(const Plan& plan) {
+  std::int64_t count = 0;
   for (const KindRun& run : plan.device_kinds) count += run.count;
   if (count > 0) return count;
   for (const Stage& stage : plan.stages) {
     for (const auto& row : stage.devices) {
-      for (const DeviceId device : row) count = std::max(count, device.value + 1);
+      for (const DeviceId device : row) count = std::max<std::int64_t>(count, device.value + 1);
     }
   }
   return count;
@@ -30,7 +30,7 @@ const std::string& kind_at(const std::vector<KindRun>& runs, int device) {
 }
 
 void check_number(const Plan& plan, const Cluster& cluster, const std::string& source) {
-  const int planned = num_devices_for(plan);
+  const std::int64_t planned = num_devices_for(plan);
   const int present = cluster.num_devices();
   if (planned == present) return;
   throw_bad_input({source, fmt::format("a plan for {} devices, but the job has {} ranks", planned, present),

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/names.hpp"
 #include "plan/plan.hpp"
 #include "plan/validate.hpp"

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/model.hpp"
 #include "plan/plan.hpp"
 
 namespace pptrain {
@@ -169,7 +170,7 @@ class PlanChecker {
   void check_shards(const std::string& path, const std::map<std::string, std::vector<Interval>>& shards,
                     int members) const {
     for (const auto& [axis, parts] : shards) {
-      static const std::vector<std::string> axes = {"heads", "columns", "vocabulary", "classes", "inputs"};
+      const std::vector<std::string>& axes = shard_axis_names();
       if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
         refuse(path, fmt::format("unknown axis \"{}\"", axis), "axes: " + join(axes), "write one of these");
       }

@@ -106,8 +106,7 @@ Json json_number(double value) {
   return value;
 }
 
-void JsonNode::allow_keys(std::initializer_list<std::string_view> names) const {
-  const std::vector<std::string> known(names.begin(), names.end());
+void JsonNode::allow_keys(const std::vector<std::string>& known) const {
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string nearest = nearest_name(key, known);

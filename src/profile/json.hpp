@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pptrain {
@@ -31,7 +29,7 @@ class JsonNode {
   JsonNode(const Json& document, std::string source) : value_(&document), source_(std::move(source)) {}
 
   /// Refuses anything but an object with no other keys than these, naming the nearest one.
-  void allow_keys(std::initializer_list<std::string_view> names) const;
+  void allow_keys(const std::vector<std::string>& known) const;
   bool has(const std::string& key) const;
   bool is_null() const { return value_->is_null(); }
   /// The member `key`, which must be there.

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <string_view>
 #include <tuple>
 
+#include "model/model.hpp"
 #include "profile/json.hpp"
 #include "profile/profile.hpp"
 
@@ -120,7 +122,7 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);
   if (root.has("axes")) {
     const JsonNode axes = root.at("axes");
-    axes.allow_keys({"heads", "columns", "vocabulary", "classes", "inputs"});
+    axes.allow_keys(shard_axis_names());
     for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).integer_at_least(1);
   }
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
