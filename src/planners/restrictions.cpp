@@ -34,9 +34,7 @@ class RestrictionChecker {
  private:
   [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
                            const std::string& suggestion) const {
-    const auto place = fixed_.places.find(key);
-    throw_bad_input(
-        {place == fixed_.places.end() || place->second.empty() ? source_ : place->second, problem, reason, suggestion});
+    throw_bad_input({fixed_.place_of(key, source_), problem, reason, suggestion});
   }
 
   void check_schedule() const {
@@ -226,6 +224,11 @@ std::optional<Recompute> recompute_of(const Config& config) {
 }
 
 }  // namespace
+
+std::string Restrictions::place_of(const std::string& key, const std::string& source) const {
+  const auto place = places.find(key);
+  return place == places.end() || place->second.empty() ? source : place->second;
+}
 
 Restrictions restrictions_of(const Config& config) {
   Restrictions restrictions;

@@ -33,6 +33,9 @@ struct Restrictions {
   bool blocks = true;                                    ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
+
+  /// That of a key, or `source` where it has none of its own.
+  std::string place_of(const std::string& key, const std::string& source) const;
 };
 
 Restrictions restrictions_of(const Config& config);

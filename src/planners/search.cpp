@@ -68,14 +68,12 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
       planner.name() == "auto")
     return;
   if (restrictions.zero_group == ZeroGroup::node) {
-    const auto key = restrictions.places.find("zero_group");
-    throw_bad_input({key == restrictions.places.end() || key->second.empty() ? source : key->second,
+    throw_bad_input({restrictions.place_of("zero_group", source),
                      fmt::format("planner \"{}\" with zero_group = \"node\"", planner.name()),
                      "it divides the state over all replicas",
                      "use planner \"auto\" or \"amp\", or zero_group = \"replicas\""});
   }
-  const auto place = restrictions.places.find("schedule");
-  throw_bad_input({place == restrictions.places.end() || place->second.empty() ? source : place->second,
+  throw_bad_input({restrictions.place_of("schedule", source),
                    fmt::format("planner \"{}\" with schedule \"{}\"", planner.name(), schedule.name),
                    "it makes plans for 1f1b and gpipe", "use planner \"auto\" or \"amp\", or another schedule"});
 }

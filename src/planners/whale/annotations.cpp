@@ -36,8 +36,7 @@ class AnnotationReader {
  private:
   [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
                            const std::string& suggestion) const {
-    const auto place = fixed_.places.find(key);
-    throw_bad_input({place == fixed_.places.end() ? source_ : place->second, problem, reason, suggestion});
+    throw_bad_input({fixed_.place_of(key, source_), problem, reason, suggestion});
   }
 
   static std::string key(std::size_t i) { return fmt::format("annotate[{}]", i); }
