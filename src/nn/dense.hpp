@@ -30,8 +30,6 @@ class DenseLayer : public LayerModule {
   Tensor activated(const Tensor& product) const;
 
   LayerContext& context_;
-
- protected:
   DividedLinear linear_;
 };
 

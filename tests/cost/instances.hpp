@@ -20,6 +20,16 @@ inline ProfileLayer layer(const std::string& name, double forward, double backwa
   return result;
 }
 
+/// Two layers, one second for each pass of a sample, `output_bytes` between them.
+inline Profile two_layers(double output_bytes) {
+  Profile profile;
+  for (const char* name : {"a", "b"}) {
+    profile.layers.push_back(layer(name, 1, 1, 1));
+    profile.layers.back().output_bytes = output_bytes;
+  }
+  return profile;
+}
+
 /// The same time on another kind, `factor` times as long.
 inline void add_kind(Profile& profile, const std::string& device, double factor) {
   for (ProfileLayer& l : profile.layers) {

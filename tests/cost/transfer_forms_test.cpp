@@ -9,15 +9,6 @@ namespace {
 constexpr TransferForm whole = TransferForm::whole;
 constexpr TransferForm slices = TransferForm::slices;
 
-Profile two_layers(double output_bytes) {
-  Profile profile;
-  for (const char* name : {"a", "b"}) {
-    profile.layers.push_back(layer(name, 1, 1, 1));
-    profile.layers.back().output_bytes = output_bytes;
-  }
-  return profile;
-}
-
 /// Two stages of one replica each.
 Plan degrees(int first, int second) {
   Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, first, 1, 1, "1f1b");

@@ -10,6 +10,7 @@
 #include "runtime/profiler.hpp"
 #include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
+#include "small_gpt2.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -198,19 +199,6 @@ TEST_CASE("an emulated device has no more memory than the file says", "[np4]") {
 
 namespace {
 
-Config small_config() {
-  Config config;
-  config.model.layers = 6;
-  config.model.hidden_size = 16;
-  config.model.heads = 2;
-  config.model.vocabulary_size = 32;
-  config.training.sequence_length = 8;
-  config.training.global_batch_size = 16;
-  config.training.steps = 3;
-  config.job.timeout = 30.0;
-  return config;
-}
-
 /// The model's own sizes, with times that are long beside what this machine takes.
 Profile slow_profile(const Config& config, const Model& model) {
   Profile profile = layer_sizes(config, model);
@@ -265,7 +253,7 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
 }
 
 void check_numbers(const Plan& plan) {
-  const Config config = small_config();
+  const Config config = test::small_gpt2(16, 16);
   const Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
   const Cluster cluster = slow_links(1e9);
   const Instance instance = {profile, cluster, plan.global_batch_size};
@@ -283,10 +271,15 @@ TEST_CASE("emulated devices train with the same numbers in the simulated time", 
   SECTION("a pipeline") { check_numbers(uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b")); }
   SECTION("replicas") { check_numbers(uniform_plan(even_division(8, 2), 2, 1, 16, 2, "1f1b")); }
   SECTION("tensor-parallel groups") { check_numbers(uniform_plan(even_division(8, 2), 1, 2, 16, 2, "gpipe")); }
+  SECTION("weights that are gathered for every micro-batch") {
+    Plan plan = uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b");
+    plan.stages[0].zero_stage = 3;
+    check_numbers(plan);
+  }
 }
 
 TEST_CASE("an emulated device that is too small ends the job", "[np4]") {
-  const Config config = small_config();
+  const Config config = test::small_gpt2(16, 16);
   const Plan plan = uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b");
   const Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
   const Cluster cluster = slow_links(10e3);  // less than the parameters of a stage

@@ -9,6 +9,7 @@
 #include "runtime/execute/session.hpp"
 #include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
+#include "small_gpt2.hpp"
 #include "support/catch.hpp"
 #include "support/waiting_layer.hpp"
 
@@ -43,19 +44,6 @@ Profile waiting_profile(int num_layers) {
     profile.layers.push_back(layer(fmt::format("{}", l), s.forward, s.backward_input, s.backward_weight));
   }
   return profile;
-}
-
-Config waiting_config(const Case& c) {
-  Config config;
-  config.model.layers = 6;
-  config.model.hidden_size = 8;
-  config.model.heads = 2;
-  config.model.vocabulary_size = 16;
-  config.training.sequence_length = 4;
-  config.training.global_batch_size = c.micro_batches * c.data;
-  config.training.steps = 3;
-  config.job.timeout = 30.0;
-  return config;
 }
 
 Plan plan_of(const Case& c) {
@@ -105,7 +93,7 @@ struct Measured {
 };
 
 Measured measured(const Case& c, const Job& job) {
-  const Config config = waiting_config(c);
+  const Config config = test::small_gpt2(8, c.micro_batches * c.data);
   const Model model = build_model(config.model, config.training, "test");
   Waiter waiter(30.0, CoreUse::shared);
   SessionOptions options;

@@ -71,11 +71,7 @@ void check_training(const Reference& reference, const Plan& a, const Plan& b) {
   INFO(a.shape() << " to " << b.shape());
   const Job job(reference);
   auto session = job.session(a);
-  if (session->device() != nullptr) {
-    session->device()->parameters().fill([&](const ParameterSpec& spec, Interval run, float* out) {
-      std::copy_n(reference.weights.at(spec.name).begin() + run.begin, run.size(), out);
-    });
-  }
+  reference.fill(*session);
   std::vector<double> losses;
   const auto steps = static_cast<std::int64_t>(reference.losses.size());
   for (std::int64_t step = 0; step < steps; ++step) {

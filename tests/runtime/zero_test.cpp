@@ -140,7 +140,7 @@ TEST_CASE("what is left after an iteration is the model state of the cost model"
     const Plan plan = with(reference.plan(1, 4, 1, 4, "1f1b"), stage);
     const double left = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, plan, 2).resting_bytes);
     const double state = bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0]) * model.num_parameters();
-    // The arena rounds a block up by at most a sixteenth.
+    // The arena rounds blocks up, by less than a sixteenth.
     CHECK(left >= state);
     CHECK(left <= state * (1.0 + 1.0 / 16.0) + 4096.0);
     if (stage == 0) continue;

@@ -16,15 +16,6 @@ Simulation simulated(const Instance& instance, const Plan& plan, const TransferF
   return simulate(instance, plan, programs, {Recording::events, instance.tied.row_bytes});
 }
 
-Profile two_layers(double output_bytes) {
-  Profile profile;
-  for (const char* name : {"a", "b"}) {
-    profile.layers.push_back(layer(name, 1, 1, 1));
-    profile.layers.back().output_bytes = output_bytes;
-  }
-  return profile;
-}
-
 TEST_CASE("slices over a shared uplink and their gather take their time", "[simulate]") {
   Profile profile = two_layers(100);
   for (ProfileLayer& l : profile.layers) {  // one second at degree 2, too
