@@ -30,9 +30,9 @@ double bytes_of(const std::vector<Interval>& slices) {
 
 }  // namespace
 
-double EmulatedCommunicator::all_reduce(double bytes) const { return all_reduce_seconds(link_, size(), bytes); }
+double EmulatedCommunicator::sum_seconds(double bytes) const { return all_reduce_seconds(link_, size(), bytes); }
 
-double EmulatedCommunicator::half(const std::vector<Interval>& slices) const {
+double EmulatedCommunicator::gather_seconds(const std::vector<Interval>& slices) const {
   return all_gather_seconds(link_, size(), bytes_of(slices));
 }
 
@@ -43,36 +43,36 @@ void EmulatedCommunicator::end_with(double seconds) {
 
 void EmulatedCommunicator::all_reduce_sum(float* data, std::size_t n) {
   ForwardingCommunicator::all_reduce_sum(data, n);
-  end_with(all_reduce(static_cast<double>(n * sizeof(float))));
+  end_with(sum_seconds(static_cast<double>(n * sizeof(float))));
 }
 
 void EmulatedCommunicator::all_reduce_sum(double* data, std::size_t n) {
   ForwardingCommunicator::all_reduce_sum(data, n);
-  end_with(all_reduce(static_cast<double>(n * sizeof(double))));
+  end_with(sum_seconds(static_cast<double>(n * sizeof(double))));
 }
 
 void EmulatedCommunicator::all_reduce_max(float* data, std::size_t n) {
   ForwardingCommunicator::all_reduce_max(data, n);
-  end_with(all_reduce(static_cast<double>(n * sizeof(float))));
+  end_with(sum_seconds(static_cast<double>(n * sizeof(float))));
 }
 
 void EmulatedCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {
   ForwardingCommunicator::all_gather(data, slices);
-  end_with(half(slices));
+  end_with(gather_seconds(slices));
 }
 
 PendingPtr EmulatedCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  PendingPtr time = lane_.start(others_, all_reduce(static_cast<double>(n * sizeof(float))));
+  PendingPtr time = lane_.start(others_, sum_seconds(static_cast<double>(n * sizeof(float))));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_reduce_sum(data, n), std::move(time));
 }
 
 PendingPtr EmulatedCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
-  PendingPtr time = lane_.start(others_, half(slices));
+  PendingPtr time = lane_.start(others_, gather_seconds(slices));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_reduce_scatter_sum(data, slices), std::move(time));
 }
 
 PendingPtr EmulatedCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  PendingPtr time = lane_.start(others_, half(slices));
+  PendingPtr time = lane_.start(others_, gather_seconds(slices));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices), std::move(time));
 }
 

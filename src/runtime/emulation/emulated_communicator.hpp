@@ -53,8 +53,8 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
 
  private:
-  double all_reduce(double bytes) const;
-  double half(const std::vector<Interval>& slices) const;
+  double sum_seconds(double bytes) const;
+  double gather_seconds(const std::vector<Interval>& slices) const;  ///< of a reduce-scatter too
   void end_with(double seconds);
 
   Link link_;
