@@ -25,15 +25,16 @@ Waiter::Waiter(double timeout_seconds, CoreUse core_use) : timeout_seconds_(time
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 }
 
+long Waiter::rounds_before_naps() const { return core_use_ == CoreUse::own ? 4000 : 8; }
+
 void Waiter::pause(long round) const {
-  const long spins = core_use_ == CoreUse::own ? 2000 : 4;
-  const long yields = core_use_ == CoreUse::own ? 2000 : 4;
-  if (round < spins) return;
-  if (round < spins + yields) {
+  const long awake = rounds_before_naps();
+  if (round < awake / 2) return;
+  if (round < awake) {
     sched_yield();
     return;
   }
-  const long sleeps = round - spins - yields;
+  const long sleeps = round - awake;
   const long longest = core_use_ == CoreUse::own ? 50'000 : 500'000;
   const timespec nap = {0, std::min(longest, 10'000 + sleeps * 10'000)};
   nanosleep(&nap, nullptr);
@@ -60,8 +61,8 @@ void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
   const Clock::time_point start = Clock::now();
   for (long round = 0; !pending.test(); ++round) {
     pause(round);
-    // Looking at the clock costs more than a poll, so only now and then.
-    if (round % 256 == 255) check(seconds_since(start), pending, doing);
+    // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.
+    if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(seconds_since(start), pending, doing);
   }
   seconds_ += seconds_since(start);
 }

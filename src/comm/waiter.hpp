@@ -34,6 +34,8 @@ class Waiter {
   double take_seconds();
 
  private:
+  /// Polls, half of them one after another and half with a yield between; after these come naps.
+  long rounds_before_naps() const;
   void pause(long round) const;
   void check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const;
 

@@ -43,6 +43,7 @@ struct ProfileLayer {
   std::vector<ProfileRow> rows;
   /// Seconds of the optimizer step over this layer per (device kind, degree); absent: unknown, 0.
   std::map<std::pair<std::string, int>, double> update_seconds;
+  double undivided_parameters = 0.0;  ///< of its parameters, what every member of a tensor-parallel group holds
 };
 
 struct BytesPerParameter {

@@ -73,12 +73,19 @@ void read_updates(const JsonNode& node, ProfileLayer& layer) {
 }
 
 ProfileLayer read_layer(const JsonNode& node) {
-  node.allow_keys(
-      {"name", "parameters", "output_bytes", "stored_bytes", "tensor_parallel_allreduce_bytes", "seconds", "update"});
+  node.allow_keys({"name", "parameters", "undivided_parameters", "output_bytes", "stored_bytes",
+                   "tensor_parallel_allreduce_bytes", "seconds", "update"});
   ProfileLayer layer;
   layer.name = node.at("name").string();
   if (layer.name.empty()) node.at("name").refuse("is empty", "layers are told apart by their names", "give a name");
   layer.parameters = node.at("parameters").number_at_least(0.0);
+  if (node.has("undivided_parameters")) {
+    layer.undivided_parameters = node.at("undivided_parameters").number_at_least(0.0);
+    if (layer.undivided_parameters > layer.parameters) {
+      node.at("undivided_parameters")
+          .refuse("is more than the layer's parameters", "it is a part of them", "correct it");
+    }
+  }
   layer.output_bytes = node.at("output_bytes").number_at_least(0.0);
   layer.stored_bytes = node.at("stored_bytes").number_at_least(0.0);
   layer.tensor_parallel_allreduce_bytes = node.at("tensor_parallel_allreduce_bytes").number_at_least(0.0);

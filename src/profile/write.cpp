@@ -29,6 +29,7 @@ Json layer_json(const ProfileLayer& layer) {
                {"output_bytes", json_number(layer.output_bytes)},
                {"stored_bytes", json_number(layer.stored_bytes)},
                {"tensor_parallel_allreduce_bytes", json_number(layer.tensor_parallel_allreduce_bytes)}};
+  if (layer.undivided_parameters > 0.0) json["undivided_parameters"] = json_number(layer.undivided_parameters);
   json["seconds"] = Json::array();
   for (const ProfileRow& row : layer.rows) json["seconds"].push_back(row_json(row));
   for (const auto& [key, seconds] : layer.update_seconds) {

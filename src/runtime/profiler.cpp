@@ -131,6 +131,10 @@ Profile layer_sizes(const Config& config, const Model& model) {
     ProfileLayer sizes;
     sizes.name = layer.name;
     sizes.parameters = static_cast<double>(layer.num_parameters());
+    for (const ParameterSpec& spec : layer.parameters) {
+      const bool divided = spec.axis != ShardAxis::none || spec.row_axis != ShardAxis::none;
+      if (!divided) sizes.undivided_parameters += static_cast<double>(spec.size());
+    }
     sizes.output_bytes = layer.output_bytes;
     sizes.stored_bytes = layer.stored_bytes;
     sizes.tensor_parallel_allreduce_bytes = layer.tensor_parallel_allreduce_bytes;

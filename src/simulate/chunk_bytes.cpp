@@ -42,7 +42,7 @@ struct LayerUse {
   double weights = 0.0;    ///< whole, where ZeRO stage 3 gathers them for a task
   double gradients = 0.0;  ///< whole, where ZeRO keeps slices
   double summed = 0.0;     ///< these, and the buffers of their sum
-  double open = 0.0;       ///< gradients that another layer of the chunk adds to before they are summed
+  double open = 0.0;       ///< gradients that another layer adds to before they are summed
 };
 
 /// What the members of a tensor-parallel group contribute to a sum.
@@ -65,7 +65,9 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
     use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples() * profile.layers[on.layer - 1].output_bytes);
   }
   if (on.mesh->sharding_group_of(on.replica).size() == 1) return use;
-  const double parameters = profile.layers[on.layer].parameters / on.mesh->tensor_parallel;
+  const ProfileLayer& layer = profile.layers[on.layer];
+  const double parameters =
+      layer.undivided_parameters + (layer.parameters - layer.undivided_parameters) / on.mesh->tensor_parallel;
   if (on.mesh->zero_stage >= 2) {
     use.gradients = profile.bytes_per_parameter.gradient * parameters;
     use.summed = with_buffers(profile, use.gradients);
@@ -76,13 +78,32 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   return use;
 }
 
-/// What the first and the last layer share is summed when both have added to it.
-void share(const Instance& instance, double gradients, LayerUse& first, LayerUse& last) {
-  if (first.gradients == 0.0) return;
-  last.open = gradients;
-  last.summed = with_buffers(instance.profile, last.gradients - gradients);
-  first.gradients -= gradients;
-  first.summed -= gradients;
+/// The gradients of what the first and the last layer share are there from the W of the last to that of the first,
+/// where one device has both and keeps slices of them.
+void share_gradients(const Instance& instance, const StageParts& parts, std::vector<LayerUse>& layers,
+                     ChunkBytes& bytes) {
+  const Stage& stage = parts.first_mesh();
+  const std::int64_t last = instance.profile.num_layers() - 1;
+  if (instance.tied.rows == 0 || last == 0 || !has_layer(stage, 0) || !has_layer(stage, last)) return;
+  const double shared = static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel;
+  const auto chunk_has = [&parts](std::int64_t layer) {
+    return std::any_of(parts.all().begin(), parts.all().end(), [layer](const StagePart& part) {
+      return std::any_of(part.layers.begin(), part.layers.end(), [=](Interval i) { return i.contains(layer); });
+    });
+  };
+  const bool divided = layers.front().gradients > 0.0;
+  if (!divided) return;
+  if (chunk_has(last)) {
+    layers.back().open = shared;
+    layers.back().summed = with_buffers(instance.profile, layers.back().gradients - shared);
+    bytes.opens = chunk_has(0) ? 0.0 : shared;
+  }
+  if (chunk_has(0)) {
+    layers.front().gradients -= shared;
+    layers.front().summed -= shared;
+    bytes.summed = shared;
+    bytes.closes = chunk_has(last) ? 0.0 : shared;
+  }
 }
 
 /// The most that is in use while layers run one after another, the last first: `before` counts for those still to
@@ -128,17 +149,12 @@ class Passes {
 ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
   std::vector<LayerUse> layers;
   ChunkBytes bytes;
-  bool has_first = false;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
-    has_first = has_first || on.layer == 0;
     layers.push_back(use_of(instance, on));
     bytes.stored += layers.back().kept;
     bytes.deferred += layers.back().deferred;
-    if (on.layer + 1 == instance.profile.num_layers() && has_first && layers.size() > 1) {
-      share(instance, static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / on.mesh->tensor_parallel,
-            layers.front(), layers.back());
-    }
   });
+  share_gradients(instance, parts, layers, bytes);
   const Passes passes(layers);
   const Interval all = {0, static_cast<std::int64_t>(layers.size())};
   const Interval last = {all.end - 1, all.end};
@@ -157,7 +173,7 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const auto weight = [&](std::size_t l) { return passes.weighting(l); };
   const auto weight_summed = [&](std::size_t l) { return passes.weighted(l); };
   bytes.carried = std::max(layers.front().weights, layers.back().weights);
-  bytes.summed = layers.front().summed + layers.back().open;
+  bytes.summed += layers.front().summed;
   bytes.forward_work = beyond(passes.most(all, kept, nothing, forward), bytes.stored);
   bytes.backward_input_work = beyond(passes.most(all, kept, deferred, input), bytes.stored);
   bytes.backward_work = {
@@ -185,6 +201,11 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
 
 }  // namespace
 
+bool has_layer(const Stage& stage, std::int64_t layer) {
+  return std::any_of(stage.layers.begin(), stage.layers.end(),
+                     [layer](const Interval& layers) { return layers.contains(layer); });
+}
+
 BytesBasis bytes_basis(const Instance& instance, const StageParts& parts) {
   const Stage& mesh = parts.first_mesh();
   bool known = true;
@@ -210,6 +231,8 @@ double ChunkBytes::work(Op op, double summed_before, double carried_on) const {
   }
 }
 
+double TaskBytes::end_sums() { return std::exchange(summed_, 0.0) + std::exchange(open_, 0.0); }
+
 TaskBytes::TaskBytes(const Program& program) {
   for (std::size_t i = program.instructions.size(); i-- > 0 && last_reader_ == 0;) {
     if (reads_weights(program.instructions[i].op)) last_reader_ = i;
@@ -218,14 +241,20 @@ TaskBytes::TaskBytes(const Program& program) {
 
 double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
   work_ = chunk.work(op, summed_, i < last_reader_ ? chunk.carried : 0.0) - summed_;
+  if (op == Op::backward || op == Op::backward_weight) {
+    if (chunk.opens > 0.0) work_ -= open_;  // among the gradients that it works on
+    if (chunk.closes > 0.0) work_ += chunk.closes - open_;
+  }
   return work_ + (op == Op::forward ? chunk.stored : 0.0);
 }
 
 double TaskBytes::end(Op op, const ChunkBytes& chunk) {
   if (op == Op::forward || op == Op::evaluate) return work_;
   if (op == Op::backward_input) return work_ + chunk.stored - chunk.deferred;
-  const double before = std::exchange(summed_, chunk.summed);
-  return work_ + before - summed_ + (op == Op::backward ? chunk.stored : chunk.deferred);
+  double given_back = work_ + (op == Op::backward ? chunk.stored : chunk.deferred);
+  given_back += std::exchange(summed_, chunk.summed) - chunk.summed;
+  if (chunk.opens > 0.0 || chunk.closes > 0.0) given_back += std::exchange(open_, chunk.opens) - chunk.opens;
+  return given_back;
 }
 
 }  // namespace pptrain

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <utility>
-
 #include "cost/cost.hpp"
 #include "plan/parts.hpp"
 #include "program/program.hpp"
@@ -14,6 +12,8 @@ struct ChunkBytes {
   double deferred = 0.0;  ///< from the end of B to the end of W, where these are apart
   double carried = 0.0;   ///< from a task to the next that reads weights: those that it begins with
   double summed = 0.0;    ///< from the end of W to the next W of the device: gradients that ZeRO stage 2 or 3 sums
+  double opens = 0.0;     ///< gradients that W leaves to be added to by the W of another chunk of the device,
+  double closes = 0.0;    ///< ... and in the W of that chunk, which sums them
   // Beyond that while a task runs.
   double forward_work = 0.0;
   double backward_input_work = 0.0;  ///< of B alone
@@ -40,13 +40,17 @@ class TaskBytes {
   double start(std::size_t i, Op op, const ChunkBytes& chunk);
   double end(Op op, const ChunkBytes& chunk);
   /// Given back once all gradients are summed.
-  double end_sums() { return std::exchange(summed_, 0.0); }
+  double end_sums();
 
  private:
   std::size_t last_reader_ = 0;  ///< the last task that reads weights
   double work_ = 0.0;            ///< of the task that runs
   double summed_ = 0.0;          ///< left by the last W
+  double open_ = 0.0;            ///< gradients that the W of another chunk adds to
 };
+
+/// Whether one of the stage's chunks has it.
+bool has_layer(const Stage& stage, std::int64_t layer);
 
 /// Where the bytes of a stage's layers are from.
 enum class BytesBasis {

@@ -52,8 +52,8 @@ void add(Signature& signature, const ChunkPrice& price) {
   }
   const ChunkBytes& held = price.bytes;
   for (const double bytes :
-       {held.stored, held.deferred, held.carried, held.summed, held.forward_work, held.backward_input_work,
-        held.backward_work.first, held.backward_work.rest, held.backward_weight_work.first,
+       {held.stored, held.deferred, held.carried, held.summed, held.opens, held.closes, held.forward_work,
+        held.backward_input_work, held.backward_work.first, held.backward_work.rest, held.backward_weight_work.first,
         held.backward_weight_work.rest, price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
     add(signature, bytes);
   }
@@ -188,6 +188,7 @@ void ProgramClasses::refine_groups(const Prices& prices, const ReceivedGathers& 
                      {static_cast<std::int64_t>(what.kind), what.chunk.value, what.after_each_task, what.at_end});
     add(signature, what.seconds);
     add(signature, what.buffer_bytes);
+    add(signature, what.bucket_bytes);
   });
   classes_.lanes = partition(on_lane.size(), [&](int lane, Signature& signature) {
     for (const int c : on_lane[lane]) signature.push_back(classes_.collectives.of[c]);

@@ -30,23 +30,40 @@ double whole_layers_bytes(const Instance& instance, const Stage& stage, int repl
 
 /// The parameter that the first and the last layer share is there once where one stage has both.
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
-  const auto has = [&stage](std::int64_t layer) {
-    return std::any_of(stage.layers.begin(), stage.layers.end(),
-                       [layer](const Interval& layers) { return layers.contains(layer); });
-  };
-  if (instance.tied.rows == 0 || !has(0) || !has(instance.profile.num_layers() - 1)) return 0.0;
+  const int last = instance.profile.num_layers() - 1;
+  if (instance.tied.rows == 0 || !has_layer(stage, 0) || !has_layer(stage, last)) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
   const double parameters = static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / bytes.gradient;
   return bytes_per_parameter(bytes, stage, static_cast<double>(stage.sharding_group_of(replica).size())) * parameters /
          stage.tensor_parallel;
 }
 
-/// Of the gradients of a chunk: with ZeRO stage 1 they are summed layer by layer, two at a time.
-double summed_at_once(const Instance& instance, const Stage& stage, const Interval& layers) {
+/// State of parameters that every member of a tensor-parallel group holds, beyond its share of them.
+double undivided_bytes(const Instance& instance, const Stage& stage, int replica, int shard) {
+  const StageParts parts(stage);
+  double bytes = 0.0;
+  for (const StagePart& part : parts.all()) {
+    const Stage& mesh = *part.mesh;
+    const auto [of_replica, of_shard] = place_in(mesh, replica * stage.tensor_parallel + shard);
+    double parameters = 0.0;
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        parameters += instance.profile.layers[l].undivided_parameters;
+      }
+    }
+    const auto sharers = static_cast<double>(mesh.sharding_group_of(of_replica).size());
+    bytes += bytes_per_parameter(instance.profile.bytes_per_parameter, mesh, sharers) * parameters *
+             (1.0 - member_load(mesh, of_shard) / mesh.tensor_parallel);
+  }
+  return bytes;
+}
+
+/// Of the gradients of a chunk what is summed at once: all, or with ZeRO stage 1 a layer.
+double array_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
   const double bytes = gradient_bytes(instance.profile, stage, layers);
   if (stage.zero_stage == 0) return bytes;
   const double layer = instance.profile.bytes_per_parameter.gradient * largest_layer(instance, stage);
-  return std::min(bytes, 2.0 * layer / stage.tensor_parallel);
+  return std::min(bytes, layer / stage.tensor_parallel);
 }
 
 }  // namespace
@@ -59,7 +76,8 @@ void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan, const
     const bool counts_buffers = stage_bytes_[program.stage.index()] == BytesBasis::measured;
     const std::size_t device = program.device.index();
     counts_buffers_.push_back(counts_buffers ? 1 : 0);
-    fixed_bytes_.push_back(counts_buffers ? state[device] - shared_bytes(instance, stage, program.replica)
+    fixed_bytes_.push_back(counts_buffers ? state[device] - shared_bytes(instance, stage, program.replica) +
+                                                undivided_bytes(instance, stage, program.replica, program.shard)
                                           : fixed[device] + whole_layers_bytes(instance, stage, program.replica));
   }
 }
@@ -71,8 +89,10 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
     const bool whole = reduction.kind == PricedCollective::Kind::gradients && !reduction.after_each_task;
     if (!whole || !counts_buffers(reduction.programs.front())) continue;
     const Stage& stage = plan.stages[programs[reduction.programs.front()].stage.index()];
-    reduction.buffer_bytes = std::min(instance.profile.workspace_bytes,
-                                      summed_at_once(instance, stage, chunks[reduction.chunk.index()].layers));
+    const Interval& layers = chunks[reduction.chunk.index()].layers;
+    reduction.buffer_bytes =
+        std::min(instance.profile.workspace_bytes, gradient_bytes(instance.profile, stage, layers));
+    reduction.bucket_bytes = std::min(instance.profile.workspace_bytes / 2.0, array_bytes(instance, stage, layers));
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const int stage = chunks[c].stage;

@@ -60,8 +60,10 @@ struct PricedCollective {
   std::vector<int> programs;
   double seconds = 0.0;
   int lane = 0;
-  std::vector<int> behind;       ///< lanes that have to be free too
-  double buffer_bytes = 0.0;     ///< on each device, while whole gradients are summed
+  std::vector<int> behind;  ///< lanes that have to be free too
+  // Of the buckets of whole gradients, on each device:
+  double buffer_bytes = 0.0;     ///< of two that are under way
+  double bucket_bytes = 0.0;     ///< of the last one
   bool after_each_task = false;  ///< ZeRO stages 2 and 3 sum after every W
   bool at_end = true;            ///< when the chunk's gradients are complete
 };

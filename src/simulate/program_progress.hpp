@@ -27,7 +27,8 @@ struct ProgramProgress {
   double stored_bytes = 0.0;  ///< and what else comes and goes
   double peak_stored_bytes = 0.0;
   double received_bytes = 0.0;   ///< for the next task
-  double reduction_bytes = 0.0;  ///< buffers of the gradients that are being summed
+  double reduction_bytes = 0.0;  ///< buffers of the buckets of gradients that were summed last
+  double bucket_bytes = 0.0;     ///< of the last one
   TaskBytes tasks;
   int stored = 0;  ///< activations of (micro-batch, chunk)
   int pending_reductions = 0;

@@ -79,9 +79,7 @@ bool Simulator::execute(double now, int p) {
     case Op::gather_parameters: gather(now, p); return true;
     case Op::release_parameters: release(p); return true;
     case Op::reduce_gradients: reduce(now, p); return true;
-    case Op::wait_gradients:
-      progress_[p].release(progress_[p].tasks.end_sums());  // nothing more is held until it ends
-      return progress_[p].pending_reductions == 0 || block(now, p, State::awaits_reductions);
+    case Op::wait_gradients: return wait_gradients(now, p);
     case Op::reduce_loss:
     case Op::reduce_norm: meet_all(now, p); return false;
     case Op::step: step(now, p); return false;

@@ -61,6 +61,8 @@ class Simulator {
   void weights_come(double now, int p, ChunkId chunk, double started);
   void reduce(double now, int p);
   void start_reduction(double now, int p, int number);
+  void hold_buckets(int p, const PricedCollective& sum);
+  bool wait_gradients(double now, int p);
   void collective(double now, int p, int number);
   void end_reduction(double now, const Collectives::Running& running);
 

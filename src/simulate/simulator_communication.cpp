@@ -105,11 +105,27 @@ void Simulator::reduce(double now, int p) {
 void Simulator::start_reduction(double now, int p, int number) {
   ProgramProgress& progress = progress_[p];
   ++progress.pending_reductions;
-  // Buckets of all chunks share the buffers.
-  const double more = std::max(0.0, prices_.reductions()[number].buffer_bytes - progress.reduction_bytes);
-  progress.reduction_bytes += more;
-  progress.store(more);
+  hold_buckets(p, prices_.reductions()[number]);
   collective(now, p, number);
+}
+
+/// Two buckets keep their buffers, those of the chunk before included.
+void Simulator::hold_buckets(int p, const PricedCollective& sum) {
+  if (sum.buffer_bytes == 0.0) return;
+  ProgramProgress& progress = progress_[p];
+  const double two = 2.0 * std::max(progress.bucket_bytes, sum.bucket_bytes);
+  const double held = std::min(two, progress.bucket_bytes + sum.buffer_bytes);
+  progress.store(held - progress.reduction_bytes);
+  progress.reduction_bytes = held;
+  progress.bucket_bytes = sum.bucket_bytes;
+}
+
+/// Nothing more is held until all sums have ended.
+bool Simulator::wait_gradients(double now, int p) {
+  ProgramProgress& progress = progress_[p];
+  progress.release(progress.tasks.end_sums() + std::exchange(progress.reduction_bytes, 0.0));
+  progress.bucket_bytes = 0.0;
+  return progress.pending_reductions == 0 || block(now, p, State::awaits_reductions);
 }
 
 void Simulator::collective(double now, int p, int number) {
@@ -131,7 +147,6 @@ void Simulator::end_reduction(double now, const Collectives::Running& running) {
       continue;
     }
     const int left = --progress_[p].pending_reductions;
-    if (left == 0) progress_[p].release(std::exchange(progress_[p].reduction_bytes, 0.0));
     if (progress_[p].state != State::awaits_reductions) continue;
     wait_ends(now, p, started);
     if (left == 0) resume(now, p);

@@ -93,3 +93,22 @@ TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
     }
   }
 }
+
+TEST_CASE("simulated peaks are what arenas hold on every grid of eight ranks", "[np8][long]") {
+  for (const char* run : {"untied", "tied"}) {
+    Comparison compare(run);
+    for (const auto& [pipeline, data, tensor] :
+         {std::array{1, 8, 1}, {1, 4, 2}, {1, 2, 4}, {2, 4, 1}, {2, 2, 2}, {2, 1, 4}, {4, 2, 1}, {4, 1, 2}}) {
+      for (const Kind& kind : kinds) {
+        for (const int chunks : kind.chunks) {
+          if (pipeline * chunks > 6) continue;  // layers
+          for (const int zero_stage : {0, 2, 3}) {
+            for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+              compare.check(compare.plan(pipeline, data, tensor, data, kind.schedule, chunks, zero_stage, recompute));
+            }
+          }
+        }
+      }
+    }
+  }
+}

@@ -44,31 +44,46 @@ PendingPtr GradientReduction::start(const Bucket& bucket) {
 
 bool GradientReduction::test() {
   for (const Running& running : running_) {
-    if (running.pending) running.pending->test();
+    if (running.pending && !running.has_ended) running.pending->test();
   }
-  while (!running_.empty() && (!running_.front().pending || running_.front().pending->test())) {
-    Running ended = std::move(running_.front());
-    running_.pop_front();
-    if (ended.is_last) --num_open_;
-    if (ended.ended) ended.ended();
-    if (ended.is_last && ended.ended) ended_.push_back(std::move(ended));
-    ended.pending.reset();  // its buffer is free for the next bucket
-    refill();
+  for (bool moves = true; moves;) {
+    moves = end_next();
+    moves = start_next() || moves;
   }
-  refill();
-  return running_.empty();
+  return running_.empty() || running_.back().has_ended;
 }
 
-void GradientReduction::refill() {
-  while (!waiting_.empty() && running_.size() < buckets_in_flight) {
-    Bucket& next = waiting_.front();
-    running_.push_back({start(next), next.is_last, std::move(next.ended)});
-    waiting_.pop_front();
+bool GradientReduction::end_next() {
+  const auto next =
+      std::find_if(running_.begin(), running_.end(), [](const Running& running) { return !running.has_ended; });
+  if (next == running_.end() || (next->pending && !next->pending->test())) return false;
+  next->has_ended = true;
+  if (next->is_last) --num_open_;
+  if (next->ended) next->ended();
+  return true;
+}
+
+bool GradientReduction::start_next() {
+  if (waiting_.empty()) return false;
+  if (running_.size() == buckets_in_flight) {
+    if (!running_.front().has_ended) return false;
+    running_.pop_front();
   }
+  Bucket& next = waiting_.front();
+  running_.push_back({start(next), next.is_last, std::move(next.ended)});
+  waiting_.pop_front();
+  return true;
+}
+
+void GradientReduction::drop_ended() {
+  while (!running_.empty() && running_.front().has_ended) running_.pop_front();
 }
 
 std::string GradientReduction::missing() const {
-  return running_.empty() || !running_.front().pending ? "nothing" : running_.front().pending->missing();
+  for (const Running& running : running_) {
+    if (!running.has_ended && running.pending) return running.pending->missing();
+  }
+  return "nothing";
 }
 
 }  // namespace pptrain

@@ -11,6 +11,9 @@ namespace pptrain {
 /// Sums of long arrays over a group, in buckets, a few of which are under way at once: the buffers stay
 /// small, and the second half of one bucket overlaps the first half of the next. Arrays are summed in the
 /// order in which they are added, which must be the same on all members.
+///
+/// A bucket keeps its buffer, and what `ended` holds, until another takes its place or `drop_ended`: what a rank
+/// holds does not depend on when its peers came.
 class GradientReduction final : public Pending {
  public:
   static constexpr std::size_t bucket_elements = 1 << 20;  ///< 4 MiB of fp32
@@ -20,13 +23,12 @@ class GradientReduction final : public Pending {
 
   /// All members get the sum of all of it.
   void add_all_reduce(float* data, std::size_t n);
-  /// Member k gets the sum of slices[k]; `ended` is called when this member's has come, and is kept, with what it holds
-  /// and the last buffer, until `drop_ended`: what a rank holds does not depend on when its peers came.
+  /// Member k gets the sum of slices[k]; `ended` is called when this member's has come.
   void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
-  void drop_ended() { ended_.clear(); }
 
   /// Calls `ended` once everything that was added before has ended.
   void then(std::function<void()> ended);
+  void drop_ended();
 
   bool test() override;
   std::string missing() const override;
@@ -45,14 +47,16 @@ class GradientReduction final : public Pending {
     PendingPtr pending;  ///< null: nothing to wait for
     bool is_last;
     std::function<void()> ended;
+    bool has_ended = false;
   };
   PendingPtr start(const Bucket& bucket);
-  void refill();
+  // Whether there was one to end or to start.
+  bool end_next();
+  bool start_next();
 
   Communicator& group_;
   std::deque<Bucket> waiting_;
-  std::deque<Running> running_;
-  std::vector<Running> ended_;  ///< until they are dropped
+  std::deque<Running> running_;  // and, before those, ended
   int num_open_ = 0;
 };
 

@@ -56,6 +56,11 @@ std::string ReplicaShards::Sums::missing() const {
   return missing;
 }
 
+void ReplicaShards::drop_summed() {
+  reduction_.drop_ended();
+  for (GradientReduction& across : across_) across.drop_ended();
+}
+
 void ReplicaShards::wait(Pending& pending, const char* doing) {
   waiter_.wait(pending, [doing] { return std::string(doing); });
 }

@@ -44,7 +44,7 @@ class ReplicaShards {
   /// Ends when everything is summed.
   Pending& reductions() { return sums_; }
   /// Lets go of what sums that have ended still hold.
-  void drop_summed() { reduction_.drop_ended(); }
+  void drop_summed();
 
   /// A unit's gradients, summed, whole on every replica and back to slices.
   void gather_gradients(std::size_t unit);
