@@ -11,7 +11,7 @@ import measure
 
 SHAPE = {"name": "L4 H512", "layers": 4, "hidden": 512, "heads": 8, "length": 32, "vocabulary": 50257, "batch": 4}
 GRIDS = ((1, (1, 1, 1)), (4, (2, 2, 1)), (4, (1, 2, 2)))  # ranks, (data, pipeline, tensor)
-STEPS = 6
+STEPS = 12
 LINE = re.compile(r"checkpoint (?P<path>\S+), .* in (?P<value>[\d.]+) (?P<unit>us|ms|s) \(")
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 BLOCK = os.urandom(4 << 20)

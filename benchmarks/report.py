@@ -89,7 +89,7 @@ def checkpoint(result):
              f"{row['plain_seconds']:.2f}", f"{row['share']:.0%}"] for row in result["rows"]]
     header = ("ranks", "dp x pp x tmp", "GB", "checkpoint, s", "one plain file, s", "of its rate")
     return f"Checkpoints of {result['rows'][0]['shape']} with AdamW (weights, m, v in fp32) beside one process that writes " \
-        "one file of as many bytes in the same folder, both with fsync; best of six.\n\n" + table(header, rows)
+        "one file of as many bytes in the same folder, both with fsync; best of twelve.\n\n" + table(header, rows)
 
 
 SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
