@@ -183,7 +183,7 @@ void run_plan(const Options& options) {
       deliver_plan(options, given_plan(config, instance), machine.cluster);
       return;
     }
-    deliver_search(options, config, config.planner.name, instance, runnable(config));
+    deliver_search(options, config, config.planner.name, instance, restrictions_of(config));
   });
 }
 

@@ -55,6 +55,7 @@ CutForms cut_forms(const Instance& instance, const Stage& before, const Stage& a
 TransferForm tied_form(const Instance& instance, const Stage& first, const Stage& last) {
   const TiedEmbedding& tied = instance.tied;
   if (tied.rows == 0 || &first == &last || (first.replicas == 1 && last.replicas == 1)) return TransferForm::whole;
+  if (!first.blocks.empty() || !last.blocks.empty()) return TransferForm::whole;
   const std::vector<EqualCopies> first_rows = vocabulary_copies(first, tied.rows);
   const std::vector<EqualCopies> last_rows = vocabulary_copies(last, tied.rows);
   return form_of(std::min(saved_seconds(instance.cluster, first_rows, last_rows, tied.row_bytes),

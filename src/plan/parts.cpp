@@ -75,10 +75,10 @@ void StageParts::append(const StagePart& run, bool inside_chunk) {
   parts_.push_back(run);
 }
 
-const Stage& StageParts::mesh_at(std::int64_t layer) const {
+const StagePart& StageParts::part_at(std::int64_t layer) const {
   for (const StagePart& part : parts_) {
     for (const Interval& layers : part.layers) {
-      if (layers.begin <= layer && layer < layers.end) return *part.mesh;
+      if (layers.contains(layer)) return part;
     }
   }
   PPTRAIN_ASSERT(false, "layer {} is not in the stage", layer);

@@ -33,8 +33,10 @@ class StageParts {
   StageParts& operator=(const StageParts&) = delete;
 
   const std::vector<StagePart>& all() const { return parts_; }
-  /// The division of a layer of the stage.
-  const Stage& mesh_at(std::int64_t layer) const;
+  /// The part with a layer of the stage.
+  const StagePart& part_at(std::int64_t layer) const;
+  /// Its division.
+  const Stage& mesh_at(std::int64_t layer) const { return *part_at(layer).mesh; }
   /// Division of the first and of the last layer: the cuts before and after the stage are between these.
   const Stage& first_mesh() const { return *parts_.front().mesh; }
   const Stage& last_mesh() const { return *parts_.back().mesh; }

@@ -36,10 +36,13 @@ std::string check_gathers(const Plan& plan, const Programs& programs) {
 }
 
 /// Replicas of a shard add the same rows of a tied gradient.
-std::string check_tied_rows(const Program& program, const std::optional<Interval>& rows,
+std::string check_tied_rows(const Program& program, const std::vector<TiedRows>& of_program,
                             std::map<std::pair<int, int>, std::optional<Interval>>& of_shard) {
-  if (of_shard.emplace(std::pair(program.stage.value, program.shard), rows).first->second == rows) return "";
-  return fmt::format("device {} adds other rows of the tied gradient than its replicas", program.device.value);
+  for (const TiedRows& tied : of_program) {
+    if (of_shard.emplace(std::pair(tied.end.value, tied.shard), tied.rows).first->second == tied.rows) continue;
+    return fmt::format("device {} adds other rows of the tied gradient than its replicas", program.device.value);
+  }
+  return "";
 }
 
 /// Collectives must come in one order on all members of a group; replicas and shards of a stage
@@ -69,7 +72,7 @@ std::string check_collectives(const Programs& programs) {
 }  // namespace
 
 std::string find_violation(const Plan& plan, const Programs& programs) {
-  std::map<std::pair<int, int>, std::optional<Interval>> tied_rows;  // by stage and shard
+  std::map<std::pair<int, int>, std::optional<Interval>> tied_rows;  // by end and shard
   for (const Program& program : programs) {
     TaskReport report = check_tasks(plan, program);
     if (report.violation.empty()) report.violation = check_tied_rows(program, report.tied_rows, tied_rows);

@@ -1,5 +1,6 @@
 #include "program/passage.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "model/model.hpp"
@@ -43,13 +44,19 @@ std::vector<Interval> intervals_of(const std::vector<EqualCopies>& copies) {
   return intervals;
 }
 
+/// The device itself where it is one of them.
+DeviceId sender_for(DeviceId receiver, std::size_t k, const std::vector<DeviceId>& senders) {
+  const bool has_it = std::find(senders.begin(), senders.end(), receiver) != senders.end();
+  return has_it ? receiver : senders[k % senders.size()];
+}
+
 Passage whole_passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers) {
   Passage result;
   for (const Overlap& overlap : intersect(intervals_of(senders), intervals_of(receivers))) {
     const std::vector<DeviceId>& from = senders[static_cast<std::size_t>(overlap.from)].devices;
     const std::vector<DeviceId>& to = receivers[static_cast<std::size_t>(overlap.to)].devices;
     for (std::size_t k = 0; k < to.size(); ++k) {
-      result.messages.push_back({from[k % from.size()], to[k], overlap.interval});
+      result.messages.push_back({sender_for(to[k], k, from), to[k], overlap.interval});
     }
   }
   return result;

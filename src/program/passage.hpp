@@ -55,9 +55,10 @@ struct Passage {
   std::vector<Message> messages;
 };
 
-/// Whole: receiver k of some that need the same is served by sender k mod n of those that hold it. Slices: equal
-/// copies are divided evenly over those who hold them and over those who need them, and the overlaps of the two
-/// divisions are sent, so that all senders' and all receivers' links carry an equal part.
+/// Whole: a receiver that holds the same is served by itself, receiver k of some that need the same by sender k mod n
+/// of those that hold it. Slices: equal copies are divided evenly over those who hold them and over those who need
+/// them, and the overlaps of the two divisions are sent, so that all senders' and all receivers' links carry an equal
+/// part.
 Passage passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers, TransferForm form);
 
 }  // namespace pptrain

@@ -64,7 +64,10 @@ class TaskChecker {
     int chunk = 0;
     std::map<std::int64_t, int> first_layers;
     for (const Stage& stage : plan.stages) {
-      for (const Interval& layers : stage.layers) first_layers.emplace(layers.begin, 0);
+      for (const Interval& layers : stage.layers) {
+        first_layers.emplace(layers.begin, 0);
+        num_layers_ = std::max(num_layers_, layers.end);
+      }
     }
     for (auto& [layer, number] : first_layers) number = chunk++;
     num_chunks_ = chunk;
@@ -90,8 +93,17 @@ class TaskChecker {
     return "";
   }
 
-  /// The rows whose gradient comes from the other stage, if any do.
-  std::optional<Interval> tied_rows() const { return tied_rows_; }
+  std::vector<TiedRows> tied_rows() const {
+    std::vector<TiedRows> all;
+    for (const ChunkId end : {tied_first, tied_last}) {
+      if (!holds(end)) continue;
+      const Stage& mesh = parts_.mesh_at(end == tied_first ? 0 : num_layers_ - 1);
+      const auto rows = tied_rows_.find(end.value);
+      all.push_back({end, place_in(mesh, device_of_stage()).shard,
+                     rows == tied_rows_.end() ? std::nullopt : std::optional(rows->second)});
+    }
+    return all;
+  }
 
  private:
   using InputKey = std::tuple<Payload, int, int>;  // payload, chunk and micro-batch
@@ -118,8 +130,21 @@ class TaskChecker {
     }
   }
 
-  /// From the task before to the neighbouring chunk, which is this device's too.
+  int device_of_stage() const { return program_.replica * stage_.tensor_parallel + program_.shard; }
+
+  /// Whether the stage has the layer at this end.
+  bool holds(ChunkId end) const {
+    const std::int64_t layer = end == tied_first ? 0 : num_layers_ - 1;
+    return std::any_of(stage_.layers.begin(), stage_.layers.end(),
+                       [&](const Interval& layers) { return layers.contains(layer); });
+  }
+
+  /// From the task before to the neighbouring chunk, which is this device's too, or from one end to the other.
   std::string hand_over(const Instruction& i) {
+    if (i.payload == Payload::tied_gradient) {
+      received_[key_of(i)].add(i.interval, i.units);
+      return holds(other_end(i.chunk)) ? "" : to_string(i) + " comes from another stage";
+    }
     const bool forwards = i.payload == Payload::activation;
     const std::pair<int, int> from = {i.chunk.value + (forwards ? 0 : 1), i.micro_batch.value};
     const int to = i.chunk.value + (forwards ? 1 : 0);
@@ -145,7 +170,8 @@ class TaskChecker {
     const Received& received = received_[{Payload::tied_gradient, i.chunk.value, 0}];
     const std::optional<Interval> rows = received.whole();
     if (!rows) return to_string(i) + " comes without rows in one piece";
-    tied_rows_ = rows;
+    if (!holds(i.chunk)) return to_string(i) + " is for another stage";
+    tied_rows_[i.chunk.value] = *rows;
     return "";
   }
 
@@ -176,8 +202,7 @@ class TaskChecker {
     const Received& received = received_[{payload, cut, i.micro_batch.value}];
     const Interval layers = chunks_.at(i.chunk.value);
     const Stage& mesh = parts_.mesh_at(payload == Payload::activation ? layers.begin : layers.end - 1);
-    const int device_of_stage = program_.replica * stage_.tensor_parallel + program_.shard;
-    const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
+    const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage()).replica)];
     if (samples.empty() || received.whole() == samples) return "";
     return fmt::format("{} has {} of its {} samples", to_string(i), received.size(), samples.size());
   }
@@ -189,9 +214,10 @@ class TaskChecker {
   std::int64_t micro_batches_;
   DeviceId device_;
   int num_chunks_ = 0;
+  std::int64_t num_layers_ = 0;
   std::map<int, Interval> chunks_;  // with their layers
   std::map<InputKey, Received> received_;
-  std::optional<Interval> tied_rows_;
+  std::map<int, Interval> tied_rows_;  // by the end to which they come
   std::map<std::pair<int, int>, State> states_;
   std::pair<int, int> last_task_ = {-1, -1};
   bool last_is_forward_ = false;

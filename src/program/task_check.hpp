@@ -2,16 +2,24 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plan/plan.hpp"
 #include "program/program.hpp"
 
 namespace pptrain {
 
+/// What a device adds at an end of the tied embedding that lies on its stage.
+struct TiedRows {
+  ChunkId end;
+  int shard = 0;                 ///< of the device there
+  std::optional<Interval> rows;  ///< nothing: none
+};
+
 /// What following one program on its own shows.
 struct TaskReport {
-  std::string violation;              ///< empty: none
-  std::optional<Interval> tied_rows;  ///< whose gradient comes from another stage
+  std::string violation;  ///< empty: none
+  std::vector<TiedRows> tied_rows;
 };
 
 /// Follows one program: inputs whole before tasks, every task once and in the order F, B, W, the gradients of a

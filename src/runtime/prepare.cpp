@@ -210,12 +210,8 @@ Plan printed_plan(const Config& config, const Instance& instance) {
 
 /// The best plan, and for trials the next best ones.
 std::vector<Plan> searched_plans(const Config& config, const Instance& instance) {
-  // A rehearsal runs any plan; devices emulated with numbers run none with blocks.
-  const Emulate emulate = instance.cluster.emulate;
-  Restrictions asked = emulate == Emulate::timing ? restrictions_of(config) : runnable(config);
-  if (emulate == Emulate::numbers) asked.blocks = false;
-  const SearchResult result =
-      search_plan(config.planner.name, instance, asked, config.source, Stop(config.planner.time_limit));
+  const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source,
+                                          Stop(config.planner.time_limit));
   if (!result.grids.empty()) print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
   print_result(describe_plan(plan, instance.cluster) + "\n");
@@ -223,12 +219,6 @@ std::vector<Plan> searched_plans(const Config& config, const Instance& instance)
 }
 
 }  // namespace
-
-Restrictions runnable(const Config& config) {
-  Restrictions restrictions = restrictions_of(config);
-  restrictions.blocks = !config.model.tied;
-  return restrictions;
-}
 
 const Plan& feasible_plan(const SearchResult& result, const std::string& source) {
   if (!result.plan) {

@@ -73,9 +73,6 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& con
 /// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
 double peak_flop_rate(const Cluster& cluster, Precision precision);
 
-/// The restrictions of the configuration with what the runtime cannot execute left out: blocks beside a tied embedding.
-Restrictions runnable(const Config& config);
-
 /// The plan of a search, or exit code 3 with what does not fit.
 const Plan& feasible_plan(const SearchResult& result, const std::string& source);
 

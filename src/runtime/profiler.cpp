@@ -175,7 +175,7 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
     }
   }
   const Instance instance = {profile, cluster, config.training.global_batch_size};
-  check_search(config.planner.name, instance, runnable(config), config.source);
+  check_search(config.planner.name, instance, restrictions_of(config), config.source);
 }
 
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,

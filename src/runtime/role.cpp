@@ -1,5 +1,7 @@
 #include "runtime/role.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "schedule/schedule.hpp"
 
@@ -17,6 +19,10 @@ DeviceId RankMap::device_of(RankId rank) const {
   }
   PPTRAIN_ASSERT(false, "rank {} drives no device", rank.value);
   return {};
+}
+
+bool PartRole::holds(std::int64_t layer) const {
+  return std::any_of(layers.begin(), layers.end(), [layer](const Interval& run) { return run.contains(layer); });
 }
 
 std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {

@@ -48,6 +48,7 @@ struct PartRole {
   WeightDivision division = WeightDivision::columns;
 
   Interval samples() const { return mesh.samples[static_cast<std::size_t>(replica)]; }
+  bool holds(std::int64_t layer) const;
 };
 
 /// Of all parts of the stage, in the order of the layers.

@@ -20,7 +20,7 @@ class DeviceCompiler {
   }
 
   void training_tasks(const TaskOrder& order, const CompileOptions& options) {
-    const bool shares = options.tied && places_.size() > 1 && places_.front().stage == places_.back().stage;
+    const bool shares = options.tied && places_.size() > 1 && crossings_.ends_are_one();
     for (const Task& task : order) count_weights(task, shares, +1);
     tasks(order, [&](const Task& task) {
       emit({op_of(task.kind), task.chunk, task.micro_batch});
@@ -89,8 +89,8 @@ class DeviceCompiler {
   }
 
   /// Counts a task that adds to the gradients of its chunk. Returns the chunks whose gradients want no
-  /// more: each is reduced at once, beside the tasks of the others. A tied embedding that first and last
-  /// chunk share on this stage belongs to the first chunk and gets gradients of both.
+  /// more: each is reduced at once, beside the tasks of the others. A tied embedding that one part of this
+  /// stage holds for the first and the last chunk belongs to the first and gets gradients of both.
   std::vector<int> count_weights(const Task& task, bool shares, int change) {
     if (task.kind != TaskKind::backward && task.kind != TaskKind::backward_weight) return {};
     std::vector<int> chunks = {task.chunk.value};
@@ -149,12 +149,13 @@ class DeviceCompiler {
   }
 
   void tied(std::int64_t vocabulary_size) {
-    const Crossing crossing = crossings_.tied(program_, vocabulary_size);
-    if (crossing.receives.empty()) return;
-    emit_all(crossing.receives, MicroBatchId(0));
-    emit_all(crossing.sends, MicroBatchId(0));
-    await(crossing, MicroBatchId(0));
-    emit({Op::reduce_tied, crossing.receives.front().chunk});
+    const std::vector<ChunkId> ends = crossings_.tied_ends(program_);
+    std::vector<Crossing> of_ends;
+    for (const ChunkId end : ends) of_ends.push_back(crossings_.tied(program_, end, vocabulary_size));
+    for (const Crossing& crossing : of_ends) emit_all(crossing.receives, MicroBatchId(0));
+    for (const Crossing& crossing : of_ends) emit_all(crossing.sends, MicroBatchId(0));
+    for (const Crossing& crossing : of_ends) await(crossing, MicroBatchId(0));
+    for (const ChunkId end : ends) emit({Op::reduce_tied, end});
   }
 
   const std::vector<ChunkPlace>& places_;

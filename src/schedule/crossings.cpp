@@ -5,7 +5,7 @@ namespace {
 
 void add_receives(Crossing& crossing, const Passage& passage, DeviceId device, ChunkId chunk, Payload payload) {
   for (const Message& message : passage.messages) {
-    if (message.to != device) continue;
+    if (message.to != device || message.from == device) continue;
     crossing.receives.push_back(
         {Op::post_receive, chunk, MicroBatchId(0), payload, message.from, message.interval, passage.units});
   }
@@ -14,7 +14,8 @@ void add_receives(Crossing& crossing, const Passage& passage, DeviceId device, C
 void add_sends(Crossing& crossing, const Passage& passage, DeviceId device, ChunkId chunk, Payload payload) {
   for (const Message& message : passage.messages) {
     if (message.from != device) continue;
-    crossing.sends.push_back({Op::send, chunk, MicroBatchId(0), payload, message.to, message.interval, passage.units});
+    const Op op = message.to == device ? Op::hand_over : Op::send;
+    crossing.sends.push_back({op, chunk, MicroBatchId(0), payload, message.to, message.interval, passage.units});
   }
 }
 
@@ -69,30 +70,41 @@ const Crossing& Crossings::at(const Program& program, Payload payload, int cut) 
   return crossing;
 }
 
-const Passage& Crossings::tied_to(int chunk, std::int64_t vocabulary_size) {
-  const auto [entry, is_new] = passages_.try_emplace({Payload::tied_gradient, chunk});
+const Passage& Crossings::tied_to(ChunkId end, std::int64_t vocabulary_size) {
+  const auto [entry, is_new] = passages_.try_emplace({Payload::tied_gradient, end.value});
   if (is_new) {
-    const int last = static_cast<int>(places_.size()) - 1;
-    entry->second = passage(vocabulary_copies(stage_of(last - chunk), vocabulary_size),
-                            vocabulary_copies(stage_of(chunk), vocabulary_size), forms_.tied);
+    entry->second = passage(vocabulary_copies(mesh_of(other_end(end)), vocabulary_size),
+                            vocabulary_copies(mesh_of(end), vocabulary_size), forms_.tied);
   }
   return entry->second;
 }
 
-Crossing Crossings::tied(const Program& program, std::int64_t vocabulary_size) {
-  const int last = static_cast<int>(places_.size()) - 1;
-  if (places_.front().stage == places_.back().stage) return {};
-  const bool is_first = program.stage == places_.front().stage;
-  if (!is_first && program.stage != places_.back().stage) return {};
-  const int mine = is_first ? 0 : last;
-  const Stage& stage = stage_of(mine);
-  const Interval rows = vocabulary_division(stage, vocabulary_size)[static_cast<std::size_t>(program.shard)];
-  const Passage& here = tied_to(mine, vocabulary_size);
+bool Crossings::ends_are_one() const {
+  const ChunkPlace& first = places_.front();
+  const ChunkPlace& last = places_.back();
+  if (first.stage != last.stage) return false;
+  const StageParts& parts = parts_[first.stage.index()];
+  return &parts.part_at(first.layers.begin) == &parts.part_at(last.layers.end - 1);
+}
+
+std::vector<ChunkId> Crossings::tied_ends(const Program& program) const {
+  std::vector<ChunkId> ends;
+  if (ends_are_one()) return ends;
+  if (program.stage == places_.front().stage) ends.push_back(tied_first);
+  if (program.stage == places_.back().stage) ends.push_back(tied_last);
+  return ends;
+}
+
+Crossing Crossings::tied(const Program& program, ChunkId end, std::int64_t vocabulary_size) {
+  const Stage& stage = plan_.stages[program.stage.index()];
+  const Stage& mesh = mesh_of(end);
+  const MeshPlace place = place_in(mesh, program.replica * stage.tensor_parallel + program.shard);
+  const Interval rows = vocabulary_division(mesh, vocabulary_size)[static_cast<std::size_t>(place.shard)];
+  const Passage& here = tied_to(end, vocabulary_size);
   Crossing crossing;
-  add_receives(crossing, here, program.device, ChunkId(mine), Payload::tied_gradient);
-  add_sends(crossing, tied_to(last - mine, vocabulary_size), program.device, ChunkId(last - mine),
-            Payload::tied_gradient);
-  add_gather(crossing, here, ChunkId(mine), Payload::tied_gradient, rows, stage.replicas);
+  add_receives(crossing, here, program.device, end, Payload::tied_gradient);
+  add_sends(crossing, tied_to(other_end(end), vocabulary_size), program.device, other_end(end), Payload::tied_gradient);
+  add_gather(crossing, here, end, Payload::tied_gradient, rows, mesh.replicas);
   return crossing;
 }
 

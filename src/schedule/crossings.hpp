@@ -28,26 +28,30 @@ class Crossings {
   /// Of the device of a program; the two chunks beside the cut lie on different stages.
   const Crossing& at(const Program& program, Payload payload, int cut);
 
-  /// First and last chunk each send what the other holds of the shared parameter's gradient, already summed over
-  /// their replicas. Nothing on other stages, or where both lie on one.
-  Crossing tied(const Program& program, std::int64_t vocabulary_size);
+  /// Whether one part of a stage has the first and the last layer, so that it holds what they share once.
+  bool ends_are_one() const;
+  /// The ends of the shared parameter on the stage of a program, each with a copy of its own.
+  std::vector<ChunkId> tied_ends(const Program& program) const;
+  /// Both ends send each other their gradients of the shared parameter, already summed over their replicas: what the
+  /// device does for the end `end`. What it has at the other end itself it hands over, among the sends there.
+  Crossing tied(const Program& program, ChunkId end, std::int64_t vocabulary_size);
 
   /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are between these.
   const Stage& entry_of(int chunk) const;
   const Stage& exit_of(int chunk) const;
 
  private:
-  const Stage& stage_of(int chunk) const {
-    return plan_.stages[places_[static_cast<std::size_t>(chunk)].stage.index()];
+  const Stage& mesh_of(ChunkId end) const {
+    return end == tied_first ? entry_of(0) : exit_of(static_cast<int>(places_.size()) - 1);
   }
   const Passage& across(Payload payload, int cut);
-  const Passage& tied_to(int chunk, std::int64_t vocabulary_size);
+  const Passage& tied_to(ChunkId end, std::int64_t vocabulary_size);
 
   const Plan& plan_;
   const std::vector<ChunkPlace>& places_;
   TransferForms forms_;
   std::deque<StageParts> parts_;                                 // by stage
-  std::map<std::pair<Payload, int>, Passage> passages_;          // by payload and cut; of tied gradients: the receiver
+  std::map<std::pair<Payload, int>, Passage> passages_;          // by payload and cut; of tied gradients: the end
   std::map<std::tuple<Payload, int, int>, Crossing> crossings_;  // by payload, cut and device
 };
 

@@ -49,7 +49,7 @@ std::vector<ChunkPlace> chunk_places(const Plan& plan);
 
 /// Facts of the model that compilation needs, and choices that change when data moves and no number.
 struct CompileOptions {
-  bool tied = false;                 ///< first and last chunk share the token embedding
+  bool tied = false;                 ///< first and last layer share the token embedding
   std::int64_t vocabulary_size = 0;  ///< rows of that parameter
   TransferForms forms = {};          ///< `cheapest_forms` says which are faster
 };

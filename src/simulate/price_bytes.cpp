@@ -28,10 +28,12 @@ double whole_layers_bytes(const Instance& instance, const Stage& stage, int repl
          stage.tensor_parallel;
 }
 
-/// The parameter that the first and the last layer share is there once where one stage has both.
+/// The parameter that the first and the last layer share is there once where one part of a stage has both.
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   const int last = instance.profile.num_layers() - 1;
   if (instance.tied.rows == 0 || !has_layer(stage, 0) || !has_layer(stage, last)) return 0.0;
+  const StageParts parts(stage);
+  if (&parts.part_at(0) != &parts.part_at(last)) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
   const double parameters = static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / bytes.gradient;
   return bytes_per_parameter(bytes, stage, static_cast<double>(stage.sharding_group_of(replica).size())) * parameters /

@@ -37,9 +37,16 @@ void Simulator::start_task(double now, int p) {
   occupy(now, p, wait + price.seconds);
 }
 
-/// What the chunk gave waits for its neighbour on this device.
+/// What the chunk gave waits for its neighbour on this device; rows of the shared parameter are copied.
 void Simulator::hand_over(int p) {
   const Instruction& instruction = current(p);
+  if (instruction.payload == Payload::tied_gradient) {
+    if (!prices_.counts_buffers(p)) return;
+    const double bytes = bytes_of(instruction, prices_, tied_row_bytes_);
+    progress_[p].store(bytes);
+    progress_[p].received_bytes += bytes;
+    return;
+  }
   const bool forwards = instruction.payload == Payload::activation;
   const ChunkId taker(instruction.chunk.value + (forwards ? 1 : 0));
   progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);

@@ -122,21 +122,3 @@ TEST_CASE("a pipeline between stages with blocks", "[np4]") {
     check(plan);
   }
 }
-
-TEST_CASE("GPT-2 with its output layer divided over the devices that replicate its blocks", "[np4]") {
-  for (const char* run : {"untied", "untied_sched"}) {
-    const Reference reference(run);
-    Plan plan = reference.plan(1, 4, 1, 8, "1f1b");
-    plan.stages[0].blocks = {{{5, 6}, 1, 4, "megatron", {{0, 8}}, {}}};
-    Plan deep = reference.plan(2, 2, 1, 4, "1f1b");
-    deep.stages[0].blocks = {{{0, 1}, 1, 2, "megatron", {{0, 4}}, {{"vocabulary", {{0, 200}, {200, 257}}}}}};
-    deep.stages[1].samples = {{0, 1}, {1, 4}};
-    deep.stages[1].blocks = {{{5, 6}, 1, 2, "sp1", {{0, 4}}, {}}};
-    for (const Plan& p : {plan, deep}) {
-      const Curve curve =
-          train_reference(MPI_COMM_WORLD, reference, p, static_cast<int>(reference.config.training.steps));
-      CHECK(largest_difference(curve.losses, reference.losses) <= tolerance);
-      CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(1e-5));
-    }
-  }
-}

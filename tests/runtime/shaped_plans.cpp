@@ -73,6 +73,35 @@ std::vector<Interval> RandomShapes::parts(std::int64_t size, std::int64_t count)
   return one_after_another(sizes);
 }
 
+std::map<std::string, std::vector<Interval>> RandomShapes::shards(int tensor_parallel) {
+  std::map<std::string, std::vector<Interval>> drawn;
+  for (const auto& [axis, size] : axes) {
+    if (tensor_parallel > 1 && pick(0, 3) > 0) drawn[axis] = parts(size, tensor_parallel);
+  }
+  return drawn;
+}
+
+/// Some layers of one chunk, at a degree that the stage's devices and the micro-batch admit.
+void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
+  const std::int64_t num_devices = stage.replicas * stage.tensor_parallel;
+  std::vector<int> degrees;
+  for (int degree = 1; degree <= std::min(num_devices, axes.at("heads")); ++degree) {
+    if (num_devices % degree == 0 && num_devices / degree <= micro_batch_size) degrees.push_back(degree);
+  }
+  if (degrees.empty()) return;
+  const Interval chunk = stage.layers[pick(0, static_cast<std::int64_t>(stage.layers.size()) - 1)];
+  Block block;
+  block.layers.begin = pick(chunk.begin, chunk.end - 1);
+  block.layers.end = pick(block.layers.begin + 1, chunk.end);
+  block.tensor_parallel = degrees[pick(0, static_cast<std::int64_t>(degrees.size()) - 1)];
+  block.replicas = static_cast<int>(num_devices / block.tensor_parallel);
+  block.pattern = block.tensor_parallel == 1 ? "replicate" : "megatron";
+  block.samples = parts(micro_batch_size, block.replicas);
+  block.shards = shards(block.tensor_parallel);
+  stage.blocks.push_back(block);
+  stage.zero_groups.clear();  // blocks have replicas of their own
+}
+
 void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size) {
   const auto most = static_cast<std::int64_t>(devices.size());
   stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, axes.at("heads"))));
@@ -82,9 +111,7 @@ void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64
     stage.devices.emplace_back(first, first + stage.tensor_parallel);
   }
   stage.samples = parts(micro_batch_size, stage.replicas);
-  for (const auto& [axis, size] : axes) {
-    if (stage.tensor_parallel > 1 && pick(0, 3) > 0) stage.shards[axis] = parts(size, stage.tensor_parallel);
-  }
+  stage.shards = shards(stage.tensor_parallel);
   constexpr Recompute recomputes[] = {Recompute::none, Recompute::selective, Recompute::full};
   stage.recompute = recomputes[pick(0, 2)];
   stage.zero_stage = static_cast<int>(pick(0, 3));
@@ -110,6 +137,9 @@ Plan RandomShapes::plan(int num_devices) {
   const std::vector<Interval> layers = parts(num_layers, num_stages * chunks);
   for (int c = 0; c < num_stages * chunks; ++c) {
     plan.stages[stage_of_chunk(kind.schedule, num_stages, c)].layers.push_back(layers[c]);
+  }
+  for (Stage& stage : plan.stages) {
+    if (blocks_ == DrawnBlocks::some && pick(0, 1) > 0) add_block(stage, plan.micro_batch_size);
   }
   return plan;
 }

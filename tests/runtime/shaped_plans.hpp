@@ -23,12 +23,16 @@ struct ShapedStage {
 Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_batch_size,
                  const std::string& schedule = "1f1b");
 
+/// Whether drawn stages divide some of their layers differently.
+enum class DrawnBlocks { none, some };
+
 /// Draws plans of the reference model over everything that the runtime executes: stages of different replicas and
 /// degrees, uneven layers, samples and shards, schedules with their chunks, recomputation, ZeRO stages and groups
-/// per stage, devices in any order, some of them left out. The same numbers everywhere for one seed.
+/// per stage, blocks, devices in any order, some of them left out. The same numbers everywhere for one seed.
 class RandomShapes {
  public:
-  explicit RandomShapes(std::uint64_t seed) : random_(seed, "shapes") {}
+  explicit RandomShapes(std::uint64_t seed, DrawnBlocks blocks = DrawnBlocks::some)
+      : random_(seed, "shapes"), blocks_(blocks) {}
 
   /// For at most `num_devices` devices.
   Plan plan(int num_devices);
@@ -38,12 +42,15 @@ class RandomShapes {
  private:
   std::vector<Interval> parts(std::int64_t size, std::int64_t count);
   void shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size);
+  std::map<std::string, std::vector<Interval>> shards(int tensor_parallel);
+  void add_block(Stage& stage, std::int64_t micro_batch_size);
   template <class T>
   void shuffle(std::vector<T>& values) {
     for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[pick(0, i - 1)]);
   }
 
   CounterRandom random_;
+  DrawnBlocks blocks_;
   std::uint64_t drawn_ = 0;
 };
 

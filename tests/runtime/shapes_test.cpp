@@ -1,6 +1,6 @@
 // Stages of different shape, uneven replicas, shards and layers: the recorded losses and gradient norms, and every
 // parameter where it belongs.
-#include <set>
+#include <map>
 
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"
@@ -24,14 +24,16 @@ int world_size() {
 std::int64_t num_counted(Session& session) {
   if (session.device() == nullptr) return 0;
   std::int64_t count = 0;
-  const ParameterStore& store = session.device()->parameters();
-  for (const OwnPart& part : store.own_parts()) {
-    if (session.device()->counts(store.parameters()[part.parameter])) count += static_cast<std::int64_t>(part.size);
+  for (const auto& part : session.device()->parts()) {
+    const ParameterStore& store = part->parameters();
+    for (const OwnPart& own : store.own_parts()) {
+      if (part->counts(store.parameters()[own.parameter])) count += static_cast<std::int64_t>(own.size);
+    }
   }
   return count;
 }
 
-/// For each element of the parameters, laid side by side in the order of their names: how many (stage, replica) pairs
+/// For each element of the parameters, laid side by side in the order of their names: how many (part, replica) pairs
 /// it has a place on, a whole parameter counted on the first shard only.
 std::vector<double> holders(const Reference& reference, Session& session) {
   std::map<std::string, std::size_t> offsets;
@@ -42,10 +44,12 @@ std::vector<double> holders(const Reference& reference, Session& session) {
   }
   std::vector<double> result(size, 0.0);
   if (session.device() != nullptr) {
-    for (const LocalParameter& parameter : session.device()->parameters().parameters()) {
-      if (parameter.spec.axis == ShardAxis::none && session.role()->shard != 0) continue;
-      for (const Interval& run : parameter.elements) {
-        for (std::int64_t i = run.begin; i < run.end; ++i) result[offsets.at(parameter.spec.name) + i] += 1.0;
+    for (const auto& part : session.device()->parts()) {
+      for (const LocalParameter& parameter : part->parameters().parameters()) {
+        if (parameter.spec.axis == ShardAxis::none && part->role().shard != 0) continue;
+        for (const Interval& run : parameter.elements) {
+          for (std::int64_t i = run.begin; i < run.end; ++i) result[offsets.at(parameter.spec.name) + i] += 1.0;
+        }
       }
     }
   }
@@ -53,20 +57,26 @@ std::vector<double> holders(const Reference& reference, Session& session) {
   return result;
 }
 
-/// The same as the plan says it: replicas of the stages that hold the parameter's layers.
+/// The same as the plan says it: replicas of the parts that hold the parameter's layers.
 std::vector<double> expected_holders(const Reference& reference, const Model& model, const Plan& plan) {
-  std::map<std::string, std::set<int>> stages;
+  std::map<std::string, std::map<std::pair<int, int>, int>> parts;  // replicas by stage and part
   for (int s = 0; s < plan.num_stages(); ++s) {
-    for (const Interval& chunk : plan.stages[s].layers) {
-      for (std::int64_t l = chunk.begin; l < chunk.end; ++l) {
-        for (const ParameterSpec& spec : model.layers[l].parameters) stages[spec.name].insert(s);
+    const StageParts of_stage(plan.stages[s]);
+    for (std::size_t p = 0; p < of_stage.all().size(); ++p) {
+      const StagePart& part = of_stage.all()[p];
+      for (const Interval& run : part.layers) {
+        for (std::int64_t l = run.begin; l < run.end; ++l) {
+          for (const ParameterSpec& spec : model.layers[l].parameters) {
+            parts[spec.name][{s, static_cast<int>(p)}] = part.mesh->replicas;
+          }
+        }
       }
     }
   }
   std::vector<double> result;
   for (const auto& [name, values] : reference.weights) {
     double replicas = 0.0;
-    for (const int s : stages.at(name)) replicas += plan.stages[s].replicas;
+    for (const auto& [part, of_part] : parts.at(name)) replicas += of_part;
     result.insert(result.end(), values.size(), replicas);
   }
   return result;

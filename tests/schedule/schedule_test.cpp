@@ -199,3 +199,48 @@ TEST_CASE("tied gradients are exchanged shard by shard") {
   const auto tied = received_samples(programs[3], Payload::tied_gradient);  // stage 0, replica 1, shard 1
   CHECK(tied == std::map<std::int64_t, Interval>{{7, {5, 10}}});
 }
+
+TEST_CASE("a tied embedding whose ends are divided differently on the same devices crosses between them") {
+  // Replicas with the whole embedding, whose output layer holds two of eight rows each.
+  Plan plan = uniform_plan({{0, 4}}, 4, 1, 8, 4, "1f1b");
+  plan.stages[0].blocks = {{{3, 4}, 1, 4, "megatron", {{0, 4}}, {}}};
+  const Programs programs = compile_training(plan, task_orders(plan), {true, 8});
+  CHECK(find_violation(plan, programs).empty());
+  std::string text;
+  for (const Instruction& i : programs[1].instructions) {
+    if (i.payload == Payload::tied_gradient || i.op == Op::reduce_tied) text += to_string(i) + ", ";
+  }
+  // To the first end all rows, of its own two a copy; to the last one what it has anyway.
+  CHECK(text ==
+        "post receive tied gradient 0.0 [0, 2) from device 0, post receive tied gradient 0.0 [4, 6) from device 2, "
+        "post receive tied gradient 0.0 [6, 8) from device 3, hand over tied gradient 1.0, "
+        "send tied gradient 0.0 [2, 4) to device 0, hand over tied gradient 0.0, "
+        "send tied gradient 0.0 [2, 4) to device 2, send tied gradient 0.0 [2, 4) to device 3, "
+        "wait for tied gradient 0.0 [0, 2) from device 0, wait for tied gradient 0.0 [4, 6) from device 2, "
+        "wait for tied gradient 0.0 [6, 8) from device 3, add tied gradients, add tied gradients, ");
+
+  Programs wrong = programs;
+  std::erase_if(wrong[1].instructions, [](const Instruction& i) { return i.op == Op::hand_over; });
+  CHECK(find_violation(plan, wrong) == "device 1: add tied gradients comes without rows in one piece");
+  wrong = programs;
+  for (Instruction& i : wrong[1].instructions) {
+    if (i.op == Op::hand_over && i.chunk == tied_first) i.interval = {1, 4};
+  }
+  CHECK(find_violation(plan, wrong) == "device 1: add tied gradients comes without rows in one piece");
+}
+
+TEST_CASE("chunks with blocks pass the checker, and one hands over what the next one computes") {
+  for (const ScheduleChoice& choice : std::vector<ScheduleChoice>{{"interleaved-1f1b", 2, 0}, {"zeropp", 2, 0}}) {
+    Plan plan = uniform_plan(even_division(8, 2), 2, 1, 8, 4, choice);
+    plan.stages[0].blocks = {{{4, 6}, 1, 2, "megatron", {{0, 4}}, {}}};
+    for (const bool tied : {false, true}) {
+      const Programs programs = compile_training(plan, task_orders(plan), {tied, 257});
+      CHECK(find_violation(plan, programs).empty());
+      for (const Instruction& i : programs[1].instructions) {
+        if (i.op != Op::hand_over || i.payload == Payload::tied_gradient) continue;
+        // The second chunk begins with whole micro-batches, the first one ends with halves of them.
+        CHECK(i.interval == (i.payload == Payload::activation ? Interval{0, 4} : Interval{2, 4}));
+      }
+    }
+  }
+}

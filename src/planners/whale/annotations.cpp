@@ -96,8 +96,7 @@ class AnnotationReader {
     });
     if (fixed_.blocks || alike) return;
     refuse(key(0), "the annotated parts share their devices and are divided differently",
-           "where the embedding is tied a stage cannot be run so",
-           "set [model] tied = false, or let their devices add up to those of the cluster");
+           "here the layers of a stage are divided in one way", "let their devices add up to those of the cluster");
   }
 
   void check_equal_devices() const {

@@ -33,8 +33,8 @@ class EmulatedOptimizer final : public Optimizer {
   EmulatedClock& clock_;
 };
 
-/// Tags of meetings: groups of one kind share one, since a rank is in one group of each.
-enum MeetingTag { tag_of_tasks, tag_of_gradients, tag_of_gathers, tag_of_slices, tag_of_tensor_gathers };
+/// Of the meetings before tasks. Those of collectives have the tags of their groups.
+constexpr int tag_of_tasks = 0;
 
 }  // namespace
 
@@ -49,14 +49,7 @@ EmulatedDevice::EmulatedDevice(MPI_Comm world, const Instance& instance, const P
       device_(map.device_of(rank_)),
       role_(role_of(plan, device_)),
       log_(world),
-      meetings_(world) {
-  const bool blocks =
-      std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& s) { return !s.blocks.empty(); });
-  if (!blocks) return;
-  throw_bad_input({"the plan", "blocks on devices that are emulated with numbers",
-                   "groups of a stage meet in one division here",
-                   "use emulate = \"timing\", or a plan without blocks"});
-}
+      meetings_(world) {}
 
 void EmulatedDevice::apply_to(SessionOptions& options) {
   options.communication = this;
@@ -74,51 +67,49 @@ void EmulatedDevice::apply_to(SessionOptions& options) {
 
 std::unique_ptr<LayerModule> EmulatedDevice::emulated(std::unique_ptr<LayerModule> real, const Layer& layer) {
   const std::vector<ProfileLayer>& layers = instance_.profile.layers;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    if (layers[l].name != layer.name) continue;
-    return std::make_unique<EmulatedLayer>(std::move(real), seconds_of(static_cast<int>(l)), clock_,
-                                           [this] { meet_group(); });
+  const auto row =
+      std::find_if(layers.begin(), layers.end(), [&](const ProfileLayer& l) { return l.name == layer.name; });
+  if (row == layers.end()) {
+    throw_bad_input({"the profile", fmt::format("it has no layer \"{}\"", layer.name),
+                     "emulated layers take as long as their row says", "use a profile of this very model"});
   }
-  throw_bad_input({"the profile", fmt::format("it has no layer \"{}\"", layer.name),
-                   "emulated layers take as long as their row says", "use a profile of this very model"});
+  const std::int64_t number = row - layers.begin();
+  const Stage& stage = plan_.stages[role_->stage.index()];
+  const StageParts parts(stage, {Interval{number, number + 1}});
+  const StagePart& part = parts.all().front();
+  const int replica = place_in(*part.mesh, role_->replica * stage.tensor_parallel + role_->shard).replica;
+  std::vector<int> members;
+  for (const DeviceId device : part.mesh->devices[replica]) members.push_back(map_.rank_of(device).value);
+  return std::make_unique<EmulatedLayer>(std::move(real), seconds_of(part, replica), clock_,
+                                         [this, others = others_of(members)] { meet(others); });
 }
 
 /// As `Prices` has it: members of a tensor-parallel group take equally long, collectives included.
-LayerSeconds EmulatedDevice::seconds_of(int layer) const {
-  const Stage& stage = plan_.stages[role_->stage.index()];
-  const StageParts parts(stage, {Interval{layer, layer + 1}});
-  const StagePart& part = parts.all().front();
-  const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, role_->replica);
+LayerSeconds EmulatedDevice::seconds_of(const StagePart& part, int replica) const {
+  const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, replica);
   PhaseSeconds seconds = computing_seconds(instance_, part, group);
   seconds += tensor_phase_seconds(instance_, part, group);
   const auto of = [&](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; };
   return {of(Phase::forward), of(Phase::backward_input), of(Phase::backward_weight)};
 }
 
-void EmulatedDevice::meet_group() {
-  const Stage& stage = plan_.stages[role_->stage.index()];
-  if (stage.tensor_parallel == 1) return;
-  std::vector<int> ranks;
-  for (const DeviceId device : stage.devices[role_->replica]) ranks.push_back(map_.rank_of(device).value);
-  Meeting meeting(meetings_, others_of(ranks), tag_of_tasks, clock_.now());
+void EmulatedDevice::meet(const std::vector<RankId>& group) {
+  if (group.empty()) return;
+  Meeting meeting(meetings_, group, tag_of_tasks, clock_.now());
   waiter_.wait(meeting, [] { return std::string(); });
   clock_.reach(meeting.last());
 }
 
 std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                                       const std::vector<int>& ranks) {
+                                                       const std::vector<int>& ranks, int tag) {
   if (group->size() == 1) return group;
   if (kind == GroupKind::all) return std::make_unique<EmulatedSums>(std::move(group), clock_);
   std::vector<DeviceId> devices;
   for (const int rank : ranks) devices.push_back(map_.device_of(RankId(rank)));
   const Link link = instance_.cluster.slowest_link(devices);
   if (kind == GroupKind::tensor) {
-    return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag_of_tensor_gathers,
-                                             clock_);
+    return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag, clock_);
   }
-  const int tag = kind == GroupKind::data     ? tag_of_gradients
-                  : kind == GroupKind::gather ? tag_of_gathers
-                                              : tag_of_slices;
   return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
                                                 waiter_);
 }

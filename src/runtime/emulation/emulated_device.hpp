@@ -21,14 +21,14 @@ class EmulatedDevice final : public CommunicationDecorator {
   void apply_to(SessionOptions& options);
 
   std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                         const std::vector<int>& ranks) override;
+                                         const std::vector<int>& ranks, int tag) override;
   std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) override;
   void start_iteration() override { clock_.reach(EmulatedClock::host()); }
 
  private:
-  LayerSeconds seconds_of(int layer) const;
+  LayerSeconds seconds_of(const StagePart& part, int replica) const;
   std::unique_ptr<LayerModule> emulated(std::unique_ptr<LayerModule> real, const Layer& layer);
-  void meet_group();
+  void meet(const std::vector<RankId>& group);
   std::vector<RankId> others_of(const std::vector<int>& ranks) const;
 
   const Instance& instance_;

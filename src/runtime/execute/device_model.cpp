@@ -12,21 +12,13 @@ DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const Ra
   for (const PartRole& part : part_roles(plan, role)) {
     const auto index = static_cast<std::size_t>(part.index);
     parts_.push_back(std::make_unique<PartModel>(device, plan, part, *groups.parts()[index], make));
+    for (const ChunkId chunk : part.chunks) parts_of_[chunk.value].push_back(parts_.back().get());
     if (index == 0) continue;
     between_.emplace_back(parts_[index - 1]->role().mesh, part.mesh,
                           Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
                                                role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
                                                static_cast<std::size_t>(device.model.sequence_length)});
   }
-}
-
-std::vector<PartModel*> DeviceModel::parts_of(ChunkId chunk) const {
-  std::vector<PartModel*> holders;
-  for (const auto& part : parts_) {
-    const std::vector<ChunkId>& chunks = part->role().chunks;
-    if (std::find(chunks.begin(), chunks.end(), chunk) != chunks.end()) holders.push_back(part.get());
-  }
-  return holders;
 }
 
 PartModel& DeviceModel::only() const {
@@ -48,9 +40,11 @@ void DeviceModel::release(ChunkId chunk) {
 }
 
 void DeviceModel::announce(const Instruction* next) {
-  const std::vector<PartModel*> holders = next == nullptr ? std::vector<PartModel*>() : parts_of(next->chunk);
-  const bool forwards = next != nullptr && (next->op == Op::forward || next->op == Op::evaluate);
-  const PartModel* begins = holders.empty() ? nullptr : forwards ? holders.front() : holders.back();
+  const PartModel* begins = nullptr;
+  if (next != nullptr) {
+    const bool forwards = next->op == Op::forward || next->op == Op::evaluate;
+    begins = forwards ? parts_of(next->chunk).front() : parts_of(next->chunk).back();
+  }
   for (const auto& part : parts_) part->announce(part.get() == begins ? next : nullptr);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -19,8 +20,11 @@ class DeviceModel {
 
   /// In the order of the layers.
   const std::vector<std::unique_ptr<PartModel>>& parts() const { return parts_; }
-  /// What holds the layers of a chunk: all parts of a stage of one chunk, else one of them.
-  std::vector<PartModel*> parts_of(ChunkId chunk) const;
+  /// What holds the layers of a chunk, in their order.
+  const std::vector<PartModel*>& parts_of(ChunkId chunk) const { return parts_of_.at(chunk.value); }
+  /// Of a micro-batch, what the first layer of a chunk computes, and the last.
+  Interval entry_samples(ChunkId chunk) const { return parts_of(chunk).front()->role().samples(); }
+  Interval exit_samples(ChunkId chunk) const { return parts_of(chunk).back()->role().samples(); }
   /// Activations from part `index` - 1 to part `index` and gradients back.
   const Repartition& between(int index) const { return between_[static_cast<std::size_t>(index - 1)]; }
 
@@ -47,7 +51,6 @@ class DeviceModel {
 
   /// Gathers of chunks since the start.
   std::int64_t num_chunk_gathers() const { return num_chunk_gathers_; }
-  bool shares_embedding() const { return parts_.size() == 1 && parts_.front()->shares_embedding(); }
 
  private:
   /// The sums of all parts.
@@ -62,6 +65,7 @@ class DeviceModel {
   };
 
   std::vector<std::unique_ptr<PartModel>> parts_;
+  std::map<int, std::vector<PartModel*>> parts_of_;  // by chunk
   std::vector<Repartition> between_;
   Reductions reductions_{*this};
   std::int64_t num_chunk_gathers_ = 0;

@@ -50,15 +50,6 @@ void check_blocks_executable(const Plan& plan, const Model& model, const std::st
   for (int s = 0; s < plan.num_stages(); ++s) {
     const Stage& stage = plan.stages[static_cast<std::size_t>(s)];
     const std::string place = fmt::format("{}: stages[{}].blocks", source, s);
-    if (stage.blocks.empty()) continue;
-    if (stage.layers.size() > 1) {
-      throw_bad_input({place, fmt::format("blocks in a stage of {} chunks", stage.layers.size()),
-                       "parts of a stage exchange samples inside a task, chunks do not", "use one chunk per stage"});
-    }
-    if (model.tied) {
-      throw_bad_input({place, "blocks with a tied embedding", "first and last layer must be divided alike to share it",
-                       "set [model] tied = false, or divide the stage in one way"});
-    }
     for (std::size_t b = 0; b < stage.blocks.size(); ++b) {
       check_pattern(stage.blocks[b], model, fmt::format("{}[{}]", place, b));
       check_rows(stage.blocks[b], model, fmt::format("{}[{}]", place, b));

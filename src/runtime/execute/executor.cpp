@@ -51,10 +51,6 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       waiter_(waiter),
       arena_(arena),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
-  if (device_ != nullptr) {
-    entry_samples_ = device_->parts().front()->role().samples();
-    exit_samples_ = device_->parts().back()->role().samples();
-  }
   waiter.name_place([this] { return place(); });
 }
 
@@ -122,7 +118,8 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
 
 /// What the first layer reads, of the samples of the part that it is in.
 void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  const auto samples = static_cast<std::size_t>(entry_samples_.size());
+  const Interval own = device_->entry_samples(instruction.chunk);
+  const auto samples = static_cast<std::size_t>(own.size());
   const auto length = static_cast<std::size_t>(model_.sequence_length);
   const auto inputs = static_cast<std::size_t>(model_.inputs);
   if (inputs == 0) {
@@ -130,7 +127,7 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
   } else {
     activation.features.resize(samples * inputs);
   }
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + entry_samples_.begin;
+  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
     SampleSlot slot;
     if (inputs == 0) {
@@ -146,10 +143,11 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
 
 /// What the loss is computed from, likewise.
 void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  const auto samples = static_cast<std::size_t>(exit_samples_.size());
+  const Interval own = device_->exit_samples(instruction.chunk);
+  const auto samples = static_cast<std::size_t>(own.size());
   const auto length = static_cast<std::size_t>(model_.sequence_length);
   activation.targets.resize(samples * length);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + exit_samples_.begin;
+  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
     iteration.samples(first + static_cast<std::int64_t>(s), {nullptr, activation.targets.data() + s * length, nullptr});
   }
@@ -160,7 +158,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   const int chunk = i.chunk.value;
   Activation& activation = activations_[{chunk, i.micro_batch.value}];
   result_.peak_stored = std::max(result_.peak_stored, static_cast<int>(activations_.size()));
-  const std::vector<PartModel*> parts = device_->parts_of(i.chunk);
+  const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
   for (const PartModel* part : parts) {
     Batch& batch = activation.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
@@ -187,7 +185,7 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
   const int chunk = i.chunk.value;
   Activation& activation = activations_.at({chunk, i.micro_batch.value});
   Tensor gradient = chunk == last_chunk_ ? Tensor() : take_input({Payload::gradient, chunk, i.micro_batch.value});
-  const std::vector<PartModel*> parts = device_->parts_of(i.chunk);
+  const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
   for (std::size_t p = parts.size(); p-- > 0;) {
     auto& layers = parts[p]->layers(i.chunk);
     const Batch& batch = activation.batches[p];
@@ -206,7 +204,7 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
 
 void Executor::backward_weight(const Instruction& i) {
   Activation& activation = activations_.at({i.chunk.value, i.micro_batch.value});
-  const std::vector<PartModel*> parts = device_->parts_of(i.chunk);
+  const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
   for (std::size_t p = parts.size(); p-- > 0;) {
     auto& layers = parts[p]->layers(i.chunk);
     for (std::size_t l = layers.size(); l-- > 0;) {
@@ -220,8 +218,10 @@ void Executor::backward_weight(const Instruction& i) {
 void Executor::wait_gradients() {
   waiter_.wait(device_->reductions(), [] { return std::string(); });
   device_->drop_summed();
-  // What two stages hold of the tied embedding they exchange whole.
-  if (device_->shares_embedding()) device_->only().shards().gather_gradients(tied_unit());
+  // What two parts hold of the tied embedding they exchange whole.
+  for (const auto& part : device_->parts()) {
+    if (part->shares_embedding()) part->shards().gather_gradients(part->tied_unit());
+  }
 }
 
 /// With the loss goes whether to stop, so that this costs no message of its own.

@@ -87,7 +87,7 @@ class Executor {
   void gather_received(const Instruction& instruction);
   void send(const Instruction& instruction);
   void hand_over(const Instruction& instruction);
-  void add_tied_gradients(ChunkId chunk);
+  void add_tied_gradients(ChunkId end);
   void wait_gradients();
   void reduce_loss(const Iteration& iteration);
   void reduce_norm();
@@ -98,10 +98,12 @@ class Executor {
   Tensor take_input(const BoundaryKey& key);
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
-  std::size_t tied_parameter() const;
-  std::size_t tied_unit() const;
+  PartModel& tied_part(ChunkId end) const;
   Interval held(const Instruction& instruction) const;
-  Interval elements_of(const Instruction& instruction, Interval interval) const;
+  Interval tied_rows(ChunkId end) const;
+  Interval elements_of(const Instruction& instruction, Interval interval, Interval held) const;
+  Incoming& incoming_of(const Instruction& instruction);
+  Tensor repartitioned(const Instruction& instruction, Tensor x) const;
   int tag_of(const Instruction& instruction) const;
   std::string place() const;
 
@@ -114,8 +116,6 @@ class Executor {
   RankGroups& groups_;
   Waiter& waiter_;
   Arena& arena_;
-  Interval entry_samples_;  ///< of the micro-batch, in the first part of the stage
-  Interval exit_samples_;   ///< in the last part
   int last_chunk_ = 0;
 
   std::map<BoundaryKey, Incoming> incoming_;

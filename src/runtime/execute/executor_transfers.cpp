@@ -14,40 +14,44 @@ int Executor::tag_of(const Instruction& i) const {
   return static_cast<int>((kind * plan_.micro_batches + i.micro_batch.value) % groups_.transport().num_tags());
 }
 
-std::size_t Executor::tied_parameter() const {
-  const auto& parameters = device_->parameters().parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].spec.name == "wte.weight") return i;
-  }
-  PPTRAIN_ASSERT(false, "no shared parameter on this device");
-  return 0;
+/// The first part of the first stage or the last part of the last one.
+PartModel& Executor::tied_part(ChunkId end) const {
+  return end == tied_first ? *device_->parts().front() : *device_->parts().back();
 }
 
-std::size_t Executor::tied_unit() const { return device_->parameters().parameters()[tied_parameter()].unit; }
+/// That it holds.
+Interval Executor::tied_rows(ChunkId end) const { return tied_part(end).context().part(ShardAxis::vocabulary); }
 
+/// What this device has, or needs, at the cut or of the shared parameter.
 Interval Executor::held(const Instruction& i) const {
-  if (i.payload == Payload::tied_gradient) return device_->only().context().part(ShardAxis::vocabulary);
-  // Activations leave and gradients come at the last part, the others at the first.
   const bool leaves = i.op == Op::send;
-  return (i.payload == Payload::activation) == leaves ? exit_samples_ : entry_samples_;
+  if (i.payload == Payload::tied_gradient) return tied_rows(leaves ? other_end(i.chunk) : i.chunk);
+  const bool before_cut = (i.payload == Payload::activation) == leaves;
+  return before_cut ? device_->exit_samples(i.chunk) : device_->entry_samples(ChunkId(i.chunk.value + 1));
 }
 
-/// Of the tensor that holds all of what this device has or needs.
-Interval Executor::elements_of(const Instruction& i, Interval interval) const {
+/// Of the tensor that holds the samples or rows `held`.
+Interval Executor::elements_of(const Instruction& i, Interval interval, Interval held) const {
   const bool is_tied = i.payload == Payload::tied_gradient;
   const std::int64_t of_one = model_.hidden_size * (is_tied ? 1 : model_.sequence_length);
-  const std::int64_t first = held(i).begin * of_one;
+  const std::int64_t first = held.begin * of_one;
   return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
 }
 
-void Executor::post_receive(const Instruction& i) {
+/// With room for all that comes.
+Executor::Incoming& Executor::incoming_of(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
   const std::size_t rows = i.payload == Payload::tied_gradient ? 1 : static_cast<std::size_t>(model_.sequence_length);
   if (!incoming.data) {
     incoming.data =
         Tensor(arena_, static_cast<std::size_t>(held(i).size()) * rows, static_cast<std::size_t>(model_.hidden_size));
   }
-  const Interval part = elements_of(i, i.interval);
+  return incoming;
+}
+
+void Executor::post_receive(const Instruction& i) {
+  Incoming& incoming = incoming_of(i);
+  const Interval part = elements_of(i, i.interval, held(i));
   incoming.parts[i.interval.begin] =
       groups_.transport().receive(map_.rank_of(i.peer), tag_of(i), incoming.data.f32() + part.begin,
                                   static_cast<std::size_t>(part.size()) * sizeof(float));
@@ -70,7 +74,7 @@ void Executor::gather_received(const Instruction& i) {
   Communicator& group = i.payload == Payload::tied_gradient ? groups.data() : groups.tensor();
   std::vector<Interval> slices;
   for (const Interval& part : even_division(i.interval.size(), group.size())) {
-    slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}));
+    slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}, held(i)));
   }
   const PendingPtr gather = group.start_all_gather(incoming.data.f32(), slices);
   wait_beside_replicas(*gather);
@@ -89,14 +93,15 @@ void Executor::put_output(const BoundaryKey& key, Tensor output) {
 }
 
 void Executor::send(const Instruction& i) {
-  const Interval part = elements_of(i, i.interval);
-  const auto size = static_cast<std::size_t>(part.size());
   std::shared_ptr<Tensor> data;
+  const Interval part = elements_of(i, i.interval, held(i));
+  const auto size = static_cast<std::size_t>(part.size());
   const float* first = nullptr;
   if (i.payload == Payload::tied_gradient) {
-    // A copy: the gradient itself changes as soon as the other stage's part has come.
+    // A copy: the gradient itself changes as soon as the other end's part has come.
+    PartModel& from = tied_part(other_end(i.chunk));
     data = std::make_shared<Tensor>(arena_, 1, size);
-    std::copy_n(device_->parameters().gradient_matrix(tied_parameter()).f32() + part.begin, size, data->f32());
+    std::copy_n(from.parameters().gradient_matrix(from.tied_parameter()).f32() + part.begin, size, data->f32());
     first = data->f32();
   } else {
     PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
@@ -108,21 +113,40 @@ void Executor::send(const Instruction& i) {
 }
 
 void Executor::hand_over(const Instruction& i) {
+  if (i.payload == Payload::tied_gradient) {
+    PartModel& from = tied_part(other_end(i.chunk));
+    const Interval there = elements_of(i, i.interval, tied_rows(other_end(i.chunk)));
+    const Interval here = elements_of(i, i.interval, tied_rows(i.chunk));
+    std::copy_n(from.parameters().gradient_matrix(from.tied_parameter()).f32() + there.begin, there.size(),
+                incoming_of(i).data.f32() + here.begin);
+    return;
+  }
   PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
                  "\"{}\" does not follow its task", to_string(i));
-  incoming_[output_key_].data = std::move(*output_);
+  incoming_[output_key_].data = repartitioned(i, std::move(*output_));
+}
+
+/// The neighbouring chunk may begin, or end, in another division than this one ends, or begins.
+Tensor Executor::repartitioned(const Instruction& i, Tensor x) const {
+  const PartModel& before = *device_->parts_of(i.chunk).back();
+  const PartModel& after = *device_->parts_of(ChunkId(i.chunk.value + 1)).front();
+  if (&before == &after) return x;
+  const Repartition& between = device_->between(after.role().index);
+  return i.payload == Payload::activation ? between.forward(std::move(x), device_->reductions())
+                                          : between.backward(std::move(x), device_->reductions());
 }
 
 void Executor::release_sent() {
   outgoing_.remove_if([](Outgoing& outgoing) { return outgoing.pending->test(); });
 }
 
-void Executor::add_tied_gradients(ChunkId chunk) {
-  Incoming& incoming = incoming_.at({Payload::tied_gradient, chunk.value, 0});
-  const Matrix gradient = device_->parameters().gradient_matrix(tied_parameter());
+void Executor::add_tied_gradients(ChunkId end) {
+  Incoming& incoming = incoming_.at({Payload::tied_gradient, end.value, 0});
+  PartModel& part = tied_part(end);
+  const Matrix gradient = part.parameters().gradient_matrix(part.tied_parameter());
   kernels::add(incoming.data.f32(), gradient.f32(), gradient.size());
-  incoming_.erase({Payload::tied_gradient, chunk.value, 0});
-  device_->only().shards().scatter_gradients(tied_unit());
+  incoming_.erase({Payload::tied_gradient, end.value, 0});
+  part.shards().scatter_gradients(part.tied_unit());
 }
 
 }  // namespace pptrain

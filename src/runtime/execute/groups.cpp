@@ -44,7 +44,7 @@ std::unique_ptr<Communicator> GroupMaker::make(GroupKind kind, const std::vector
                                                const std::string& name) {
   if (ranks.size() <= 1) return std::make_unique<SilentCommunicator>();
   auto group = std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
-  return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks);
+  return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks, tag);
 }
 
 PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
@@ -86,8 +86,11 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role) {
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
                        CommunicationDecorator* decorator)
-    : transport_(std::make_unique<MpiTransport>(world)), between_parts_(world) {
-  if (decorator != nullptr) transport_ = decorator->decorate(std::move(transport_));
+    : transport_(std::make_unique<MpiTransport>(world)), between_parts_(std::make_unique<MpiTransport>(world)) {
+  if (decorator != nullptr) {
+    transport_ = decorator->decorate(std::move(transport_));
+    between_parts_ = decorator->decorate(std::move(between_parts_));
+  }
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
   GroupMaker maker = {world, map, arena, waiter, decorator, 0};

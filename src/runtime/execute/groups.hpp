@@ -15,10 +15,10 @@ enum class GroupKind { all, tensor, data, gather, slices };
 class CommunicationDecorator {
  public:
   virtual ~CommunicationDecorator() = default;
-  /// `ranks`: members of the group in its order.
+  /// `ranks`: members of the group in its order. `tag`: above 0, another one for each group of a rank.
   virtual std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                                 const std::vector<int>& ranks) = 0;
-  /// Messages between stages. Collective over all ranks.
+                                                 const std::vector<int>& ranks, int tag) = 0;
+  /// Messages between stages, or between the parts of a stage. Collective over all ranks.
   virtual std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) = 0;
   /// An iteration of training begins.
   virtual void start_iteration() = 0;
@@ -97,13 +97,13 @@ class RankGroups {
   const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }
   Communicator& all() { return *all_; }
   Transport& transport() { return *transport_; }
-  Transport& between_parts() { return between_parts_; }
+  Transport& between_parts() { return *between_parts_; }
 
  private:
   std::vector<std::unique_ptr<PartGroups>> parts_;
   std::unique_ptr<Communicator> all_;
   std::unique_ptr<Transport> transport_;
-  MpiTransport between_parts_;
+  std::unique_ptr<Transport> between_parts_;
 };
 
 }  // namespace pptrain

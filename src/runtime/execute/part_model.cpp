@@ -1,5 +1,6 @@
 #include "runtime/execute/part_model.hpp"
 
+#include "base/error.hpp"
 #include "runtime/execute/sharded_layer.hpp"
 #include "schedule/schedule.hpp"
 
@@ -13,10 +14,10 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
       context_{device.gemm, device.arena,     groups.tensor(),     store_,       device.model,
                device.type, role.mesh.shards, role.mesh.recompute, role.division} {
   for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
-  const std::vector<ChunkPlace> places = chunk_places(plan);
-  const bool two_copies = device.model.tied && places.front().stage != places.back().stage;
-  has_first_copy_ = two_copies && places.front().stage == role.stage;
-  has_second_copy_ = two_copies && places.back().stage == role.stage;
+  const bool has_first = role.holds(0);
+  const bool has_last = role.holds(device.model.num_layers() - 1);
+  has_first_copy_ = device.model.tied && has_first && !has_last;
+  has_second_copy_ = device.model.tied && has_last && !has_first;
   gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();
   const Interval group = role.mesh.sharding_group_of(role.replica);
   in_first_group_ = group.begin == 0;
@@ -62,6 +63,12 @@ void PartModel::announce(const Instruction* next) {
   if (gathers_chunks_ || next == nullptr) return shards_.announce({});
   const auto& [first, last] = end_units_.at(next->chunk.value);
   shards_.announce(next->op == Op::forward || next->op == Op::evaluate ? first : last);
+}
+
+std::size_t PartModel::tied_parameter() const {
+  const std::optional<std::size_t> found = store_.find("wte.weight");
+  PPTRAIN_ASSERT(found, "no shared parameter in part {} of stage {}", role_.index, role_.stage.value);
+  return *found;
 }
 
 bool PartModel::counts(const LocalParameter& parameter) const {

@@ -54,14 +54,17 @@ class PartModel {
   /// layer is.
   bool counts(const LocalParameter& parameter) const;
 
-  /// Whether another stage holds a copy of the tied embedding too.
+  /// Whether another part, of this stage or another one, holds a copy of the tied embedding too.
   bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
+  /// Index of the tied embedding in the store, and its unit.
+  std::size_t tied_parameter() const;
+  std::size_t tied_unit() const { return store_.parameters()[tied_parameter()].unit; }
 
  private:
   PartRole role_;
   PartGroups& groups_;
   bool in_first_group_ = true;   ///< of the ZeRO groups of its stage, which all hold the same
-  bool has_first_copy_ = false;  ///< of a tied embedding that two stages hold
+  bool has_first_copy_ = false;  ///< of a tied embedding that two parts hold
   bool has_second_copy_ = false;
   ParameterStore store_;
   ReplicaShards shards_;

@@ -11,9 +11,23 @@ namespace pptrain {
 void Elements::add(const StatePart& part, const ParameterSpec& parameter) {
   float* values = part.values;
   for (const Interval& run : elements_of(part, parameter)) {
+    add(run, values);
+    if (values != nullptr) values += run.size();
+  }
+}
+
+void Elements::add(Interval run, float* values) {
+  if (runs_.empty() || runs_.back().end <= run.begin) {  // as the runs of one part come
     runs_.push_back(run);
     values_.push_back(values);
-    if (values != nullptr) values += run.size();
+    return;
+  }
+  const auto place = [&](std::int64_t element) { return values == nullptr ? nullptr : values + element - run.begin; };
+  for (const Interval& again : common_runs({run}, runs_)) copies_.push_back({again, place(again.begin)});
+  for (const Interval& fresh : without({run}, runs_)) {
+    const auto behind = std::upper_bound(runs_.begin(), runs_.end(), fresh);
+    values_.insert(values_.begin() + (behind - runs_.begin()), place(fresh.begin));
+    runs_.insert(behind, fresh);
   }
 }
 
@@ -32,6 +46,12 @@ Elements Elements::within(Interval interval) const {
     float* values = values_[static_cast<std::size_t>(run - runs_.begin())];
     clipped.runs_.push_back(common);
     clipped.values_.push_back(values == nullptr ? nullptr : values + (common.begin - run->begin));
+  }
+  for (const Copy& copy : copies_) {
+    const Interval common = intersect(copy.elements, interval);
+    if (common.empty()) continue;
+    const std::int64_t offset = common.begin - copy.elements.begin;
+    clipped.copies_.push_back({common, copy.values == nullptr ? nullptr : copy.values + offset});
   }
   return clipped;
 }

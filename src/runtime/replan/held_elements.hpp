@@ -10,16 +10,23 @@
 
 namespace pptrain {
 
-/// What one rank holds of one quantity of a parameter, with the place of each element where that is this rank.
+/// What one rank holds of one quantity of a parameter, with the place of each element where that is this rank. Of what
+/// it holds again (two parts of a stage may have a tied embedding each) the first place counts; the others are copies
+/// of it.
 class Elements {
  public:
+  struct Copy {
+    Interval elements;  ///< within one run
+    float* values;
+  };
+
   Elements() = default;
   /// One run of elements; `values` may be null.
   Elements(Interval run, float* values) : runs_{run}, values_{values} {}
 
-  /// Behind all elements so far.
   void add(const StatePart& part, const ParameterSpec& parameter);
   const Runs& runs() const { return runs_; }
+  const std::vector<Copy>& copies() const { return copies_; }
   std::int64_t size() const;
   /// Those of an interval.
   Elements within(Interval interval) const;
@@ -27,8 +34,11 @@ class Elements {
   float* at(std::int64_t element) const;
 
  private:
+  void add(Interval run, float* values);
+
   Runs runs_;
   std::vector<float*> values_;  ///< of each run
+  std::vector<Copy> copies_;
 };
 
 /// The parts that all ranks of a session hold. This rank's have values.

@@ -41,8 +41,8 @@ Replan stays(const std::string& why) { return {std::nullopt, "the plan stays: " 
 
 Replan search_again(const Config& config, const Instance& instance, const Progressing& job, double seconds) {
   const auto start = std::chrono::steady_clock::now();
-  Restrictions asked = runnable(config);
-  asked.blocks = false;  // not every division inside a stage is run
+  Restrictions asked = restrictions_of(config);
+  asked.blocks = false;  // not every pattern is run, and nobody is there to read why
   const SearchResult result = search_plan(config.planner.name, instance, asked, config.source,
                                           Stop(std::min(seconds, config.planner.time_limit)));
   if (!result.plan) return stays(result.why_not);

@@ -45,6 +45,10 @@ void StateExchange::add(const std::vector<Elements>& before, const std::vector<E
     if (source != target) std::copy_n(source, kept.size(), target);
     bytes_kept_ += bytes_of(kept.size());
   }
+  for (const Elements::Copy& copy : after[rank_].copies()) {
+    const Span first = {after[rank_].at(copy.elements.begin), static_cast<std::size_t>(copy.elements.size())};
+    copies_.emplace_back(first, copy.values);
+  }
   for (const Move& move : choice_.choose(runs_of(before), runs_of(after))) {
     const auto size = static_cast<std::size_t>(move.elements.size());
     if (move.from == rank_) stream(move.from, move.to).add({before[rank_].at(move.elements.begin), size});
@@ -69,6 +73,8 @@ void StateExchange::run(Transport& transport, Waiter& waiter, const char* doing)
   }
   while (!in_flight_.empty()) end_oldest(waiter, doing);
   streams_.clear();
+  for (const auto& [from, to] : copies_) std::copy_n(from.values, from.size, to);
+  copies_.clear();
 }
 
 /// This rank's messages. All ranks go by one order, and the first message in it that has not ended is the oldest

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -68,6 +69,7 @@ class StateExchange {
   MoveChoice choice_;
   std::deque<Stream> streams_;
   std::deque<InFlight> in_flight_;
+  std::vector<std::pair<Span, float*>> copies_;  ///< within what this rank needs, once all has come
   std::int64_t bytes_sent_ = 0;
   std::int64_t bytes_received_ = 0;
   std::int64_t bytes_kept_ = 0;
