@@ -85,6 +85,11 @@ void check_training(const Reference& reference, const Plan& a, const Plan& b) {
   CHECK(largest_difference(losses, reference.losses) <= 5e-6);
 }
 
+Plan with_recompute(Plan plan) {
+  for (Stage& stage : plan.stages) stage.recompute = Recompute::full;
+  return plan;
+}
+
 Plan with_zero(Plan plan, int zero_stage) {
   for (Stage& stage : plan.stages) stage.zero_stage = zero_stage;
   return plan;
@@ -153,6 +158,32 @@ TEST_CASE("state comes right from any plan to any other, and no byte moves that 
     }
     const Plan same = reference.plan(2, 2, 1, 4, "1f1b");
     check_move(job, same, same);
+  }
+}
+
+TEST_CASE("state moves between plans with blocks and without", "[np4]") {
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    const Job job(reference);
+    // Both ends of a tied embedding on the same devices, divided differently.
+    Plan hybrid = reference.plan(1, 4, 1, 8, "1f1b");
+    hybrid.stages[0].blocks = {
+        {{2, 4}, 2, 2, "megatron", {{0, 3}, {3, 8}}, {}},
+        {{5, 6}, 1, 4, "sp1", {{0, 8}}, {{"vocabulary", {{0, 9}, {9, 70}, {70, 150}, {150, 257}}}}}};
+    Plan chunks = reference.plan(2, 2, 1, 2, "zb-v", 2);
+    chunks.stages[0].blocks = {{{0, 1}, 1, 2, "megatron", {{0, 2}}, {}}};
+    const Plan grid = reference.plan(2, 1, 2, 4, "1f1b");
+    for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
+      INFO(run << ", ZeRO " << zero_stage);
+      const Plan divided = with_zero(hybrid, zero_stage);
+      const Plan other = with_zero(zero_stage % 2 == 0 ? grid : chunks, 3 - zero_stage);
+      check_move(job, divided, other);
+      check_move(job, other, divided);
+    }
+    check_move(job, hybrid, hybrid);
+    check_training(reference, with_zero(hybrid, 2), grid);
+    check_training(reference, grid, with_recompute(with_zero(hybrid, 3)));
+    check_training(reference, with_recompute(with_zero(chunks, 1)), hybrid);
   }
 }
 
