@@ -85,6 +85,7 @@ void share_gradients(const Instance& instance, const StageParts& parts, std::vec
   const Stage& stage = parts.first_mesh();
   const std::int64_t last = instance.profile.num_layers() - 1;
   if (instance.tied.rows == 0 || last == 0 || !has_layer(stage, 0) || !has_layer(stage, last)) return;
+  if (!stage.blocks.empty()) return;  // two parts with gradients of their own
   const double shared = static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel;
   const auto chunk_has = [&parts](std::int64_t layer) {
     return std::any_of(parts.all().begin(), parts.all().end(), [layer](const StagePart& part) {

@@ -57,7 +57,7 @@ void* Arena::allocate(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   if (capacity_ != 0 && in_use_ + size > capacity_) {
     throw_runtime_failure(
-        {"",
+        {device_,
          fmt::format("out of device memory: {} asked for with {} in use", format_bytes(static_cast<double>(size)),
                      format_bytes(static_cast<double>(in_use_))),
          fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),

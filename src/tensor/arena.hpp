@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace pptrain {
 /// Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena per rank.
 class Arena {
  public:
-  /// `capacity` in bytes; 0: no cap. Beyond the cap `allocate` throws `Error` (exit code 4).
-  explicit Arena(std::size_t capacity = 0) : capacity_(capacity) {}
+  /// `capacity` in bytes; 0: no cap. Beyond the cap `allocate` throws `Error` (exit code 4), which names the `device`.
+  explicit Arena(std::size_t capacity = 0, std::string device = {}) : capacity_(capacity), device_(std::move(device)) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -39,6 +40,7 @@ class Arena {
 
   std::map<std::size_t, std::vector<void*>> cache_;  // free blocks by rounded size
   std::size_t capacity_ = 0;
+  std::string device_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
   std::size_t held_ = 0;

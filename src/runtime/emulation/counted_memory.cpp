@@ -7,6 +7,10 @@
 
 namespace pptrain {
 
+std::string name_of(RankId rank, DeviceId device, const Cluster& cluster) {
+  return fmt::format("rank {}, device {} ({})", rank.value, device.value, cluster.kind_of(device).name);
+}
+
 void CountedMemory::take(double bytes) {
   if (in_use_ + bytes > capacity_) {
     throw_runtime_failure(

@@ -3,7 +3,13 @@
 #include <cstddef>
 #include <string>
 
+#include "base/ids.hpp"
+#include "cluster/cluster.hpp"
+
 namespace pptrain {
+
+/// An emulated device as messages name it: "rank 3, device 3 (t4)".
+std::string name_of(RankId rank, DeviceId device, const Cluster& cluster);
 
 /// Memory of a device that is there on paper only.
 class CountedMemory {

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
+#include "runtime/emulation/counted_memory.hpp"
 #include "runtime/emulation/emulated_communicator.hpp"
 #include "runtime/emulation/emulated_layer.hpp"
 #include "runtime/emulation/emulated_transport.hpp"
@@ -54,6 +55,7 @@ EmulatedDevice::EmulatedDevice(MPI_Comm world, const Instance& instance, const P
 void EmulatedDevice::apply_to(SessionOptions& options) {
   options.communication = this;
   options.memory_bytes = static_cast<std::size_t>(instance_.cluster.kind_of(device_).memory);
+  options.device_name = name_of(rank_, device_, instance_.cluster);
   options.layers = [this, real = options.layers](const Layer& layer, ChunkId chunk, LayerContext& context) {
     return emulated(real(layer, chunk, context), layer);
   };

@@ -44,7 +44,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       map_(map),
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
-      arena_(options.memory_bytes),
+      arena_(options.memory_bytes, options.device_name),
       waiter_(config.job.timeout, core_use),
       training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
                                                 {model.tied, model.vocabulary_size, options.forms}))),

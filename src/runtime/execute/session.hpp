@@ -16,6 +16,7 @@ struct SessionOptions {
   Alarm* alarm = nullptr;        ///< by which ranks hear that one has given up waiting
   TransferForms forms = {};      ///< how what several devices need alike comes to them, equal on all ranks
   std::size_t memory_bytes = 0;  ///< that the device has; 0: what the host gives
+  std::string device_name = {};  ///< who runs out of it
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
   std::function<bool()> wants_stop = {};            ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
