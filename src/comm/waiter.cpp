@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "base/error.hpp"
+#include "base/timing.hpp"
 #include "base/units.hpp"
 #include "comm/alarm.hpp"
 
@@ -59,14 +60,18 @@ void Waiter::check(double waited_seconds, const Pending& pending, const std::fun
 void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
   if (pending.test()) return;
   const Clock::time_point start = Clock::now();
+  const double cpu_start = thread_cpu_seconds();
   for (long round = 0; !pending.test(); ++round) {
     pause(round);
     // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.
     if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(seconds_since(start), pending, doing);
   }
   seconds_ += seconds_since(start);
+  cpu_seconds_ += thread_cpu_seconds() - cpu_start;
 }
 
 double Waiter::take_seconds() { return std::exchange(seconds_, 0.0); }
+
+double Waiter::take_cpu_seconds() { return std::exchange(cpu_seconds_, 0.0); }
 
 }  // namespace pptrain

@@ -32,6 +32,8 @@ class Waiter {
 
   /// Seconds spent in `wait` since the last call of this.
   double take_seconds();
+  /// Of these the CPU time of this thread, since the last call of this.
+  double take_cpu_seconds();
 
  private:
   /// Polls, half of them one after another and half with a yield between; after these come naps.
@@ -44,6 +46,7 @@ class Waiter {
   Alarm* alarm_ = nullptr;
   std::function<std::string()> place_;
   double seconds_ = 0.0;
+  double cpu_seconds_ = 0.0;
 };
 
 }  // namespace pptrain

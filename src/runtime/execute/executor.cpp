@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/timing.hpp"
 #include "kernels/kernels.hpp"
 #include "schedule/schedule.hpp"
 
@@ -62,6 +63,8 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   result_ = {};
   loss_sum_ = 0.0;
   waiter_.take_seconds();
+  waiter_.take_cpu_seconds();
+  const double cpu_start = thread_cpu_seconds();
   if (device_ != nullptr) {
     device_->announce(next_reader(program, 0));
     device_->carry();
@@ -86,6 +89,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   output_.reset();
   result_.communication_seconds += waiter_.take_seconds();
   result_.seconds = seconds_since_start();
+  result_.cpu_seconds = thread_cpu_seconds() - cpu_start - waiter_.take_cpu_seconds();
   return result_;
 }
 

@@ -38,6 +38,7 @@ struct IterationResult {
   double communication_seconds = 0.0;  ///< waiting in collectives
   double idle_seconds = 0.0;           ///< waiting for another stage
   bool stop = false;                   ///< some rank wants the training to stop; known on every rank
+  double cpu_seconds = 0.0;            ///< of this thread, waiting left out
   int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
 };

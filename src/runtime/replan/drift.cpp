@@ -12,6 +12,16 @@
 #include "runtime/replan/replan.hpp"
 
 namespace pptrain {
+namespace {
+
+/// What disturbs a rank only ever adds to what it takes.
+double lower_quartile(std::vector<double> values) {
+  const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), quarter, values.end());
+  return *quarter;
+}
+
+}  // namespace
 
 Drift::Drift(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine, const Profile& profile,
              Recorder& recorder)
@@ -40,7 +50,8 @@ void Drift::restart(const Plan& plan) {
 
 std::optional<Plan> Drift::after(std::int64_t step, const IterationResult& result) {
   if (std::exchange(warming_up_, false)) return std::nullopt;
-  compute_seconds_.push_back(result.compute_seconds());
+  const bool shared = machine_.core_use == CoreUse::shared;
+  compute_seconds_.push_back(shared ? result.cpu_seconds : result.compute_seconds());
   iteration_seconds_.push_back(result.seconds);
   if (static_cast<std::int64_t>(compute_seconds_.size()) < config_.planner.drift_window) return std::nullopt;
   std::optional<Plan> plan = end_window(step);
@@ -50,7 +61,7 @@ std::optional<Plan> Drift::after(std::int64_t step, const IterationResult& resul
 }
 
 std::optional<Plan> Drift::end_window(std::int64_t step) {
-  const std::vector<double> measured = gather(world_, std::vector<double>{median(compute_seconds_)}, waiter_);
+  const std::vector<double> measured = gather(world_, std::vector<double>{lower_quartile(compute_seconds_)}, waiter_);
   std::vector<DriftingRank> drifting;
   if (!measured.empty()) drifting = watch_.end_window(measured);
   tell(step, drifting);

@@ -10,7 +10,7 @@ namespace pptrain {
 struct DriftingRank {
   int rank = 0;
   double factor = 1.0;            ///< how many times as long as expected it computes
-  double seconds = 0.0;           ///< of computation in a step, the median of the window
+  double seconds = 0.0;           ///< of computation in a step, in the window
   double expected_seconds = 0.0;  ///< the same, as expected
 };
 
