@@ -98,17 +98,23 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const int stage = chunks[c].stage;
-    if (stage == chunks[c + 1].stage && stage_bytes_[stage] == BytesBasis::measured) count_hand_over(plan, stage, c);
+    if (stage != chunks[c + 1].stage || stage_bytes_[stage] != BytesBasis::measured) continue;
+    count_hand_over(StageParts(plan.stages[stage]), stage, chunks[c + 1].layers.begin, c);
   }
 }
 
-/// From a chunk to the next one on the same device, and back.
-void Prices::count_hand_over(const Plan& plan, int stage_index, std::size_t chunk) {
-  const Stage& stage = plan.stages[stage_index];
-  for (int d = 0; d < stage.replicas * stage.tensor_parallel; ++d) {
-    const auto samples = static_cast<double>(stage.samples[place_in(stage, d).replica].size());
+/// From chunk `chunk` to the next one on the same device, whose first layer is `first`, and back.
+void Prices::count_hand_over(const StageParts& parts, int stage_index, std::int64_t first, std::size_t chunk) {
+  const Stage& before = parts.mesh_at(first - 1);
+  const Stage& after = parts.mesh_at(first);
+  const auto bytes = [&](const Stage& mesh, int device_of_stage) {
+    const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
+    return static_cast<double>(samples.size()) * cut_bytes_[chunk];
+  };
+  for (int d = 0; d < before.replicas * before.tensor_parallel; ++d) {
     ChunkPrice* prices = &chunks_[(first_program_[stage_index] + d) * cut_bytes_.size() + chunk];
-    prices[1].handed_bytes[0] = prices[0].handed_bytes[1] = samples * cut_bytes_[chunk];
+    prices[1].handed_bytes[0] = bytes(after, d);
+    prices[0].handed_bytes[1] = bytes(before, d);
   }
 }
 

@@ -72,12 +72,38 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     price_chunk(instance, plan, ChunkId(static_cast<int>(c)), chunks[c].layers, chunks[c].stage);
   }
+  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
+    const int stage = chunks[c].stage;
+    if (stage != chunks[c + 1].stage || plan.stages[stage].blocks.empty()) continue;
+    price_hand_over(instance, StageParts(plan.stages[stage]), stage, chunks[c + 1].layers.begin, c);
+  }
   for (const Program& p : programs) {
     const Stage& stage = plan.stages[p.stage.index()];
     steps_.push_back(pptrain::step_seconds(instance, StageParts(stage), stage, p.device));
   }
   count_fixed_bytes(instance, plan, programs);
   count_buffers(instance, plan, programs);
+}
+
+/// Where a chunk and the next one on the same devices, whose first layer is `first`, are divided differently: samples
+/// are exchanged behind F of the former and B of the latter.
+void Prices::price_hand_over(const Instance& instance, const StageParts& parts, int stage_index, std::int64_t first,
+                             std::size_t chunk) {
+  const Stage& before = parts.mesh_at(first - 1);
+  const Stage& after = parts.mesh_at(first);
+  if (&parts.part_at(first - 1) == &parts.part_at(first)) return;
+  const PassSeconds between = repartition_seconds(instance, {first, &before, &after});
+  const auto lengthen = [](TaskPrice& task, double seconds) {
+    task.seconds += seconds;
+    task.communication += seconds;
+  };
+  for (int d = 0; d < before.replicas * before.tensor_parallel; ++d) {
+    ChunkPrice* prices = &chunks_[(first_program_[stage_index] + d) * cut_bytes_.size() + chunk];
+    lengthen(prices[0].tasks[static_cast<std::size_t>(Phase::forward)], between.forward);
+    for (const Phase phase : {Phase::backward_input, Phase::backward}) {
+      lengthen(prices[1].tasks[static_cast<std::size_t>(phase)], between.backward);
+    }
+  }
 }
 
 void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers,

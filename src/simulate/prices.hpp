@@ -101,7 +101,9 @@ class Prices {
   void price_gathers(const Instance& instance, const StagePart& part, int replica, int program, ChunkPrice& price);
   void count_fixed_bytes(const Instance& instance, const Plan& plan, const Programs& programs);
   void count_buffers(const Instance& instance, const Plan& plan, const Programs& programs);
-  void count_hand_over(const Plan& plan, int stage_index, std::size_t chunk);
+  void count_hand_over(const StageParts& parts, int stage_index, std::int64_t first, std::size_t chunk);
+  void price_hand_over(const Instance& instance, const StageParts& parts, int stage_index, std::int64_t first,
+                       std::size_t chunk);
   void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                         ChunkId chunk);
   void group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk);

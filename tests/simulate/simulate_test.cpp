@@ -303,5 +303,16 @@ TEST_CASE("the optimizer steps when all have agreed on the norm", "[simulate]") 
   CHECK(simulation.devices[1].last_end_seconds == 15.0 + 2.0);
 }
 
+TEST_CASE("a chunk that hands over to one divided differently exchanges samples behind its task", "[simulate]") {
+  const Profile profile = equal_layers(2, 100.0);
+  const Cluster cluster = nodes_of(1, 2);  // links of 1000 B/s and 0.5 s
+  const Instance instance = {profile, cluster, 4};
+  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 4, 4, ScheduleChoice{"interleaved-1f1b", 2, 0});
+  CHECK(simulated(instance, plan).makespan_seconds == Approx(2.0 * 2.0 * 3.0));
+  // Device 1 lacks a sample in F, device 0 in B; then device 1 computes three of the four.
+  plan.stages[0].blocks = {{{1, 2}, 2, 1, "replicate", {{0, 1}, {1, 4}}, {}}};
+  CHECK(simulated(instance, plan).makespan_seconds == Approx(2.0 * 3.0 + 3.0 * 3.0 + 2.0 * (0.1 + 0.5)));
+}
+
 }  // namespace
 }  // namespace pptrain
