@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "cost/two_level_sum.hpp"
+
 namespace pptrain {
 
 double all_reduce_seconds(const Link& slowest, int n, double bytes) {
@@ -18,7 +20,7 @@ double all_gather_seconds(const Link& slowest, int n, double bytes) {
   return 0.5 * all_reduce_seconds(slowest, n, bytes);
 }
 
-double hierarchical_all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
   std::map<int, std::vector<DeviceId>> members;  // by node
   for (const DeviceId device : group) members[cluster.node_of(device)].push_back(device);
   double within = 0.0;
@@ -27,7 +29,15 @@ double hierarchical_all_reduce_seconds(const Cluster& cluster, const std::vector
     within = std::max(within, all_reduce_seconds(cluster, devices, bytes));
     leaders.push_back(devices.front());
   }
-  return within + all_reduce_seconds(cluster, leaders, bytes);
+  return {within, all_reduce_seconds(cluster, leaders, bytes)};
+}
+
+double TwoLevelSum::seconds(double buckets) const {
+  return std::max(within, across) + std::min(within, across) / buckets;
+}
+
+double hierarchical_all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+  return two_level_sum(cluster, group, bytes).seconds(1.0);
 }
 
 }  // namespace pptrain

@@ -16,6 +16,7 @@
 #include "kernels/gemm.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/links.hpp"
+#include "probe/socket.hpp"
 
 namespace pptrain {
 namespace {
@@ -238,8 +239,9 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
   const nlohmann::json all = nlohmann::json::parse(broadcast(world, text, waiter));
   discovery.cluster = parse_cluster(all.at("cluster").get<std::string>(), "the cluster that was found");
   for (const auto& host : all.at("hosts")) discovery.hosts.push_back(host_report_from_json(host.get<std::string>()));
+  const std::vector<std::optional<int>> sockets = all_sockets(world);
   for (const Node& node : nodes) {
-    for (const int r : node.ranks) discovery.rank_of_device.emplace_back(r);
+    for (const int r : socket_by_socket(node.ranks, sockets)) discovery.rank_of_device.emplace_back(r);
   }
   return discovery;
 }

@@ -15,7 +15,7 @@ namespace pptrain {
 /// The machine as the job found it: every rank is a device, hosts are nodes.
 struct Discovery {
   Cluster cluster;
-  std::vector<RankId> rank_of_device;  ///< devices of one node are numbered in rank order
+  std::vector<RankId> rank_of_device;  ///< devices of a node in rank order, where ranks are bound socket by socket
   std::vector<HostReport> hosts;       ///< of each node
 };
 

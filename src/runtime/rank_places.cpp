@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -9,11 +10,12 @@
 #include "comm/mpi.hpp"
 #include "planners/describe/text_table.hpp"
 #include "probe/host.hpp"
+#include "probe/socket.hpp"
 
 namespace pptrain {
 namespace {
 
-/// Ranks [begin, end) with one host, kind of device and stage, one after another.
+/// Ranks [begin, end) with one host, socket, kind of device and stage, one after another.
 struct Stretch {
   std::size_t begin;
   std::size_t end;
@@ -27,7 +29,7 @@ bool same_stage(const RankPlace& a, const RankPlace& b) {
 std::vector<Stretch> stretches(const std::vector<RankPlace>& places, const Cluster& cluster) {
   std::vector<Stretch> result;
   for (std::size_t r = 0; r < places.size(); ++r) {
-    const bool goes_on = r > 0 && places[r].host == places[r - 1].host &&
+    const bool goes_on = r > 0 && places[r].host == places[r - 1].host && places[r].socket == places[r - 1].socket &&
                          places[r].device.value == places[r - 1].device.value + 1 &&
                          cluster.kind_index_of(places[r].device) == cluster.kind_index_of(places[r - 1].device) &&
                          same_stage(places[r - 1], places[r]);
@@ -45,13 +47,18 @@ std::string numbers_of(const std::vector<RankPlace>& places, const Stretch& stre
   return ranges({numbers.begin(), numbers.end()});
 }
 
+bool knows_sockets(const std::vector<RankPlace>& places) {
+  return std::any_of(places.begin(), places.end(), [](const RankPlace& place) { return place.socket.has_value(); });
+}
+
 std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stretch& stretch, const Cluster& cluster) {
   const RankPlace& first = places[stretch.begin];
   std::vector<int> ranks;
   for (std::size_t r = stretch.begin; r < stretch.end; ++r) ranks.push_back(static_cast<int>(r));
   const std::string devices = numbers_of(places, stretch, [](const RankPlace& place) { return place.device.value; });
-  std::vector<std::string> row = {ranges(ranks), first.host,
-                                  fmt::format("{} ({})", devices, cluster.kind_of(first.device).name)};
+  std::vector<std::string> row = {ranges(ranks), first.host};
+  if (knows_sockets(places)) row.push_back(first.socket ? fmt::format("{}", *first.socket) : "any");
+  row.push_back(fmt::format("{} ({})", devices, cluster.kind_of(first.device).name));
   if (!first.role) {
     row.emplace_back("idle");
     return row;
@@ -67,15 +74,17 @@ std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stre
 std::vector<RankPlace> rank_places(MPI_Comm world, const RankMap& map, const Plan& plan) {
   std::vector<RankPlace> places;
   const std::vector<std::string> hosts = gather(world, report_host().name);
+  const std::vector<std::optional<int>> sockets = all_sockets(world);
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const DeviceId device = map.device_of(RankId(static_cast<int>(r)));
-    places.push_back({hosts[r], device, role_of(plan, device)});
+    places.push_back({hosts[r], device, role_of(plan, device), sockets[r]});
   }
   return places;
 }
 
 std::string describe_places(const std::vector<RankPlace>& places, const Cluster& cluster) {
   Rows rows = {{"rank", "host", "device", "stage", "replica", "shard"}};
+  if (knows_sockets(places)) rows.front().insert(rows.front().begin() + 2, "socket");
   for (const Stretch& stretch : stretches(places, cluster)) rows.push_back(row_of(places, stretch, cluster));
   return "ranks\n" + align(rows);
 }
@@ -88,6 +97,7 @@ std::string places_to_json(const std::vector<RankPlace>& places, const Cluster& 
                                     {"host", place.host},
                                     {"device", place.device.value},
                                     {"kind", cluster.kind_of(place.device).name}};
+    if (place.socket) entry["socket"] = *place.socket;
     if (place.role) {
       entry["stage"] = place.role->stage.value;
       entry["replica"] = place.role->replica;

@@ -1,5 +1,8 @@
 // The groups in which prices have collectives: gradients of chunks, and weights of those that are gathered.
+#include <algorithm>
+
 #include "cost/stage_time.hpp"
+#include "cost/two_level_sum.hpp"
 #include "simulate/lanes.hpp"
 #include "simulate/prices.hpp"
 
@@ -10,6 +13,30 @@ std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shar
   std::vector<DeviceId> devices;
   for (std::int64_t r = replicas.begin; r < replicas.end; ++r) devices.push_back(stage.devices[r][shard]);
   return devices;
+}
+
+/// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what.
+double sum_seconds(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
+  if (stage.zero_stage > 0) return all_reduce_seconds(instance.cluster, devices, bytes);
+  const double elements = bytes / instance.profile.bytes_per_parameter.gradient;
+  const double buckets = elements / static_cast<double>(gradient_bucket_elements);
+  return two_level_sum(instance.cluster, devices, bytes).seconds(std::max(1.0, buckets));
+}
+
+/// Of parts that are divided differently, one after another: each on its slowest shard.
+double sums_of_parts(const Instance& instance, const StageParts& parts) {
+  double sum = 0.0;
+  for (const StagePart& part : parts.all()) {
+    double bytes = 0.0;
+    for (const Interval& layers : part.layers) bytes += gradient_bytes(instance.profile, *part.mesh, layers);
+    double slowest = 0.0;
+    for (int shard = 0; shard < part.mesh->tensor_parallel; ++shard) {
+      slowest = std::max(slowest, sum_seconds(instance, *part.mesh, shard_group(*part.mesh, shard),
+                                              member_load(*part.mesh, shard) * bytes));
+    }
+    sum += slowest;
+  }
+  return sum;
 }
 
 /// ZeRO scatters the sums, half an all-reduce, from stage 2 on after every W.
@@ -68,7 +95,7 @@ void Prices::group_reductions(const Instance& instance, const Stage& stage, cons
   PricedCollective reduction;
   reduction.chunk = chunk;
   reduction.lane = lanes_of(stage, first_lane_[stage_index]).gradients(0, 0);
-  reduction.seconds = gradient_seconds(instance, parts);  // with stages 1 and 2 the weights of the next step too
+  reduction.seconds = sums_of_parts(instance, parts);  // with stages 1 and 2 the weights of the next step too
   if (stage.zero_stage >= 2) {
     reduction.seconds /= 2.0;
     reduction.after_each_task = true;
@@ -91,7 +118,7 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
       PricedCollective reduction;
       reduction.chunk = chunk;
       reduction.lane = lanes.gradients(shard, static_cast<int>(g));
-      reduction.seconds = all_reduce_seconds(instance.cluster, devices_of(stage, groups[g], shard), held);
+      reduction.seconds = sum_seconds(instance, stage, devices_of(stage, groups[g], shard), held);
       scatter_sums(stage, reduction);
       reduction.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : reduction.programs) {

@@ -102,6 +102,7 @@ Plan grid(int pipeline, int data, int tensor, const ScheduleChoice& schedule = {
 TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4]") {
   SECTION("a pipeline over both kinds") { check(grid(4, 1, 1)); }
   SECTION("replicas that all-reduce, pairs that share an uplink") { check(grid(2, 2, 1)); }
+  SECTION("replicas of two nodes that all-reduce within them first") { check(grid(1, 4, 1)); }
   SECTION("tensor-parallel groups") { check(grid(2, 1, 2)); }
   SECTION("the order of its own times") { check(grid(4, 1, 1, {"auto", 1, 0})); }
   SECTION("chunks whose weights ZeRO gathers") {
@@ -232,6 +233,7 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
   const RankMap map = RankMap::identity(4);
   Waiter waiter(30.0, CoreUse::shared);
   SessionOptions options;
+  options.nodes = {0, 0, 1, 1};
   std::unique_ptr<EmulatedDevice> device;
   if (emulated != nullptr) {
     device = std::make_unique<EmulatedDevice>(MPI_COMM_WORLD, *emulated, plan, map, waiter);
@@ -275,6 +277,7 @@ void check_numbers(const Plan& plan) {
 TEST_CASE("emulated devices train with the same numbers in the simulated time", "[np4]") {
   SECTION("a pipeline") { check_numbers(uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b")); }
   SECTION("replicas") { check_numbers(uniform_plan(even_division(8, 2), 2, 1, 16, 2, "1f1b")); }
+  SECTION("replicas of two nodes") { check_numbers(uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b")); }
   SECTION("tensor-parallel groups") { check_numbers(uniform_plan(even_division(8, 2), 1, 2, 16, 2, "gpipe")); }
   SECTION("weights that are gathered for every micro-batch") {
     Plan plan = uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b");

@@ -66,3 +66,20 @@ TEST_CASE("ranks that follow one another take one line", "[np4]") {
         "  1     a     1 (fast)    idle\n"
         "  2-3   b     2-3 (slow)  0      1-2      0\n");
 }
+
+TEST_CASE("ranks that are bound to sockets say which") {
+  const Cluster cluster = two_kinds();
+  const std::vector<RankPlace> places = {{"a", DeviceId(0), Role{StageId(0), 0, 0}, 0},
+                                         {"a", DeviceId(1), Role{StageId(0), 1, 0}, 1},
+                                         {"b", DeviceId(2), Role{StageId(0), 2, 0}},
+                                         {"b", DeviceId(3), Role{StageId(0), 3, 0}}};
+  CHECK(describe_places(places, cluster) ==
+        "ranks\n"
+        "  rank  host  socket  device      stage  replica  shard\n"
+        "  0     a     0       0 (fast)    0      0        0\n"
+        "  1     a     1       1 (fast)    0      1        0\n"
+        "  2-3   b     any     2-3 (slow)  0      2-3      0\n");
+  const auto json = nlohmann::json::parse(places_to_json(places, cluster));
+  CHECK(json[1].at("socket") == 1);
+  CHECK_FALSE(json[2].contains("socket"));
+}

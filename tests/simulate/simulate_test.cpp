@@ -180,6 +180,41 @@ TEST_CASE("nodes sum gradients within, then between them", "[simulate]") {
   CHECK(simulated({profile, cluster, 4}, plan).makespan_seconds == Approx(3.0 + 15.0 + 6.0));
 }
 
+TEST_CASE("replicas of several nodes sum gradients within the nodes first", "[simulate]") {
+  Profile profile = equal_layers(1);
+  profile.bytes_per_parameter = {0, 10, 0};
+  profile.layers[0].parameters = 100;
+  const Plan plan = uniform_plan({{0, 1}}, 4, 1, 4, 4, "1f1b");
+  // Everyone with everyone, two replicas of a node send half of 1000 B each to the other node and half of what they
+  // have summed: 2000 B over its uplink. In two levels each sends half of its own 500 B, twice: 1000 B, 10 s at 100
+  // B/s.
+  Cluster cluster = nodes_of(2, 2);
+  cluster.groups[0].link = {1e12, 0.0};
+  cluster.groups[0].uplink.latency = 0.0;
+  cluster.finish("made");
+  CHECK(simulated({profile, cluster, 4}, plan).makespan_seconds == Approx(3.0 + 10.0));
+  // Two members of a node: 1000 B at 1000 B/s and 2 x 0.5 s; between two nodes 10 s and 2 x 1 s.
+  const Cluster slower = nodes_of(2, 2);
+  CHECK(simulated({profile, slower, 4}, plan).makespan_seconds == Approx(3.0 + 2.0 + 12.0));
+  Plan in_turns = plan;  // the replicas of a node need not be neighbours
+  in_turns.stages[0].devices = {{DeviceId(0)}, {DeviceId(2)}, {DeviceId(1)}, {DeviceId(3)}};
+  CHECK(simulated({profile, slower, 4}, in_turns).makespan_seconds == Approx(3.0 + 2.0 + 12.0));
+  // Three members: 4/3 of 1000 B and 4 x 0.5 s. The fourth, alone on its node, has all slices.
+  Cluster uneven = nodes_of(1, 3);
+  NodeGroup alone = uneven.groups.front();
+  alone.num_devices = 1;
+  uneven.groups.push_back(alone);
+  uneven.finish("made");
+  CHECK(simulated({profile, uneven, 4}, plan).makespan_seconds == Approx(3.0 + 4.0 / 3.0 + 2.0 + 12.0));
+  // In four buckets, of which one is between the nodes while another is within: 12 s and a quarter of 2 s.
+  Profile buckets = profile;
+  buckets.layers[0].parameters = 4 << 20;
+  buckets.bytes_per_parameter.gradient = 1000.0 / (4 << 20);
+  CHECK(simulated({buckets, slower, 4}, plan).makespan_seconds == Approx(3.0 + 12.0 + 0.5));
+  // One member on each node: the flat ring, 6/4 of 1000 B at 100 B/s and 6 x 1 s.
+  CHECK(simulated({profile, nodes_of(4, 1), 4}, plan).makespan_seconds == Approx(3.0 + 15.0 + 6.0));
+}
+
 TEST_CASE("the weights of a layer come beside the layer before", "[simulate]") {
   // Two layers of 1 s F and 2 s BW; weights of 500 B come in 1 s, of 1500 B in 2 s.
   Profile profile = equal_layers(2);

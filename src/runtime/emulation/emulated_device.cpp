@@ -103,15 +103,18 @@ void EmulatedDevice::meet(const std::vector<RankId>& group) {
 }
 
 std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                                       const std::vector<int>& ranks, int tag) {
+                                                       const std::vector<int>& ranks, int tag, double share) {
   if (group->size() == 1) return group;
   if (kind == GroupKind::all) return std::make_unique<EmulatedSums>(std::move(group), clock_);
   std::vector<DeviceId> devices;
   for (const int rank : ranks) devices.push_back(map_.device_of(RankId(rank)));
-  const Link link = instance_.cluster.slowest_link(devices);
+  Link link = instance_.cluster.slowest_link(devices);
   if (kind == GroupKind::tensor) {
     return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag, clock_);
   }
+  const Cluster& cluster = instance_.cluster;
+  const bool shares_uplink = cluster.node_of(devices.front()) != cluster.node_of(devices.back());
+  if (kind == GroupKind::slices && shares_uplink) link.bandwidth *= share;
   return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
                                                 waiter_);
 }

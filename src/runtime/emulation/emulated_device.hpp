@@ -21,7 +21,7 @@ class EmulatedDevice final : public CommunicationDecorator {
   void apply_to(SessionOptions& options);
 
   std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                         const std::vector<int>& ranks, int tag) override;
+                                         const std::vector<int>& ranks, int tag, double share) override;
   std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) override;
   void start_iteration() override { clock_.reach(EmulatedClock::host()); }
 

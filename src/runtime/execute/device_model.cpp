@@ -52,6 +52,10 @@ void DeviceModel::carry() {
   for (const auto& part : parts_) part->shards().carry();
 }
 
+void DeviceModel::begin(ChunkId chunk, GradientPass pass) {
+  for (PartModel* part : parts_of(chunk)) part->shards().begin(pass);
+}
+
 void DeviceModel::reduce(ChunkId chunk) {
   for (PartModel* part : parts_of(chunk)) part->shards().reduce(chunk);
 }

@@ -43,6 +43,7 @@ class DeviceModel {
   void release(ChunkId chunk);
   void announce(const Instruction* next);
   void carry();
+  void begin(ChunkId chunk, GradientPass pass);
   void reduce(ChunkId chunk);
   void progress();
   void settle();

@@ -7,6 +7,7 @@
 #include "base/timing.hpp"
 #include "kernels/kernels.hpp"
 #include "schedule/schedule.hpp"
+#include "simulate/prices.hpp"
 
 namespace pptrain {
 namespace {
@@ -36,6 +37,15 @@ const Instruction* next_reader(const Program& program, std::size_t begin) {
     if (reads_weights(program.instructions[i].op)) return &program.instructions[i];
   }
   return nullptr;
+}
+
+/// Whether the gradients of its chunk are complete with this task: their sum comes before the next one.
+bool completes_gradients(const Program& program, std::size_t task) {
+  const std::vector<Instruction>& all = program.instructions;
+  for (std::size_t i = task + 1; i < all.size() && !is_task(all[i].op); ++i) {
+    if (all[i].op == Op::reduce_gradients && all[i].chunk == all[task].chunk) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -73,6 +83,9 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     const Instruction& instruction = program.instructions[i];
     current_ = &instruction;
     if (reads_weights(instruction.op)) device_->announce(next_reader(program, i + 1));
+    if (is_task(instruction.op) && completes_gradients(program, i)) {
+      device_->begin(instruction.chunk, GradientPass::completes);
+    }
     const double begin = seconds_since_start();
     execute(instruction, iteration);
     if (iteration.trace != nullptr) record(*iteration.trace, program.device, instruction, begin, seconds_since_start());

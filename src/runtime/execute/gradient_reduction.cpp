@@ -3,12 +3,20 @@
 #include <algorithm>
 
 namespace pptrain {
+namespace {
 
-void GradientReduction::add_all_reduce(float* data, std::size_t n) {
-  if (group_.size() == 1) return;
+/// Slices of an array end on cache lines: the longest is so much longer than the mean, and still one bucket's part.
+constexpr std::size_t cut_elements = 16;
+
+}  // namespace
+
+void GradientReduction::add_all_reduce(float* data, std::size_t n, std::function<void()> ended) {
+  if (group_.size() == 1) n = 0;
   for (std::size_t begin = 0; begin < n; begin += bucket_elements) {
-    waiting_.push_back({data + begin, std::min(bucket_elements, n - begin), {}, false, {}});
+    waiting_.push_back({Kind::all_reduce, data + begin, std::min(bucket_elements, n - begin), {}, false, {}});
   }
+  if (n == 0) return then(std::move(ended));
+  waiting_.back().ended = std::move(ended);
   test();
 }
 
@@ -17,10 +25,10 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
   // A bucket takes a part of every member's slice, so that all have as much to sum.
   std::int64_t longest = 0;
   for (const Interval& slice : slices) longest = std::max(longest, slice.size());
-  const auto part = static_cast<std::int64_t>(bucket_elements / slices.size());
+  const auto part = static_cast<std::int64_t>(bucket_elements / slices.size() + cut_elements);
   ++num_open_;
   for (std::int64_t begin = 0; begin == 0 || begin < longest; begin += part) {
-    Bucket bucket = {data, 0, {}, begin + part >= longest, {}};
+    Bucket bucket = {Kind::reduce_scatter, data, 0, {}, begin + part >= longest, {}};
     for (const Interval& slice : slices) {
       bucket.slices.push_back(
           {std::min(slice.begin + begin, slice.end), std::min(slice.begin + begin + part, slice.end)});
@@ -31,15 +39,24 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
   test();
 }
 
+void GradientReduction::add_all_gather(float* data, const std::vector<Interval>& slices) {
+  waiting_.push_back({Kind::all_gather, data, 0, slices, false, {}});  // needs no buffer, however long
+  test();
+}
+
 void GradientReduction::then(std::function<void()> ended) {
-  waiting_.push_back({nullptr, 0, {}, false, std::move(ended)});
+  waiting_.push_back({Kind::nothing, nullptr, 0, {}, false, std::move(ended)});
   test();
 }
 
 PendingPtr GradientReduction::start(const Bucket& bucket) {
-  if (bucket.data == nullptr) return nullptr;
-  return bucket.slices.empty() ? group_.start_all_reduce_sum(bucket.data, bucket.n)
-                               : group_.start_reduce_scatter_sum(bucket.data, bucket.slices);
+  switch (bucket.kind) {
+    case Kind::nothing: break;
+    case Kind::all_reduce: return group_.start_all_reduce_sum(bucket.data, bucket.n);
+    case Kind::reduce_scatter: return group_.start_reduce_scatter_sum(bucket.data, bucket.slices);
+    case Kind::all_gather: return group_.start_all_gather(bucket.data, bucket.slices);
+  }
+  return nullptr;
 }
 
 bool GradientReduction::test() {

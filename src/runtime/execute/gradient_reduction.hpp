@@ -5,26 +5,29 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "cost/two_level_sum.hpp"
 
 namespace pptrain {
 
-/// Sums of long arrays over a group, in buckets, a few of which are under way at once: the buffers stay
-/// small, and the second half of one bucket overlaps the first half of the next. Arrays are summed in the
+/// Sums of long arrays over a group (and what follows them), in buckets, a few of which are under way at once: the
+/// buffers stay small, and the second half of one bucket overlaps the first half of the next. Arrays are summed in the
 /// order in which they are added, which must be the same on all members.
 ///
 /// A bucket keeps its buffer, and what `ended` holds, until another takes its place or `drop_ended`: what a rank
 /// holds does not depend on when its peers came.
 class GradientReduction final : public Pending {
  public:
-  static constexpr std::size_t bucket_elements = 1 << 20;  ///< 4 MiB of fp32
+  static constexpr std::size_t bucket_elements = gradient_bucket_elements;  ///< 4 MiB of fp32
   static constexpr std::size_t buckets_in_flight = 2;
 
   explicit GradientReduction(Communicator& group) : group_(group) {}
 
-  /// All members get the sum of all of it.
-  void add_all_reduce(float* data, std::size_t n);
+  /// All members get the sum of all of it; `ended` is called when it has come.
+  void add_all_reduce(float* data, std::size_t n, std::function<void()> ended = {});
   /// Member k gets the sum of slices[k]; `ended` is called when this member's has come.
   void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
+  /// Every member's slice data[slices[k]] is sent to all.
+  void add_all_gather(float* data, const std::vector<Interval>& slices);
 
   /// Calls `ended` once everything that was added before has ended.
   void then(std::function<void()> ended);
@@ -36,11 +39,13 @@ class GradientReduction final : public Pending {
   int num_open() const { return num_open_; }
 
  private:
+  enum class Kind { nothing, all_reduce, reduce_scatter, all_gather };
   struct Bucket {
-    float* data;  ///< null: nothing to sum
-    std::size_t n;
-    std::vector<Interval> slices;  ///< empty: all-reduce
-    bool is_last = false;          ///< of its array
+    Kind kind = Kind::nothing;
+    float* data = nullptr;
+    std::size_t n = 0;             ///< of an all-reduce
+    std::vector<Interval> slices;  ///< of the others
+    bool is_last = false;          ///< of the array of a reduce-scatter
     std::function<void()> ended;
   };
   struct Running {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
 
 namespace pptrain {
@@ -20,12 +22,34 @@ int owner_of(const Fraction& begin, std::int64_t members) {
 
 }  // namespace
 
-std::vector<SliceOwners> common_slices(const Stage& stage) {
-  const std::vector<Interval> groups = stage.sharding_groups();
+SumGroups sum_groups(const Stage& mesh, int shard, const std::vector<int>& nodes) {
+  SumGroups groups;
+  if (mesh.zero_stage > 0) {
+    for (const Interval& group : mesh.sharding_groups()) {
+      std::vector<int>& members = groups.emplace_back(static_cast<std::size_t>(group.size()));
+      std::iota(members.begin(), members.end(), static_cast<int>(group.begin));
+    }
+    return groups;
+  }
+  std::map<int, std::size_t> group_of_node;
+  for (int replica = 0; replica < mesh.replicas; ++replica) {
+    const DeviceId device = mesh.devices[static_cast<std::size_t>(replica)][static_cast<std::size_t>(shard)];
+    const auto [group, is_new] = group_of_node.try_emplace(nodes.empty() ? 0 : nodes[device.index()], groups.size());
+    if (is_new) groups.emplace_back();
+    groups[group->second].push_back(replica);
+  }
+  if (static_cast<int>(groups.size()) < mesh.replicas) return groups;
+  std::vector<int> all(static_cast<std::size_t>(mesh.replicas));
+  std::iota(all.begin(), all.end(), 0);
+  return {all};
+}
+
+std::vector<SliceOwners> common_slices(const SumGroups& groups) {
   if (groups.size() == 1) return {};
   std::vector<Fraction> ends;
-  for (const Interval& group : groups) {
-    for (int k = 0; k <= group.size(); ++k) ends.push_back({k, static_cast<int>(group.size())});
+  for (const std::vector<int>& group : groups) {
+    const auto members = static_cast<int>(group.size());
+    for (int k = 0; k <= members; ++k) ends.push_back({k, members});
   }
   std::sort(ends.begin(), ends.end(), before);
   const auto equal = [](const Fraction& a, const Fraction& b) { return !before(a, b) && !before(b, a); };
@@ -33,18 +57,18 @@ std::vector<SliceOwners> common_slices(const Stage& stage) {
   std::vector<SliceOwners> slices;
   for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
     SliceOwners& slice = slices.emplace_back(SliceOwners{ends[i], ends[i + 1], {}});
-    for (const Interval& group : groups) {
-      slice.replicas.push_back(static_cast<int>(group.begin) + owner_of(slice.begin, group.size()));
+    for (const std::vector<int>& group : groups) {
+      slice.replicas.push_back(group[static_cast<std::size_t>(owner_of(slice.begin, std::ssize(group)))]);
     }
   }
   return slices;
 }
 
 std::unique_ptr<Communicator> GroupMaker::make(GroupKind kind, const std::vector<int>& ranks, int tag,
-                                               const std::string& name) {
+                                               const std::string& name, double share) {
   if (ranks.size() <= 1) return std::make_unique<SilentCommunicator>();
   auto group = std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
-  return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks, tag);
+  return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks, tag, share);
 }
 
 PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
@@ -57,22 +81,32 @@ PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
   for (const DeviceId device : mesh.devices[replica]) members.push_back(maker.map.rank_of(device).value);
   tensor_ = maker.make(GroupKind::tensor, members, first_tag,
                        fmt::format("the tensor-parallel group of stage {}, replica {}", role.stage.value, replica));
+  const SumGroups groups = sum_groups(mesh, role.shard, maker.nodes);
+  const auto own = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& group) {
+    return std::find(group.begin(), group.end(), role.replica) != group.end();
+  });
   std::vector<int> replicas;
-  const Interval group = mesh.sharding_group_of(role.replica);
-  for (std::int64_t r = group.begin; r < group.end; ++r) {
+  for (const int r : *own) {
     replicas.push_back(maker.map.rank_of(mesh.devices[static_cast<std::size_t>(r)][shard]).value);
   }
   const std::string name = fmt::format("the data-parallel group of stage {}, shard {}", role.stage.value, shard);
   data_ = maker.make(GroupKind::data, replicas, first_tag + 1, name);
   gather_ = std::make_unique<SilentCommunicator>();
-  if (mesh.zero_stage > 0) gather_ = maker.make(GroupKind::gather, replicas, first_tag + 2, name);
-  share_slices(maker, role);
+  if (mesh.zero_stage > 0 || groups.size() > 1) gather_ = maker.make(GroupKind::gather, replicas, first_tag + 2, name);
+  share_slices(maker, role, groups);
 }
 
-/// In the order of the slices, which is the same on all ranks, so that nobody waits for ever.
-void PartGroups::share_slices(GroupMaker& maker, const PartRole& role) {
-  for (const SliceOwners& slice : common_slices(role.mesh)) {
-    const int tag = maker.next_tag++;
+/// In the order of the slices, which is the same on all ranks, so that nobody waits for ever. Shards may lie on nodes
+/// differently and have other groups; all go on with the same tag.
+void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const SumGroups& groups) {
+  int tag = maker.next_tag;
+  std::size_t most = 0;
+  for (int shard = 0; shard < role.mesh.tensor_parallel; ++shard) {
+    most = std::max(most, common_slices(sum_groups(role.mesh, shard, maker.nodes)).size());
+  }
+  maker.next_tag += static_cast<int>(most);
+  for (const SliceOwners& slice : common_slices(groups)) {
+    const int own_tag = tag++;
     if (std::find(slice.replicas.begin(), slice.replicas.end(), role.replica) == slice.replicas.end()) continue;
     std::vector<int> ranks;
     for (const int r : slice.replicas) {
@@ -80,12 +114,13 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role) {
     }
     const std::string name =
         fmt::format("the replicas that own a slice of stage {}, shard {}", role.stage.value, role.shard);
-    shared_slices_.push_back({slice.begin, slice.end, maker.make(GroupKind::slices, ranks, tag, name)});
+    const double share = slice.end.value() - slice.begin.value();
+    shared_slices_.push_back({slice.begin, slice.end, maker.make(GroupKind::slices, ranks, own_tag, name, share)});
   }
 }
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-                       CommunicationDecorator* decorator)
+                       CommunicationDecorator* decorator, const std::vector<int>& nodes)
     : transport_(std::make_unique<MpiTransport>(world)), between_parts_(std::make_unique<MpiTransport>(world)) {
   if (decorator != nullptr) {
     transport_ = decorator->decorate(std::move(transport_));
@@ -93,7 +128,7 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   }
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world, map, arena, waiter, decorator, 0};
+  GroupMaker maker = {world, map, arena, waiter, decorator, nodes, 0};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;

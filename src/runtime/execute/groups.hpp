@@ -15,9 +15,10 @@ enum class GroupKind { all, tensor, data, gather, slices };
 class CommunicationDecorator {
  public:
   virtual ~CommunicationDecorator() = default;
-  /// `ranks`: members of the group in its order. `tag`: above 0, another one for each group of a rank.
+  /// `ranks`: members of the group in its order. `tag`: above 0, another one for each group of a rank. `share`: of
+  /// slices, how much of their nodes' sums the group has; those of all slices are under way at once.
   virtual std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                                 const std::vector<int>& ranks, int tag) = 0;
+                                                 const std::vector<int>& ranks, int tag, double share) = 0;
   /// Messages between stages, or between the parts of a stage. Collective over all ranks.
   virtual std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) = 0;
   /// An iteration of training begins.
@@ -28,18 +29,28 @@ class CommunicationDecorator {
 struct Fraction {
   int k = 0;
   int n = 1;
+  double value() const { return static_cast<double>(k) / n; }
 };
 
-/// A part of every divided unit that one replica of each ZeRO group owns.
+/// Replicas that hold the same shard, in the groups in which they sum its gradients first: replicas in order, groups in
+/// the order of their first one.
+using SumGroups = std::vector<std::vector<int>>;
+
+/// Where ZeRO divides the state, the groups that do so; else the replicas of each node, so that what crosses an uplink
+/// crosses it once, where a node has several, and all replicas where no node has or one has all. `nodes`: of each
+/// device; empty: all are on one.
+SumGroups sum_groups(const Stage& mesh, int shard, const std::vector<int>& nodes);
+
+/// A part of every divided array that one replica of each group owns.
 struct SliceOwners {
   Fraction begin;
   Fraction end;
   std::vector<int> replicas;  ///< in the order of the groups
 };
 
-/// The parts of a stage's units between which no slice of any group begins or ends; nothing where all replicas are one
+/// The parts of an array between which no slice of any group begins or ends; nothing where all replicas are one
 /// group. Groups of different size divide differently: their divisions are intersected, as all others are.
-std::vector<SliceOwners> common_slices(const Stage& stage);
+std::vector<SliceOwners> common_slices(const SumGroups& groups);
 
 /// What makes the groups of one rank.
 struct GroupMaker {
@@ -48,15 +59,17 @@ struct GroupMaker {
   Arena& arena;
   Waiter& waiter;
   CommunicationDecorator* decorator = nullptr;
-  int next_tag = 0;  ///< groups that are made at once by different ranks must not share a rank or a tag
+  const std::vector<int>& nodes;  ///< of each device; empty: all are on one
+  int next_tag = 0;               ///< groups that are made at once by different ranks must not share a rank or a tag
 
   /// Collective over the ranks.
-  std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name);
+  std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name,
+                                     double share = 1.0);
 };
 
 /// The groups of one rank for a part of its stage, derived from the part's mesh: its tensor-parallel group (the
-/// members of its replica), its data-parallel group (the replicas that hold the same shard, of one ZeRO group), the
-/// owners of its slices in other ZeRO groups.
+/// members of its replica), its data-parallel group (the replicas that hold the same shard, of one group of
+/// `sum_groups`), the owners of its slices in other groups.
 class PartGroups {
  public:
   /// Collective over the devices of the stage.
@@ -64,8 +77,8 @@ class PartGroups {
 
   Communicator& tensor() { return *tensor_; }
   Communicator& data() { return *data_; }
-  /// The data-parallel group again, for gathering weights while gradients are summed: collectives of one group
-  /// start in one order on all members, those of two need not.
+  /// The data-parallel group again, for gathering weights, or gradients that are summed, while others are summed:
+  /// collectives of one group start in one order on all members, those of two need not.
   Communicator& gather() { return *gather_; }
   /// Parts of this rank's slice with those that own them too, in order.
   struct SharedSlice {
@@ -76,7 +89,7 @@ class PartGroups {
   const std::vector<SharedSlice>& shared_slices() const { return shared_slices_; }
 
  private:
-  void share_slices(GroupMaker& maker, const PartRole& role);
+  void share_slices(GroupMaker& maker, const PartRole& role, const SumGroups& groups);
 
   std::unique_ptr<Communicator> tensor_;
   std::unique_ptr<Communicator> data_;
@@ -90,8 +103,9 @@ class PartGroups {
 /// Construction is Collective over `world`.
 class RankGroups {
  public:
+  /// `nodes`: as `sum_groups` has them.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-             CommunicationDecorator* decorator = nullptr);
+             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {});
 
   /// In the order of the layers; nothing on a rank that the plan leaves out.
   const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }

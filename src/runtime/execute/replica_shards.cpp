@@ -11,27 +11,21 @@ namespace {
 /// Ends when no sum is open: one unit is summed while the gradients of the next come about.
 class Room final : public Pending {
  public:
-  explicit Room(GradientReduction& reduction) : reduction_(reduction) {}
+  explicit Room(GradientSums& sums) : sums_(sums) {}
   bool test() override {
-    reduction_.test();
-    return reduction_.num_open() == 0;
+    sums_.test();
+    return sums_.num_open() == 0;
   }
-  std::string missing() const override { return reduction_.missing(); }
+  std::string missing() const override { return sums_.missing(); }
 
  private:
-  GradientReduction& reduction_;
+  GradientSums& sums_;
 };
 
 }  // namespace
 
 ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter)
-    : store_(store),
-      gather_(groups.gather()),
-      waiter_(waiter),
-      shared_slices_(groups.shared_slices()),
-      reduction_(groups.data()) {
-  for (const PartGroups::SharedSlice& slice : shared_slices_) across_.emplace_back(*slice.owners);
-}
+    : store_(store), gather_(groups.gather()), waiter_(waiter), sums_(groups) {}
 
 ReplicaShards::~ReplicaShards() {
   // Also where an error ends the job on all ranks: others may still read what this one sends.
@@ -40,25 +34,6 @@ ReplicaShards::~ReplicaShards() {
   } catch (const Error&) {
     // Nobody needs these weights any more, and who did not answer is named elsewhere.
   }
-}
-
-bool ReplicaShards::Sums::test() {
-  bool ended = shards_.reduction_.test();
-  for (GradientReduction& across : shards_.across_) ended = across.test() && ended;
-  return ended;
-}
-
-std::string ReplicaShards::Sums::missing() const {
-  std::string missing = shards_.reduction_.missing();
-  for (const GradientReduction& across : shards_.across_) {
-    if (missing == "nothing") missing = across.missing();
-  }
-  return missing;
-}
-
-void ReplicaShards::drop_summed() {
-  reduction_.drop_ended();
-  for (GradientReduction& across : across_) across.drop_ended();
 }
 
 void ReplicaShards::wait(Pending& pending, const char* doing) {
@@ -107,48 +82,63 @@ void ReplicaShards::progress() {
 
 void ReplicaShards::contribute(std::size_t unit) {
   if (store_.sharding().shards_gradients() && store_.has_gradients(unit)) start_reduction(unit);
+  if (pass_ == GradientPass::completes) complete(unit);
 }
 
 void ReplicaShards::start_reduction(std::size_t unit) {
-  Room room(reduction_);
+  Room room(sums_);
   wait(room, "summing the gradients of a layer");
-  reduction_.drop_ended();
+  sums_.drop_ended();
   // The buffer lives until its sum has come and the next one begins.
   const auto whole = std::make_shared<Tensor>(store_.take_gradients(unit));
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(store_.sharding().replica)];
-  reduction_.add_reduce_scatter(whole->f32(), store_.slices(unit),
-                                [this, unit, whole, own] { store_.add_own_gradients(unit, whole->f32() + own.begin); });
+  sums_.add_reduce_scatter(whole->f32(), store_.slices(unit),
+                           [this, unit, whole, own] { store_.add_own_gradients(unit, whole->f32() + own.begin); });
 }
 
 void ReplicaShards::reduce(ChunkId chunk) {
-  const ReplicaSharding& sharding = store_.sharding();
-  float* first = nullptr;  // whole gradients of a chunk lie in one piece
-  std::size_t size = 0;
-  for (std::size_t unit = 0; unit < store_.num_units(); ++unit) {
-    if (store_.chunk_of(unit) != chunk) continue;
-    if (sharding.shards_gradients()) {
-      contribute(unit);
-    } else if (sharding.shards_optimizer()) {
-      reduction_.add_reduce_scatter(store_.unit_gradients(unit), store_.slices(unit));
-    } else if (across_.empty()) {
-      if (first == nullptr) first = store_.unit_gradients(unit);
-      size += store_.unit_size(unit);
-    }
-    if (!across_.empty()) reduction_.then([this, unit] { sum_across(unit); });
+  PPTRAIN_ASSERT(!last_complete_ || store_.chunk_of(*last_complete_) == chunk, "gradients of chunk {} are complete",
+                 store_.chunk_of(*last_complete_).value);
+  for (std::size_t unit = store_.num_units(); unit-- > 0;) {
+    const bool is_open = !last_complete_ || unit < *last_complete_;
+    if (store_.chunk_of(unit) == chunk && is_open) complete(unit);
   }
-  if (first != nullptr) reduction_.add_all_reduce(first, size);
+  sum_complete();
+  last_complete_.reset();
+  pass_ = GradientPass::adds;
 }
 
-void ReplicaShards::sum_across(std::size_t unit) {
+/// Units of a chunk in descending order, as the backward pass comes to them.
+void ReplicaShards::complete(std::size_t unit) {
+  last_complete_ = unit;
+  complete_.push_back(unit);
+  num_complete_ += store_.unit_size(unit);
+  if (num_complete_ >= GradientReduction::bucket_elements) sum_complete();
+}
+
+void ReplicaShards::sum_complete() {
+  if (complete_.empty()) return;
+  if (store_.sharding().zero_stage == 0) {
+    // Whole gradients of a chunk lie in one piece.
+    sums_.add_all_reduce(store_.unit_gradients(complete_.back()), num_complete_);
+  } else {
+    for (const std::size_t unit : complete_) sum(unit);
+  }
+  complete_.clear();
+  num_complete_ = 0;
+}
+
+/// Of divided units: this replica's slice.
+void ReplicaShards::sum(std::size_t unit) {
   const ReplicaSharding& sharding = store_.sharding();
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];
-  float* slice = sharding.shards_gradients() ? store_.own_gradients(unit) : store_.unit_gradients(unit) + own.begin;
-  for (std::size_t i = 0; i < across_.size(); ++i) {
-    const auto place = [&](const Fraction& f) { return slice_end(store_.unit_size(unit), f.k, f.n); };
-    const std::int64_t begin = place(shared_slices_[i].begin);
-    const std::int64_t end = place(shared_slices_[i].end);
-    across_[i].add_all_reduce(slice + (begin - own.begin), static_cast<std::size_t>(end - begin));
+  if (sharding.shards_gradients()) {
+    if (store_.has_gradients(unit)) start_reduction(unit);
+    return sums_.add_across(store_.own_gradients(unit), own, store_.unit_size(unit));
   }
+  float* whole = store_.unit_gradients(unit);
+  if (sharding.shards_optimizer()) sums_.add_reduce_scatter(whole, store_.slices(unit));
+  sums_.add_across(whole + own.begin, own, store_.unit_size(unit));
 }
 
 void ReplicaShards::gather_gradients(std::size_t unit) {

@@ -1,23 +1,28 @@
 #pragma once
 
-#include <deque>
+#include <optional>
 #include <vector>
 
 #include "comm/waiter.hpp"
 #include "nn/parameter_store.hpp"
-#include "runtime/execute/gradient_reduction.hpp"
-#include "runtime/execute/groups.hpp"
+#include "runtime/execute/gradient_sums.hpp"
 
 namespace pptrain {
+
+/// What a backward pass does to the gradients of its chunk.
+enum class GradientPass { adds, completes };
 
 /// Keeps the replicas of a shard of the model in step: sums their gradients and, where ZeRO divides
 /// parameters over them, hands every replica what it needs.
 ///
+/// Gradients are summed in buckets: in the pass that completes a chunk's, as soon as those of the layers that it has
+/// come through fill one (Li et al., 2020, "PyTorch Distributed", Section 3.2.2), beside the layers that it has yet to
+/// come to.
+///
 /// Stage 1 sums into each replica's slice, once per iteration, and gathers the weights after the optimizer step.
 /// Stage 2 sums the gradients of a layer after each of its backward passes and keeps the slice alone. Stage 3 gathers
-/// a layer's weights before each pass that needs them. Every sum is formed in the order of the replicas. Where a stage
-/// has several ZeRO groups all this happens within the group, and its sums are then summed, slice by slice and once per
-/// iteration, over the groups in their order.
+/// a layer's weights before each pass that needs them. Where a stage has several ZeRO groups all this happens within
+/// the group, and its sums are then summed, slice by slice and once per iteration, over the groups.
 ///
 /// All functions but the accessors are Collective over the replicas, in one order.
 class ReplicaShards {
@@ -35,16 +40,18 @@ class ReplicaShards {
   void acquire(std::size_t unit);
   void release(std::size_t unit);
 
-  /// A backward pass has added to the gradients of a unit. Divided ones are summed at once.
+  /// The backward pass that comes.
+  void begin(GradientPass pass) { pass_ = pass; }
+  /// It has added to the gradients of a unit, last units first. Divided ones are summed at once.
   void contribute(std::size_t unit);
-  /// The gradients of a chunk are complete.
+  /// The gradients of a chunk are complete: sums what is not yet summed.
   void reduce(ChunkId chunk);
   /// Moves on what is under way; never blocks.
   void progress();
   /// Ends when everything is summed.
   Pending& reductions() { return sums_; }
   /// Lets go of what sums that have ended still hold.
-  void drop_summed();
+  void drop_summed() { sums_.drop_ended(); }
 
   /// A unit's gradients, summed, whole on every replica and back to slices.
   void gather_gradients(std::size_t unit);
@@ -70,29 +77,22 @@ class ReplicaShards {
     int users = 0;
     PendingPtr pending;  ///< of a gather, or of what is published
   };
-  /// Sums within the group, and those between groups that follow them.
-  class Sums final : public Pending {
-   public:
-    explicit Sums(ReplicaShards& shards) : shards_(shards) {}
-    bool test() override;
-    std::string missing() const override;
-
-   private:
-    ReplicaShards& shards_;
-  };
 
   void start_reduction(std::size_t unit);
-  void sum_across(std::size_t unit);
+  void complete(std::size_t unit);
+  void sum_complete();
+  void sum(std::size_t unit);
   void settle(std::size_t unit);
   void wait(Pending& pending, const char* doing);
 
   ParameterStore& store_;
   Communicator& gather_;
   Waiter& waiter_;
-  const std::vector<PartGroups::SharedSlice>& shared_slices_;
-  GradientReduction reduction_;           ///< within the group
-  std::deque<GradientReduction> across_;  ///< of each shared slice
-  Sums sums_{*this};
+  GradientSums sums_;
+  GradientPass pass_ = GradientPass::adds;
+  std::optional<std::size_t> last_complete_;  ///< of the units of the chunk whose gradients become complete
+  std::vector<std::size_t> complete_;         ///< units up to it that are not yet summed, last ones first
+  std::size_t num_complete_ = 0;              ///< elements of theirs
   std::vector<Use> uses_;
   std::vector<std::size_t> announced_;
   std::vector<std::size_t> carried_;

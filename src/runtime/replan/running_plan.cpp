@@ -13,6 +13,9 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   options.wants_stop = job.wants_stop;
   options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
   options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);
+  for (int d = 0; d < job.machine.cluster.num_devices(); ++d) {
+    options.nodes.push_back(job.machine.cluster.node_of(DeviceId(d)));
+  }
   if (job.machine.cluster.emulate == Emulate::numbers) {
     emulated_ = std::make_unique<EmulatedDevice>(job.world, job.instance, plan_, job.machine.map, waiter_);
     emulated_->apply_to(options);
