@@ -27,13 +27,13 @@ std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerCo
   return datasets;
 }
 
-BlockTransfer::BlockTransfer(MPI_Comm world, Waiter& waiter, const std::vector<int>& nodes, const Model& model,
-                             Session& session)
+BlockTransfer::BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waiter, const std::vector<int>& nodes,
+                             const Model& model, Session& session)
     : world_(world),
       waiter_(waiter),
       model_(model),
       parts_(world, waiter, held_state(model, session)),
-      transport_(world),
+      transport_(transport),
       exchange_(rank_in(world), nodes),
       given_(nodes.size(), 0),
       in_round_(nodes.size(), 0) {}

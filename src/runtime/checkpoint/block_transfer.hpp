@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/mpi_communicator.hpp"
+#include "comm/communicator.hpp"
 #include "comm/waiter.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/data_file.hpp"
@@ -26,8 +26,9 @@ std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerCo
 /// blocks at a time, never the whole model; a block that it holds in one piece it reads or writes in place.
 class BlockTransfer {
  public:
-  /// `nodes[r]` is the node of rank r. Collective.
-  BlockTransfer(MPI_Comm world, Waiter& waiter, const std::vector<int>& nodes, const Model& model, Session& session);
+  /// `nodes[r]` is the node of rank r; the transport reaches all ranks of `world`. Collective.
+  BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waiter, const std::vector<int>& nodes, const Model& model,
+                Session& session);
 
   /// Writes all blocks to the file at `path` and brings them to the disk; afterwards rank 0 knows all digests.
   /// Collective. A failure of one rank is thrown by all.
@@ -62,7 +63,7 @@ class BlockTransfer {
   Waiter& waiter_;
   const Model& model_;
   HeldParts parts_;
-  MpiTransport transport_;
+  Transport& transport_;
   StateExchange exchange_;
   std::vector<std::int64_t> given_;     ///< elements of blocks, by rank
   std::vector<std::int64_t> in_round_;  ///< likewise

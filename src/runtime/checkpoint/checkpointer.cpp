@@ -44,7 +44,8 @@ void unpack_offsets(const std::string& packed, std::vector<CheckpointDataset>& d
 Checkpointer::Checkpointer(Job job, Alarm& alarm)
     : job_(std::move(job)),
       bytes_(bytes_of(job_.model, job_.config.optimizer)),
-      waiter_(job_.config.job.timeout + bytes_ / least_bytes_per_second, job_.core_use) {
+      waiter_(job_.config.job.timeout + bytes_ / least_bytes_per_second, job_.core_use),
+      transport_(job_.world) {
   const int rank = rank_in(job_.world);
   waiter_.listen(&alarm);
   waiter_.name_place([rank] { return fmt::format("rank {}, gathering a checkpoint", rank); });
@@ -76,7 +77,7 @@ void Checkpointer::write(const CheckpointState& state, Session& session) {
     lay_out_checkpoint(path, datasets);
   });
   unpack_offsets(broadcast(job_.world, pack_offsets(datasets), waiter_), datasets);
-  BlockTransfer(job_.world, waiter_, job_.nodes, job_.model, session).save(path, datasets);
+  BlockTransfer(job_.world, transport_, waiter_, job_.nodes, job_.model, session).save(path, datasets);
   collectively(job_.world, waiter_, [&] {
     if (!names) return;
     seal_checkpoint(path, datasets, state);

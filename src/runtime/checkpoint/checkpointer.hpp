@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/alarm.hpp"
+#include "comm/mpi_communicator.hpp"
 #include "io/checkpoint_file.hpp"
 #include "runtime/execute/session.hpp"
 
@@ -30,6 +31,7 @@ class Checkpointer {
     CoreUse core_use;
   };
 
+  /// Collective.
   Checkpointer(Job job, Alarm& alarm);
 
   /// Bytes of values in a checkpoint.
@@ -45,6 +47,7 @@ class Checkpointer {
   Job job_;
   double bytes_;
   Waiter waiter_;
+  MpiTransport transport_;  ///< made once: making one waits for all ranks without an end
 };
 
 }  // namespace pptrain

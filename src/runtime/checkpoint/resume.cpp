@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "comm/mpi_communicator.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/same_job.hpp"
@@ -98,7 +99,8 @@ std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const std
 
 void load_checkpoint(MPI_Comm world, Waiter& waiter, const std::vector<int>& nodes, const Model& model,
                      const Resumed& from, Session& session) {
-  BlockTransfer(world, waiter, nodes, model, session).load(from.path, from.datasets);
+  MpiTransport transport(world);
+  BlockTransfer(world, transport, waiter, nodes, model, session).load(from.path, from.datasets);
   refresh_copies(session);
 }
 
