@@ -1,9 +1,10 @@
 #include "comm/collective.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <numeric>
-#include <optional>
-#include <string_view>
+#include <cstring>
+#include <deque>
 
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
@@ -11,109 +12,164 @@
 namespace pptrain {
 namespace {
 
-/// A non-blocking MPI collective.
-class CollectivePending final : public Pending {
+/// Messages to or from several ranks.
+class Messages final : public Pending {
+ public:
+  Messages() = default;
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+  ~Messages() {
+    // Only an error leaves requests behind; the job ends then, but not with a write into freed memory.
+    for (Message& message : messages_) {
+      if (message.request != MPI_REQUEST_NULL) MPI_Cancel(&message.request);
+    }
+  }
+
+  /// What MPI fills in for a message to or from `rank`.
+  MPI_Request* add(int rank) {
+    messages_.push_back({rank, MPI_REQUEST_NULL});
+    return &messages_.back().request;
+  }
+
+  bool test() override {
+    for (; ended_ < messages_.size(); ++ended_) {
+      int ended = 0;
+      MPI_Test(&messages_[ended_].request, &ended, MPI_STATUS_IGNORE);
+      if (ended == 0) return false;
+    }
+    return true;
+  }
+
+  std::string missing() const override {
+    std::string ranks;
+    for (const Message& message : messages_) {
+      int ended = 0;
+      MPI_Request_get_status(message.request, &ended, MPI_STATUS_IGNORE);
+      if (ended == 0) ranks += fmt::format("{}{}", ranks.empty() ? "rank " : ", ", message.rank);
+    }
+    return ranks.empty() ? "nothing" : ranks;
+  }
+
+ private:
+  struct Message {
+    int rank;
+    MPI_Request request;
+  };
+  std::deque<Message> messages_;  // requests stay where MPI was told
+  std::size_t ended_ = 0;
+};
+
+/// A non-blocking broadcast.
+class BroadcastPending final : public Pending {
  public:
   bool test() override {
     int ended = 0;
     MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
     return ended != 0;
   }
-  std::string missing() const override { return "another rank"; }
+  std::string missing() const override { return "rank 0 or who passes its text on"; }
 
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-void wait(CollectivePending& pending, Waiter& waiter, const char* doing) {
+void wait(Pending& pending, Waiter& waiter, const char* doing) {
   waiter.wait(pending, [doing] { return std::string(doing); });
 }
 
 /// MPI counts bytes in an int: more go in pieces.
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr int length_tag = 32001;
+constexpr int text_tag = 32002;
 
-/// Appends what each rank gives to its text on rank 0.
-void append_gathered(MPI_Comm comm, std::string_view own, std::vector<std::string>& texts) {
-  const int length = static_cast<int>(own.size());
-  std::vector<int> lengths(texts.size());
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
-  std::vector<int> offsets(texts.size(), 0);
-  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
-  std::string all(texts.empty() ? 0 : static_cast<std::size_t>(offsets.back() + lengths.back()), '\0');
-  MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0, comm);
-  for (std::size_t r = 0; r < texts.size(); ++r) texts[r].append(all, offsets[r], lengths[r]);
+/// Calls `message(offset, count)` for the pieces of a text.
+template <class Message>
+void for_pieces(std::size_t length, const Message& message) {
+  for (std::size_t begin = 0; begin < length; begin += most_bytes) {
+    message(begin, static_cast<int>(std::min(most_bytes, length - begin)));
+  }
+}
+
+void send_to_first(MPI_Comm comm, const std::string& text, Waiter& waiter) {
+  unsigned long long length = text.size();
+  Messages messages;
+  MPI_Isend(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, length_tag, comm, messages.add(0));
+  for_pieces(text.size(), [&](std::size_t offset, int count) {
+    MPI_Isend(text.data() + offset, count, MPI_CHAR, 0, text_tag, comm, messages.add(0));
+  });
+  wait(messages, waiter, "handing to rank 0");
+}
+
+std::vector<std::string> receive_from_all(MPI_Comm comm, const std::string& own, Waiter& waiter) {
+  const int size = size_of(comm);
+  std::vector<unsigned long long> lengths(static_cast<std::size_t>(size), 0);
+  Messages of_lengths;
+  for (int rank = 1; rank < size; ++rank) {
+    MPI_Irecv(&lengths[rank], 1, MPI_UNSIGNED_LONG_LONG, rank, length_tag, comm, of_lengths.add(rank));
+  }
+  wait(of_lengths, waiter, "gathering from all ranks");
+  std::vector<std::string> texts(static_cast<std::size_t>(size));
+  texts[0] = own;
+  Messages of_texts;
+  for (int rank = 1; rank < size; ++rank) {
+    texts[rank].resize(lengths[rank]);
+    for_pieces(lengths[rank], [&](std::size_t offset, int count) {
+      MPI_Irecv(texts[rank].data() + offset, count, MPI_CHAR, rank, text_tag, comm, of_texts.add(rank));
+    });
+  }
+  wait(of_texts, waiter, "gathering from all ranks");
+  return texts;
 }
 
 }  // namespace
 
 void quiet_barrier(MPI_Comm comm, Waiter& waiter) {
-  CollectivePending pending;
-  MPI_Ibarrier(comm, &pending.request);
-  wait(pending, waiter, "meeting all ranks");
+  gather(comm, std::string(), waiter);
+  broadcast(comm, "", waiter);
 }
 
 std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter) {
   unsigned long long length = text.size();
-  CollectivePending size;
+  BroadcastPending size;
   MPI_Ibcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, comm, &size.request);
   wait(size, waiter, "broadcast from rank 0");
   std::string result = text;
   result.resize(length);
-  for (std::size_t begin = 0; begin < length; begin += most_bytes) {
-    const std::size_t bytes = std::min(most_bytes, static_cast<std::size_t>(length) - begin);
-    CollectivePending piece;
-    MPI_Ibcast(result.data() + begin, static_cast<int>(bytes), MPI_CHAR, 0, comm, &piece.request);
+  for_pieces(length, [&](std::size_t offset, int count) {
+    BroadcastPending piece;
+    MPI_Ibcast(result.data() + offset, count, MPI_CHAR, 0, comm, &piece.request);
     wait(piece, waiter, "broadcast from rank 0");
-  }
+  });
   return result;
 }
 
-std::vector<std::string> gather(MPI_Comm comm, const std::string& text) {
-  unsigned long long longest = text.size();
-  MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm);
-  const auto size = static_cast<std::size_t>(size_of(comm));
-  std::vector<std::string> texts(rank_in(comm) == 0 ? size : 0);
-  const std::size_t most = std::max<std::size_t>(1, most_bytes / size);
-  for (std::size_t begin = 0; begin < longest; begin += most) {
-    append_gathered(comm, std::string_view(text).substr(std::min(begin, text.size()), most), texts);
-  }
-  return texts;
+std::vector<std::string> gather(MPI_Comm comm, const std::string& text, Waiter& waiter) {
+  if (rank_in(comm) == 0) return receive_from_all(comm, text, waiter);
+  send_to_first(comm, text, waiter);
+  return {};
 }
 
 std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter) {
-  const int count = static_cast<int>(values.size());
-  const bool receives = rank_in(comm) == 0;
-  std::vector<double> all(receives ? values.size() * static_cast<std::size_t>(size_of(comm)) : 0);
-  CollectivePending pending;
-  MPI_Igather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm, &pending.request);
-  wait(pending, waiter, "gathering figures of all ranks");
+  const std::string own(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+  std::vector<double> all;
+  for (const std::string& text : gather(comm, own, waiter)) {
+    const std::size_t before = all.size();
+    all.resize(before + text.size() / sizeof(double));
+    std::memcpy(all.data() + before, text.data(), text.size());
+  }
   return all;
 }
 
 void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work) {
-  std::optional<Error> error;
+  std::string failure;  // exit code and message
   try {
     work();
-  } catch (const Error& e) {
-    error = e;
+  } catch (const Error& error) {
+    failure = static_cast<char>(error.code()) + std::string(error.what());
   }
-  // The smallest rank that failed; the number of ranks when none did.
-  const int mine = error ? rank_in(comm) : size_of(comm);
-  int failed = 0;
-  CollectivePending smallest;
-  MPI_Iallreduce(&mine, &failed, 1, MPI_INT, MPI_MIN, comm, &smallest.request);
-  wait(smallest, waiter, "agreeing on an error");
-  if (failed == size_of(comm)) return;
-  int header[2] = {0, 0};
-  std::string text;
-  if (failed == rank_in(comm)) {
-    text = error->what();
-    header[0] = static_cast<int>(error->code());
-    header[1] = static_cast<int>(text.size());
-  }
-  MPI_Bcast(header, 2, MPI_INT, failed, comm);
-  text.resize(header[1]);
-  MPI_Bcast(text.data(), header[1], MPI_CHAR, failed, comm);
-  throw Error(static_cast<ExitCode>(header[0]), text);
+  const std::vector<std::string> failures = gather(comm, failure, waiter);
+  const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& f) { return !f.empty(); });
+  const std::string told = broadcast(comm, first == failures.end() ? "" : *first, waiter);
+  if (!told.empty()) throw Error(static_cast<ExitCode>(told[0]), told.substr(1));
 }
 
 }  // namespace pptrain

@@ -16,11 +16,11 @@ void quiet_barrier(MPI_Comm comm, Waiter& waiter);
 /// Text from rank 0 to all ranks, which sleep until it comes. Collective.
 std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter);
 
-/// The text of every rank, in rank order, on rank 0 (elsewhere empty). Collective.
-std::vector<std::string> gather(MPI_Comm comm, const std::string& text);
+/// The text of every rank, in rank order, on rank 0 (elsewhere empty), which sleeps until they have come and names who
+/// has not. Collective.
+std::vector<std::string> gather(MPI_Comm comm, const std::string& text, Waiter& waiter);
 
-/// Equal counts of doubles of every rank, in rank order, on rank 0 (elsewhere empty), which sleeps until they have
-/// come. Collective.
+/// The same of doubles, those of one rank after those of another.
 std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
 
 /// Runs work that may fail on some ranks only. If it throws `Error` anywhere, every rank throws the

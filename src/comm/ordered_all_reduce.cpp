@@ -12,6 +12,13 @@ namespace {
 /// Below this a second round trip costs more than sending everything to everybody.
 constexpr std::size_t whole_bytes = 8 * 1024;
 
+/// A request of several that have not all ended keeps its handle.
+bool under_way(MPI_Request request) {
+  int ended = 0;
+  MPI_Request_get_status(request, &ended, MPI_STATUS_IGNORE);
+  return ended == 0;
+}
+
 template <class T>
 MPI_Datatype mpi_type() {
   return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
@@ -147,7 +154,7 @@ std::string OrderedAllReduce<T>::missing() const {
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   std::string ranks;
   for (int member = 0; member < size_; ++member) {
-    const bool open = requests_[member] != MPI_REQUEST_NULL || requests_[size_ + member] != MPI_REQUEST_NULL;
+    const bool open = under_way(requests_[member]) || under_way(requests_[size_ + member]);
     int world_rank = 0;
     MPI_Group_translate_ranks(group, 1, &member, world, &world_rank);
     if (open) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", world_rank);

@@ -68,9 +68,9 @@ std::vector<CorePool> find_core_pools(MPI_Comm world) {
   const HostReport report = report_host();
   const nlohmann::json mine = {report.kernel, report.cores};
   nlohmann::json all = nlohmann::json::array();
-  for (const std::string& text : gather(world, mine.dump())) all.push_back(nlohmann::json::parse(text));
   constexpr double timeout_seconds = 600.0;
   Waiter waiter(timeout_seconds, CoreUse::shared);
+  for (const std::string& text : gather(world, mine.dump(), waiter)) all.push_back(nlohmann::json::parse(text));
   all = nlohmann::json::parse(broadcast(world, all.dump(), waiter));
   std::vector<RankCores> ranks;
   for (std::size_t r = 0; r < leaders.size(); ++r) {

@@ -220,7 +220,7 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
     if (node.ranks.front() == rank) rate = measure_flop_rate();
   }
   quiet_barrier(world, waiter);
-  const std::vector<std::string> reports = gather(world, to_json(report_host()));
+  const std::vector<std::string> reports = gather(world, to_json(report_host()), waiter);
   const std::vector<double> rates = gather(world, std::vector<double>{rate}, waiter);
   measure_links(world, waiter, pools, nodes);
   Discovery discovery;

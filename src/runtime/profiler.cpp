@@ -200,7 +200,7 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
   });
   Profile profile = layer_sizes(config, model);
   profile.workspace_bytes = gradient_buffer_bytes;
-  for (const std::string& results : gather(world, mine.dump()))
+  for (const std::string& results : gather(world, mine.dump(), waiter))
     add_results(profile, model, nlohmann::json::parse(results));
   // Two micro-batches that are being received and two that are being sent.
   profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;

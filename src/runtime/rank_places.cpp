@@ -71,9 +71,9 @@ std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stre
 
 }  // namespace
 
-std::vector<RankPlace> rank_places(MPI_Comm world, const RankMap& map, const Plan& plan) {
+std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap& map, const Plan& plan) {
   std::vector<RankPlace> places;
-  const std::vector<std::string> hosts = gather(world, report_host().name);
+  const std::vector<std::string> hosts = gather(world, report_host().name, waiter);
   const std::vector<std::optional<int>> sockets = all_sockets(world);
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const DeviceId device = map.device_of(RankId(static_cast<int>(r)));

@@ -21,7 +21,7 @@ struct RankPlace {
 };
 
 /// The place of every rank on rank 0, by rank; empty elsewhere. Collective over `world`.
-std::vector<RankPlace> rank_places(MPI_Comm world, const RankMap& map, const Plan& plan);
+std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap& map, const Plan& plan);
 
 /// A table for people: rank, host, socket where any is known, device, stage, replica and shard. Ranks that follow one
 /// another on one host and socket, with devices of one kind that do so too, and in one stage, take one line.

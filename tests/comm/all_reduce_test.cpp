@@ -1,6 +1,8 @@
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -137,4 +139,21 @@ TEST_CASE("a peer that does not come is named and does not hang the job", "[np2]
     const PendingPtr pending = transport.send(RankId(0), 5, &value, sizeof(value));
     world.waiter.wait(*pending, [] { return std::string("test"); });
   }
+}
+
+TEST_CASE("a sum names the member that has not come, and no other", "[np4]") {
+  World world;
+  std::vector<float> data = contribution(world.rank, 3);
+  PendingPtr sum;
+  if (world.rank != 2) {
+    sum = world.group->start_all_reduce_sum(data.data(), data.size());
+    for (int i = 0; i < 200; ++i) {
+      CHECK(!sum->test());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(sum->missing() == "an all-reduce with rank 2");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world.rank == 2) sum = world.group->start_all_reduce_sum(data.data(), data.size());
+  world.waiter.wait(*sum, [] { return std::string(); });
 }

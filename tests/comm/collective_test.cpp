@@ -8,15 +8,16 @@
 namespace pptrain {
 
 TEST_CASE("texts of different lengths come together in the order of the ranks", "[np4]") {
+  Waiter waiter(30.0, CoreUse::shared);
   const int rank = rank_in(MPI_COMM_WORLD);
   const std::vector<std::string> texts =
-      gather(MPI_COMM_WORLD, std::string(3 * (rank % 3), static_cast<char>('a' + rank)));
+      gather(MPI_COMM_WORLD, std::string(3 * (rank % 3), static_cast<char>('a' + rank)), waiter);
   if (rank == 0) {
     CHECK(texts == std::vector<std::string>{"", "bbb", "cccccc", ""});
   } else {
     CHECK(texts.empty());
   }
-  const std::vector<std::string> nothing = gather(MPI_COMM_WORLD, "");
+  const std::vector<std::string> nothing = gather(MPI_COMM_WORLD, std::string(), waiter);
   CHECK(nothing == std::vector<std::string>(rank == 0 ? 4 : 0));
 }
 
@@ -25,6 +26,33 @@ TEST_CASE("every rank has the text of rank 0", "[np4]") {
   const bool first = rank_in(MPI_COMM_WORLD) == 0;
   CHECK(broadcast(MPI_COMM_WORLD, first ? "from rank 0" : "its own", waiter) == "from rank 0");
   CHECK(broadcast(MPI_COMM_WORLD, first ? "" : "its own", waiter).empty());
+}
+
+TEST_CASE("doubles come together in the order of the ranks", "[np4]") {
+  Waiter waiter(30.0, CoreUse::shared);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const std::vector<double> all = gather(MPI_COMM_WORLD, std::vector<double>{rank + 0.5, -1.0 * rank}, waiter);
+  if (rank == 0) {
+    CHECK(all == std::vector<double>{0.5, 0.0, 1.5, -1.0, 2.5, -2.0, 3.5, -3.0});
+  } else {
+    CHECK(all.empty());
+  }
+}
+
+TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
+  const MpiComm comm = MpiComm::duplicate(MPI_COMM_WORLD);  // keeps what is never received
+  std::string complaint;
+  if (comm.rank() != 2) {
+    Waiter waiter(comm.rank() == 0 ? 0.3 : 30.0, CoreUse::shared);
+    try {
+      gather(comm.get(), "text", waiter);
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  }
+  INFO(complaint);
+  CHECK((complaint.find("for rank 2 (") != std::string::npos) == (comm.rank() == 0));
+  CHECK(complaint.empty() == (comm.rank() != 0));
 }
 
 TEST_CASE("what fails on one rank fails on all", "[np4]") {

@@ -142,7 +142,7 @@ void BlockTransfer::end_round(Direction direction) {
 void BlockTransfer::gather_digests(std::vector<CheckpointDataset>& datasets) {
   std::string packed(digests_.size() * sizeof(Digest), '\0');
   if (!digests_.empty()) std::memcpy(packed.data(), digests_.data(), packed.size());
-  for (const std::string& of_rank : gather(world_, packed)) {
+  for (const std::string& of_rank : gather(world_, packed, waiter_)) {
     for (std::size_t offset = 0; offset < of_rank.size(); offset += sizeof(Digest)) {
       Digest digest = {};
       std::memcpy(&digest, of_rank.data() + offset, sizeof(digest));

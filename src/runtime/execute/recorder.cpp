@@ -106,7 +106,7 @@ void Recorder::open_metrics(std::map<std::string, std::string> environment) {
 }
 
 void Recorder::record_places(const Machine& machine) {
-  const std::vector<RankPlace> places = rank_places(world_, machine.map, plan_);
+  const std::vector<RankPlace> places = rank_places(world_, waiter_, machine.map, plan_);
   collectively(world_, waiter_, [&] {
     if (rank_ != 0) return;
     print_result(describe_places(places, machine.cluster) + "\n");
@@ -180,7 +180,7 @@ void Recorder::record_checkpoint(std::int64_t step, const std::string& path, dou
 }
 
 void Recorder::write_trace(const Trace& trace) {
-  const std::vector<std::string> of_ranks = gather(world_, chrome_trace(trace));
+  const std::vector<std::string> of_ranks = gather(world_, chrome_trace(trace), waiter_);
   if (rank_ == 0) directory_->write("trace.json", merge_chrome_traces(of_ranks));
 }
 

@@ -64,9 +64,7 @@ float* Elements::at(std::int64_t element) const {
 }
 
 HeldParts::HeldParts(MPI_Comm world, Waiter& waiter, const std::vector<StatePart>& own) {
-  // Who waits for a rank that has stopped does so here, where there is an end to it.
-  quiet_barrier(world, waiter);
-  const std::vector<std::string> of_ranks = gather(world, pack_parts(own));
+  const std::vector<std::string> of_ranks = gather(world, pack_parts(own), waiter);
   std::string lengths;
   std::string all;
   for (const std::string& packed : of_ranks) {

@@ -28,7 +28,8 @@ std::string failure_of(const TrialJob& job, Alarm& alarm, const std::function<vo
     alarm.raise();
     failure = error.what();
   }
-  const std::vector<std::string> of_ranks = gather(job.world, failure.empty() ? "" : (by_itself ? "!" : "?") + failure);
+  const std::vector<std::string> of_ranks =
+      gather(job.world, failure.empty() ? "" : (by_itself ? "!" : "?") + failure, job.waiter);
   std::string told;
   for (const std::string& text : of_ranks) {
     if (text.empty() || (!told.empty() && (told[0] == '!' || text[0] == '?'))) continue;
