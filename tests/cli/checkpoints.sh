@@ -108,7 +108,7 @@ grep -q 'nothing is left' err.txt || fail "a job that is done does not say so"
 # stopped CODE TEXT: the job ended with the code and said so.
 stopped() { if [[ $1 -ne 75 ]] || ! grep -q "$2" err.txt; then fail "exit code $1 instead of 75 (\"$2\")"; fi; }
 
-quiet=(--set checkpoint.interval=0 --set job.output=signalled --steps 2000)
+quiet=(--set checkpoint.interval=0 --set job.output=signalled --steps 1000000)
 "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "${quiet[@]}" >out.txt 2>err.txt &
 launcher=$!
 until compgen -G "signalled/stopped/*/metrics.h5" >/dev/null; do
