@@ -1,39 +1,56 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/execute/session.hpp"
 
 namespace pptrain::test {
 
-/// A value that tells parameter, quantity and element; exact in fp32.
-inline float code(const std::string& name, int quantity, std::int64_t element) {
-  const std::size_t key = std::hash<std::string>()(name) * 31 + static_cast<std::size_t>(quantity) * 7919;
-  return static_cast<float>(1 + (key + static_cast<std::size_t>(element) * 5) % 0xfffff0);
-}
+/// An element of a quantity of a parameter.
+struct ValueKey {
+  std::size_t parameter;  ///< hash of its name
+  int quantity;
+  std::int64_t element;
+  bool operator==(const ValueKey&) const = default;
+};
 
-/// Where a rank holds a value: twice where parts of a stage have a tied embedding each.
-struct Places {
-  std::vector<float*> all;
-  void set(float value) const {
-    for (float* place : all) *place = value;
-  }
-  bool hold(float value) const {
-    return std::all_of(all.begin(), all.end(), [value](const float* place) { return *place == value; });
+struct HashValueKey {
+  std::size_t operator()(const ValueKey& key) const {
+    return key.parameter + static_cast<std::size_t>(key.quantity) * 7919 +
+           static_cast<std::size_t>(key.element) * 0x9e3779b97f4a7c15;
   }
 };
 
-/// By parameter, quantity and element.
-using Values = std::map<std::tuple<std::string, int, std::int64_t>, Places>;
+/// A value that tells parameter, quantity and element; exact in fp32.
+inline float code(const ValueKey& key) {
+  const std::size_t number = key.parameter * 31 + static_cast<std::size_t>(key.quantity) * 7919;
+  return static_cast<float>(1 + (number + static_cast<std::size_t>(key.element) * 5) % 0xfffff0);
+}
+
+/// Where a rank holds a value: twice where parts of a stage have a tied embedding each.
+class Places {
+ public:
+  void add(float* place) { (first_ == nullptr ? first_ : second_) = place; }
+  void set(float value) const {
+    *first_ = value;
+    if (second_ != nullptr) *second_ = value;
+  }
+  bool hold(float value) const { return *first_ == value && (second_ == nullptr || *second_ == value); }
+
+ private:
+  float* first_ = nullptr;
+  float* second_ = nullptr;
+};
+
+using Values = std::unordered_map<ValueKey, Places, HashValueKey>;
 
 inline void add_values(const ParameterStore& store, const std::vector<std::vector<float*>>& state,
                        std::size_t first_run, Values& values) {
+  const std::hash<std::string> hash;
   std::vector<std::vector<std::int64_t>> elements;
   for (const LocalParameter& parameter : store.parameters()) {
     elements.emplace_back();
@@ -44,19 +61,19 @@ inline void add_values(const ParameterStore& store, const std::vector<std::vecto
   if (!store.sharding().shards_weights()) {
     for (std::size_t p = 0; p < elements.size(); ++p) {
       for (std::size_t i = 0; i < elements[p].size(); ++i) {
-        values[{store.parameters()[p].spec.name, 0, elements[p][i]}].all.push_back(store.weight(p) + i);
+        values[{hash(store.parameters()[p].spec.name), 0, elements[p][i]}].add(store.weight(p) + i);
       }
     }
   }
   const std::vector<OwnPart> own = store.own_parts();
   for (std::size_t run = 0; run < own.size(); ++run) {
     const OwnPart& part = own[run];
-    const std::string& name = store.parameters()[part.parameter].spec.name;
+    const std::size_t name = hash(store.parameters()[part.parameter].spec.name);
     for (std::size_t i = 0; i < part.size; ++i) {
       const std::int64_t element = elements[part.parameter][static_cast<std::size_t>(part.begin) + i];
-      if (store.sharding().shards_weights()) values[{name, 0, element}].all.push_back(part.weights + i);
+      if (store.sharding().shards_weights()) values[{name, 0, element}].add(part.weights + i);
       for (std::size_t k = 0; k < state.size(); ++k) {
-        values[{name, static_cast<int>(k) + 1, element}].all.push_back(state[k][first_run + run] + i);
+        values[{name, static_cast<int>(k) + 1, element}].add(state[k][first_run + run] + i);
       }
     }
   }

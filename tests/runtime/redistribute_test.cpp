@@ -53,12 +53,12 @@ void check_move(const Job& job, const Plan& a, const Plan& b) {
   const auto to = job.session(b);
   const Values before = values_of(*from);
   const Values after = values_of(*to);
-  for (const auto& [key, places] : before) places.set(code(std::get<0>(key), std::get<1>(key), std::get<2>(key)));
+  for (const auto& [key, places] : before) places.set(code(key));
   const Redistributed moved = job.move(*from, *to);
   std::int64_t wrong = 0;
   std::int64_t lacking = 0;
   for (const auto& [key, places] : after) {
-    if (!places.hold(code(std::get<0>(key), std::get<1>(key), std::get<2>(key)))) ++wrong;
+    if (!places.hold(code(key))) ++wrong;
     if (!before.contains(key)) ++lacking;
   }
   CHECK(wrong == 0);
