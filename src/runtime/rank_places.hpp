@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "comm/waiter.hpp"
 #include "plan/plan.hpp"
 #include "runtime/role.hpp"
 
