@@ -99,7 +99,7 @@ Plan grid(int pipeline, int data, int tensor, const ScheduleChoice& schedule = {
 
 }  // namespace
 
-TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4]") {
+TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4][timed]") {
   SECTION("a pipeline over both kinds") { check(grid(4, 1, 1)); }
   SECTION("replicas that all-reduce, pairs that share an uplink") { check(grid(2, 2, 1)); }
   SECTION("replicas of two nodes that all-reduce within them first") { check(grid(1, 4, 1)); }
@@ -274,7 +274,7 @@ void check_numbers(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("emulated devices train with the same numbers in the simulated time", "[np4]") {
+TEST_CASE("emulated devices train with the same numbers in the simulated time", "[np4][timed]") {
   SECTION("a pipeline") { check_numbers(uniform_plan(even_division(8, 4), 1, 1, 16, 1, "1f1b")); }
   SECTION("replicas") { check_numbers(uniform_plan(even_division(8, 2), 2, 1, 16, 2, "1f1b")); }
   SECTION("replicas of two nodes") { check_numbers(uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b")); }

@@ -132,7 +132,7 @@ void check(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("every schedule takes the simulated time, memory and order on four ranks", "[np4]") {
+TEST_CASE("every schedule takes the simulated time, memory and order on four ranks", "[np4][timed]") {
   check({{"gpipe", 1, 0}});
   check({{"1f1b", 1, 0}});
   check({{"dapple-b", 1, 0}});
