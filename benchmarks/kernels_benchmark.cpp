@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/gemm.hpp"
-#include "kernels/kernels.hpp"
 
 using namespace pptrain;
 using benchmark::Counter;
@@ -36,7 +36,7 @@ Tensor random_tensor(std::size_t rows, std::size_t columns, DType type = DType::
   CounterRandom(1, "benchmark").fill_normal(0, values.size(), values.f32());
   if (type == DType::f32) return values;
   Tensor rounded(arena(), rows, columns, type);
-  kernels::convert(values, rounded);
+  host_kernels().convert(values, rounded);
   return rounded;
 }
 
@@ -99,20 +99,20 @@ std::vector<Product> products_of(const Shape& s) {
   return products;
 }
 
-struct Attention {
+struct AttentionCall {
   Tensor qkv, out, log_sum, dout, dqkv;
 
-  Attention(const Shape& s, DType type)
+  AttentionCall(const Shape& s, DType type)
       : qkv(random_tensor(s.rows(), 3 * s.hidden, type)),
         out(random_tensor(s.rows(), s.hidden, type)),
         log_sum(random_tensor(s.rows(), s.heads)),
         dout(random_tensor(s.rows(), s.hidden, type)),
         dqkv(random_tensor(s.rows(), 3 * s.hidden, type)) {}
   void forward(const Shape& s) const {
-    kernels::attention_forward(qkv, s.samples, s.length, s.heads, out, log_sum.f32(), arena());
+    host_attention().forward(qkv, s.samples, s.length, s.heads, out, log_sum.f32(), arena());
   }
   void backward(const Shape& s) const {
-    kernels::attention_backward(qkv, out, log_sum.f32(), dout, s.samples, s.length, s.heads, dqkv, arena());
+    host_attention().backward(qkv, out, log_sum.f32(), dout, s.samples, s.length, s.heads, dqkv, arena());
   }
 };
 
@@ -120,13 +120,13 @@ struct Attention {
 double pair_flop(const Shape& s) { return 2.0 * static_cast<double>(s.rows() * s.length * s.hidden); }
 
 void attention_forward(State& state, const Shape& s, DType type) {
-  const Attention attention(s, type);
+  const AttentionCall attention(s, type);
   for (auto _ : state) attention.forward(s);
   count_flop(state, 2 * pair_flop(s));
 }
 
 void attention_backward(State& state, const Shape& s, DType type) {
-  const Attention attention(s, type);
+  const AttentionCall attention(s, type);
   attention.forward(s);
   for (auto _ : state) attention.backward(s);
   count_flop(state, 5 * pair_flop(s));
@@ -137,9 +137,9 @@ void residual_layer_norm_forward(State& state, const Shape& s, DType type) {
                sum = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
                vectors = random_tensor(3, s.hidden), statistics = random_tensor(2, s.rows());
   for (auto _ : state) {
-    kernels::residual_layer_norm_forward(x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
-                                         vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
-                                         statistics.matrix().at<float>(1));
+    host_kernels().residual_layer_norm_forward(x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
+                                               vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
+                                               statistics.matrix().at<float>(1));
   }
   count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
 }
@@ -150,8 +150,8 @@ void layer_norm_backward(State& state, const Shape& s, DType type) {
                vectors = random_tensor(4, s.hidden), statistics = random_tensor(2, s.rows());
   const auto vector = [&](std::size_t row) { return vectors.matrix().at<float>(row); };
   for (auto _ : state) {
-    kernels::layer_norm_backward(d, x, statistics.matrix().at<float>(0), statistics.matrix().at<float>(1), vector(0),
-                                 vector(1), residual, residual, vector(2), vector(3), out);
+    host_kernels().layer_norm_backward(d, x, statistics.matrix().at<float>(0), statistics.matrix().at<float>(1),
+                                       vector(0), vector(1), residual, residual, vector(2), vector(3), out);
   }
   count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
 }
@@ -159,26 +159,26 @@ void layer_norm_backward(State& state, const Shape& s, DType type) {
 void residual_add(State& state, const Shape& s, DType) {
   const Tensor x = random_tensor(s.rows(), s.hidden), y = random_tensor(s.rows(), s.hidden),
                out = random_tensor(s.rows(), s.hidden), bias = random_tensor(1, s.hidden);
-  for (auto _ : state) kernels::residual_add(x, y, bias.f32(), out);
+  for (auto _ : state) host_kernels().residual_add(x, y, bias.f32(), out);
   count_elements(state, x.size(), 12.0);
 }
 
 void gelu_forward(State& state, const Shape& s, DType type) {
   const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
-  for (auto _ : state) kernels::gelu_forward(u, out);
+  for (auto _ : state) host_kernels().gelu_forward(u, out);
   count_elements(state, u.size(), 2.0 * static_cast<double>(size_of(type)));
 }
 
 void gelu_backward(State& state, const Shape& s, DType type) {
   const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type), dout = random_tensor(s.rows(), 4 * s.hidden, type),
                du = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
-  for (auto _ : state) kernels::gelu_backward(u, dout, du, out);
+  for (auto _ : state) host_kernels().gelu_backward(u, dout, du, out);
   count_elements(state, u.size(), 4.0 * static_cast<double>(size_of(type)));
 }
 
 void add_column_sums(State& state, const Shape& s, DType type) {
   const Tensor d = random_tensor(s.rows(), 4 * s.hidden, type), gradient = random_tensor(1, 4 * s.hidden);
-  for (auto _ : state) kernels::add_column_sums(d, gradient.f32());
+  for (auto _ : state) host_kernels().add_column_sums(d, gradient.f32());
   count_elements(state, d.size(), static_cast<double>(size_of(type)));
 }
 
@@ -186,7 +186,7 @@ void embedding_forward(State& state, const Shape& s, DType) {
   const Tensor words = random_tensor(s.vocabulary, s.hidden), places = random_tensor(s.length, s.hidden),
                x = random_tensor(s.rows(), s.hidden);
   const auto tokens = random_tokens(s.rows(), s.vocabulary);
-  for (auto _ : state) kernels::embedding_forward(tokens.data(), s.length, words, 0, places, true, x);
+  for (auto _ : state) host_kernels().embedding_forward(tokens.data(), s.length, words, 0, places, true, x);
   count_elements(state, x.size(), 12.0);
 }
 
@@ -194,7 +194,7 @@ void embedding_backward(State& state, const Shape& s, DType) {
   const Tensor words = random_tensor(s.vocabulary, s.hidden), places = random_tensor(s.length, s.hidden),
                x = random_tensor(s.rows(), s.hidden);
   const auto tokens = random_tokens(s.rows(), s.vocabulary);
-  for (auto _ : state) kernels::embedding_backward(tokens.data(), s.length, x, 0, words, places);
+  for (auto _ : state) host_kernels().embedding_backward(tokens.data(), s.length, x, 0, words, places);
   count_elements(state, x.size(), 20.0);
 }
 
@@ -204,10 +204,10 @@ void cross_entropy(State& state, const Shape& s, DType) {
   const auto vector = [&](std::size_t row) { return statistics.matrix().at<float>(row); };
   double loss = 0;
   for (auto _ : state) {
-    kernels::cross_entropy_max(logits, vector(0));
-    kernels::cross_entropy_sum(logits, targets.data(), 0, vector(0), vector(1), vector(2));
-    loss += kernels::cross_entropy_loss(vector(0), vector(1), vector(2), s.rows());
-    kernels::cross_entropy_gradient(logits, targets.data(), 0, vector(0), vector(1), 1.0f);
+    host_kernels().cross_entropy_max(logits, vector(0));
+    host_kernels().cross_entropy_sum(logits, targets.data(), 0, vector(0), vector(1), vector(2));
+    host_kernels().cross_entropy_loss(vector(0), vector(1), vector(2), s.rows(), &loss);
+    host_kernels().cross_entropy_gradient(logits, targets.data(), 0, vector(0), vector(1), 1.0f);
   }
   benchmark::DoNotOptimize(loss);
   count_elements(state, logits.size(), 16.0);
@@ -221,8 +221,8 @@ void adamw(State& state, bool copies) {
                copy = random_tensor(1, num_parameters, DType::bf16);
   for (std::size_t i = 0; i < num_parameters; ++i) v.f32()[i] *= v.f32()[i];
   for (auto _ : state) {
-    kernels::adamw(p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix().at<BFloat16>(0) : nullptr, num_parameters,
-                   {1e-4f, 0.9f, 0.95f, 1e-8f, 0.1f, 1.0f, 0.5f, 0.5f});
+    host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix().at<BFloat16>(0) : nullptr,
+                         num_parameters, {1e-4f, 0.9f, 0.95f, 1e-8f, 0.1f, 1.0f, 0.5f, 0.5f});
   }
   count_elements(state, num_parameters, copies ? 30.0 : 28.0);
 }
@@ -230,20 +230,20 @@ void adamw(State& state, bool copies) {
 void sum_of_squares(State& state) {
   const Tensor x = random_tensor(1, num_parameters);
   double sum = 0;
-  for (auto _ : state) sum += kernels::sum_of_squares(x.f32(), num_parameters);
+  for (auto _ : state) host_kernels().sum_of_squares(x.f32(), num_parameters, &sum);
   benchmark::DoNotOptimize(sum);
   count_elements(state, num_parameters, 4.0);
 }
 
 void add(State& state) {
   const Tensor x = random_tensor(1, num_parameters), y = random_tensor(1, num_parameters);
-  for (auto _ : state) kernels::add(x.f32(), y.f32(), num_parameters);
+  for (auto _ : state) host_kernels().add(x.f32(), y.f32(), num_parameters);
   count_elements(state, num_parameters, 12.0);
 }
 
 void convert(State& state, DType from, DType to) {
   const Tensor x = random_tensor(1024, num_parameters / 1024, from), y = random_tensor(1024, num_parameters / 1024, to);
-  for (auto _ : state) kernels::convert(x, y);
+  for (auto _ : state) host_kernels().convert(x, y);
   count_elements(state, num_parameters, 6.0);
 }
 

@@ -1,7 +1,12 @@
 #include "kernels/attention_head.hpp"
+#include "kernels/host_attention.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
+
+using namespace kernels;
+
 namespace {
 
 struct Scratch {
@@ -83,7 +88,7 @@ Matrix sums_of(const Matrix& gradient, const Tensor& scratch) {
 
 /// Moves sums that were made in scratch to where they belong.
 void put(const Matrix& sums, const Matrix& gradient) {
-  if (sums.data != gradient.data) convert(sums.columns_from(0, gradient.columns), gradient);
+  if (sums.data != gradient.data) host_kernels().convert(sums.columns_from(0, gradient.columns), gradient);
 }
 
 void backward_head(const AttentionShape& shape, const Matrix& dqkv, std::size_t sample, std::size_t number,
@@ -106,9 +111,9 @@ void backward_head(const AttentionShape& shape, const Matrix& dqkv, std::size_t 
 
 }  // namespace
 
-void attention_backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout,
-                        std::size_t samples, std::size_t sequence_length, std::size_t heads, const Matrix& dqkv,
-                        Arena& workspace) {
+void HostAttention::backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout,
+                             std::size_t samples, std::size_t sequence_length, std::size_t heads, const Matrix& dqkv,
+                             Arena& workspace) {
   const AttentionShape shape(qkv, samples, sequence_length, heads);
   const Scratch scratch(shape, is_panels(shape.part(dqkv, 0, 0, 0)), workspace);
   for (std::size_t sample = 0; sample < samples; ++sample) {
@@ -120,4 +125,4 @@ void attention_backward(const Matrix& qkv, const Matrix& out, const float* log_s
   }
 }
 
-}  // namespace pptrain::kernels
+}  // namespace pptrain

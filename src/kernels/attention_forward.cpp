@@ -1,7 +1,11 @@
 #include "kernels/attention_head.hpp"
+#include "kernels/host_attention.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
+
+using namespace kernels;
+
 namespace {
 
 struct Scratch {
@@ -35,8 +39,8 @@ void forward_tile(const Matrix& q, const Scratch& s, std::size_t first, std::siz
 
 }  // namespace
 
-void attention_forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
-                       const Matrix& out, float* log_sum, Arena& workspace) {
+void HostAttention::forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
+                            const Matrix& out, float* log_sum, Arena& workspace) {
   const AttentionShape shape(qkv, samples, sequence_length, heads);
   const Scratch scratch(shape, workspace);
   for (std::size_t sample = 0; sample < samples; ++sample) {
@@ -52,4 +56,9 @@ void attention_forward(const Matrix& qkv, std::size_t samples, std::size_t seque
   }
 }
 
-}  // namespace pptrain::kernels
+Attention& host_attention() {
+  static HostAttention attention;
+  return attention;
+}
+
+}  // namespace pptrain

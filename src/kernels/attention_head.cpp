@@ -1,6 +1,7 @@
 #include "kernels/attention_head.hpp"
 
 #include "base/error.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/launch.hpp"
 
 namespace pptrain::kernels {
@@ -33,7 +34,7 @@ Matrix as_left(const Matrix& head, const Tensor& rows) {
 }
 
 void copy_rows(const Matrix& head, const Tensor& rows) {
-  convert(head, rows.matrix().columns_from(0, head.columns));
+  host_kernels().convert(head, rows.matrix().columns_from(0, head.columns));
   for (std::size_t r = 0; r < head.rows && rows.columns() != head.columns; ++r) {
     std::fill_n(rows.matrix().at<float>(r, head.columns), rows.columns() - head.columns, 0.0f);
   }

@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "kernels/bodies/attention.hpp"
-#include "kernels/kernels.hpp"
 #include "kernels/panel_product.hpp"
+#include "tensor/tensor.hpp"
 
 /// What the forward and backward pass of host attention share. One head of one sample is computed at a
 /// time, from copies in f32 that are laid out for panel products.

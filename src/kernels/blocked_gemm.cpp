@@ -43,7 +43,7 @@ float* BlockedGemm::Scratch::of(std::size_t elements) {
 Matrix BlockedGemm::as_f32(const Matrix& block, Scratch& scratch) {
   if (block.type == DType::f32) return block;
   const Matrix copy(scratch.of(block.rows * block.columns), block.rows, block.columns);
-  convert(block, copy);
+  host_kernels().convert(block, copy);
   return copy;
 }
 
@@ -68,7 +68,7 @@ void BlockedGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Ma
       const std::size_t rows = std::min(block_side, c.rows - row);
       const Matrix target = block_of(c, Transpose::no, row, rows, column, columns);
       const Matrix sum = target.type == DType::f32 ? target : Matrix(c_.of(rows * columns), rows, columns);
-      if (options.accumulate && target.type != DType::f32) convert(target, sum);
+      if (options.accumulate && target.type != DType::f32) host_kernels().convert(target, sum);
       GemmOptions part{options.accumulate, options.bias == nullptr ? nullptr : options.bias + column};
       for (std::size_t inner = 0; inner < std::max<std::size_t>(k, 1); inner += block_side) {
         const std::size_t depth = std::min(block_side, k - inner);
@@ -76,7 +76,7 @@ void BlockedGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Ma
                      as_f32(block_of(b, tb, inner, depth, column, columns), b_), sum, part);
         part = {true, nullptr};
       }
-      if (target.type != DType::f32) convert(sum, target);
+      if (target.type != DType::f32) host_kernels().convert(sum, target);
     }
   }
 }

@@ -2,37 +2,40 @@
 
 #include <cmath>
 
-#include "kernels/kernels.hpp"
+#include "kernels/host_kernels.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
 
-void cross_entropy_max(const Matrix& logits, float* row_max) {
+using namespace kernels;
+
+void HostKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   launch_rows("cross_entropy_max", 0, logits.rows,
               bodies::CrossEntropyMax{read_rows<float>(logits), row_max, logits.columns});
 }
 
-void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                       const float* row_max, float* row_sum, float* target_logit) {
+void HostKernels::cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
+                                    const float* row_max, float* row_sum, float* target_logit) {
   launch_rows("cross_entropy_sum", 0, logits.rows,
               bodies::CrossEntropySum{
                   read_rows<float>(logits), {targets, first_class, logits.columns}, row_max, row_sum, target_logit});
 }
 
-void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                            const float* row_max, const float* row_sum, float scale) {
+void HostKernels::cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
+                                         const float* row_max, const float* row_sum, float scale) {
   launch_rows("cross_entropy_gradient", 0, logits.rows,
               bodies::CrossEntropyGradient{
                   write_rows<float>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale});
 }
 
-double cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows) {
-  double loss = 0;
+void HostKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
+                                     std::size_t rows, double* loss) {
+  double sum = 0;
   for (std::size_t r = 0; r < rows; ++r) {
-    loss += std::log(static_cast<double>(row_sum[r])) + static_cast<double>(row_max[r]) -
-            static_cast<double>(target_logit[r]);
+    sum += std::log(static_cast<double>(row_sum[r])) + static_cast<double>(row_max[r]) -
+           static_cast<double>(target_logit[r]);
   }
-  return loss;
+  *loss += sum;
 }
 
-}  // namespace pptrain::kernels
+}  // namespace pptrain

@@ -4,20 +4,24 @@
 
 #include "base/error.hpp"
 #include "kernels/bodies/layer_norm.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/host_kernels.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
 
-void add(const float* x, float* y, std::size_t n) { launch_elements("add", n, bodies::Add{x, y}); }
+using namespace kernels;
 
-void scale(float* x, float factor, std::size_t n) { launch_elements("scale", n, bodies::Scale{x, factor}); }
+void HostKernels::add(const float* x, float* y, std::size_t n) { launch_elements("add", n, bodies::Add{x, y}); }
 
-void fill_zero(float* x, std::size_t n) {
+void HostKernels::scale(float* x, float factor, std::size_t n) {
+  launch_elements("scale", n, bodies::Scale{x, factor});
+}
+
+void HostKernels::fill_zero(float* x, std::size_t n) {
   if (n != 0) std::memset(x, 0, n * sizeof(float));
 }
 
-double sum_of_squares(const float* x, std::size_t n) {
+void HostKernels::sum_of_squares(const float* x, std::size_t n, double* sum) {
   const std::size_t quarter = n / 4;
   double a = 0, b = 0, c = 0, d = 0;
   const auto square = [=](std::size_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); };
@@ -30,10 +34,10 @@ double sum_of_squares(const float* x, std::size_t n) {
   }
   double rest = 0;
   for (std::size_t i = 4 * quarter; i < n; ++i) rest += square(i);
-  return ((a + b) + (c + d)) + rest;
+  *sum += ((a + b) + (c + d)) + rest;
 }
 
-void convert(const Matrix& from, const Matrix& to) {
+void HostKernels::convert(const Matrix& from, const Matrix& to) {
   PPTRAIN_ASSERT(from.rows == to.rows && from.columns == to.columns, "{}x{} to {}x{}", from.rows, from.columns, to.rows,
                  to.columns);
   with_type(from.type, [&](auto source) {
@@ -46,19 +50,19 @@ void convert(const Matrix& from, const Matrix& to) {
   });
 }
 
-void residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) {
+void HostKernels::residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) {
   launch_rows("residual_add", 0, x.rows,
               bodies::ResidualAdd{read_rows<float>(x), read_rows<float>(y), bias, write_rows<float>(out), x.columns});
 }
 
-void gelu_forward(const Matrix& u, const Matrix& out) {
+void HostKernels::gelu_forward(const Matrix& u, const Matrix& out) {
   with_type(u.type, [&](auto element) {
     using T = decltype(element);
     launch_rows("gelu_forward", 0, u.rows, bodies::GeluForward<T>{read_rows<T>(u), write_rows<T>(out), u.columns});
   });
 }
 
-void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) {
+void HostKernels::gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) {
   with_type(u.type, [&](auto element) {
     using T = decltype(element);
     launch_rows(
@@ -67,11 +71,16 @@ void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const 
   });
 }
 
-void add_column_sums(const Matrix& d, float* gradient) {
+void HostKernels::add_column_sums(const Matrix& d, float* gradient) {
   with_type(d.type, [&](auto element) {
     using T = decltype(element);
     launch_columns("add_column_sums", d.columns, 0, d.rows, bodies::ColumnSum<T>{read_rows<T>(d), gradient});
   });
 }
 
-}  // namespace pptrain::kernels
+Kernels& host_kernels() {
+  static HostKernels kernels;
+  return kernels;
+}
+
+}  // namespace pptrain

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
-#include "kernels/kernels.hpp"
+#include "kernels/host_kernels.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
 
-void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& token_embedding,
-                       std::int64_t first_token, const Matrix& position_embedding, bool add_position, const Matrix& x) {
+using namespace kernels;
+
+void HostKernels::embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length,
+                                    const Matrix& token_embedding, std::int64_t first_token,
+                                    const Matrix& position_embedding, bool add_position, const Matrix& x) {
   const Matrix no_position;
   launch_rows("embedding_forward", 0, x.rows,
               bodies::EmbeddingForward{tokens, sequence_length, read_rows<float>(token_embedding), first_token,
@@ -17,8 +20,9 @@ void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length,
                                        write_rows<float>(x), x.columns});
 }
 
-void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
-                        std::int64_t first_token, const Matrix& dtoken_embedding, const Matrix& dposition_embedding) {
+void HostKernels::embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+                                     std::int64_t first_token, const Matrix& dtoken_embedding,
+                                     const Matrix& dposition_embedding) {
   const bodies::EmbeddingBackward body{tokens,
                                        dx.rows,
                                        sequence_length,
@@ -34,4 +38,4 @@ void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length
                        [=](std::size_t p) { body(SerialTeam(), p * piece, std::min(piece, columns - p * piece)); });
 }
 
-}  // namespace pptrain::kernels
+}  // namespace pptrain

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
-#include "kernels/kernels.hpp"
+#include "kernels/host_kernels.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
+
+using namespace kernels;
+
 namespace {
 
 /// Both halves of the backward pass over a block of rows (128 KiB of x and the gradient) that stays in
@@ -23,9 +26,9 @@ void backward(const bodies::LayerNormBackward<D, T>& rows, const bodies::LayerNo
 
 }  // namespace
 
-void residual_layer_norm_forward(const Matrix& x, const Matrix& y, const float* bias, const Matrix& sum,
-                                 const float* gain, const float* offset, const Matrix& normalised, float* mean,
-                                 float* rstd) {
+void HostKernels::residual_layer_norm_forward(const Matrix& x, const Matrix& y, const float* bias, const Matrix& sum,
+                                              const float* gain, const float* offset, const Matrix& normalised,
+                                              float* mean, float* rstd) {
   with_type(normalised.type, [&](auto element) {
     using T = decltype(element);
     launch_rows("residual_layer_norm_forward", 0, x.rows,
@@ -34,9 +37,9 @@ void residual_layer_norm_forward(const Matrix& x, const Matrix& y, const float* 
   });
 }
 
-void layer_norm_backward(const Matrix& dnormalised, const Matrix& x, const float* mean, const float* rstd,
-                         const float* gain, const float* offset, const Matrix& residual_gradient, const Matrix& dx,
-                         float* dgain, float* doffset, const Matrix& normalised) {
+void HostKernels::layer_norm_backward(const Matrix& dnormalised, const Matrix& x, const float* mean, const float* rstd,
+                                      const float* gain, const float* offset, const Matrix& residual_gradient,
+                                      const Matrix& dx, float* dgain, float* doffset, const Matrix& normalised) {
   with_type(dnormalised.type, [&](auto gradient_element) {
     with_type(normalised.type, [&](auto element) {
       using D = decltype(gradient_element);
@@ -50,4 +53,4 @@ void layer_norm_backward(const Matrix& dnormalised, const Matrix& x, const float
   });
 }
 
-}  // namespace pptrain::kernels
+}  // namespace pptrain

@@ -2,10 +2,13 @@
 
 #include <cmath>
 
-#include "kernels/kernels.hpp"
+#include "kernels/host_kernels.hpp"
 #include "kernels/launch.hpp"
 
-namespace pptrain::kernels {
+namespace pptrain {
+
+using namespace kernels;
+
 namespace {
 
 template <bool Copies>
@@ -19,8 +22,8 @@ void launch_adamw(float* parameter, const float* gradient, float* m, float* v, B
 
 }  // namespace
 
-void adamw(float* parameter, const float* gradient, float* m, float* v, BFloat16* copy, std::size_t n,
-           const AdamWStep& step) {
+void HostKernels::adamw(float* parameter, const float* gradient, float* m, float* v, BFloat16* copy, std::size_t n,
+                        const AdamWStep& step) {
   if (copy == nullptr) {
     launch_adamw<false>(parameter, gradient, m, v, copy, n, step);
   } else {
@@ -28,8 +31,8 @@ void adamw(float* parameter, const float* gradient, float* m, float* v, BFloat16
   }
 }
 
-void sgd(float* parameter, const float* gradient, BFloat16* copy, std::size_t n, float learning_rate,
-         float gradient_scale) {
+void HostKernels::sgd(float* parameter, const float* gradient, BFloat16* copy, std::size_t n, float learning_rate,
+                      float gradient_scale) {
   const float step_size = learning_rate * gradient_scale;
   if (copy == nullptr) {
     launch_elements("sgd", n, bodies::Sgd<false>{parameter, gradient, copy, step_size});
@@ -38,4 +41,4 @@ void sgd(float* parameter, const float* gradient, BFloat16* copy, std::size_t n,
   }
 }
 
-}  // namespace pptrain::kernels
+}  // namespace pptrain

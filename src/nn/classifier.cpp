@@ -25,15 +25,15 @@ Tensor Classifier::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   linear_.forward(as_activation(context_, s.input, copy), s.logits);
   SilentCommunicator alone;
   const bool divided = !linear_.by_rows();
-  batch.loss = s.loss.forward(context_, divided ? context_.tensor_group : alone, s.logits, batch.targets,
-                              divided ? context_.part(ShardAxis::classes).begin : 0);
+  s.loss.forward(context_, divided ? context_.tensor_group : alone, s.logits,
+                 divided ? context_.part(ShardAxis::classes).begin : 0, batch);
   if (saved != nullptr) *saved = std::move(state);
   return {};
 }
 
 Tensor Classifier::backward_input(const Batch& batch, Tensor /*gradient*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
-  s.loss.backward(s.logits, batch.targets, batch.loss_scale);
+  s.loss.backward(context_, s.logits, batch);
   return linear_.backward_input(s.logits);
 }
 

@@ -8,12 +8,12 @@ namespace pptrain {
 /// logits, never logits (Megatron's vocabulary-parallel cross-entropy). R rows, C classes of this member.
 class CrossEntropy {
  public:
-  /// logits (R, C) fp32, targets (R), the first class of this member. Returns the sum of the loss over the rows.
+  /// logits (R, C) fp32, the first class of this member. Adds to the batch's loss.
   /// Collective over `group`, one member where all hold all classes.
-  double forward(const LayerContext& context, Communicator& group, const Matrix& logits, const std::int32_t* targets,
-                 std::int64_t first_class);
-  /// The logits become their own gradient, times `scale`.
-  void backward(const Matrix& logits, const std::int32_t* targets, float scale) const;
+  void forward(const LayerContext& context, Communicator& group, const Matrix& logits, std::int64_t first_class,
+               const Batch& batch);
+  /// The logits become their own gradient, times the batch's scale.
+  void backward(const LayerContext& context, const Matrix& logits, const Batch& batch) const;
 
  private:
   Tensor row_max_;  // (1, R), over all classes

@@ -1,7 +1,5 @@
 #include "nn/dense.hpp"
 
-#include "kernels/kernels.hpp"
-
 namespace pptrain {
 
 /// R rows, I inputs, O' outputs before GELU: those of this member where columns are divided.
@@ -23,10 +21,10 @@ Tensor DenseLayer::input_gradient(const Matrix& gradient) const { return linear_
 /// gelu of the product, whole and in fp32.
 Tensor DenseLayer::activated(const Tensor& product) const {
   const auto fill = [&](const Matrix& own) {
-    if (product.matrix().type == DType::f32) return kernels::gelu_forward(product, own);
+    if (product.matrix().type == DType::f32) return context_.backend.kernels.gelu_forward(product, own);
     Tensor narrow(context_.arena, product.rows(), product.columns(), product.matrix().type);
-    kernels::gelu_forward(product, narrow);
-    kernels::convert(narrow, own);
+    context_.backend.kernels.gelu_forward(product, narrow);
+    context_.backend.kernels.convert(narrow, own);
   };
   if (!linear_.by_rows()) {
     return gather_columns(context_, product.rows(), context_.parts(ShardAxis::columns), fill);
@@ -64,7 +62,7 @@ Tensor DenseLayer::backward_input(const Batch& /*batch*/, Tensor gradient, Saved
   }
   s.gradient = Tensor(context_.arena, own.rows, own.columns, context_.type);
   Tensor copy;
-  kernels::gelu_backward(s.product, as_activation(context_, own, copy), s.gradient, s.product);
+  context_.backend.kernels.gelu_backward(s.product, as_activation(context_, own, copy), s.gradient, s.product);
   s.product.reset();
   return input_gradient(s.gradient);
 }

@@ -1,7 +1,5 @@
 #include "nn/divided_linear.hpp"
 
-#include "kernels/kernels.hpp"
-
 namespace pptrain {
 
 Tensor gather_columns(const LayerContext& context, std::size_t rows, const std::vector<Interval>& parts,
@@ -25,8 +23,8 @@ Tensor gather_columns(const LayerContext& context, std::size_t rows, const std::
   fill(piece(parts[static_cast<std::size_t>(context.tensor_group.rank())]));
   context.tensor_group.all_gather(pieces.f32(), slices);
   for (const Interval& part : parts) {
-    kernels::convert(piece(part), result.matrix().columns_from(static_cast<std::size_t>(part.begin),
-                                                               static_cast<std::size_t>(part.size())));
+    context.backend.kernels.convert(piece(part), result.matrix().columns_from(static_cast<std::size_t>(part.begin),
+                                                                              static_cast<std::size_t>(part.size())));
   }
   return result;
 }
@@ -58,7 +56,7 @@ Tensor DividedLinear::backward_input(const Matrix& dy) const {
 
 void DividedLinear::backward_weight(const Matrix& dy, const Matrix& x) const {
   Linear(context_, weight_).backward_weight(dy, own_inputs(x));
-  kernels::add_column_sums(dy, context_.parameters.adding(bias_));
+  context_.backend.kernels.add_column_sums(dy, context_.parameters.adding(bias_));
 }
 
 }  // namespace pptrain

@@ -1,7 +1,5 @@
 #include "nn/embedding.hpp"
 
-#include "kernels/kernels.hpp"
-
 namespace pptrain {
 namespace {
 
@@ -18,9 +16,10 @@ Embedding::Embedding(LayerContext& context, const std::vector<std::size_t>& para
 
 Tensor Embedding::forward(Batch& batch, Tensor /*input*/, SavedPtr* saved) {
   Tensor x(context_.arena, context_.rows(batch), context_.hidden());
-  kernels::embedding_forward(batch.tokens, static_cast<std::size_t>(context_.model.sequence_length),
-                             context_.parameters.weight_matrix(token_), context_.part(ShardAxis::vocabulary).begin,
-                             context_.parameters.weight_matrix(position_), context_.tensor_group.rank() == 0, x);
+  context_.backend.kernels.embedding_forward(
+      batch.tokens, static_cast<std::size_t>(context_.model.sequence_length), context_.parameters.weight_matrix(token_),
+      context_.part(ShardAxis::vocabulary).begin, context_.parameters.weight_matrix(position_),
+      context_.tensor_group.rank() == 0, x);
   context_.tensor_group.all_reduce_sum(x.f32(), x.size());
   if (saved != nullptr) *saved = std::make_unique<SavedEmbedding>();
   return x;
@@ -36,9 +35,9 @@ void Embedding::backward_weight(const Batch& batch, Saved& saved) {
   ParameterStore& store = context_.parameters;
   store.adding(token_);
   store.adding(position_);
-  kernels::embedding_backward(batch.tokens, static_cast<std::size_t>(context_.model.sequence_length), gradient,
-                              context_.part(ShardAxis::vocabulary).begin, store.gradient_matrix(token_),
-                              store.gradient_matrix(position_));
+  context_.backend.kernels.embedding_backward(batch.tokens, static_cast<std::size_t>(context_.model.sequence_length),
+                                              gradient, context_.part(ShardAxis::vocabulary).begin,
+                                              store.gradient_matrix(token_), store.gradient_matrix(position_));
 }
 
 }  // namespace pptrain

@@ -7,26 +7,27 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/backend.hpp"
 #include "model/model.hpp"
 #include "nn/parameter_store.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
 
-/// What a micro-batch brings to a device. R = samples * sequence length; a sample of a classifier is one row.
+/// What a micro-batch brings to a device, in that device's memory. R = samples * sequence length; a sample of a
+/// classifier is one row.
 struct Batch {
   std::size_t samples = 0;
   const std::uint16_t* tokens = nullptr;  ///< (R), for an embedding
   const std::int32_t* targets = nullptr;  ///< (R), for the layer with the loss
   float loss_scale = 0.0F;                ///< 1 / rows of the global batch
-  double loss = 0.0;                      ///< sum over this batch's rows, set by the last layer's forward
-  const float* features = nullptr;        ///< (R, inputs), for the first layer of a classifier
+  double* loss = nullptr;           ///< to which the last layer's forward adds the sum over the rows; null: nowhere
+  const float* features = nullptr;  ///< (R, inputs), for the first layer of a classifier
 };
 
 /// The part of the model a device holds, and what its layers run on.
 struct LayerContext {
-  Gemm& gemm;
+  Backend backend;
   Arena& arena;
   Communicator& tensor_group;  ///< the stage replica's tensor-parallel members
   ParameterStore& parameters;

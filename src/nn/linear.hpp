@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernels/kernels.hpp"
 #include "nn/layer.hpp"
 
 namespace pptrain {
@@ -12,15 +11,15 @@ class Linear {
   Linear(LayerContext& context, std::size_t weight) : context_(context), weight_(weight) {}
 
   void forward(const Matrix& x, const Matrix& y, const float* bias = nullptr) const {
-    context_.gemm.multiply(Transpose::no, x, Transpose::yes, context_.parameters.compute_matrix(weight_), y,
-                           {false, bias});
+    context_.backend.gemm.multiply(Transpose::no, x, Transpose::yes, context_.parameters.compute_matrix(weight_), y,
+                                   {false, bias});
   }
   void backward_input(const Matrix& dy, const Matrix& dx) const {
-    context_.gemm.multiply(Transpose::no, dy, Transpose::no, context_.parameters.compute_matrix(weight_), dx);
+    context_.backend.gemm.multiply(Transpose::no, dy, Transpose::no, context_.parameters.compute_matrix(weight_), dx);
   }
   void backward_weight(const Matrix& dy, const Matrix& x) const {
-    context_.gemm.multiply(Transpose::yes, dy, Transpose::no, x, context_.parameters.gradient_matrix(weight_),
-                           {context_.parameters.accumulates(weight_), nullptr});
+    context_.backend.gemm.multiply(Transpose::yes, dy, Transpose::no, x, context_.parameters.gradient_matrix(weight_),
+                                   {context_.parameters.accumulates(weight_), nullptr});
   }
 
  private:
@@ -32,7 +31,7 @@ class Linear {
 inline Matrix as_activation(const LayerContext& context, const Matrix& x, Tensor& copy) {
   if (context.type == DType::f32) return x;
   copy = Tensor(context.arena, x.rows, x.columns, context.type);
-  kernels::convert(x, copy);
+  context.backend.kernels.convert(x, copy);
   return copy;
 }
 

@@ -1,6 +1,5 @@
 #include "nn/output.hpp"
 
-#include "kernels/kernels.hpp"
 #include "nn/cross_entropy.hpp"
 
 namespace pptrain {
@@ -28,27 +27,27 @@ Tensor OutputLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   s.mean = Tensor(arena, 1, rows);
   s.rstd = Tensor(arena, 1, rows);
   s.normalised = Tensor(arena, rows, context_.hidden(), context_.type);
-  kernels::residual_layer_norm_forward(s.input, {}, nullptr, s.input, context_.parameters.weight(gain_),
-                                       context_.parameters.weight(offset_), s.normalised, s.mean.f32(), s.rstd.f32());
+  context_.backend.kernels.residual_layer_norm_forward(s.input, {}, nullptr, s.input, context_.parameters.weight(gain_),
+                                                       context_.parameters.weight(offset_), s.normalised, s.mean.f32(),
+                                                       s.rstd.f32());
   s.logits = Tensor(arena, rows, static_cast<std::size_t>(context_.part(ShardAxis::vocabulary).size()));
   Linear(context_, head_).forward(s.normalised, s.logits);
-  batch.loss = s.loss.forward(context_, context_.tensor_group, s.logits, batch.targets,
-                              context_.part(ShardAxis::vocabulary).begin);
+  s.loss.forward(context_, context_.tensor_group, s.logits, context_.part(ShardAxis::vocabulary).begin, batch);
   if (saved != nullptr) *saved = std::move(state);
   return {};
 }
 
 Tensor OutputLayer::backward_input(const Batch& batch, Tensor /*gradient*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
-  s.loss.backward(s.logits, batch.targets, batch.loss_scale);
+  s.loss.backward(context_, s.logits, batch);
   Tensor normalised_gradient(context_.arena, s.input.rows(), context_.hidden());
   Linear(context_, head_).backward_input(s.logits, normalised_gradient);
   context_.tensor_group.all_reduce_sum(normalised_gradient.f32(), normalised_gradient.size());
   ParameterStore& store = context_.parameters;
   Tensor input_gradient(context_.arena, s.input.rows(), context_.hidden());
-  kernels::layer_norm_backward(normalised_gradient, s.input, s.mean.f32(), s.rstd.f32(), store.weight(gain_),
-                               store.weight(offset_), {}, input_gradient, store.adding(gain_), store.adding(offset_),
-                               {});
+  context_.backend.kernels.layer_norm_backward(normalised_gradient, s.input, s.mean.f32(), s.rstd.f32(),
+                                               store.weight(gain_), store.weight(offset_), {}, input_gradient,
+                                               store.adding(gain_), store.adding(offset_), {});
   s.input.reset();
   return input_gradient;
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "kernels/kernels.hpp"
 
 namespace pptrain {
 namespace {
@@ -82,15 +81,16 @@ std::size_t ParameterStore::own_size() const {
   return size;
 }
 
-void ParameterStore::allocate(Arena& arena, DType compute_type, const ReplicaSharding& sharding) {
+void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding) {
   arena_ = &arena;
+  kernels_ = &kernels;
   compute_type_ = compute_type;
   sharding_ = sharding;
   divide_units();
   weights_ = Tensor(arena, 1, sharding.shards_weights() ? own_size() : size_);
   gradients_ = Tensor(arena, 1, sharding.shards_gradients() ? own_size() : size_);
-  kernels::fill_zero(weights_.f32(), weights_.size());
-  kernels::fill_zero(gradients_.f32(), gradients_.size());
+  kernels_->fill_zero(weights_.f32(), weights_.size());
+  kernels_->fill_zero(gradients_.f32(), gradients_.size());
   if (compute_type == DType::bf16 && !sharding.shards_weights()) copies_ = Tensor(arena, 1, size_, DType::bf16);
   for (Unit& unit : units_) {
     if (!sharding.shards_weights()) unit.weights = weights_.f32() + unit.begin;
@@ -155,7 +155,7 @@ float* ParameterStore::whole_gradients(Unit& unit) {
   if (unit.gradients == nullptr) {
     unit.whole_gradients = Tensor(*arena_, 1, unit.end - unit.begin);
     unit.gradients = unit.whole_gradients.f32();
-    kernels::fill_zero(unit.gradients, unit.whole_gradients.size());
+    kernels_->fill_zero(unit.gradients, unit.whole_gradients.size());
   }
   return unit.gradients;
 }
@@ -179,7 +179,7 @@ Matrix ParameterStore::gradient_matrix(std::size_t index) {
 
 float* ParameterStore::adding(std::size_t index) {
   float* values = gradient(index);
-  if (!accumulates(index)) kernels::fill_zero(values, parameters_[index].size());
+  if (!accumulates(index)) kernels_->fill_zero(values, parameters_[index].size());
   return values;
 }
 
@@ -188,11 +188,15 @@ void ParameterStore::start_step() {
   for (Unit& unit : units_) unit.own_gradients = false;
 }
 
+void ParameterStore::copy(float* to, const float* from, std::int64_t n) const {
+  arena_->device().copy(to, from, static_cast<std::size_t>(n) * sizeof(float));
+}
+
 void ParameterStore::begin_gather(std::size_t index) {
   Unit& unit = units_[index];
   const Interval own = unit.own(sharding_);
   unit.whole_weights = Tensor(*arena_, 1, unit.end - unit.begin);
-  std::copy_n(weights_.f32() + unit.own_offset, own.size(), unit.whole_weights.f32() + own.begin);
+  copy(unit.whole_weights.f32() + own.begin, weights_.f32() + unit.own_offset, own.size());
 }
 
 void ParameterStore::end_gather(std::size_t index) {
@@ -201,7 +205,7 @@ void ParameterStore::end_gather(std::size_t index) {
   if (compute_type_ != DType::bf16) return;
   unit.whole_copies = Tensor(*arena_, 1, unit.end - unit.begin, DType::bf16);
   unit.copies = unit.whole_copies.matrix().at<BFloat16>(0);
-  kernels::convert(unit.whole_weights, unit.whole_copies);
+  kernels_->convert(unit.whole_weights, unit.whole_copies);
 }
 
 void ParameterStore::drop_weights(std::size_t index) {
@@ -225,7 +229,8 @@ Tensor ParameterStore::take_gradients(std::size_t index) {
     const LocalParameter& parameter = parameters_[i];
     if (parameter.unit != index) continue;
     if (parameter.is_vector() && touched_[i] != 0) {
-      std::copy_n(gradient(i), parameter.size(), unit_gradients(index) + (parameter.offset - units_[index].begin));
+      copy(unit_gradients(index) + (parameter.offset - units_[index].begin), gradient(i),
+           static_cast<std::int64_t>(parameter.size()));
     }
     touched_[i] = 0;
   }
@@ -236,27 +241,28 @@ Tensor ParameterStore::take_gradients(std::size_t index) {
 void ParameterStore::add_own_gradients(std::size_t index, const float* slice) {
   Unit& unit = units_[index];
   if (!unit.own_gradients) return set_own_gradients(index, slice);
-  kernels::add(slice, gradients_.f32() + unit.own_offset, static_cast<std::size_t>(unit.own(sharding_).size()));
+  kernels_->add(slice, gradients_.f32() + unit.own_offset, static_cast<std::size_t>(unit.own(sharding_).size()));
 }
 
 void ParameterStore::set_own_gradients(std::size_t index, const float* slice) {
   Unit& unit = units_[index];
-  std::copy_n(slice, unit.own(sharding_).size(), gradients_.f32() + unit.own_offset);
+  copy(gradients_.f32() + unit.own_offset, slice, unit.own(sharding_).size());
   unit.own_gradients = true;
 }
 
 void ParameterStore::refresh_copies() {
-  if (copies_) kernels::convert(weights_, copies_);
+  if (copies_) kernels_->convert(weights_, copies_);
 }
 
 void ParameterStore::refresh_copies(std::size_t index) {
   const Unit& unit = units_[index];
   if (!copies_) return;
   const std::size_t size = unit.end - unit.begin;
-  kernels::convert(Matrix{unit.weights, 1, size}, Matrix{unit.copies, 1, size, DType::bf16});
+  kernels_->convert(Matrix{unit.weights, 1, size}, Matrix{unit.copies, 1, size, DType::bf16});
 }
 
 void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
+  std::vector<float> host;
   std::size_t i = 0;
   for (std::size_t u = 0; u < units_.size(); ++u) {
     if (sharding_.shards_weights()) {
@@ -264,15 +270,17 @@ void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interva
       units_[u].weights = units_[u].whole_weights.f32();
     }
     for (; i < parameters_.size() && parameters_[i].unit == u; ++i) {
-      float* out = weight(i);
+      host.resize(parameters_[i].size());
+      float* out = host.data();
       for (const Interval& run : parameters_[i].elements) {
         values(parameters_[i].spec, run, out);
         out += run.size();
       }
+      arena_->device().upload(weight(i), host.data(), host.size() * sizeof(float));
     }
     if (!sharding_.shards_weights()) continue;
     const Interval own = units_[u].own(sharding_);
-    std::copy_n(units_[u].weights + own.begin, own.size(), weights_.f32() + units_[u].own_offset);
+    copy(weights_.f32() + units_[u].own_offset, units_[u].weights + own.begin, own.size());
     drop_weights(u);
   }
   refresh_copies();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "kernels/kernels.hpp"
 #include "model/model.hpp"
 #include "tensor/tensor.hpp"
 
@@ -66,8 +67,8 @@ class ParameterStore {
   /// before under the same name (a tied embedding) is shared.
   std::size_t add(const ParameterSpec& spec, Interval part, std::int64_t axis_size);
 
-  /// Allocates after the last `add`; the arena must outlive the store.
-  void allocate(Arena& arena, DType compute_type, const ReplicaSharding& sharding = {});
+  /// Allocates after the last `add`; the arena and its device's kernels must outlive the store.
+  void allocate(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding = {});
 
   const std::vector<LocalParameter>& parameters() const { return parameters_; }
   /// Index of a parameter by name; nothing when the device does not hold it.
@@ -120,7 +121,10 @@ class ParameterStore {
   void refresh_copies();
   void refresh_copies(std::size_t unit);
 
-  /// Sets every weight from `values(spec, interval of the flattened whole, output)`.
+  /// Copies n elements within the device's memory.
+  void copy(float* to, const float* from, std::int64_t n) const;
+
+  /// Sets every weight from `values(spec, interval of the flattened whole, output)`, output in memory of the host.
   void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
 
  private:
@@ -152,6 +156,7 @@ class ParameterStore {
   std::vector<char> touched_;
   std::vector<Unit> units_;
   Arena* arena_ = nullptr;
+  Kernels* kernels_ = nullptr;
   DType compute_type_ = DType::f32;
   ReplicaSharding sharding_;
   std::size_t size_ = 0;

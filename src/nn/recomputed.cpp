@@ -25,7 +25,8 @@ Tensor RecomputedLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
 
 Tensor RecomputedLayer::backward_input(const Batch& batch, Tensor gradient, Saved& saved) {
   auto& kept = static_cast<Kept&>(saved);
-  Batch again = batch;  // its loss has been counted
+  Batch again = batch;
+  again.loss = nullptr;  // has been counted
   layer_->forward(again, std::move(kept.input), &kept.whole);
   return layer_->backward_input(batch, std::move(gradient), *kept.whole);
 }

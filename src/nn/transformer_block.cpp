@@ -1,7 +1,5 @@
 #include "nn/transformer_block.hpp"
 
-#include "kernels/kernels.hpp"
-
 namespace pptrain {
 
 /// R rows, H hidden, A = local heads * head size, C = local columns.
@@ -38,8 +36,8 @@ void TransformerBlock::attend(const Batch& batch, State& s) const {
   const std::size_t rows = s.qkv_out.rows();
   s.attended = Tensor(context_.arena, rows, attention_width(), context_.type);
   s.log_sum = Tensor(context_.arena, 1, rows * num_heads());
-  kernels::attention_forward(s.qkv_out, batch.samples, static_cast<std::size_t>(context_.model.sequence_length),
-                             num_heads(), s.attended, s.log_sum.f32(), context_.arena);
+  context_.backend.attention.forward(s.qkv_out, batch.samples, static_cast<std::size_t>(context_.model.sequence_length),
+                                     num_heads(), s.attended, s.log_sum.f32(), context_.arena);
 }
 
 Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
@@ -48,8 +46,9 @@ Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
   Tensor normalised(arena, rows, context_.hidden(), context_.type);
   s.ln1_mean = Tensor(arena, 1, rows);
   s.ln1_rstd = Tensor(arena, 1, rows);
-  kernels::residual_layer_norm_forward(s.input, {}, nullptr, s.input, weight(ln1_gain), weight(ln1_offset), normalised,
-                                       s.ln1_mean.f32(), s.ln1_rstd.f32());
+  context_.backend.kernels.residual_layer_norm_forward(s.input, {}, nullptr, s.input, weight(ln1_gain),
+                                                       weight(ln1_offset), normalised, s.ln1_mean.f32(),
+                                                       s.ln1_rstd.f32());
   s.qkv_out = Tensor(arena, rows, 3 * attention_width(), context_.type);
   linear(qkv).forward(normalised, s.qkv_out, weight(qkv_bias));
   normalised.reset();
@@ -71,13 +70,14 @@ Tensor TransformerBlock::feed_forward(const Tensor& attention, State& s) const {
   s.middle = Tensor(arena, rows, context_.hidden());
   s.ln2_mean = Tensor(arena, 1, rows);
   s.ln2_rstd = Tensor(arena, 1, rows);
-  kernels::residual_layer_norm_forward(s.input, attention, weight(attention_out_bias), s.middle, weight(ln2_gain),
-                                       weight(ln2_offset), normalised, s.ln2_mean.f32(), s.ln2_rstd.f32());
+  context_.backend.kernels.residual_layer_norm_forward(s.input, attention, weight(attention_out_bias), s.middle,
+                                                       weight(ln2_gain), weight(ln2_offset), normalised,
+                                                       s.ln2_mean.f32(), s.ln2_rstd.f32());
   s.up_out = Tensor(arena, rows, num_columns(), context_.type);
   linear(up).forward(normalised, s.up_out, weight(up_bias));
   normalised.reset();
   Tensor activated(arena, rows, num_columns(), context_.type);
-  kernels::gelu_forward(s.up_out, activated);
+  context_.backend.kernels.gelu_forward(s.up_out, activated);
   Tensor projected(arena, rows, context_.hidden());
   linear(down).forward(activated, projected);
   context_.tensor_group.all_reduce_sum(projected.f32(), projected.size());
@@ -89,7 +89,7 @@ Tensor TransformerBlock::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   state->input = std::move(input);
   const Tensor attention = attention_forward(batch, *state);
   Tensor output = feed_forward(attention, *state);
-  kernels::residual_add(state->middle, output, weight(down_bias), output);
+  context_.backend.kernels.residual_add(state->middle, output, weight(down_bias), output);
   if (saved != nullptr) *saved = std::move(state);
   return output;
 }
@@ -102,7 +102,7 @@ Tensor TransformerBlock::feed_forward_backward(const Batch& /*batch*/, Tensor gr
   s.up_gradient = Tensor(arena, rows, num_columns(), context_.type);
   linear(down).backward_input(as_activation(context_, s.out_gradient, copy), s.up_gradient);
   s.activated = Tensor(arena, rows, num_columns(), context_.type);
-  kernels::gelu_backward(s.up_out, s.up_gradient, s.up_gradient, s.activated);
+  context_.backend.kernels.gelu_backward(s.up_out, s.up_gradient, s.up_gradient, s.activated);
   s.up_out.reset();
   Tensor normalised_gradient(arena, rows, context_.hidden());
   linear(up).backward_input(s.up_gradient, normalised_gradient);
@@ -110,9 +110,10 @@ Tensor TransformerBlock::feed_forward_backward(const Batch& /*batch*/, Tensor gr
   s.ln2_out = Tensor(arena, rows, context_.hidden(), context_.type);
   Tensor middle_gradient(arena, rows, context_.hidden());
   ParameterStore& store = context_.parameters;
-  kernels::layer_norm_backward(normalised_gradient, s.middle, s.ln2_mean.f32(), s.ln2_rstd.f32(), weight(ln2_gain),
-                               weight(ln2_offset), s.out_gradient, middle_gradient, store.adding(parameters_[ln2_gain]),
-                               store.adding(parameters_[ln2_offset]), s.ln2_out);
+  context_.backend.kernels.layer_norm_backward(normalised_gradient, s.middle, s.ln2_mean.f32(), s.ln2_rstd.f32(),
+                                               weight(ln2_gain), weight(ln2_offset), s.out_gradient, middle_gradient,
+                                               store.adding(parameters_[ln2_gain]),
+                                               store.adding(parameters_[ln2_offset]), s.ln2_out);
   s.middle.reset();
   return middle_gradient;
 }
@@ -125,9 +126,9 @@ Tensor TransformerBlock::attention_backward(const Batch& batch, State& s) const 
   linear(attention_out).backward_input(as_activation(context_, s.middle_gradient, copy), attended_gradient);
   if (!s.attended) attend(batch, s);
   s.qkv_gradient = Tensor(arena, rows, 3 * attention_width(), context_.type);
-  kernels::attention_backward(s.qkv_out, s.attended, s.log_sum.f32(), attended_gradient, batch.samples,
-                              static_cast<std::size_t>(context_.model.sequence_length), num_heads(), s.qkv_gradient,
-                              arena);
+  context_.backend.attention.backward(s.qkv_out, s.attended, s.log_sum.f32(), attended_gradient, batch.samples,
+                                      static_cast<std::size_t>(context_.model.sequence_length), num_heads(),
+                                      s.qkv_gradient, arena);
   s.qkv_out.reset();
   attended_gradient.reset();
   Tensor normalised_gradient(arena, rows, context_.hidden());
@@ -136,9 +137,10 @@ Tensor TransformerBlock::attention_backward(const Batch& batch, State& s) const 
   s.ln1_out = Tensor(arena, rows, context_.hidden(), context_.type);
   Tensor input_gradient(arena, rows, context_.hidden());
   ParameterStore& store = context_.parameters;
-  kernels::layer_norm_backward(normalised_gradient, s.input, s.ln1_mean.f32(), s.ln1_rstd.f32(), weight(ln1_gain),
-                               weight(ln1_offset), s.middle_gradient, input_gradient,
-                               store.adding(parameters_[ln1_gain]), store.adding(parameters_[ln1_offset]), s.ln1_out);
+  context_.backend.kernels.layer_norm_backward(normalised_gradient, s.input, s.ln1_mean.f32(), s.ln1_rstd.f32(),
+                                               weight(ln1_gain), weight(ln1_offset), s.middle_gradient, input_gradient,
+                                               store.adding(parameters_[ln1_gain]),
+                                               store.adding(parameters_[ln1_offset]), s.ln1_out);
   s.input.reset();
   return input_gradient;
 }
@@ -150,7 +152,7 @@ Tensor TransformerBlock::backward_input(const Batch& batch, Tensor gradient, Sav
 }
 
 void TransformerBlock::add_bias_gradient(Index index, const Matrix& gradient) const {
-  kernels::add_column_sums(gradient, context_.parameters.adding(parameters_[index]));
+  context_.backend.kernels.add_column_sums(gradient, context_.parameters.adding(parameters_[index]));
 }
 
 void TransformerBlock::backward_weight(const Batch& /*batch*/, Saved& saved) {

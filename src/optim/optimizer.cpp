@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/kernels.hpp"
-
 namespace pptrain {
 namespace {
 
@@ -20,19 +18,20 @@ std::size_t state_size(const std::vector<ParameterRun>& runs) {
 /// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
 class AdamW final : public Optimizer {
  public:
-  AdamW(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena)
+  AdamW(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena, Kernels& kernels)
       : config_(config),
+        kernels_(kernels),
         runs_(std::move(runs)),
         first_(arena, 1, state_size(runs_)),
         second_(arena, 1, state_size(runs_)) {
-    kernels::fill_zero(first_.f32(), first_.size());
-    kernels::fill_zero(second_.f32(), second_.size());
+    kernels_.fill_zero(first_.f32(), first_.size());
+    kernels_.fill_zero(second_.f32(), second_.size());
   }
 
   using Optimizer::step;
   void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
     const double number = static_cast<double>(values.step) + 1.0;
-    kernels::AdamWStep step = {};
+    AdamWStep step = {};
     step.learning_rate = static_cast<float>(values.learning_rate);
     step.beta1 = static_cast<float>(config_.beta1);
     step.beta2 = static_cast<float>(config_.beta2);
@@ -44,7 +43,7 @@ class AdamW final : public Optimizer {
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       const ParameterRun& run = runs_[r];
       step.weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
-      kernels::adamw(run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies, run.size,
+      kernels_.adamw(run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies, run.size,
                      step);
       state += aligned(run.size);
       updated(r);
@@ -66,6 +65,7 @@ class AdamW final : public Optimizer {
 
  private:
   OptimizerConfig config_;
+  Kernels& kernels_;
   std::vector<ParameterRun> runs_;
   Tensor first_;   // m
   Tensor second_;  // v
@@ -74,13 +74,13 @@ class AdamW final : public Optimizer {
 /// Plain stochastic gradient descent: no momentum, no weight decay.
 class Sgd final : public Optimizer {
  public:
-  explicit Sgd(std::vector<ParameterRun> runs) : runs_(std::move(runs)) {}
+  Sgd(std::vector<ParameterRun> runs, Kernels& kernels) : runs_(std::move(runs)), kernels_(kernels) {}
 
   using Optimizer::step;
   void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       const ParameterRun& run = runs_[r];
-      kernels::sgd(run.weights, run.gradients, run.copies, run.size, static_cast<float>(values.learning_rate),
+      kernels_.sgd(run.weights, run.gradients, run.copies, run.size, static_cast<float>(values.learning_rate),
                    static_cast<float>(values.gradient_scale));
       updated(r);
     }
@@ -89,13 +89,15 @@ class Sgd final : public Optimizer {
 
  private:
   std::vector<ParameterRun> runs_;
+  Kernels& kernels_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena) {
-  if (config.name == "sgd") return std::make_unique<Sgd>(std::move(runs));
-  return std::make_unique<AdamW>(config, std::move(runs), arena);
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena,
+                                          Kernels& kernels) {
+  if (config.name == "sgd") return std::make_unique<Sgd>(std::move(runs), kernels);
+  return std::make_unique<AdamW>(config, std::move(runs), arena, kernels);
 }
 
 std::vector<std::string> state_names(const OptimizerConfig& config) {

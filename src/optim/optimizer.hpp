@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "kernels/kernels.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
@@ -41,8 +42,10 @@ class Optimizer {
   virtual std::vector<std::vector<float*>> state() = 0;
 };
 
-/// The optimizer the configuration names, with the state of all that is updated: `runs`.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena);
+/// The optimizer the configuration names, with the state of all that is updated: `runs`, in the memory of the kernels'
+/// device.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena,
+                                          Kernels& kernels);
 
 /// Names of what it keeps, as `Optimizer::state` counts: "m" and "v" of AdamW.
 std::vector<std::string> state_names(const OptimizerConfig& config);

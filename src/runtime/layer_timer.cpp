@@ -5,7 +5,6 @@
 
 #include "base/random.hpp"
 #include "base/timing.hpp"
-#include "kernels/kernels.hpp"
 #include "nn/layer.hpp"
 #include "optim/optimizer.hpp"
 #include "runtime/execute/session.hpp"
@@ -23,7 +22,7 @@ class Chain {
  public:
   Chain(const Config& config, const Model& model, const Layer& layer, int tensor_parallel, std::int64_t samples)
       : group_(tensor_parallel),
-        context_{host_gemm(), arena_, group_, store_, model, activation_type(config.training.precision), {}},
+        context_{host_backend(), arena_, group_, store_, model, activation_type(config.training.precision), {}},
         samples_(static_cast<std::size_t>(samples)),
         kind_(layer.kind) {
     const int copies = !reads_samples(kind_) && !computes_loss(kind_)
@@ -34,9 +33,9 @@ class Chain {
       for (ParameterSpec& spec : copy.parameters) spec.name += "." + std::to_string(i);
       layers_.push_back(make_layer(copy, ChunkId(0), context_));
     }
-    store_.allocate(arena_, context_.type);
+    store_.allocate(arena_, context_.backend.kernels, context_.type);
     fill_random(store_, 1);
-    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_);
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_, context_.backend.kernels);
     const std::size_t rows = samples_ * static_cast<std::size_t>(model.sequence_length);
     const auto classes = static_cast<std::uint64_t>(model.is_classifier() ? model.classes : model.vocabulary_size);
     const CounterRandom random(2, "profile");
@@ -44,6 +43,7 @@ class Chain {
     tokens_.assign(targets_.begin(), targets_.end());
     features_.resize(rows * static_cast<std::size_t>(model.inputs));
     random.fill_normal(0, features_.size(), features_.data());
+    arena_.device().fill(loss_.data(), 0, loss_.bytes());
     resident_bytes_ = arena_.bytes_in_use();
   }
 
@@ -54,6 +54,7 @@ class Chain {
     batch.targets = targets_.data();
     batch.features = features_.data();
     batch.loss_scale = 1e-3F;
+    batch.loss = static_cast<double*>(loss_.data());
     std::vector<SavedPtr> saved(layers_.size());
     Tensor x = reads_samples(kind_) ? Tensor() : random_rows(batch);
     LayerSeconds seconds;
@@ -79,7 +80,8 @@ class Chain {
   double update() {
     const double start = thread_cpu_seconds();
     double squares = 0.0;
-    for (const OwnPart& part : store_.own_parts()) squares += kernels::sum_of_squares(part.gradients, part.size);
+    for (const OwnPart& part : store_.own_parts())
+      context_.backend.kernels.sum_of_squares(part.gradients, part.size, &squares);
     optimizer_->step({0, 1e-9, clip_factor(squares, 1.0)});
     return (thread_cpu_seconds() - start) / static_cast<double>(layers_.size());
   }
@@ -106,6 +108,7 @@ class Chain {
   }
 
   Arena arena_;
+  Buffer loss_{arena_, sizeof(double)};
   SilentCommunicator group_;
   ParameterStore store_;
   LayerContext context_;

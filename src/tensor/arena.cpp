@@ -1,7 +1,5 @@
 #include "tensor/arena.hpp"
 
-#include <cstdlib>
-#include <cstring>
 #include <iterator>
 
 #include "base/error.hpp"
@@ -29,7 +27,7 @@ void Arena::trim(std::size_t bytes) {
   while (freed < bytes && !cache_.empty()) {
     const auto largest = std::prev(cache_.end());
     for (std::vector<void*>& blocks = largest->second; freed < bytes && !blocks.empty(); blocks.pop_back()) {
-      std::free(blocks.back());
+      device_.free(blocks.back());
       freed += largest->first;
     }
     if (largest->second.empty()) cache_.erase(largest);
@@ -39,15 +37,18 @@ void Arena::trim(std::size_t bytes) {
 
 void* Arena::fresh_block(std::size_t size) {
   if (capacity_ != 0 && held_ + size > capacity_) trim(held_ + size - capacity_);
-  void* block = std::aligned_alloc(alignment, size);
+  void* block = device_.allocate(size);
   if (block == nullptr) {
     trim(held_);
-    block = std::aligned_alloc(alignment, size);
+    block = device_.allocate(size);
   }
   if (block == nullptr) {
-    throw_runtime_failure({"", fmt::format("the host gave no {} of memory", format_bytes(static_cast<double>(size))),
-                           fmt::format("{} are in use", format_bytes(static_cast<double>(in_use_))),
-                           "use a smaller micro-batch or fewer ranks per host"});
+    throw_runtime_failure(
+        {"",
+         fmt::format("{} gave no {} of memory", device_.is_host() ? "the host" : device_.name(),
+                     format_bytes(static_cast<double>(size))),
+         fmt::format("{} are in use", format_bytes(static_cast<double>(in_use_))),
+         fmt::format("use a smaller micro-batch or fewer ranks per {}", device_.is_host() ? "host" : "GPU")});
   }
   held_ += size;
   return block;
@@ -57,7 +58,7 @@ void* Arena::allocate(std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   if (capacity_ != 0 && in_use_ + size > capacity_) {
     throw_runtime_failure(
-        {device_,
+        {owner_,
          fmt::format("out of device memory: {} asked for with {} in use", format_bytes(static_cast<double>(size)),
                      format_bytes(static_cast<double>(in_use_))),
          fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),
@@ -73,7 +74,7 @@ void* Arena::allocate(std::size_t bytes) {
   }
   in_use_ += size;
   if (in_use_ > peak_) peak_ = in_use_;
-  if (poison_) std::memset(block, 0xff, size);
+  if (poison_) device_.fill(block, 0xff, size);
   return block;
 }
 

@@ -6,27 +6,32 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/device.hpp"
+
 namespace pptrain {
 
 /// Memory of one device: a caching allocator that counts what is in use and its peak.
 ///
 /// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they
-/// are returned to the host when others need the room.
+/// are returned to the device when others need the room.
 /// Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena per rank.
 class Arena {
  public:
-  /// `capacity` in bytes; 0: no cap. Beyond the cap `allocate` throws `Error` (exit code 4), which names the `device`.
-  explicit Arena(std::size_t capacity = 0, std::string device = {}) : capacity_(capacity), device_(std::move(device)) {}
+  /// `capacity` in bytes; 0: no cap. Beyond the cap `allocate` throws `Error` (exit code 4), which names the device as
+  /// `owner` does. The device must outlive the arena.
+  explicit Arena(std::size_t capacity = 0, std::string owner = {}, Device& device = host_device())
+      : capacity_(capacity), owner_(std::move(owner)), device_(device) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  Device& device() const { return device_; }
   void* allocate(std::size_t bytes);
   void release(void* block, std::size_t bytes);
 
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
-  /// What the host gave and has not got back: in use or kept for later.
+  /// What the device gave and has not got back: in use or kept for later.
   std::size_t bytes_held() const { return held_; }
   void reset_peak() { peak_ = in_use_; }
 
@@ -35,12 +40,13 @@ class Arena {
 
  private:
   void* fresh_block(std::size_t size);
-  /// Returns kept blocks of at least `bytes` to the host, the largest first, or all there are.
+  /// Returns kept blocks of at least `bytes` to the device, the largest first, or all there are.
   void trim(std::size_t bytes);
 
   std::map<std::size_t, std::vector<void*>> cache_;  // free blocks by rounded size
   std::size_t capacity_ = 0;
-  std::string device_;
+  std::string owner_;
+  Device& device_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
   std::size_t held_ = 0;

@@ -1,7 +1,8 @@
+#include "kernels/attention.hpp"
+
 #include <cmath>
 #include <vector>
 
-#include "kernels/kernels.hpp"
 #include "kernels/test_matrix.hpp"
 
 using namespace pptrain;
@@ -97,9 +98,9 @@ struct Run {
     dout.randomise(2);
     arena.poison(true);
   }
-  void forward() { kernels::attention_forward(qkv, c.samples, c.length, c.heads, out, log_sum.f32(), arena); }
+  void forward() { host_attention().forward(qkv, c.samples, c.length, c.heads, out, log_sum.f32(), arena); }
   void backward() {
-    kernels::attention_backward(qkv, out, log_sum.f32(), dout, c.samples, c.length, c.heads, dqkv, arena);
+    host_attention().backward(qkv, out, log_sum.f32(), dout, c.samples, c.length, c.heads, dqkv, arena);
   }
 };
 

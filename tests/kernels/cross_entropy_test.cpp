@@ -37,20 +37,22 @@ double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& tar
   std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
   const auto shard = [&](std::size_t i) { return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]); };
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    kernels::cross_entropy_max(shard(i), of_shard.data());
+    host_kernels().cross_entropy_max(shard(i), of_shard.data());
     for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], of_shard[r]);
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    kernels::cross_entropy_sum(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]), largest.data(),
-                               of_shard.data(), logit.data());
-    kernels::add(of_shard.data(), sum.data(), rows);
-    kernels::add(logit.data(), target.data(), rows);
+    host_kernels().cross_entropy_sum(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]), largest.data(),
+                                     of_shard.data(), logit.data());
+    host_kernels().add(of_shard.data(), sum.data(), rows);
+    host_kernels().add(logit.data(), target.data(), rows);
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    kernels::cross_entropy_gradient(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]), largest.data(),
-                                    sum.data(), scale);
+    host_kernels().cross_entropy_gradient(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]),
+                                          largest.data(), sum.data(), scale);
   }
-  return kernels::cross_entropy_loss(largest.data(), sum.data(), target.data(), rows);
+  double loss = 0;
+  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss);
+  return loss;
 }
 
 std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {

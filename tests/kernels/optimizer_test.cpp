@@ -8,7 +8,7 @@ using namespace pptrain::test;
 
 namespace {
 
-constexpr kernels::AdamWStep adamw_step{3e-3f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.7f, 0.271f, 0.142625f};
+constexpr AdamWStep adamw_step{3e-3f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.7f, 0.271f, 0.142625f};
 
 /// The update in double, of the values before it.
 void adamw_reference(Values& p, const Values& gradient, Values& m, Values& v) {
@@ -37,8 +37,8 @@ TEST_CASE("AdamW against double, with and without a bf16 copy", "[kernels]") {
       v.randomise(4, 0.05, 0.05);
       Values expected = p.values(), expected_m = m.values(), expected_v = v.values();
       adamw_reference(expected, g.values(), expected_m, expected_v);
-      kernels::adamw(p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix().at<BFloat16>(0) : nullptr, n,
-                     adamw_step);
+      host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix().at<BFloat16>(0) : nullptr, n,
+                           adamw_step);
       REQUIRE(largest_error(m.values(), expected_m) < 2e-7);
       REQUIRE(largest_error(v.values(), expected_v) < 2e-7);
       REQUIRE(largest_error(p.values(), expected) < 3e-7);
@@ -56,7 +56,7 @@ TEST_CASE("AdamW with a zero gradient and fresh moments only decays", "[kernels]
   p.randomise(1);
   for (TestMatrix* zero : {&g, &m, &v}) zero->randomise(1, 0.0);
   const Values before = p.values();
-  kernels::adamw(p.f32(), g.f32(), m.f32(), v.f32(), nullptr, 9, adamw_step);
+  host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), nullptr, 9, adamw_step);
   for (std::size_t i = 0; i < 9; ++i) REQUIRE(p.get(0, i) == Approx(before[i] * (1.0 - 3e-4)).epsilon(1e-6));
 }
 
@@ -65,10 +65,10 @@ TEST_CASE("a NaN in the gradient reaches the parameter", "[kernels]") {
   for (TestMatrix* x : {&p, &g, &m}) x->randomise(1);
   v.randomise(2, 0.1, 0.2);
   g.set(0, 5, NAN);
-  kernels::sgd(p.f32(), g.f32(), nullptr, 9, 0.1f, 1.0f);
+  host_kernels().sgd(p.f32(), g.f32(), nullptr, 9, 0.1f, 1.0f);
   REQUIRE(std::isnan(p.get(0, 5)));
   p.randomise(1);
-  kernels::adamw(p.f32(), g.f32(), m.f32(), v.f32(), nullptr, 9, adamw_step);
+  host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), nullptr, 9, adamw_step);
   REQUIRE(std::isnan(p.get(0, 5)));
   REQUIRE(std::isfinite(p.get(0, 4)));
 }
@@ -80,7 +80,7 @@ TEST_CASE("SGD against double, with and without a bf16 copy", "[kernels]") {
     g.randomise(2);
     Values expected = p.values();
     for (std::size_t i = 0; i < 77; ++i) expected[i] -= double(0.01f) * double(0.5f) * g.get(0, i);
-    kernels::sgd(p.f32(), g.f32(), copies ? copy.matrix().at<BFloat16>(0) : nullptr, 77, 0.01f, 0.5f);
+    host_kernels().sgd(p.f32(), g.f32(), copies ? copy.matrix().at<BFloat16>(0) : nullptr, 77, 0.01f, 0.5f);
     REQUIRE(largest_error(p.values(), expected) < 2e-7);
     for (std::size_t i = 0; i < 77 && copies; ++i) {
       REQUIRE(copy.get(0, i) == static_cast<float>(BFloat16(static_cast<float>(p.get(0, i)))));

@@ -41,7 +41,7 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
   const auto optimizer = make_optimizer(config,
                                         {{weights.data(), gradients.data(), nullptr, 8, true},
                                          {weights.data() + 8, gradients.data() + 8, nullptr, 8, false}},
-                                        arena);
+                                        arena, host_kernels());
   std::vector<double> expected(16, 1.0);
   std::vector<double> m(16, 0.0);
   std::vector<double> v(16, 0.0);

@@ -110,7 +110,7 @@ double own_squares(Session& session, const std::string& name) {
     const ParameterStore& store = part->parameters();
     for (const OwnPart& own : store.own_parts()) {
       const LocalParameter& p = store.parameters()[own.parameter];
-      if (p.spec.name == name && part->counts(p)) squares += kernels::sum_of_squares(own.gradients, own.size);
+      if (p.spec.name == name && part->counts(p)) host_kernels().sum_of_squares(own.gradients, own.size, &squares);
     }
   }
   return squares;

@@ -40,7 +40,7 @@ class WaitingLayer final : public LayerModule {
   }
   Tensor zeros(const Batch& batch) const {
     Tensor x(context_.arena, context_.rows(batch), context_.hidden());
-    kernels::fill_zero(x.f32(), x.size());
+    host_kernels().fill_zero(x.f32(), x.size());
     return x;
   }
 

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/timing.hpp"
-#include "kernels/kernels.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/prices.hpp"
 
@@ -51,7 +50,8 @@ bool completes_gradients(const Program& program, std::size_t task) {
 }  // namespace
 
 Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role,
-                   DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena)
+                   DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena,
+                   Kernels& kernels)
     : model_(model),
       plan_(plan),
       map_(map),
@@ -61,7 +61,9 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       groups_(groups),
       waiter_(waiter),
       arena_(arena),
+      kernels_(kernels),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
+  sums_.buffer = Buffer(arena_, 2 * sizeof(double));
   waiter.name_place([this] { return place(); });
 }
 
@@ -71,7 +73,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   start_ = std::chrono::steady_clock::now();
   if (iteration.trace != nullptr) iteration.trace->clear();
   result_ = {};
-  loss_sum_ = 0.0;
+  arena_.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
   waiter_.take_seconds();
   waiter_.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
@@ -139,23 +141,24 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
   const auto samples = static_cast<std::size_t>(own.size());
   const auto length = static_cast<std::size_t>(model_.sequence_length);
   const auto inputs = static_cast<std::size_t>(model_.inputs);
-  if (inputs == 0) {
-    activation.tokens.resize(samples * length);
-  } else {
-    activation.features.resize(samples * inputs);
-  }
+  std::uint16_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
+  float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
     SampleSlot slot;
     if (inputs == 0) {
-      slot.tokens = activation.tokens.data() + s * length;
+      slot.tokens = tokens + s * length;
     } else {
-      slot.features = activation.features.data() + s * inputs;
+      slot.features = features + s * inputs;
     }
     iteration.samples(first + static_cast<std::int64_t>(s), slot);
   }
-  activation.batches.front().tokens = activation.tokens.data();
-  activation.batches.front().features = activation.features.data();
+  Batch& batch = activation.batches.front();
+  if (inputs == 0) {
+    batch.tokens = activation.tokens.upload(arena_);
+  } else {
+    batch.features = activation.features.upload(arena_);
+  }
 }
 
 /// What the loss is computed from, likewise.
@@ -163,12 +166,13 @@ void Executor::load_targets(Activation& activation, const Instruction& instructi
   const Interval own = device_->exit_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
   const auto length = static_cast<std::size_t>(model_.sequence_length);
-  activation.targets.resize(samples * length);
+  std::int32_t* targets = activation.targets.host(samples * length);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
-    iteration.samples(first + static_cast<std::int64_t>(s), {nullptr, activation.targets.data() + s * length, nullptr});
+    iteration.samples(first + static_cast<std::int64_t>(s), {nullptr, targets + s * length, nullptr});
   }
-  activation.batches.back().targets = activation.targets.data();
+  activation.batches.back().targets = activation.targets.upload(arena_);
+  activation.batches.back().loss = sums_.loss();
 }
 
 void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
@@ -193,7 +197,6 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
       activation.saved.back().push_back(std::move(saved));
     }
   }
-  loss_sum_ += activation.batches.back().loss;
   if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
   if (!keep) activations_.erase({chunk, i.micro_batch.value});
 }
@@ -245,26 +248,33 @@ void Executor::wait_gradients() {
 void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
   const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
-  double sums[] = {reports ? loss_sum_ : 0.0, iteration.wants_stop && iteration.wants_stop() ? 1.0 : 0.0};
+  double sums[] = {reports ? value_of(sums_.loss()) : 0.0, iteration.wants_stop && iteration.wants_stop() ? 1.0 : 0.0};
   groups_.all().all_reduce_sum(sums, 2);
   result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
   result_.stop = sums[1] > 0.0;
 }
 
 void Executor::reduce_norm() {
-  double squares = 0.0;
   if (device_ != nullptr) {
     for (const auto& part : device_->parts()) {
       const ParameterStore& store = part->parameters();
       for (const OwnPart& own : store.own_parts()) {
         if (part->counts(store.parameters()[own.parameter])) {
-          squares += kernels::sum_of_squares(own.gradients, own.size);
+          kernels_.sum_of_squares(own.gradients, own.size, sums_.squares());
         }
       }
     }
   }
+  double squares = value_of(sums_.squares());
   groups_.all().all_reduce_sum(&squares, 1);
   result_.grad_norm = std::sqrt(squares);
+}
+
+/// Waits for the device.
+double Executor::value_of(const double* sum) const {
+  double value = 0.0;
+  arena_.device().download(&value, sum, sizeof(value));
+  return value;
 }
 
 void Executor::update(const Iteration& iteration) {

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "data/dataset.hpp"
+#include "kernels/kernels.hpp"
 #include "optim/optimizer.hpp"
 #include "program/program.hpp"
 #include "program/trace.hpp"
 #include "runtime/execute/device_model.hpp"
 #include "runtime/execute/groups.hpp"
+#include "tensor/device_copy.hpp"
 
 namespace pptrain {
 
@@ -49,7 +51,7 @@ class Executor {
   /// `model`, `optimizer` may be null on a rank that the plan leaves out; such a rank takes part in
   /// sums over all ranks only.
   Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role, DeviceModel* device,
-           Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena);
+           Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena, Kernels& kernels);
 
   ~Executor();
   Executor(const Executor&) = delete;
@@ -59,6 +61,12 @@ class Executor {
   IterationResult run(const Program& program, const Iteration& iteration);
 
  private:
+  /// Sums over an iteration, in the device's memory.
+  struct Sums {
+    Buffer buffer;
+    double* loss() const { return static_cast<double*>(buffer.data()); }
+    double* squares() const { return loss() + 1; }
+  };
   using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch
   struct Incoming {
     Tensor data;
@@ -71,9 +79,9 @@ class Executor {
   /// What a task of (chunk, micro-batch) keeps between its passes.
   struct Activation {
     std::vector<Batch> batches;  ///< of each part
-    std::vector<std::uint16_t> tokens;
-    std::vector<std::int32_t> targets;
-    std::vector<float> features;
+    DeviceCopy<std::uint16_t> tokens;
+    DeviceCopy<std::int32_t> targets;
+    DeviceCopy<float> features;
     std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part
   };
 
@@ -96,6 +104,7 @@ class Executor {
 
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  double value_of(const double* sum) const;
   Tensor take_input(const BoundaryKey& key);
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
@@ -117,6 +126,7 @@ class Executor {
   RankGroups& groups_;
   Waiter& waiter_;
   Arena& arena_;
+  Kernels& kernels_;
   int last_chunk_ = 0;
 
   std::map<BoundaryKey, Incoming> incoming_;
@@ -125,7 +135,7 @@ class Executor {
   std::list<Outgoing> outgoing_;
   std::map<std::pair<int, int>, Activation> activations_;
   const Instruction* current_ = nullptr;  ///< null between iterations
-  double loss_sum_ = 0.0;
+  Sums sums_;
   std::chrono::steady_clock::time_point start_;  ///< of the iteration
   IterationResult result_;
 };

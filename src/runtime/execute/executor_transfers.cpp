@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "kernels/kernels.hpp"
 #include "runtime/execute/executor.hpp"
 
 namespace pptrain {
@@ -101,7 +100,8 @@ void Executor::send(const Instruction& i) {
     // A copy: the gradient itself changes as soon as the other end's part has come.
     PartModel& from = tied_part(other_end(i.chunk));
     data = std::make_shared<Tensor>(arena_, 1, size);
-    std::copy_n(from.parameters().gradient_matrix(from.tied_parameter()).f32() + part.begin, size, data->f32());
+    arena_.device().copy(data->f32(), from.parameters().gradient_matrix(from.tied_parameter()).f32() + part.begin,
+                         size * sizeof(float));
     first = data->f32();
   } else {
     PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
@@ -117,8 +117,9 @@ void Executor::hand_over(const Instruction& i) {
     PartModel& from = tied_part(other_end(i.chunk));
     const Interval there = elements_of(i, i.interval, tied_rows(other_end(i.chunk)));
     const Interval here = elements_of(i, i.interval, tied_rows(i.chunk));
-    std::copy_n(from.parameters().gradient_matrix(from.tied_parameter()).f32() + there.begin, there.size(),
-                incoming_of(i).data.f32() + here.begin);
+    arena_.device().copy(incoming_of(i).data.f32() + here.begin,
+                         from.parameters().gradient_matrix(from.tied_parameter()).f32() + there.begin,
+                         static_cast<std::size_t>(there.size()) * sizeof(float));
     return;
   }
   PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
@@ -144,7 +145,7 @@ void Executor::add_tied_gradients(ChunkId end) {
   Incoming& incoming = incoming_.at({Payload::tied_gradient, end.value, 0});
   PartModel& part = tied_part(end);
   const Matrix gradient = part.parameters().gradient_matrix(part.tied_parameter());
-  kernels::add(incoming.data.f32(), gradient.f32(), gradient.size());
+  kernels_.add(incoming.data.f32(), gradient.f32(), gradient.size());
   incoming_.erase({Payload::tied_gradient, end.value, 0});
   part.shards().scatter_gradients(part.tied_unit());
 }

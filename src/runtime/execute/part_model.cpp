@@ -11,8 +11,8 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
     : role_(role),
       groups_(groups),
       shards_(store_, groups, device.waiter),
-      context_{device.gemm, device.arena,     groups.tensor(),     store_,       device.model,
-               device.type, role.mesh.shards, role.mesh.recompute, role.division} {
+      context_{device.backend, device.arena,     groups.tensor(),     store_,       device.model,
+               device.type,    role.mesh.shards, role.mesh.recompute, role.division} {
   for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
   const bool has_first = role.holds(0);
   const bool has_last = role.holds(device.model.num_layers() - 1);
@@ -21,7 +21,7 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
   gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();
   const Interval group = role.mesh.sharding_group_of(role.replica);
   in_first_group_ = group.begin == 0;
-  store_.allocate(device.arena, device.type,
+  store_.allocate(device.arena, device.backend.kernels, device.type,
                   {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size())});
 }
 

@@ -21,7 +21,7 @@ struct DeviceContext {
   const Model& model;
   DType type;
   Arena& arena;
-  Gemm& gemm;
+  Backend backend;
   Waiter& waiter;
 };
 

@@ -63,7 +63,7 @@ Tensor Repartition::run(const Moves& moves, Tensor x, Pending& beside) const {
     const Interval kept = intersect(moves.held, moves.needed);
     if (!kept.empty()) {
       const Matrix rows = rows_of(x, moves.held, kept);
-      std::copy_n(rows.f32(), rows.size(), rows_of(result, moves.needed, kept).f32());
+      context_.arena.device().copy(rows_of(result, moves.needed, kept).data, rows.data, bytes(rows));
     }
   }
   for (const PendingPtr& transfer : transfers) wait(*transfer, beside);

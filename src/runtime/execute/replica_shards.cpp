@@ -147,7 +147,7 @@ void ReplicaShards::gather_gradients(std::size_t unit) {
   float* whole = store_.unit_gradients(unit);
   if (sharding.shards_gradients()) {
     const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];
-    std::copy_n(store_.own_gradients(unit), own.size(), whole + own.begin);
+    store_.copy(whole + own.begin, store_.own_gradients(unit), own.size());
   }
   wait(*gather_.start_all_gather(whole, store_.slices(unit)), "gathering the gradients of the shared embedding");
 }

@@ -44,7 +44,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       map_(map),
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
-      arena_(options.memory_bytes, options.device_name),
+      arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
       training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
                                                 {model.tied, model.vocabulary_size, options.forms}))),
@@ -56,18 +56,19 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
   waiter_.listen(options.alarm);
   wants_stop_ = options.wants_stop;
   if (role_) {
-    const DeviceContext context = {model_, activation_type(config.training.precision), arena_, host_gemm(), waiter_};
+    const DeviceContext context = {model_, activation_type(config.training.precision), arena_, options.backend,
+                                   waiter_};
     device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
     std::vector<ParameterRun> runs;
     for (const auto& part : device_->parts()) {
       const std::vector<ParameterRun> of_part = parameter_runs(part->parameters());
       runs.insert(runs.end(), of_part.begin(), of_part.end());
     }
-    optimizer_ = make_optimizer(config.optimizer, runs, arena_);
+    optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend.kernels);
     if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
-                                         arena_);
+                                         arena_, options.backend.kernels);
 }
 
 const Program& Session::own(const Programs& programs) const {

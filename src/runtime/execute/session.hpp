@@ -12,12 +12,13 @@ namespace pptrain {
 /// What a session may be given beside the plan.
 struct SessionOptions {
   LayerFactory layers = make_layer;
-  OrderOptions orders;           ///< what the task orders go by, equal on all ranks
-  Alarm* alarm = nullptr;        ///< by which ranks hear that one has given up waiting
-  TransferForms forms = {};      ///< how what several devices need alike comes to them, equal on all ranks
-  std::vector<int> nodes = {};   ///< of each device, within which gradients are summed first; empty: all are on one
-  std::size_t memory_bytes = 0;  ///< that the device has; 0: what the host gives
-  std::string device_name = {};  ///< who runs out of it
+  OrderOptions orders;               ///< what the task orders go by, equal on all ranks
+  Alarm* alarm = nullptr;            ///< by which ranks hear that one has given up waiting
+  TransferForms forms = {};          ///< how what several devices need alike comes to them, equal on all ranks
+  std::vector<int> nodes = {};       ///< of each device, within which gradients are summed first; empty: all are on one
+  Backend backend = host_backend();  ///< what the rank computes with
+  std::size_t memory_bytes = 0;      ///< that the device has; 0: what it gives
+  std::string device_name = {};      ///< who runs out of it
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
   std::function<bool()> wants_stop = {};            ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "kernels/attention.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/kernels.hpp"
+
+namespace pptrain {
+
+/// What a rank computes with: the parts of one device, which outlive this. Another make of device is another set of
+/// them.
+struct Backend {
+  Device& device;
+  Gemm& gemm;
+  Attention& attention;
+  Kernels& kernels;
+};
+
+/// The host.
+inline Backend host_backend() { return {host_device(), host_gemm(), host_attention(), host_kernels()}; }
+
+}  // namespace pptrain

@@ -1,0 +1,53 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "tensor/device.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+class Ended final : public DeviceWork {
+ public:
+  bool has_ended() override { return true; }
+};
+
+class HostDevice final : public Device {
+ public:
+  std::string name() const override { return "host"; }
+  void* allocate(std::size_t bytes) override {
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  void free(void* block) override { std::free(block); }
+  Device& host_memory() override { return *this; }
+  bool is_host() const override { return true; }
+
+  void fill(void* block, unsigned char byte, std::size_t bytes) override {
+    if (bytes != 0) std::memset(block, byte, bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  }
+  void upload(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void download(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) override {
+    copy(to, from, bytes);
+    return std::make_unique<Ended>();
+  }
+  DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) override {
+    copy(to, from, bytes);
+    return std::make_unique<Ended>();
+  }
+  DeviceWorkPtr work_so_far() override { return std::make_unique<Ended>(); }
+  void synchronize() override {}
+};
+
+}  // namespace
+
+Device& host_device() {
+  static HostDevice device;
+  return device;
+}
+
+}  // namespace pptrain
