@@ -1,0 +1,126 @@
+# What the job scripts share: starts pptrain, passes signals on, and asks Slurm to start the job again. Sourced by them,
+# with this folder in `scripts`.
+# shellcheck shell=bash disable=SC2154
+
+# Longest that a Slurm command may take; the controller of a busy site is slow to answer.
+slurm_patience=60
+
+say() { printf '%s: %s\n' "${SLURM_JOB_NAME:-pptrain}" "$*" >&2; }
+
+give_up() {
+  say "$*"
+  exit 2
+}
+
+# load_site: the modules and settings of job-scripts/sites/$PPTRAIN_SITE.sh, where one is named.
+load_site() {
+  [[ -n ${PPTRAIN_SITE:-} ]] || return 0
+  local site=$scripts/sites/$PPTRAIN_SITE.sh
+  [[ -r $site ]] || give_up "there is no $site; PPTRAIN_SITE may be: $(cd "$scripts/sites" && echo ./*.sh | sed 's/\.\///g; s/\.sh//g')"
+  # shellcheck source=/dev/null
+  source "$site"
+}
+
+# find_pptrain: $PPTRAIN, else the one built here, else the one installed.
+find_pptrain() {
+  if [[ -n ${PPTRAIN:-} ]]; then
+    pptrain=$PPTRAIN
+  elif [[ -x ./pptrain ]]; then
+    pptrain=./pptrain
+  else
+    pptrain=pptrain
+  fi
+  command -v "$pptrain" >/dev/null || give_up \
+    "$pptrain was not found in $PWD or on PATH: build it with ./bootstrap.sh build, load its module, or name it in PPTRAIN"
+}
+
+# find_launcher: $PPTRAIN_LAUNCHER in words, else srun where Slurm speaks PMIx, else mpirun.
+find_launcher() {
+  if [[ -n ${PPTRAIN_LAUNCHER:-} ]]; then
+    read -ra launcher <<<"$PPTRAIN_LAUNCHER"
+  elif timeout "$slurm_patience" srun --mpi=list 2>&1 | grep -qw pmix; then
+    launcher=(srun --mpi=pmix)
+  else
+    launcher=(mpirun)
+  fi
+  command -v "${launcher[0]}" >/dev/null || give_up "${launcher[0]} was not found; load the MPI that pptrain was built with"
+  if [[ ${launcher[0]} == *srun ]]; then
+    # All ranks end with 75 together, and one that is lost is missed by the others, which then say what they waited for.
+    launcher+=(--kill-on-bad-exit=0 --wait=0)
+    if [[ -n ${SLURM_HET_SIZE:-} ]]; then launcher+=(--het-group="0-$((SLURM_HET_SIZE - 1))"); fi
+  elif [[ -n ${SLURM_HET_SIZE:-} ]]; then
+    give_up "${launcher[0]} starts ranks in the first component of a heterogeneous job only; use srun (PPTRAIN_LAUNCHER)"
+  fi
+}
+
+# tell_end_time: when the allocation ends, for pptrain; newer Slurm says it itself.
+tell_end_time() {
+  local end
+  if [[ -z ${SLURM_JOB_END_TIME:-} ]] && end=$(timeout "$slurm_patience" squeue -h -j "$SLURM_JOB_ID" -o %e) &&
+    end=$(date -d "$end" +%s 2>/dev/null); then
+    export SLURM_JOB_END_TIME=$end
+  fi
+}
+
+# launch ARGUMENT...: pptrain with these on all ranks; its exit code in `code`. USR1, which Slurm sends ahead of the
+# limit, and TERM become USR1 for the ranks: mpirun would kill them soon after a TERM. `ended` is set by TERM.
+launch() {
+  local launched signalled=yes
+  ended=
+  "${launcher[@]}" "$pptrain" "$@" </dev/null &
+  launched=$!
+  trap 'signalled=yes; kill -USR1 "$launched" 2>/dev/null || true' USR1
+  trap 'signalled=yes; ended=yes; kill -USR1 "$launched" 2>/dev/null || true' TERM
+  while [[ -n $signalled ]]; do
+    signalled=
+    code=0
+    wait "$launched" || code=$?
+  done
+  trap - USR1 TERM
+}
+
+# is_running: whether the job is to go on as far as Slurm knows; one that was cancelled, for instance, is not.
+is_running() { [[ $(timeout "$slurm_patience" squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null | head -n 1) == RUNNING ]]; }
+
+# node_is_lost: whether some node of the job does not answer. Slurm itself notices after SlurmdTimeout, minutes mostly.
+node_is_lost() {
+  local group=()
+  if [[ -n ${SLURM_HET_SIZE:-} ]]; then group=(--het-group="0-$((SLURM_HET_SIZE - 1))"); fi
+  ! timeout -k 5 "$slurm_patience" srun --overlap --mpi=none --kill-on-bad-exit=1 "${group[@]}" true </dev/null 2>/dev/null
+}
+
+# start_again REASON: puts the job back into the queue.
+start_again() {
+  if timeout "$slurm_patience" scontrol requeue "$SLURM_JOB_ID"; then
+    say "$1: the job is in the queue again and will go on from its newest checkpoint"
+  else
+    say "$1, but Slurm does not put the job into the queue again (sbatch --requeue?); submit it to go on"
+  fi
+}
+
+# run_and_requeue [CONFIG.toml [OPTION...]]: one start of a job that goes on from what the starts before it left.
+run_and_requeue() {
+  if [[ " $*" == *" --resume"* ]]; then give_up "--resume latest is said here already, so that every start goes on"; fi
+  load_site
+  find_pptrain
+  find_launcher
+  tell_end_time
+  say "job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)) on $SLURM_JOB_NODELIST at $(date -Is): ${launcher[*]} $pptrain"
+  launch train "${@:-inputs/gpt2.toml}" --resume latest
+  case $code in
+    0) ;;
+    2 | 3) say "pptrain ended with exit code $code: starting again would not help; what is wrong is said above" ;;
+    *)
+      if [[ -n $ended ]] || ! is_running; then
+        say "the job was ended (exit code $code); submitted again it goes on from its newest checkpoint"
+      elif [[ $code -eq 75 ]]; then
+        start_again "stopped early with a checkpoint"
+      elif node_is_lost; then
+        start_again "a node does not answer (exit code $code)"
+      else
+        say "pptrain ended with exit code $code though all nodes answer; submitted again it goes on from its newest checkpoint"
+      fi
+      ;;
+  esac
+  exit "$code"
+}
