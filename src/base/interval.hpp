@@ -21,6 +21,11 @@ struct Interval {
   constexpr auto operator<=>(const Interval&) const = default;
 };
 
+/// Whether one of the intervals has it.
+inline bool contains(const std::vector<Interval>& intervals, std::int64_t i) {
+  return std::any_of(intervals.begin(), intervals.end(), [i](const Interval& one) { return one.contains(i); });
+}
+
 /// The common part of two intervals; empty (`begin == end`) when there is none.
 constexpr Interval intersect(Interval a, Interval b) {
   const std::int64_t begin = std::max(a.begin, b.begin);

@@ -77,9 +77,7 @@ void StageParts::append(const StagePart& run, bool inside_chunk) {
 
 const StagePart& StageParts::part_at(std::int64_t layer) const {
   for (const StagePart& part : parts_) {
-    for (const Interval& layers : part.layers) {
-      if (layers.contains(layer)) return part;
-    }
+    if (contains(part.layers, layer)) return part;
   }
   PPTRAIN_ASSERT(false, "layer {} is not in the stage", layer);
 }

@@ -133,11 +133,7 @@ class TaskChecker {
   int device_of_stage() const { return program_.replica * stage_.tensor_parallel + program_.shard; }
 
   /// Whether the stage has the layer at this end.
-  bool holds(ChunkId end) const {
-    const std::int64_t layer = end == tied_first ? 0 : num_layers_ - 1;
-    return std::any_of(stage_.layers.begin(), stage_.layers.end(),
-                       [&](const Interval& layers) { return layers.contains(layer); });
-  }
+  bool holds(ChunkId end) const { return contains(stage_.layers, end == tied_first ? 0 : num_layers_ - 1); }
 
   /// From the task before to the neighbouring chunk, which is this device's too, or from one end to the other.
   std::string hand_over(const Instruction& i) {

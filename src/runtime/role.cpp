@@ -1,7 +1,5 @@
 #include "runtime/role.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "schedule/schedule.hpp"
 
@@ -21,9 +19,7 @@ DeviceId RankMap::device_of(RankId rank) const {
   return {};
 }
 
-bool PartRole::holds(std::int64_t layer) const {
-  return std::any_of(layers.begin(), layers.end(), [layer](const Interval& run) { return run.contains(layer); });
-}
+bool PartRole::holds(std::int64_t layer) const { return contains(layers, layer); }
 
 std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
   const Stage& stage = plan.stages[role.stage.index()];

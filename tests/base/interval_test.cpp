@@ -10,6 +10,15 @@ TEST_CASE("intersection of two intervals") {
   CHECK(intersect(Interval{5, 9}, Interval{0, 2}).empty());
 }
 
+TEST_CASE("a list of intervals contains what one of them does") {
+  const std::vector<Interval> some = {{0, 2}, {5, 6}};
+  CHECK(contains(some, 1));
+  CHECK(contains(some, 5));
+  CHECK_FALSE(contains(some, 2));
+  CHECK_FALSE(contains(some, 6));
+  CHECK_FALSE(contains({}, 0));
+}
+
 TEST_CASE("overlaps of two divisions cover the axis once") {
   const std::vector<Interval> three = {{0, 3}, {3, 4}, {4, 8}};
   const std::vector<Interval> two = {{0, 5}, {5, 8}};

@@ -108,9 +108,6 @@ TEST_CASE("each element goes once to who lacks it, from who has it, near and eve
     }
     return runs;
   };
-  const auto contains = [](const Runs& runs, std::int64_t e) {
-    return std::any_of(runs.begin(), runs.end(), [e](const Interval& run) { return run.contains(e); });
-  };
   for (int round = 0; round < 500; ++round) {
     std::vector<Runs> held(5);
     std::vector<Runs> needed(5);
