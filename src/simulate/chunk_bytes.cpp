@@ -59,8 +59,10 @@ double with_buffers(const Profile& profile, double gradients) {
 LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   const Profile& profile = instance.profile;
   const LayerBytes bytes = *measured(instance, on);
-  LayerUse use = {bytes.stored, bytes.deferred, bytes.stored + bytes.workspace + sum_bytes(profile, on), 0.0, 0.0, 0.0,
-                  0.0};
+  LayerUse use;
+  use.kept = bytes.stored;
+  use.deferred = bytes.deferred;
+  use.running = bytes.stored + bytes.workspace + sum_bytes(profile, on);
   if (on.mesh->recompute == Recompute::full) {
     use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples() * profile.layers[on.layer - 1].output_bytes);
   }
@@ -78,33 +80,33 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   return use;
 }
 
-/// The gradients of what the first and the last layer share are there from the W of the last to that of the first,
-/// where one device has both and keeps slices of them.
+/// Bytes of the gradients that the first and the last layer share, where a device of the stage has both in one part.
+double shared_gradients(const Instance& instance, const Stage& stage) {
+  const std::int64_t last = instance.profile.num_layers() - 1;
+  const bool has_both = last > 0 && contains(stage.layers, 0) && contains(stage.layers, last);
+  if (!has_both || !stage.blocks.empty()) return 0.0;  // parts have gradients of their own
+  return static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel;
+}
+
+/// These are there from the W of the last layer to that of the first, where the device keeps slices of gradients.
 void share_gradients(const Instance& instance, const StageParts& parts, std::vector<LayerUse>& layers,
                      ChunkBytes& bytes) {
-  const Stage& stage = parts.first_mesh();
-  const std::int64_t last = instance.profile.num_layers() - 1;
-  if (instance.tied.rows == 0 || last == 0 || !has_layer(stage, 0) || !has_layer(stage, last)) return;
-  if (!stage.blocks.empty()) return;  // two parts with gradients of their own
-  const double shared = static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel;
-  const auto chunk_has = [&parts](std::int64_t layer) {
-    return std::any_of(parts.all().begin(), parts.all().end(), [layer](const StagePart& part) {
-      return std::any_of(part.layers.begin(), part.layers.end(), [=](Interval i) { return i.contains(layer); });
-    });
-  };
-  const bool divided = layers.front().gradients > 0.0;
-  if (!divided) return;
-  if (chunk_has(last)) {
+  const double shared = shared_gradients(instance, parts.first_mesh());
+  if (shared == 0.0 || layers.front().gradients == 0.0) return;
+  const std::vector<Interval>& chunk = parts.all().front().layers;
+  const bool has_first = contains(chunk, 0);
+  const bool has_last = contains(chunk, instance.profile.num_layers() - 1);
+  if (has_last) {
     layers.back().open = shared;
     layers.back().summed = with_buffers(instance.profile, layers.back().gradients - shared);
-    bytes.opens = chunk_has(0) ? 0.0 : shared;
   }
-  if (chunk_has(0)) {
+  if (has_first) {
     layers.front().gradients -= shared;
     layers.front().summed -= shared;
     bytes.summed = shared;
-    bytes.closes = chunk_has(last) ? 0.0 : shared;
   }
+  if (has_last && !has_first) bytes.opens = shared;
+  if (has_first && !has_last) bytes.closes = shared;
 }
 
 /// The most that is in use while layers run one after another, the last first: `before` counts for those still to
@@ -202,11 +204,6 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
 
 }  // namespace
 
-bool has_layer(const Stage& stage, std::int64_t layer) {
-  return std::any_of(stage.layers.begin(), stage.layers.end(),
-                     [layer](const Interval& layers) { return layers.contains(layer); });
-}
-
 BytesBasis bytes_basis(const Instance& instance, const StageParts& parts) {
   const Stage& mesh = parts.first_mesh();
   bool known = true;
@@ -230,32 +227,6 @@ double ChunkBytes::work(Op op, double summed_before, double carried_on) const {
     case Op::backward_weight: return carried_on + most(backward_weight_work);
     default: return summed_before;
   }
-}
-
-double TaskBytes::end_sums() { return std::exchange(summed_, 0.0) + std::exchange(open_, 0.0); }
-
-TaskBytes::TaskBytes(const Program& program) {
-  for (std::size_t i = program.instructions.size(); i-- > 0 && last_reader_ == 0;) {
-    if (reads_weights(program.instructions[i].op)) last_reader_ = i;
-  }
-}
-
-double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
-  work_ = chunk.work(op, summed_, i < last_reader_ ? chunk.carried : 0.0) - summed_;
-  if (op == Op::backward || op == Op::backward_weight) {
-    if (chunk.opens > 0.0) work_ -= open_;  // among the gradients that it works on
-    if (chunk.closes > 0.0) work_ += chunk.closes - open_;
-  }
-  return work_ + (op == Op::forward ? chunk.stored : 0.0);
-}
-
-double TaskBytes::end(Op op, const ChunkBytes& chunk) {
-  if (op == Op::forward || op == Op::evaluate) return work_;
-  if (op == Op::backward_input) return work_ + chunk.stored - chunk.deferred;
-  double given_back = work_ + (op == Op::backward ? chunk.stored : chunk.deferred);
-  given_back += std::exchange(summed_, chunk.summed) - chunk.summed;
-  if (chunk.opens > 0.0 || chunk.closes > 0.0) given_back += std::exchange(open_, chunk.opens) - chunk.opens;
-  return given_back;
 }
 
 }  // namespace pptrain

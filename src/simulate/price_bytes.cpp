@@ -31,7 +31,7 @@ double whole_layers_bytes(const Instance& instance, const Stage& stage, int repl
 /// The parameter that the first and the last layer share is there once where one part of a stage has both.
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   const int last = instance.profile.num_layers() - 1;
-  if (instance.tied.rows == 0 || !has_layer(stage, 0) || !has_layer(stage, last)) return 0.0;
+  if (instance.tied.rows == 0 || !contains(stage.layers, 0) || !contains(stage.layers, last)) return 0.0;
   const StageParts parts(stage);
   if (&parts.part_at(0) != &parts.part_at(last)) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;

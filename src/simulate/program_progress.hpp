@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "simulate/chunk_bytes.hpp"
+#include "simulate/task_bytes.hpp"
 
 namespace pptrain {
 

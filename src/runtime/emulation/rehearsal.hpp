@@ -16,6 +16,7 @@
 #include "runtime/role.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/received_gathers.hpp"
+#include "simulate/task_bytes.hpp"
 #include "simulate/transfers.hpp"
 #include "simulate/weight_waits.hpp"
 
