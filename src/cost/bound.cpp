@@ -22,12 +22,4 @@ double lower_bound_seconds(const Instance& instance, std::optional<Recompute> re
   return least * rounding;
 }
 
-double core_lower_bound_seconds(const Instance& instance) {
-  const BoundInputs inputs(instance, std::nullopt);
-  std::vector<double> cores;
-  for (const UsedKind& kind : inputs.kinds) cores.push_back(kind.cores);
-  const auto batch = static_cast<double>(instance.global_batch_size);
-  return shared_work_seconds(layer_work(inputs, batch), cores) * rounding;
-}
-
 }  // namespace pptrain

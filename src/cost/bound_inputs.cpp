@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "cost/stage_time.hpp"
@@ -19,21 +18,14 @@ void improve(Link& best, const Link& link) {
 
 std::vector<UsedKind> used_kinds(const Cluster& cluster) {
   std::vector<UsedKind> kinds;
-  std::map<std::pair<std::string, std::string>, int> in_pool;  // devices of a kind that share a pool
   for (const NodeGroup& group : cluster.groups) {
     auto kind =
         std::find_if(kinds.begin(), kinds.end(), [&](const UsedKind& k) { return k.name == group.device_kind; });
-    if (kind == kinds.end()) kind = kinds.insert(kind, UsedKind{group.device_kind, 0.0, 0.0, 0, {}, {}});
-    kind->devices += static_cast<double>(group.count) * group.num_devices;
-    if (group.core_pool.empty()) {
-      kind->cores += static_cast<double>(group.count) * (group.shares_cores() ? group.cores : group.num_devices);
-    } else {
-      // Where others of the pool are idle a kind has all the cores.
-      int& devices = in_pool[{group.core_pool, group.device_kind}];
-      const int before = std::min(devices, group.cores);
-      devices += group.count * group.num_devices;
-      kind->cores += std::min(devices, group.cores) - before;
+    if (kind == kinds.end()) {
+      kind = kinds.insert(kind, UsedKind());
+      kind->name = group.device_kind;
     }
+    kind->devices += static_cast<double>(group.count) * group.num_devices;
     kind->largest_node = std::max(kind->largest_node, group.num_devices);
     if (group.num_devices > 1) improve(kind->inside, group.link);
     if (cluster.num_nodes() > 1) improve(kind->between, group.uplink);

@@ -14,7 +14,6 @@ namespace pptrain {
 struct UsedKind {
   std::string name;
   double devices = 0.0;
-  double cores = 0.0;    ///< devices that can compute at the same time: on nodes that share cores, those
   int largest_node = 0;  ///< devices
   Link inside;           ///< of a node with at least two devices; bandwidth 0: there is none
   Link between;          ///< to another node; bandwidth 0: there is none

@@ -109,9 +109,6 @@ std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan
 /// and the least of these bounds. `recompute`: what every stage of these plans does; nothing: any.
 double lower_bound_seconds(const Instance& instance, std::optional<Recompute> recompute = std::nullopt);
 
-/// Bound on `iteration_seconds` where devices share cores: the work of the whole batch on all cores.
-double core_lower_bound_seconds(const Instance& instance);
-
 /// What the cores of nodes whose devices share them take for the plan's computation and copies; 0 without such nodes.
 double core_limit_seconds(const Instance& instance, const Plan& plan);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
+
+#include "cost/work_prices.hpp"
 
 namespace pptrain {
 namespace {
@@ -47,8 +50,7 @@ double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, doubl
   return least;
 }
 
-}  // namespace
-
+/// Least device-seconds of a micro-batch per layer and kind.
 std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples) {
   std::vector<LayerWork> work;
   for (const EqualLayers& layers : inputs.layers) {
@@ -61,6 +63,8 @@ std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples) {
   }
   return work;
 }
+
+}  // namespace
 
 double path_seconds(const BoundInputs& inputs, double samples) {
   double sum = 0.0;

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <vector>
-
 #include "cost/bound_inputs.hpp"
-#include "cost/work_prices.hpp"
 
 namespace pptrain {
 
@@ -15,8 +12,5 @@ double stage_seconds(const BoundInputs& inputs, double samples);
 
 /// Forward and backward of a micro-batch through all layers, one after another, on average over the samples.
 double path_seconds(const BoundInputs& inputs, double samples);
-
-/// Least device-seconds of a micro-batch per layer and kind.
-std::vector<LayerWork> layer_work(const BoundInputs& inputs, double samples);
 
 }  // namespace pptrain

@@ -266,37 +266,6 @@ TEST_CASE("rows that need more samples than there are do not count", "[cost]") {
   CHECK(lower_bound_seconds({profile, cluster, 8}) == Approx(1.0 + 7.0 / 63.0 * 5.4));
 }
 
-TEST_CASE("shared cores bound the iteration by the work on all cores", "[cost]") {
-  Profile profile;
-  profile.layers = {layer("a", 1, 1, 1)};
-  Cluster cluster = nodes_of(2, 4);
-  CHECK(core_lower_bound_seconds({profile, cluster, 16}) == Approx(16 * 3.0 / 8));
-  cluster.groups[0].cores = 1;
-  cluster.finish("made");
-  const Instance instance = {profile, cluster, 16};
-  CHECK(core_lower_bound_seconds(instance) == Approx(16 * 3.0 / 2));
-  const Prediction prediction = predict(instance, uniform_plan({{0, 1}}, 8, 1, 16, 8, "1f1b"));
-  CHECK(prediction.iteration_seconds >= core_lower_bound_seconds(instance));
-  cluster.groups[0].core_pool = "host";  // now both nodes have the one core
-  cluster.finish("made");
-  CHECK(core_lower_bound_seconds(instance) == Approx(16 * 3.0));
-}
-
-TEST_CASE("each kind in a pool is bounded as if it had all the cores", "[cost]") {
-  Profile profile;
-  profile.layers = {layer("a", 1, 1, 1)};
-  add_kind(profile, "t", 2.0);
-  Cluster cluster = nodes_of(1, 4);
-  add_slow_node(cluster, 4);
-  for (NodeGroup& group : cluster.groups) {
-    group.cores = 3;
-    group.core_pool = "host";
-  }
-  cluster.finish("made");
-  // Three cores at full speed and three at half of it; one after the other it would be more.
-  CHECK(core_lower_bound_seconds({profile, cluster, 16}) == Approx(16 * 3.0 / (3 + 1.5)));
-}
-
 TEST_CASE("layers that take no time are bounded by nothing", "[cost]") {
   Profile profile;
   profile.layers = {layer("a", 0, 0, 0), layer("b", 0, 0, 0)};
