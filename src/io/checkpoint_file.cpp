@@ -147,14 +147,6 @@ CheckpointState read_state(const Hdf5Handle& file, const std::string& path) {
   return state;
 }
 
-std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
-  const int rank = check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape");
-  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
-  check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
-  return {extents.begin(), extents.end()};
-}
-
 void read_digests(hid_t dataset, CheckpointDataset& read) {
   const Hdf5Handle attribute(H5Aopen(dataset, digest_name.c_str(), H5P_DEFAULT), H5Aclose,
                              "opening the digest of " + read.path);
@@ -165,17 +157,11 @@ void read_digests(hid_t dataset, CheckpointDataset& read) {
   check_hdf5(H5Aread(attribute.get(), H5T_NATIVE_UINT64, read.digests.data()), "reading the digest of " + read.path);
 }
 
-herr_t note_child(hid_t, const char* name, const H5L_info_t*, void* names) {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
-
 /// Paths of what is in a group, in alphabetical order; nothing where there is none.
 std::vector<std::string> children_of(const Hdf5Handle& file, const std::string& group) {
   if (H5Lexists(file.get(), group.c_str(), H5P_DEFAULT) <= 0) return {};
   const Hdf5Handle opened(H5Gopen2(file.get(), group.c_str(), H5P_DEFAULT), H5Gclose, "opening " + group);
-  std::vector<std::string> names;
-  check_hdf5(H5Literate(opened.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_child, &names), "listing " + group);
+  std::vector<std::string> names = names_in(opened, group);
   for (std::string& name : names) name = group + "/" + name;
   return names;
 }
@@ -323,7 +309,9 @@ std::string values_digest(const CheckpointHead& head) {
 void check_values(const std::string& path, std::int64_t dataset, const std::string& name,
                   const std::vector<float>& values) {
   if (H5Aexists(dataset, digest_name.c_str()) <= 0) return;
-  CheckpointDataset read = {name, {static_cast<std::int64_t>(values.size())}, 0, {}};
+  CheckpointDataset read;
+  read.path = name;
+  read.shape = {static_cast<std::int64_t>(values.size())};
   read_digests(dataset, read);
   for (int block = 0; block < read.num_blocks(); ++block) {
     check_block(path, read, block, values.data() + read.block(block).begin);

@@ -7,31 +7,8 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "base/names.hpp"
 
 namespace pptrain {
-namespace {
-
-std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
-  std::vector<hsize_t> extents(
-      static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape")));
-  check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
-  return {extents.begin(), extents.end()};
-}
-
-H5T_class_t class_of(const Hdf5Handle& dataset) {
-  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
-  return H5Tget_class(type.get());
-}
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> extents;
-  for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
-  return "(" + join(extents) + ")";
-}
-
-}  // namespace
 
 FeatureFile::FeatureFile(const std::string& path, const FeatureFileOptions& options) : path_(path), options_(options) {
   silence_hdf5();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/names.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -19,6 +21,11 @@ std::string shorten(const std::string& reason) {
 herr_t note_innermost(unsigned, const H5E_error2_t* error, void* reason) {
   *static_cast<std::string*>(reason) = error->desc != nullptr ? error->desc : "";
   return 1;
+}
+
+herr_t note_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
 }
 
 /// UTF-8 of fixed length: what varies in length cannot be kept in a SWMR file.
@@ -92,6 +99,31 @@ std::string read_string(hid_t parent, const std::string& name) {
   std::string text(size, '\0');
   check_hdf5(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "reading " + name);
   return trimmed(std::move(text));
+}
+
+std::vector<std::string> names_in(const Hdf5Handle& group, const std::string& what) {
+  std::vector<std::string> names;
+  check_hdf5(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_name, &names), "listing " + what);
+  return names;
+}
+
+std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
+  const int rank = check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape");
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
+  return {extents.begin(), extents.end()};
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
+  return "(" + join(extents) + ")";
+}
+
+H5T_class_t class_of(const Hdf5Handle& dataset) {
+  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
+  return H5Tget_class(type.get());
 }
 
 }  // namespace pptrain

@@ -2,9 +2,11 @@
 
 #include <hdf5.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace pptrain {
 
@@ -74,5 +76,16 @@ void write_string(hid_t parent, const std::string& name, const std::string& valu
 /// What those wrote.
 std::string read_attribute(hid_t object, const std::string& name);
 std::string read_string(hid_t parent, const std::string& name);
+
+/// Names of what is in a group, in alphabetical order; `what` says in a failure what was listed.
+std::vector<std::string> names_in(const Hdf5Handle& group, const std::string& what);
+
+/// Extents of a dataset; none of a scalar.
+std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset);
+/// "(3, 4)"
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+/// Whether a dataset holds integers, floating-point numbers, text or something else.
+H5T_class_t class_of(const Hdf5Handle& dataset);
 
 }  // namespace pptrain

@@ -12,7 +12,7 @@ class Group {
  public:
   Group(const Hdf5Handle& file, std::string name) : name_(std::move(name)) {
     group_ = Hdf5Handle(H5Gopen2(file.get(), name_.c_str(), H5P_DEFAULT), H5Gclose, "opening " + name_);
-    check_hdf5(H5Literate(group_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note, &names_), "listing " + name_);
+    names_ = names_in(group_, name_);
   }
 
   /// Steps are appended last, so that there are as many rows of the others at least.
@@ -28,12 +28,11 @@ class Group {
     std::int64_t columns = 0;
     for (const std::string& name : names_) {
       const Hdf5Handle dataset = open(name);
-      const std::vector<hsize_t> extents = extents_of(dataset);
+      const std::vector<std::size_t> extents = extents_of(dataset);
       columns = extents.size() == 2 ? static_cast<std::int64_t>(extents[1]) : 0;
       const std::size_t width = extents.size() == 2 ? extents[1] : 1;
-      const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
       const std::string path = name_ + "/" + name;
-      if (H5Tget_class(type.get()) == H5T_INTEGER) {
+      if (class_of(dataset) == H5T_INTEGER) {
         history.integers[path] = first<std::int64_t>(dataset, H5T_NATIVE_INT64, extents[0] * width, rows * width);
       } else {
         history.reals[path] = first<double>(dataset, H5T_NATIVE_DOUBLE, extents[0] * width, rows * width);
@@ -43,20 +42,13 @@ class Group {
   }
 
  private:
-  static herr_t note(hid_t, const char* name, const H5L_info_t*, void* names) {
-    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-    return 0;
-  }
   Hdf5Handle open(const std::string& name) const {
     return {H5Dopen2(group_.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name_ + "/" + name};
   }
-  static std::vector<hsize_t> extents_of(const Hdf5Handle& dataset) {
-    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading an extent");
-    std::vector<hsize_t> extents(
-        static_cast<std::size_t>(check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading an extent")));
-    check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading an extent");
-    if (extents.empty()) throw Hdf5Failure("reading an extent", "it is no series");
-    return extents;
+  static std::vector<std::size_t> extents_of(const Hdf5Handle& dataset) {
+    const std::vector<std::int64_t> shape = shape_of(dataset);
+    if (shape.empty()) throw Hdf5Failure("reading a shape", "it is no series");
+    return {shape.begin(), shape.end()};
   }
   static void read(const Hdf5Handle& dataset, hid_t type, void* values) {
     check_hdf5(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "reading a series");

@@ -9,37 +9,9 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/names.hpp"
 #include "io/checkpoint_file.hpp"
 
 namespace pptrain {
-namespace {
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> extents;
-  for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
-  return "(" + join(extents) + ")";
-}
-
-std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
-  const int rank = check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape");
-  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
-  check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
-  return {extents.begin(), extents.end()};
-}
-
-bool holds_reals(const Hdf5Handle& dataset) {
-  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
-  return H5Tget_class(type.get()) == H5T_FLOAT;
-}
-
-herr_t note_name(hid_t, const char* name, const H5L_info_t*, void* names) {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
-
-}  // namespace
 
 ParameterFile::ParameterFile(const std::string& path) : path_(path) {
   silence_hdf5();
@@ -60,14 +32,11 @@ ParameterFile::ParameterFile(const std::string& path) : path_(path) {
 }
 
 std::vector<std::string> ParameterFile::names() const {
-  std::vector<std::string> names;
   try {
-    check_hdf5(H5Literate(group_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_name, &names), "listing parameters");
+    return names_in(group_, "parameters");
   } catch (const Hdf5Failure& failure) {
     throw_bad_input({path_, "the parameters cannot be listed", failure.reason(), "is the file torn?"});
   }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::vector<float> ParameterFile::read(const std::string& name, const std::vector<std::int64_t>& shape) const {
@@ -84,7 +53,9 @@ std::vector<float> ParameterFile::read(const std::string& name, const std::vecto
       throw_bad_input({path_, fmt::format("/parameters/{} has shape {}", name, shape_text(found)),
                        "the model wants " + shape_text(shape), "compare [model] and sequence_length with the file"});
     }
-    if (!holds_reals(dataset)) throw_bad_input({path_, name + " is not floating-point", "", "name a checkpoint"});
+    if (class_of(dataset) != H5T_FLOAT) {
+      throw_bad_input({path_, name + " is not floating-point", "", "name a checkpoint"});
+    }
     const auto size = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
     std::vector<float> values(static_cast<std::size_t>(size));
     check_hdf5(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
