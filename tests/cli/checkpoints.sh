@@ -3,22 +3,13 @@
 # resumes and ends with the same values, bit for bit, as one that was never stopped.
 # Usage: checkpoints.sh PPTRAIN MPIEXEC [KILLS]
 set -euo pipefail
-
-pptrain=$(realpath -- "$1")
-mpiexec=$2
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
 kills=${3:-3}
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
 
-folder=$(mktemp -d)
 mounted=
-finish() {
-  if [[ -n $mounted ]]; then umount -- "$mounted" || true; fi
-  rm -rf -- "$folder"
-}
-trap finish EXIT
-cd "$folder"
-for ((i = 0; i < 200; ++i)); do echo "the quick brown fox jumps over the lazy dog $i"; done >text.txt
+clean_up() { [[ -z $mounted ]] || umount -- "$mounted" || true; }
+training_text text.txt
 cat >job.toml <<'TOML'
 [job]
 name = "stopped"
@@ -44,28 +35,16 @@ analytic = true
 interval = 1
 keep = 2
 TOML
-cat >cluster.toml <<'TOML'
-name = "this machine"
-[[device]]
-kind = "cpu"
-memory = "1 GiB"
-flops = { fp32 = "1 GFLOP/s" }
-memory_bandwidth = "1 GB/s"
-[[node]]
-kind = "host"
-count = 1
-devices = { kind = "cpu", count = 2 }
-link = { bandwidth = "10 Gbit/s", latency = "1 us" }
-TOML
+this_machine 2 >cluster.toml
 
+# fail PROBLEM: nothing else makes sense after it.
 fail() {
-  echo "FAILED: $*"
-  tail -n 30 err.txt 2>/dev/null | sed 's/^/    /'
+  complain checkpoints "$*"
   exit 1
 }
 
 # train ARGUMENT...: on two ranks.
-train() { "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "$@" >out.txt 2>err.txt; }
+train() { "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "$@" >output.txt 2>errors.txt; }
 
 # values FILE: what `validate` says of the values of a checkpoint that is sound.
 values() { "$pptrain" validate "$1" | grep -oE 'values [0-9a-f]{16}'; }
@@ -81,14 +60,13 @@ expected=$(values "$(checkpoint_of through 30)")
 # --- killed in the midst of writing: what is there is sound, and going on ends where it should ----------------
 
 for ((trial = 0; trial < kills; ++trial)); do
-  "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml --resume latest >out.txt 2>err.txt &
+  "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml --resume latest >output.txt 2>errors.txt &
   launcher=$!
   before=$(newest outputs)
   until [[ $(newest outputs) != "$before" ]] || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.01; done
   sleep "0.$(printf '%03d' $((RANDOM % 150)))"
-  for pid in $(pgrep -P "$launcher"); do
-    if grep -qzx "OMPI_COMM_WORLD_RANK=$((trial % 2))" "/proc/$pid/environ" 2>/dev/null; then kill -KILL "$pid"; fi
-  done
+  victim=$(process_of "$launcher" $((trial % 2)))
+  [[ -z $victim ]] || kill -KILL "$victim"
   code=0
   wait "$launcher" || code=$?
   while read -r file; do
@@ -101,20 +79,17 @@ train --resume latest || fail "the job did not go on after kill -9"
 [[ $(find outputs -name 'step-*.h5' | wc -l) -le 2 ]] || fail "more checkpoints are kept than asked for"
 [[ -z $(find outputs -name '*.partial') ]] || fail "something half written is left"
 train --resume latest || fail "a job that is done fails when it is resumed"
-grep -q 'nothing is left' err.txt || fail "a job that is done does not say so"
+grep -q 'nothing is left' errors.txt || fail "a job that is done does not say so"
 
 # --- a signal, and the end of the time -------------------------------------------------------------------------
 
 # stopped CODE TEXT: the job ended with the code and said so.
-stopped() { if [[ $1 -ne 75 ]] || ! grep -q "$2" err.txt; then fail "exit code $1 instead of 75 (\"$2\")"; fi; }
+stopped() { if [[ $1 -ne 75 ]] || ! grep -q "$2" errors.txt; then fail "exit code $1 instead of 75 (\"$2\")"; fi; }
 
 quiet=(--set checkpoint.interval=0 --set job.output=signalled --steps 1000000)
-"$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "${quiet[@]}" >out.txt 2>err.txt &
+"$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "${quiet[@]}" >output.txt 2>errors.txt &
 launcher=$!
-until compgen -G "signalled/stopped/*/metrics.h5" >/dev/null; do
-  kill -0 "$launcher" 2>/dev/null || fail "the job ended by itself"
-  sleep 0.05
-done
+await_training "$launcher" signalled || fail "the job ended by itself"
 kill -USR1 "$launcher"
 code=0
 wait "$launcher" || code=$?
@@ -131,18 +106,15 @@ stopped "$code" "the time is almost over"
 [[ $(find signalled -maxdepth 2 -mindepth 2 -type d | wc -l) -eq 1 ]] || fail "the run has more than one directory"
 
 # Without mpirun SIGTERM leaves time too.
-sed -i 's/count = 2 }/count = 1 }/' cluster.toml
-"$pptrain" train job.toml --set job.output=alone --set checkpoint.interval=0 --steps 100000 >out.txt 2>err.txt &
+this_machine 1 >cluster.toml
+"$pptrain" train job.toml --set job.output=alone --set checkpoint.interval=0 --steps 100000 >output.txt 2>errors.txt &
 job=$!
-until compgen -G "alone/stopped/*/metrics.h5" >/dev/null; do
-  kill -0 "$job" 2>/dev/null || fail "the job ended by itself"
-  sleep 0.05
-done
+await_training "$job" alone || fail "the job ended by itself"
 kill -TERM "$job"
 code=0
 wait "$job" || code=$?
 stopped "$code" "a signal asked for it"
-sed -i 's/count = 1 }/count = 2 }/' cluster.toml
+this_machine 2 >cluster.toml
 
 # --- bad checkpoints ---------------------------------------------------------------------------------------------
 
@@ -151,7 +123,7 @@ train --resume text.txt || code=$?
 [[ $code -eq 2 ]] || fail "exit code $code instead of 2 for a foreign file"
 printf 'x' | dd of="$(checkpoint_of through 30)" bs=1 seek=9000 conv=notrunc status=none
 code=0
-"$pptrain" validate "$(checkpoint_of through 30)" 2>err.txt || code=$?
+"$pptrain" validate "$(checkpoint_of through 30)" 2>errors.txt || code=$?
 [[ $code -eq 2 ]] || fail "exit code $code instead of 2 for a damaged file"
 
 # --- a full disk -------------------------------------------------------------------------------------------------
@@ -162,7 +134,7 @@ if mount -t tmpfs -o size=4m none full 2>/dev/null; then
   code=0
   train --set job.output=full --set checkpoint.keep=9 || code=$?
   [[ $code -eq 4 ]] || fail "exit code $code instead of 4 on a full disk"
-  grep -qi 'no space left\|cannot be written' err.txt || fail "nothing is said of a full disk"
+  grep -qi 'no space left\|cannot be written' errors.txt || fail "nothing is said of a full disk"
   [[ -z $(find full -name '*.partial') ]] || fail "a full disk leaves something half written"
   sound=0
   while read -r file; do

@@ -11,7 +11,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
 
 folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
+clean_up() { :; }  # of what a script has outside of its folder; it may define this anew
+trap 'clean_up; rm -rf -- "$folder"' EXIT
 cd "$folder" || exit 1
 cases=0
 failures=0
@@ -58,4 +59,38 @@ finish() {
 training_text() {
   local i
   for ((i = 0; i < 200; ++i)); do echo "the quick brown fox jumps over the lazy dog $i"; done >"$1"
+}
+
+# this_machine RANKS: a cluster file of as many devices on one node.
+this_machine() {
+  cat <<TOML
+name = "this machine"
+[[device]]
+kind = "cpu"
+memory = "1 GiB"
+flops = { fp32 = "1 GFLOP/s" }
+memory_bandwidth = "1 GB/s"
+[[node]]
+kind = "host"
+count = 1
+devices = { kind = "cpu", count = $1 }
+link = { bandwidth = "10 Gbit/s", latency = "1 us" }
+TOML
+}
+
+# await_training PROCESS OUTPUT: until some iterations are in the metrics of the run in the output directory; fails where
+# the process ends before.
+await_training() {
+  until compgen -G "$2/*/*/metrics.h5" >/dev/null; do
+    kill -0 "$1" 2>/dev/null || return 1
+    sleep 0.05
+  done
+}
+
+# process_of LAUNCHER RANK: its process id; nothing where it has ended.
+process_of() {
+  local pid
+  for pid in $(pgrep -P "$1"); do
+    if grep -qzx "OMPI_COMM_WORLD_RANK=$2" "/proc/$pid/environ" 2>/dev/null; then echo "$pid"; fi
+  done
 }

@@ -32,41 +32,18 @@ file = "cluster.toml"
 [profile]
 analytic = true
 TOML
-cat >cluster.toml <<TOML
-name = "this machine"
-[[device]]
-kind = "cpu"
-memory = "1 GiB"
-flops = { fp32 = "1 GFLOP/s" }
-memory_bandwidth = "1 GB/s"
-[[node]]
-kind = "host"
-count = 1
-devices = { kind = "cpu", count = $ranks }
-link = { bandwidth = "10 Gbit/s", latency = "1 us" }
-TOML
+this_machine "$ranks" >cluster.toml
 
 milliseconds() { date +%s%3N; }
-
-# Whether training goes on: the metrics of some iterations are written.
-under_way() { compgen -G "outputs/stalled/*/metrics.h5" >/dev/null; }
-
-# process_of LAUNCHER RANK: its process id.
-process_of() {
-  local pid
-  for pid in $(pgrep -P "$1"); do
-    if grep -qzx "OMPI_COMM_WORLD_RANK=$2" "/proc/$pid/environ"; then echo "$pid"; fi
-  done
-}
 
 # trial SIGNAL VICTIM GRID...: starts the job, sends the signal to the rank, and looks at the end.
 trial() {
   local signal=$1 victim=$2 launcher pid start milliseconds rank code=0
   shift 2
   rm -rf outputs
-  "$mpiexec" --bind-to none -np "$ranks" "$pptrain" job.toml "$@" >out.txt 2>err.txt &
+  "$mpiexec" --bind-to none -np "$ranks" "$pptrain" job.toml "$@" >output.txt 2>errors.txt &
   launcher=$!
-  until under_way || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.05; done
+  await_training "$launcher" outputs || true
   sleep "0.$((RANDOM % 90 + 10))"
   pid=$(process_of "$launcher" "$victim")
   start=$(milliseconds)
@@ -74,16 +51,13 @@ trial() {
   wait "$launcher" || code=$?
   milliseconds=$(($(milliseconds) - start))
   if ((code == 0 || milliseconds > most_milliseconds)); then
-    echo "FAILED $signal rank $victim $*: exit code $code after $milliseconds ms"
-    ((++failures))
+    complain "$signal rank $victim $*" "exit code $code after $milliseconds ms"
   fi
   [[ $signal == STOP ]] || return 0
   for ((rank = 0; rank < ranks; ++rank)); do
     ((rank == victim)) && continue
-    if ! grep -qE "error: rank $rank(, stage [0-9]+, replica [0-9]+, shard [0-9]+, (at \"|between)|, gathering).*waited" err.txt; then
-      echo "FAILED $signal rank $victim $*: rank $rank does not say what it waits for"
-      sed 's/^/    /' err.txt
-      ((++failures))
+    if ! grep -qE "error: rank $rank(, stage [0-9]+, replica [0-9]+, shard [0-9]+, (at \"|between)|, gathering).*waited" errors.txt; then
+      complain "$signal rank $victim $*" "rank $rank does not say what it waits for"
     fi
   done
 }
