@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <new>
 
-#include "base/error.hpp"
 #include "comm/mpi.hpp"
 
 namespace pptrain {
@@ -120,6 +120,16 @@ std::vector<std::string> receive_from_all(MPI_Comm comm, const std::string& own,
   return texts;
 }
 
+std::string bytes_of(const std::vector<double>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+}
+
+std::vector<double> doubles_in(const std::string& bytes) {
+  std::vector<double> values(bytes.size() / sizeof(double));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
 }  // namespace
 
 void quiet_barrier(MPI_Comm comm, Waiter& waiter) {
@@ -149,23 +159,30 @@ std::vector<std::string> gather(MPI_Comm comm, const std::string& text, Waiter& 
 }
 
 std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter) {
-  const std::string own(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
-  std::vector<double> all;
-  for (const std::string& text : gather(comm, own, waiter)) {
-    const std::size_t before = all.size();
-    all.resize(before + text.size() / sizeof(double));
-    std::memcpy(all.data() + before, text.data(), text.size());
-  }
-  return all;
+  std::string all;
+  for (const std::string& of_rank : gather(comm, bytes_of(values), waiter)) all += of_rank;
+  return doubles_in(all);
 }
 
-void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work) {
-  std::string failure;  // exit code and message
+std::vector<double> gather_to_all(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter) {
+  return doubles_in(broadcast(comm, bytes_of(gather(comm, values, waiter)), waiter));
+}
+
+std::optional<Error> error_of(const std::function<void()>& work) {
   try {
     work();
   } catch (const Error& error) {
-    failure = static_cast<char>(error.code()) + std::string(error.what());
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ExitCode::runtime_failure, format_complaint({"", "the host gave no memory", "",
+                                                              "use a smaller micro-batch or fewer ranks per host"}));
   }
+  return std::nullopt;
+}
+
+void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work) {
+  const std::optional<Error> error = error_of(work);
+  const std::string failure = error ? static_cast<char>(error->code()) + std::string(error->what()) : "";
   const std::vector<std::string> failures = gather(comm, failure, waiter);
   const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& f) { return !f.empty(); });
   const std::string told = broadcast(comm, first == failures.end() ? "" : *first, waiter);

@@ -3,9 +3,11 @@
 #include <mpi.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "comm/waiter.hpp"
 
 namespace pptrain {
@@ -23,8 +25,15 @@ std::vector<std::string> gather(MPI_Comm comm, const std::string& text, Waiter& 
 /// The same of doubles, those of one rank after those of another.
 std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
 
-/// Runs work that may fail on some ranks only. If it throws `Error` anywhere, every rank throws the
-/// `Error` of the lowest rank that failed: nobody is left waiting for a rank that has gone.
+/// The same on all ranks. Collective.
+std::vector<double> gather_to_all(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
+
+/// The `Error` that work throws on this rank, also where the host has no memory for it (exit code 4); nothing when it
+/// ends well.
+std::optional<Error> error_of(const std::function<void()>& work);
+
+/// Runs work that may fail on some ranks only. If it ends with an error (`error_of`) anywhere, every rank throws that
+/// of the lowest rank that failed: nobody is left waiting for a rank that has gone.
 /// Collective; `work` itself must not communicate unless it fails on all ranks or on none.
 void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work);
 

@@ -1,5 +1,7 @@
 #include "comm/collective.hpp"
 
+#include <new>
+
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "support/catch.hpp"
@@ -39,6 +41,12 @@ TEST_CASE("doubles come together in the order of the ranks", "[np4]") {
   }
 }
 
+TEST_CASE("doubles of all ranks come to all", "[np4]") {
+  Waiter waiter(30.0, CoreUse::shared);
+  const std::vector<double> own(rank_in(MPI_COMM_WORLD) % 2, rank_in(MPI_COMM_WORLD) + 0.1);
+  CHECK(gather_to_all(MPI_COMM_WORLD, own, waiter) == std::vector<double>{1.1, 3.1});
+}
+
 TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
   const MpiComm comm = MpiComm::duplicate(MPI_COMM_WORLD);  // keeps what is never received
   std::string complaint;
@@ -62,6 +70,17 @@ TEST_CASE("what fails on one rank fails on all", "[np4]") {
       throw Error(ExitCode::bad_input, "rank " + std::to_string(rank_in(MPI_COMM_WORLD)));
   };
   CHECK(complaint_of([&] { collectively(MPI_COMM_WORLD, waiter, failing); }) == "rank 2");
+}
+
+TEST_CASE("where the host gives one rank no memory all fail alike", "[np4]") {
+  Waiter waiter(30.0, CoreUse::shared);
+  const auto greedy = [] {
+    if (rank_in(MPI_COMM_WORLD) == 3) throw std::bad_alloc();
+  };
+  const std::optional<Error> error = error_of([&] { collectively(MPI_COMM_WORLD, waiter, greedy); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ExitCode::runtime_failure);
+  CHECK(std::string(error->what()).find("no memory") != std::string::npos);
 }
 
 }  // namespace pptrain

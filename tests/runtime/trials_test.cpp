@@ -1,6 +1,8 @@
 // Plans that are run for a few iterations before one of them is kept.
 #include "runtime/replan/trials.hpp"
 
+#include <new>
+
 #include "base/error.hpp"
 #include "cost/instances.hpp"
 #include "job_folder.hpp"
@@ -11,38 +13,48 @@ using namespace pptrain::test;
 
 namespace {
 
+/// Whose memory is short.
+enum class Short { device, host };
+
 /// Runs out of memory in the forward pass of a layer.
 class GreedyLayer final : public LayerModule {
  public:
+  explicit GreedyLayer(Short which) : which_(which) {}
   Tensor forward(Batch&, Tensor, SavedPtr*) override {
+    if (which_ == Short::host) throw std::bad_alloc();
     throw_runtime_failure({"", "out of device memory: a lot asked for", "the device has less", ""});
   }
   Tensor backward_input(const Batch&, Tensor, Saved&) override { return {}; }
   void backward_weight(const Batch&, Saved&) override {}
+
+ private:
+  Short which_;
 };
 
 /// Layers of which the last is too large for rank 3 under a plan with whole layers.
-std::unique_ptr<LayerModule> make_greedy(const Layer& layer, ChunkId chunk, LayerContext& context) {
-  auto real = make_layer(layer, chunk, context);
-  const bool is_whole = context.tensor_group.size() == 1;
-  if (layer.kind != LayerKind::output || !is_whole || world_rank() != 3) return real;
-  return std::make_unique<GreedyLayer>();
+LayerFactory greedy_layers(Short which) {
+  return [which](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
+    auto real = make_layer(layer, chunk, context);
+    const bool is_whole = context.tensor_group.size() == 1;
+    if (layer.kind != LayerKind::output || !is_whole || world_rank() != 3) return real;
+    return std::make_unique<GreedyLayer>(which);
+  };
 }
 
 /// The reference job; its values do not matter here.
 class ReferenceRun final : public PlanRun {
  public:
-  ReferenceRun(const Reference& reference, const Model& model, const Plan& plan, Alarm& alarm)
+  ReferenceRun(const Reference& reference, const Model& model, const Plan& plan, Alarm& alarm, Short which)
       : reference_(reference),
-        session_(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared, options(alarm)) {
-  }
+        session_(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared,
+                 options(alarm, which)) {}
   double iterate(std::int64_t step) override { return session_.train(step, reference_.samples(step)).seconds; }
   double peak_bytes() override { return static_cast<double>(session_.arena().peak_bytes()); }
 
  private:
-  static SessionOptions options(Alarm& alarm) {
+  static SessionOptions options(Alarm& alarm, Short which) {
     SessionOptions made;
-    made.layers = make_greedy;
+    made.layers = greedy_layers(which);
     made.alarm = &alarm;
     return made;
   }
@@ -58,10 +70,18 @@ TEST_CASE("a plan that a rank has no memory for is dropped with the reason, and 
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   Machine machine = {nodes_of(1, 4, 1e9), RankMap::identity(4), CoreUse::shared};
   Waiter waiter(30.0, CoreUse::shared);
-  const TrialJob job = {MPI_COMM_WORLD, waiter, machine, [&](const Plan& plan, Alarm& alarm) {
-                          return std::make_unique<ReferenceRun>(reference, model, plan, alarm);
-                        }};
-  const Trial greedy = try_plan(job, reference.plan(2, 2, 1, 2, "1f1b"), 3);
+  const auto job_short_of = [&](Short which) {
+    return TrialJob{MPI_COMM_WORLD, waiter, machine, [&, which](const Plan& plan, Alarm& alarm) {
+                      return std::make_unique<ReferenceRun>(reference, model, plan, alarm, which);
+                    }};
+  };
+  const Plan whole = reference.plan(2, 2, 1, 2, "1f1b");
+  const Trial without_host = try_plan(job_short_of(Short::host), whole, 3);
+  CHECK(without_host.why_not.find("the host gave no memory") != std::string::npos);
+  CHECK_FALSE(without_host.seconds);
+
+  const TrialJob job = job_short_of(Short::device);
+  const Trial greedy = try_plan(job, whole, 3);
   CHECK(greedy.why_not.find("out of device memory") != std::string::npos);
   CHECK_FALSE(greedy.seconds);
 

@@ -20,16 +20,12 @@ namespace {
 /// Collective.
 std::string failure_of(const TrialJob& job, Alarm& alarm, const std::function<void()>& work) {
   std::string failure;
-  bool by_itself = false;
-  try {
-    work();
-  } catch (const Error& error) {
-    by_itself = !alarm.raised();  // a wait that ends because of another rank has raised it
+  if (const std::optional<Error> error = error_of(work)) {
+    const bool by_itself = !alarm.raised();  // a wait that ends because of another rank has raised it
     alarm.raise();
-    failure = error.what();
+    failure = (by_itself ? "!" : "?") + std::string(error->what());
   }
-  const std::vector<std::string> of_ranks =
-      gather(job.world, failure.empty() ? "" : (by_itself ? "!" : "?") + failure, job.waiter);
+  const std::vector<std::string> of_ranks = gather(job.world, failure, job.waiter);
   std::string told;
   for (const std::string& text : of_ranks) {
     if (text.empty() || (!told.empty() && (told[0] == '!' || text[0] == '?'))) continue;

@@ -42,7 +42,8 @@ struct Trial {
 
 /// Runs `steps` iterations of a plan from the job's first parameters and data, and throws away what came of it: the
 /// last step of AMP's Algorithm 1. The time is the median of the iterations after the first, on the slowest rank. A
-/// plan that fails on some rank, or needs more memory than a device has, is not possible; the job goes on. Collective.
+/// plan that fails on some rank, also because the host has no memory for it, or needs more memory than a device has, is
+/// not possible; the job goes on. Collective.
 Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps);
 
 /// Tries the plans where there are several, prints predicted beside measured on rank 0, and returns the fastest one,
