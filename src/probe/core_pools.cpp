@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/collective.hpp"
-#include "comm/mpi.hpp"
-#include "probe/host.hpp"
 
 namespace pptrain {
 namespace {
@@ -54,29 +50,14 @@ std::vector<CorePool> core_pools(const std::vector<RankCores>& ranks) {
   return result;
 }
 
-std::vector<int> shared_memory_leaders(MPI_Comm world) {
-  const MpiComm local = MpiComm::shared_memory(world);
-  int leader = rank_in(world);
-  MPI_Bcast(&leader, 1, MPI_INT, 0, local.get());
-  std::vector<int> all(static_cast<std::size_t>(size_of(world)));
-  MPI_Allgather(&leader, 1, MPI_INT, all.data(), 1, MPI_INT, world);
-  return all;
+std::vector<CorePool> core_pools_of(const std::vector<RankHost>& ranks) {
+  std::vector<RankCores> cores;
+  for (const RankHost& rank : ranks) cores.push_back({rank.leader, rank.host.kernel, rank.host.cores});
+  return core_pools(cores);
 }
 
-std::vector<CorePool> find_core_pools(MPI_Comm world) {
-  const std::vector<int> leaders = shared_memory_leaders(world);
-  const HostReport report = report_host();
-  const nlohmann::json mine = {report.kernel, report.cores};
-  nlohmann::json all = nlohmann::json::array();
-  constexpr double timeout_seconds = 600.0;
-  Waiter waiter(timeout_seconds, CoreUse::shared);
-  for (const std::string& text : gather(world, mine.dump(), waiter)) all.push_back(nlohmann::json::parse(text));
-  all = nlohmann::json::parse(broadcast(world, all.dump(), waiter));
-  std::vector<RankCores> ranks;
-  for (std::size_t r = 0; r < leaders.size(); ++r) {
-    ranks.push_back({leaders[r], all[r][0].get<std::string>(), all[r][1].get<std::vector<int>>()});
-  }
-  return core_pools(ranks);
+std::vector<CorePool> find_core_pools(MPI_Comm world, Waiter& waiter) {
+  return core_pools_of(find_rank_hosts(world, waiter));
 }
 
 const CorePool& pool_of(const std::vector<CorePool>& pools, int rank) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/waiter.hpp"
+#include "probe/rank_hosts.hpp"
 
 namespace pptrain {
 
@@ -28,12 +29,10 @@ struct CorePool {
 
 /// The pools by their lowest ranks; every rank is in one.
 std::vector<CorePool> core_pools(const std::vector<RankCores>& ranks);
-
-/// Lowest rank of the shared-memory group of every rank, on all ranks. Collective over `world`.
-std::vector<int> shared_memory_leaders(MPI_Comm world);
+std::vector<CorePool> core_pools_of(const std::vector<RankHost>& ranks);
 
 /// The pools of all ranks, on all of them. Collective over `world`.
-std::vector<CorePool> find_core_pools(MPI_Comm world);
+std::vector<CorePool> find_core_pools(MPI_Comm world, Waiter& waiter);
 
 const CorePool& pool_of(const std::vector<CorePool>& pools, int rank);
 

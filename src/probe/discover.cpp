@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.hpp"
@@ -16,6 +15,7 @@
 #include "kernels/gemm.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/links.hpp"
+#include "probe/rank_hosts.hpp"
 #include "probe/socket.hpp"
 
 namespace pptrain {
@@ -30,23 +30,24 @@ struct Node {
   double flop_rate = 0.0;
 };
 
-std::vector<Node> nodes_of(const std::vector<int>& leader_of_rank) {
+std::vector<Node> nodes_of(const std::vector<RankHost>& ranks) {
   std::map<int, Node> by_leader;
-  for (int r = 0; r < static_cast<int>(leader_of_rank.size()); ++r) by_leader[leader_of_rank[r]].ranks.push_back(r);
+  for (int r = 0; r < static_cast<int>(ranks.size()); ++r) by_leader[ranks[r].leader].ranks.push_back(r);
   std::vector<Node> nodes;
-  for (auto& [leader, node] : by_leader) nodes.push_back(std::move(node));
+  for (auto& [leader, node] : by_leader) {
+    node.host = ranks[node.ranks.front()].host;
+    nodes.push_back(std::move(node));
+  }
   return nodes;
 }
 
-/// Measures between two ranks while all others sleep, and brings the result to rank 0.
+/// Measures between two ranks while all others sleep, and brings the result to all.
 Link measure_pair(MPI_Comm world, Waiter& waiter, int first, int second) {
   const int rank = rank_in(world);
   Link link;
   if (rank == first || rank == second) link = measure_link(world, rank, first, second);
-  quiet_barrier(world, waiter);
-  double values[2] = {link.bandwidth, link.latency};
-  MPI_Bcast(values, 2, MPI_DOUBLE, first, world);
-  return {values[0], values[1]};
+  const std::vector<double> of_ranks = gather_to_all(world, {link.bandwidth, link.latency}, waiter);
+  return {of_ranks[2 * first], of_ranks[2 * first + 1]};
 }
 
 /// The pool of a node's ranks.
@@ -94,11 +95,7 @@ Partner partner_in(const std::vector<Node*>& nodes, int rank) {
 std::vector<double> busy_latencies(MPI_Comm world, Waiter& waiter, Partner partner) {
   MpiTransport transport(world);
   quiet_barrier(world, waiter);
-  const double mine = measure_shared_latency(transport, waiter, partner.starts, partner.rank);
-  quiet_barrier(world, waiter);
-  std::vector<double> all(static_cast<std::size_t>(size_of(world)));
-  MPI_Allgather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, world);
-  return all;
+  return gather_to_all(world, {measure_shared_latency(transport, waiter, partner.starts, partner.rank)}, waiter);
 }
 
 /// Replaces latencies between ranks that share cores by what a message takes when all of them are busy: inside nodes,
@@ -178,6 +175,13 @@ void add_node(Cluster& cluster, const Node& node, const std::vector<CorePool>& p
   }
 }
 
+Cluster cluster_of(const std::vector<Node>& nodes, const std::vector<CorePool>& pools) {
+  Cluster cluster;
+  cluster.name = nodes.size() == 1 ? nodes.front().host.name : "discovered";
+  for (const Node& node : nodes) add_node(cluster, node, pools, nodes.size() > 1);
+  return cluster;
+}
+
 }  // namespace
 
 double measure_flop_rate() {
@@ -212,35 +216,25 @@ std::string device_kind_name(const std::string& cpu_model) {
 
 Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
   const int rank = rank_in(world);
-  const std::vector<CorePool> pools = find_core_pools(world);
-  std::vector<Node> nodes = nodes_of(shared_memory_leaders(world));
+  const std::vector<RankHost> ranks = find_rank_hosts(world, waiter);
+  const std::vector<CorePool> pools = core_pools_of(ranks);
+  std::vector<Node> nodes = nodes_of(ranks);
   // One rank of each host measures its speed, the others sleep.
   double rate = 0.0;
   for (const Node& node : nodes) {
     if (node.ranks.front() == rank) rate = measure_flop_rate();
   }
-  quiet_barrier(world, waiter);
-  const std::vector<std::string> reports = gather(world, to_json(report_host()), waiter);
-  const std::vector<double> rates = gather(world, std::vector<double>{rate}, waiter);
+  const std::vector<double> rates = gather_to_all(world, {rate}, waiter);
+  for (Node& node : nodes) node.flop_rate = rates[node.ranks.front()];
   measure_links(world, waiter, pools, nodes);
-  Discovery discovery;
   std::string text;
-  nlohmann::json hosts = nlohmann::json::array();
-  if (rank == 0) {
-    for (Node& node : nodes) {
-      node.host = host_report_from_json(reports[node.ranks.front()]);
-      node.flop_rate = rates[node.ranks.front()];
-      add_node(discovery.cluster, node, pools, nodes.size() > 1);
-      hosts.push_back(reports[node.ranks.front()]);
-    }
-    discovery.cluster.name = nodes.size() == 1 ? nodes.front().host.name : "discovered";
-    text = nlohmann::json{{"cluster", write_cluster(discovery.cluster)}, {"hosts", hosts}}.dump();
-  }
-  const nlohmann::json all = nlohmann::json::parse(broadcast(world, text, waiter));
-  discovery.cluster = parse_cluster(all.at("cluster").get<std::string>(), "the cluster that was found");
-  for (const auto& host : all.at("hosts")) discovery.hosts.push_back(host_report_from_json(host.get<std::string>()));
-  const std::vector<std::optional<int>> sockets = all_sockets(world);
+  if (rank == 0) text = write_cluster(cluster_of(nodes, pools));
+  Discovery discovery;
+  discovery.cluster = parse_cluster(broadcast(world, text, waiter), "the cluster that was found");
+  std::vector<std::optional<int>> sockets;
+  for (const RankHost& each : ranks) sockets.push_back(each.host.socket);
   for (const Node& node : nodes) {
+    discovery.hosts.push_back(node.host);
     for (const int r : socket_by_socket(node.ranks, sockets)) discovery.rank_of_device.emplace_back(r);
   }
   return discovery;

@@ -1,54 +1,14 @@
 #include "probe/host.hpp"
 
-#include <hwloc.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
-#include <memory>
 #include <nlohmann/json.hpp>
+
+#include "probe/topology.hpp"
 
 namespace pptrain {
 namespace {
-
-/// hwloc's picture of the machine.
-class Topology {
- public:
-  Topology() {
-    hwloc_topology_init(&topology_);
-    hwloc_topology_load(topology_);
-  }
-  ~Topology() { hwloc_topology_destroy(topology_); }
-  Topology(const Topology&) = delete;
-  Topology& operator=(const Topology&) = delete;
-
-  /// Cores that the process may use; hyper-threads of one core count once.
-  std::vector<int> allowed_cores() const {
-    const auto free_bitmap = [](hwloc_bitmap_t set) { hwloc_bitmap_free(set); };
-    const std::unique_ptr<hwloc_bitmap_s, decltype(free_bitmap)> allowed(hwloc_bitmap_alloc(), free_bitmap);
-    if (hwloc_get_cpubind(topology_, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0) hwloc_bitmap_fill(allowed.get());
-    std::vector<int> cores;
-    for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_CORE, core)) != nullptr;) {
-      if (hwloc_bitmap_intersects(core->cpuset, allowed.get()) == 0) continue;
-      // Complete: a container that may use the other hardware thread shares the core.
-      cores.push_back(hwloc_bitmap_first(core->complete_cpuset));
-    }
-    if (cores.empty()) cores.push_back(0);
-    return cores;
-  }
-  int count(hwloc_obj_type_t type) const { return std::max(1, hwloc_get_nbobjs_by_type(topology_, type)); }
-  std::string cpu_model() const {
-    for (const hwloc_obj_t object :
-         {hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0), hwloc_get_root_obj(topology_)}) {
-      const char* model = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, "CPUModel");
-      if (model != nullptr) return model;
-    }
-    return "cpu";
-  }
-
- private:
-  hwloc_topology_t topology_ = nullptr;
-};
 
 /// From the system, not from hwloc: the sum over NUMA nodes misses memory that was plugged in later.
 double memory_bytes() {
@@ -68,21 +28,39 @@ HostReport report_host() {
   const Topology topology;
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
-  return {
-      name,          kernel_id(name), topology.cpu_model(), topology.allowed_cores(), topology.count(HWLOC_OBJ_PACKAGE),
-      memory_bytes()};
+  HostReport report;
+  report.name = name;
+  report.kernel = kernel_id(name);
+  report.cpu_model = topology.cpu_model();
+  report.cores = topology.allowed_cores();
+  report.sockets = topology.num_sockets();
+  report.socket = topology.own_socket();
+  report.memory_bytes = memory_bytes();
+  return report;
 }
 
 std::string to_json(const HostReport& report) {
-  return nlohmann::json{{"name", report.name},   {"kernel", report.kernel},   {"cpu_model", report.cpu_model},
-                        {"cores", report.cores}, {"sockets", report.sockets}, {"memory_bytes", report.memory_bytes}}
+  return nlohmann::json{{"name", report.name},
+                        {"kernel", report.kernel},
+                        {"cpu_model", report.cpu_model},
+                        {"cores", report.cores},
+                        {"sockets", report.sockets},
+                        {"socket", report.socket ? nlohmann::json(*report.socket) : nlohmann::json()},
+                        {"memory_bytes", report.memory_bytes}}
       .dump();
 }
 
 HostReport host_report_from_json(const std::string& text) {
-  const nlohmann::json report = nlohmann::json::parse(text);
-  return {report.at("name"),  report.at("kernel"),  report.at("cpu_model"),
-          report.at("cores"), report.at("sockets"), report.at("memory_bytes")};
+  const nlohmann::json json = nlohmann::json::parse(text);
+  HostReport report;
+  json.at("name").get_to(report.name);
+  json.at("kernel").get_to(report.kernel);
+  json.at("cpu_model").get_to(report.cpu_model);
+  json.at("cores").get_to(report.cores);
+  json.at("sockets").get_to(report.sockets);
+  if (!json.at("socket").is_null()) report.socket = json.at("socket").get<int>();
+  json.at("memory_bytes").get_to(report.memory_bytes);
+  return report;
 }
 
 }  // namespace pptrain

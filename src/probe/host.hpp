@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct HostReport {
   std::string cpu_model;
   std::vector<int> cores;  ///< that this process may use, by the kernel's number of their first hardware thread
   int sockets = 1;
+  std::optional<int> socket;  ///< `Topology::own_socket`
   double memory_bytes = 0.0;  ///< of the whole host
 };
 

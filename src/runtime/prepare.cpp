@@ -69,7 +69,9 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
   return machine;
 }
 
-CoreUse core_use(MPI_Comm world) { return pool_of(find_core_pools(world), rank_in(world)).core_use(); }
+CoreUse core_use(MPI_Comm world, Waiter& waiter) {
+  return pool_of(find_core_pools(world, waiter), rank_in(world)).core_use();
+}
 
 Emulate file_emulates(const std::string& cluster_file) {
   return cluster_file == "discover" ? Emulate::no : read_cluster(cluster_file).emulate;
@@ -87,7 +89,9 @@ std::vector<int> nodes_of_ranks(const Machine& machine) {
 
 Waiter make_waiter(MPI_Comm world) {
   constexpr double timeout_seconds = 3600.0;
-  return {timeout_seconds, core_use(world)};
+  constexpr double first_timeout_seconds = 600.0;
+  Waiter first(first_timeout_seconds, CoreUse::shared);
+  return {timeout_seconds, core_use(world, first)};
 }
 
 Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file) {
@@ -129,7 +133,7 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
     });
     machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
   }
-  machine.core_use = core_use(world);
+  machine.core_use = core_use(world, waiter);
   return machine;
 }
 

@@ -10,7 +10,6 @@
 #include "comm/mpi.hpp"
 #include "planners/describe/text_table.hpp"
 #include "probe/host.hpp"
-#include "probe/socket.hpp"
 
 namespace pptrain {
 namespace {
@@ -73,11 +72,10 @@ std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stre
 
 std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap& map, const Plan& plan) {
   std::vector<RankPlace> places;
-  const std::vector<std::string> hosts = gather(world, report_host().name, waiter);
-  const std::vector<std::optional<int>> sockets = all_sockets(world);
-  for (std::size_t r = 0; r < hosts.size(); ++r) {
-    const DeviceId device = map.device_of(RankId(static_cast<int>(r)));
-    places.push_back({hosts[r], device, role_of(plan, device), sockets[r]});
+  for (const std::string& report : gather(world, to_json(report_host()), waiter)) {
+    const HostReport host = host_report_from_json(report);
+    const DeviceId device = map.device_of(RankId(static_cast<int>(places.size())));
+    places.push_back({host.name, device, role_of(plan, device), host.socket});
   }
   return places;
 }

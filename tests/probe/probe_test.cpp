@@ -22,6 +22,11 @@ TEST_CASE("a host report survives its JSON form") {
   CHECK(copy.cores == report.cores);
   CHECK(copy.cpu_model == report.cpu_model);
   CHECK(copy.memory_bytes == report.memory_bytes);
+  CHECK(copy.sockets == report.sockets);
+  CHECK(copy.socket == report.socket);
+  HostReport bound = report;
+  bound.socket = 1;
+  CHECK(host_report_from_json(to_json(bound)).socket == 1);
 }
 
 TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]") {
@@ -32,6 +37,6 @@ TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]
   CHECK(found.rank_of_device == std::vector<RankId>{RankId(0), RankId(1), RankId(2), RankId(3)});
   CHECK(found.cluster.bandwidth(DeviceId(0), DeviceId(3)) > 1e8);  // any shared memory does 100 MB/s
   CHECK(found.cluster.kind_of(DeviceId(0)).flops.at("fp32") > 1e9);
-  const int cores = find_core_pools(MPI_COMM_WORLD).front().num_cores;
+  const int cores = find_core_pools(MPI_COMM_WORLD, waiter).front().num_cores;
   CHECK(found.cluster.groups.front().cores == (cores < 4 ? cores : 0));
 }

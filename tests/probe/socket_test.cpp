@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "probe/topology.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -25,7 +26,7 @@ std::optional<int> socket_on(const std::vector<int>& processors) {
   CPU_ZERO(&set);
   for (const int processor : processors) CPU_SET(processor, &set);
   set_processors(set);
-  return own_socket();
+  return Topology().own_socket();
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <hwloc.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pptrain {
+
+/// hwloc's picture of the host, and where in it this process may run.
+class Topology {
+ public:
+  Topology();
+  ~Topology();
+  Topology(const Topology&) = delete;
+  Topology& operator=(const Topology&) = delete;
+
+  /// Cores that the process may use, by the number of their first hardware thread; hyper-threads of a core count once.
+  std::vector<int> allowed_cores() const;
+  int num_sockets() const;
+  /// The socket on whose cores alone the process may run, counted from 0 as hwloc does; nothing where the host has one
+  /// socket, or the process may run on several.
+  std::optional<int> own_socket() const;
+  std::string cpu_model() const;
+
+ private:
+  /// The objects of a type, one after another.
+  std::vector<hwloc_obj_t> objects(hwloc_obj_type_t type) const;
+
+  hwloc_topology_t topology_ = nullptr;
+};
+
+}  // namespace pptrain
