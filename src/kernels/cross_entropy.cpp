@@ -10,22 +10,31 @@ namespace pptrain {
 using namespace kernels;
 
 void HostKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
-  launch_rows("cross_entropy_max", 0, logits.rows,
-              bodies::CrossEntropyMax{read_rows<float>(logits), row_max, logits.columns});
+  with_type(logits.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("cross_entropy_max", 0, logits.rows,
+                bodies::CrossEntropyMax<T>{read_rows<T>(logits), row_max, logits.columns});
+  });
 }
 
 void HostKernels::cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                                     const float* row_max, float* row_sum, float* target_logit) {
-  launch_rows("cross_entropy_sum", 0, logits.rows,
-              bodies::CrossEntropySum{
-                  read_rows<float>(logits), {targets, first_class, logits.columns}, row_max, row_sum, target_logit});
+  with_type(logits.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("cross_entropy_sum", 0, logits.rows,
+                bodies::CrossEntropySum<T>{
+                    read_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, target_logit});
+  });
 }
 
 void HostKernels::cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                                          const float* row_max, const float* row_sum, float scale) {
-  launch_rows("cross_entropy_gradient", 0, logits.rows,
-              bodies::CrossEntropyGradient{
-                  write_rows<float>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale});
+  with_type(logits.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("cross_entropy_gradient", 0, logits.rows,
+                bodies::CrossEntropyGradient<T>{
+                    write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale});
+  });
 }
 
 void HostKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "kernels/blocked_gemm.hpp"
 #include "kernels/onednn_matmul.hpp"
+#include "kernels/product.hpp"
 #ifdef PPTRAIN_HAVE_OPENBLAS
 #include <cblas.h>
 #endif
@@ -20,12 +21,13 @@ class HostGemm : public Gemm {
 
   void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                 const GemmOptions& options) override {
-    check(ta, a, tb, b, c, options);
+    kernels::check_product(ta, a, tb, b, c, options);
     if (has_bf16_ && a.type == DType::bf16 && b.type == DType::bf16 && c.size() != 0 && a.size() != 0) {
       matmul_->multiply(ta, a, tb, b, c, options);
-      return;
+    } else {
+      blocked_.multiply(ta, a, tb, b, c, options);
     }
-    blocked_.multiply(ta, a, tb, b, c, options);
+    kernels::finish_product(host_kernels(), a, c, options);
   }
 
   std::string name() const override {
@@ -37,15 +39,6 @@ class HostGemm : public Gemm {
   }
 
  private:
-  static void check(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                    const GemmOptions& options) {
-    const std::size_t m = ta == Transpose::yes ? a.columns : a.rows, k = ta == Transpose::yes ? a.rows : a.columns;
-    const std::size_t depth = tb == Transpose::yes ? b.columns : b.rows, n = tb == Transpose::yes ? b.rows : b.columns;
-    PPTRAIN_ASSERT(m == c.rows && n == c.columns && k == depth, "({}, {}) times ({}, {}) into ({}, {})", m, k, depth, n,
-                   c.rows, c.columns);
-    PPTRAIN_ASSERT(options.bias == nullptr || !options.accumulate, "a bias together with accumulation");
-  }
-
   kernels::BlockedGemm blocked_;
   std::unique_ptr<Gemm> matmul_ = kernels::make_onednn_matmul();
   bool has_bf16_ = kernels::onednn_has_bf16();

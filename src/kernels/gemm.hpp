@@ -8,10 +8,18 @@ namespace pptrain {
 
 enum class Transpose { no, yes };
 
-/// How a product is combined with what is in the output.
+/// How a product is combined with what is in the output, and what is computed with it. What a device's library fuses
+/// with the product runs there; the rest are kernels behind it (kernels/product.hpp).
 struct GemmOptions {
   bool accumulate = false;      ///< C += instead of C =
   const float* bias = nullptr;  ///< added to every row of C, `columns` values; not with accumulate
+  /// With data, (m, n) of C's type: gets gelu(C), for C with its bias; not with accumulate.
+  Matrix gelu = {};
+  /// With data, (m, n) of C's type: C = op(A) op(B) gelu'(gelu_input), GELU's backward pass. Then `gelu` gets
+  /// gelu(gelu_input) and may be gelu_input. Not with a bias.
+  Matrix gelu_input = {};
+  /// With ta = yes: the sums of A's columns are added to these m values, the gradient of a bias beside a weight's.
+  float* bias_gradient = nullptr;
 };
 
 /// Matrix products of one device: C = op(A) op(B).

@@ -74,7 +74,7 @@ class Kernels {
                                   const Matrix& dposition_embedding) = 0;
 
   /// Cross-entropy over a vocabulary shard, in two parts with a reduction of the group in between
-  /// (Megatron's vocabulary-parallel loss). logits (R, V_shard) f32.
+  /// (Megatron's vocabulary-parallel loss). logits (R, V_shard) T.
   ///
   /// Part 1: row_max (R) of this shard. NaNs are skipped here and found by part 2.
   virtual void cross_entropy_max(const Matrix& logits, float* row_max) = 0;

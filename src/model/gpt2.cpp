@@ -105,7 +105,7 @@ class Gpt2Builder {
     layer.flop_backward_weight = layer.flop_forward;
     layer.output_bytes = 0.0;
     // The residual input, its normalised form, statistics, and the logits.
-    layer.stored_bytes = t * (4.0 * static_cast<double>(hidden_) + 8.0 + 4.0 * v);
+    layer.stored_bytes = t * (4.0 * static_cast<double>(hidden_) + 8.0 + element_bytes_ * v);
     layer.tensor_parallel_allreduce_bytes = residual_bytes() / 2;  // in B only; the loss adds 12 bytes a token
     return layer;
   }

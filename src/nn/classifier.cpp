@@ -9,7 +9,7 @@ struct Classifier::State final : Saved {
   Tensor take_input() override { return std::move(input); }
 
   Tensor input;   // (R, H) fp32, kept until W
-  Tensor logits;  // (R, C) fp32; their gradient after backward_input
+  Tensor logits;  // (R, C) fp32, since members may sum them; their gradient after backward_input
   CrossEntropy loss;
 };
 
@@ -34,13 +34,14 @@ Tensor Classifier::forward(Batch& batch, Tensor input, SavedPtr* saved) {
 Tensor Classifier::backward_input(const Batch& batch, Tensor /*gradient*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
   s.loss.backward(context_, s.logits, batch);
-  return linear_.backward_input(s.logits);
+  Tensor copy;
+  return linear_.backward_input(as_activation(context_, s.logits, copy));
 }
 
 void Classifier::backward_weight(const Batch& /*batch*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
-  Tensor copy;
-  linear_.backward_weight(s.logits, as_activation(context_, s.input, copy));
+  Tensor gradient, copy;
+  linear_.backward_weight(as_activation(context_, s.logits, gradient), as_activation(context_, s.input, copy));
 }
 
 }  // namespace pptrain

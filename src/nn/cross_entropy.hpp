@@ -8,7 +8,7 @@ namespace pptrain {
 /// logits, never logits (Megatron's vocabulary-parallel cross-entropy). R rows, C classes of this member.
 class CrossEntropy {
  public:
-  /// logits (R, C) fp32, the first class of this member. Adds to the batch's loss.
+  /// logits (R, C) T, the first class of this member. Adds to the batch's loss.
   /// Collective over `group`, one member where all hold all classes.
   void forward(const LayerContext& context, Communicator& group, const Matrix& logits, std::int64_t first_class,
                const Batch& batch);

@@ -55,8 +55,7 @@ Tensor DividedLinear::backward_input(const Matrix& dy) const {
 }
 
 void DividedLinear::backward_weight(const Matrix& dy, const Matrix& x) const {
-  Linear(context_, weight_).backward_weight(dy, own_inputs(x));
-  context_.backend.kernels.add_column_sums(dy, context_.parameters.adding(bias_));
+  Linear(context_, weight_).backward_weight(dy, own_inputs(x), context_.parameters.adding(bias_));
 }
 
 }  // namespace pptrain

@@ -10,16 +10,24 @@ class Linear {
  public:
   Linear(LayerContext& context, std::size_t weight) : context_(context), weight_(weight) {}
 
-  void forward(const Matrix& x, const Matrix& y, const float* bias = nullptr) const {
+  /// `gelu`, where it has data, gets gelu(y).
+  void forward(const Matrix& x, const Matrix& y, const float* bias = nullptr, const Matrix& gelu = {}) const {
     context_.backend.gemm.multiply(Transpose::no, x, Transpose::yes, context_.parameters.compute_matrix(weight_), y,
-                                   {false, bias});
+                                   {.bias = bias, .gelu = gelu});
   }
   void backward_input(const Matrix& dy, const Matrix& dx) const {
     context_.backend.gemm.multiply(Transpose::no, dy, Transpose::no, context_.parameters.compute_matrix(weight_), dx);
   }
-  void backward_weight(const Matrix& dy, const Matrix& x) const {
-    context_.backend.gemm.multiply(Transpose::yes, dy, Transpose::no, x, context_.parameters.gradient_matrix(weight_),
-                                   {context_.parameters.accumulates(weight_), nullptr});
+  /// Of a layer whose x is gelu(u): du instead of dx, and x once more in `gelu`.
+  void backward_gelu_input(const Matrix& dy, const Matrix& u, const Matrix& du, const Matrix& gelu) const {
+    context_.backend.gemm.multiply(Transpose::no, dy, Transpose::no, context_.parameters.compute_matrix(weight_), du,
+                                   {.gelu = gelu, .gelu_input = u});
+  }
+  /// `bias_gradient`, where there is one, gets the sum of dy's rows added.
+  void backward_weight(const Matrix& dy, const Matrix& x, float* bias_gradient = nullptr) const {
+    context_.backend.gemm.multiply(
+        Transpose::yes, dy, Transpose::no, x, context_.parameters.gradient_matrix(weight_),
+        {.accumulate = context_.parameters.accumulates(weight_), .bias_gradient = bias_gradient});
   }
 
  private:

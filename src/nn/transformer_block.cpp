@@ -74,10 +74,9 @@ Tensor TransformerBlock::feed_forward(const Tensor& attention, State& s) const {
                                                        weight(ln2_gain), weight(ln2_offset), normalised,
                                                        s.ln2_mean.f32(), s.ln2_rstd.f32());
   s.up_out = Tensor(arena, rows, num_columns(), context_.type);
-  linear(up).forward(normalised, s.up_out, weight(up_bias));
-  normalised.reset();
   Tensor activated(arena, rows, num_columns(), context_.type);
-  context_.backend.kernels.gelu_forward(s.up_out, activated);
+  linear(up).forward(normalised, s.up_out, weight(up_bias), activated);
+  normalised.reset();
   Tensor projected(arena, rows, context_.hidden());
   linear(down).forward(activated, projected);
   context_.tensor_group.all_reduce_sum(projected.f32(), projected.size());
@@ -100,9 +99,8 @@ Tensor TransformerBlock::feed_forward_backward(const Batch& /*batch*/, Tensor gr
   s.out_gradient = std::move(gradient);
   Tensor copy;
   s.up_gradient = Tensor(arena, rows, num_columns(), context_.type);
-  linear(down).backward_input(as_activation(context_, s.out_gradient, copy), s.up_gradient);
   s.activated = Tensor(arena, rows, num_columns(), context_.type);
-  context_.backend.kernels.gelu_backward(s.up_out, s.up_gradient, s.up_gradient, s.activated);
+  linear(down).backward_gelu_input(as_activation(context_, s.out_gradient, copy), s.up_out, s.up_gradient, s.activated);
   s.up_out.reset();
   Tensor normalised_gradient(arena, rows, context_.hidden());
   linear(up).backward_input(s.up_gradient, normalised_gradient);
@@ -151,21 +149,18 @@ Tensor TransformerBlock::backward_input(const Batch& batch, Tensor gradient, Sav
   return attention_backward(batch, state);
 }
 
-void TransformerBlock::add_bias_gradient(Index index, const Matrix& gradient) const {
-  context_.backend.kernels.add_column_sums(gradient, context_.parameters.adding(parameters_[index]));
-}
+float* TransformerBlock::bias_gradient(Index index) const { return context_.parameters.adding(parameters_[index]); }
 
 void TransformerBlock::backward_weight(const Batch& /*batch*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
   Tensor copy;
   linear(down).backward_weight(as_activation(context_, s.out_gradient, copy), s.activated);
-  add_bias_gradient(down_bias, s.out_gradient);
-  linear(up).backward_weight(s.up_gradient, s.ln2_out);
-  add_bias_gradient(up_bias, s.up_gradient);
+  // Of the gradient in fp32, where the product may have a narrower copy.
+  context_.backend.kernels.add_column_sums(s.out_gradient, bias_gradient(down_bias));
+  linear(up).backward_weight(s.up_gradient, s.ln2_out, bias_gradient(up_bias));
   linear(attention_out).backward_weight(as_activation(context_, s.middle_gradient, copy), s.attended);
-  add_bias_gradient(attention_out_bias, s.middle_gradient);
-  linear(qkv).backward_weight(s.qkv_gradient, s.ln1_out);
-  add_bias_gradient(qkv_bias, s.qkv_gradient);
+  context_.backend.kernels.add_column_sums(s.middle_gradient, bias_gradient(attention_out_bias));
+  linear(qkv).backward_weight(s.qkv_gradient, s.ln1_out, bias_gradient(qkv_bias));
 }
 
 }  // namespace pptrain

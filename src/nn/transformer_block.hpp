@@ -39,7 +39,7 @@ class TransformerBlock final : public LayerModule {
 
   const float* weight(Index index) const { return context_.parameters.weight(parameters_[index]); }
   Linear linear(Index index) const { return {context_, parameters_[index]}; }
-  void add_bias_gradient(Index index, const Matrix& gradient) const;
+  float* bias_gradient(Index index) const;
   std::size_t num_heads() const { return static_cast<std::size_t>(context_.part(ShardAxis::heads).size()); }
   std::size_t attention_width() const;
   std::size_t num_columns() const { return static_cast<std::size_t>(context_.part(ShardAxis::columns).size()); }

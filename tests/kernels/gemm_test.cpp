@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/blocked_gemm.hpp"
+#include "kernels/kernels.hpp"
 #include "kernels/onednn_matmul.hpp"
 #include "kernels/test_matrix.hpp"
 
@@ -161,6 +162,38 @@ TEST_CASE("products with no terms and with no elements", "[kernels]") {
   host_gemm().multiply(Transpose::no, a, Transpose::no, b, c, {true, nullptr});
   REQUIRE(c.values() == before);
   host_gemm().multiply(Transpose::no, TestMatrix(0, 5), Transpose::no, TestMatrix(5, 4), TestMatrix(0, 4));
+}
+
+TEST_CASE("what is asked for with a product equals kernels behind it, bit for bit", "[kernels]") {
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType c : {DType::f32, type}) {
+      CAPTURE(type_name(type), type_name(c));
+      const Shape s{33, 41, 27};
+      Product plain(s, Transpose::yes, Transpose::no, type, type, c, Use::bias);
+      Product fused(s, Transpose::yes, Transpose::no, type, type, c, Use::bias);
+      TestMatrix gelu(s.m, s.n, c, 1), fused_gelu(s.m, s.n, c, 1), sums(1, s.m), fused_sums(1, s.m);
+      sums.randomise(9);
+      fused_sums.randomise(9);
+      plain.run(host_gemm());
+      host_kernels().gelu_forward(plain.c, gelu);
+      host_kernels().add_column_sums(plain.a, sums.f32());
+      fused.options.gelu = fused_gelu;
+      fused.options.bias_gradient = fused_sums.f32();
+      fused.run(host_gemm());
+      REQUIRE(fused.c.bytes() == plain.c.bytes());
+      REQUIRE(fused_gelu.bytes() == gelu.bytes());
+      REQUIRE(fused_sums.bytes() == sums.bytes());
+
+      Product back(s, Transpose::no, Transpose::no, type, type, c, Use::overwrite);
+      Product fused_back(s, Transpose::no, Transpose::no, type, type, c, Use::overwrite);
+      back.run(host_gemm());
+      host_kernels().gelu_backward(plain.c, back.c, back.c, gelu);
+      fused_back.options.gelu_input = fused_back.options.gelu = fused.c;
+      fused_back.run(host_gemm());
+      REQUIRE(fused_back.c.bytes() == back.c.bytes());
+      REQUIRE(fused.c.values() == gelu.values());
+    }
+  }
 }
 
 TEST_CASE("a NaN in an operand reaches every sum it belongs to", "[kernels]") {

@@ -22,53 +22,66 @@ struct Targets {
   }
 };
 
+template <class T>
 struct CrossEntropyMax {
-  Rows<const float> logits;
+  Rows<const T> logits;
   float* row_max;
   std::size_t columns;
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    const float* l = logits.row(row);
-    const float most = team.max(columns, [=](std::size_t c) { return l[c]; });
+    const T* l = logits.row(row);
+    const float most = team.max(columns, [=](std::size_t c) { return static_cast<float>(l[c]); });
     team.once([&] { row_max[row] = most; });
   }
 };
 
+template <class T>
 struct CrossEntropySum {
-  Rows<const float> logits;
+  Rows<const T> logits;
   Targets targets;
   const float* row_max;
   float *row_sum, *target_logit;
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    const float* l = logits.row(row);
+    const T* l = logits.row(row);
     const float most = row_max[row];
-    const float total = team.sum(targets.columns, [=](std::size_t c) { return fast_exp(l[c] - most); });
+    const float total =
+        team.sum(targets.columns, [=](std::size_t c) { return fast_exp(static_cast<float>(l[c]) - most); });
     team.once([&] {
       const std::int64_t target = targets.column(row);
       row_sum[row] = total;
-      target_logit[row] = target >= 0 ? l[target] : 0.0f;
+      target_logit[row] = target >= 0 ? static_cast<float>(l[target]) : 0.0f;
     });
   }
 };
 
+template <class T>
 struct CrossEntropyGradient {
-  Rows<float> logits;
+  Rows<T> logits;
   Targets targets;
   const float *row_max, *row_sum;
   float scale;
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    float* l = logits.row(row);
+    T* l = logits.row(row);
     const float most = row_max[row], factor = scale / row_sum[row];
-    team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor; });
-    team.once([&] {
-      const std::int64_t target = targets.column(row);
-      if (target >= 0) l[target] -= scale;
-    });
+    const std::int64_t target = targets.column(row);
+    if constexpr (sizeof(T) == sizeof(float)) {
+      team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor; });
+      team.once([&] {
+        if (target >= 0) l[target] -= scale;
+      });
+    } else {
+      // Subtracted before it is rounded: near 1, a narrow type has few digits for the difference to 1.
+      const float shift = scale;
+      const auto hit = static_cast<std::size_t>(target);
+      team.for_each(targets.columns, [=](std::size_t c) {
+        store(l[c], fast_exp(static_cast<float>(l[c]) - most) * factor - (c == hit ? shift : 0.0f));
+      });
+    }
   }
 };
 
