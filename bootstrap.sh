@@ -13,8 +13,8 @@ packages=(g++ cmake ninja-build ccache pkg-config
   openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libtrilinos-kokkos-dev
   libdnnl-dev libopenblas-pthread-dev
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
-  libhwloc-dev librandom123-dev libxxhash-dev libsentencepiece-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
-  iproute2)
+  libhwloc-dev librandom123-dev libxxhash-dev libsentencepiece-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev)
+test_packages=(iproute2 slurm-wlm munge python3-h5py)  # without them the tests that need them are skipped
 benchmark_packages=(libbenchmark-dev)
 fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
   libtomlplusplus-dev nlohmann-json3-dev librandom123-dev)
@@ -199,10 +199,11 @@ write_environment() {
   . "$root/env.sh"
 }
 
-# setup TARGET...: everything up to a built target.
+# setup TARGET...: everything up to a built target; with `more_packages` beside those that it needs itself.
+more_packages=()
 setup() {
   start_log
-  local needed=("${packages[@]}")
+  local needed=("${packages[@]}" "${more_packages[@]}")
   if [[ $preset == ci ]]; then needed+=("${benchmark_packages[@]}"); fi
   ensure_packages "${needed[@]}"
   configure
@@ -235,6 +236,7 @@ command_test() {
     select=(-L long)
     shift
   fi
+  more_packages=("${test_packages[@]}")
   setup all
   say "testing (log: $build/Testing/Temporary/LastTest.log)"
   local status=0

@@ -89,13 +89,11 @@ node_is_lost() {
   ! timeout -k 5 "$slurm_patience" srun --overlap --mpi=none --kill-on-bad-exit=1 "${group[@]}" true </dev/null 2>/dev/null
 }
 
-# start_again REASON: puts the job back into the queue.
+# start_again REASON: puts the job back into the queue; Slurm may end this script while it does.
 start_again() {
-  if timeout "$slurm_patience" scontrol requeue "$SLURM_JOB_ID"; then
-    say "$1: the job is in the queue again and will go on from its newest checkpoint"
-  else
-    say "$1, but Slurm does not put the job into the queue again (sbatch --requeue?); submit it to go on"
-  fi
+  say "$1: putting the job back into the queue, to go on from its newest checkpoint"
+  timeout "$slurm_patience" scontrol requeue "$SLURM_JOB_ID" ||
+    say "Slurm does not put it back (sbatch --requeue?); submit it to go on"
 }
 
 # run_and_requeue [CONFIG.toml [OPTION...]]: one start of a job that goes on from what the starts before it left.

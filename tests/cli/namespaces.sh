@@ -8,85 +8,39 @@ set -euo pipefail
 
 pptrain=$(realpath -- "$1")
 mpiexec=$2
-folder=$(mktemp -d)
-bridge=ppb$$
-declare -A holder=() # node to the process that keeps its namespaces
+# shellcheck source=tests/support/namespaces.sh
+. "$(dirname -- "$0")/../support/namespaces.sh"
+run_in_namespaces "$0" "$pptrain" "$mpiexec"
 
-skip() {
-  echo "skipped: $1"
-  exit 77
-}
-
-clean_up() {
-  local node
-  for node in "${!holder[@]}"; do
-    kill "${holder[$node]}" 2>/dev/null || true
-    ip link del "ppv$$n$node" 2>/dev/null || true
-  done
-  ip link del "$bridge" 2>/dev/null || true
-  rm -rf -- "$folder"
-}
-trap clean_up EXIT
-
-[[ $(id -u) -eq 0 ]] || skip "making network namespaces needs root"
-for tool in ip tc unshare nsenter; do
-  command -v "$tool" >/dev/null || skip "no $tool"
-done
-ip link add "$bridge" type bridge 2>/dev/null || skip "bridges cannot be made here"
-ip link set "$bridge" up
-
-shape() { # DEVICE MBIT [NODE]: what leaves the device, on the host or in a node
-  local enter=()
-  [[ $# -lt 3 ]] || enter=(nsenter -t "${holder[$3]}" -n)
-  # The bucket holds a whole segment of 64 KiB, or a millisecond of traffic.
-  local burst=$(($2 * 125))
-  "${enter[@]}" tc qdisc add dev "$1" root tbf rate "${2}mbit" burst $((burst > 70000 ? burst : 70000)) latency 50ms
-}
-
-add_node() { # NODE MBIT
-  local node=$1
-  unshare -n -u -m -i sh -c "hostname node$node && mount -t tmpfs tmpfs /dev/shm &&
-    mount --bind $folder/hosts /etc/hosts && touch $folder/ready$node && exec sleep 300" </dev/null >/dev/null 2>&1 &
-  holder[$node]=$!
-  for ((i = 0; i < 100; ++i)); do
-    [[ -e $folder/ready$node ]] && break
-    sleep 0.05
-  done
-  [[ -e $folder/ready$node ]] || skip "namespaces cannot be made here"
-  ip link add "ppv$$n$node" type veth peer name eth0 netns "${holder[$node]}" || skip "no virtual Ethernet here"
-  ip link set "ppv$$n$node" master "$bridge" up
-  nsenter -t "${holder[$node]}" -n sh -c "ip link set lo up && ip addr add 10.78.0.$node/24 dev eth0 && ip link set eth0 up"
-  shape "ppv$$n$node" "$2" || skip "links cannot be shaped here"
-  shape eth0 "$2" "$node"
-}
-
+: "${folder:?}" # by it
 echo "127.0.0.1 localhost" >"$folder/hosts"
 for node in 1 2 3 4; do
   echo "10.78.0.$node node$node" >>"$folder/hosts"
   echo "node$node slots=2" >>"$folder/hostfile"
 done
-for node in 1 2 3; do add_node "$node" 1000; done
-add_node 4 200
+add_bridge
+for node in 1 2 3; do add_node node$node $node 1000 || skip "links cannot be shaped here"; done
+add_node node4 4 200 || skip "links cannot be shaped here"
 
 # Open MPI starts its daemons with this instead of ssh.
-for node in 1 2 3 4; do echo "${holder[$node]}" >"$folder/node$node.pid"; done
 cat >"$folder/rsh" <<SH
 #!/bin/sh
 node=\$1
 shift
-exec nsenter -t "\$(cat "$folder/\$node.pid")" -n -u -m -i -- sh -c "\$*"
+exec nsenter -t "\$(cat "$folder/\$node.pid")" -n -u -m -i -p --wd="$folder" -- sh -c "\$*"
 SH
 chmod +x "$folder/rsh"
 
 on_nodes() { # RANKS of each node COMMAND...
   local ranks=$1
   shift
-  nsenter -t "${holder[1]}" -n -u -m -i --wd="$folder" -- env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-    timeout 100 "$mpiexec" --hostfile "$folder/hostfile" --map-by "ppr:$ranks:node" --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
-    --mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl self,vader,tcp --mca btl_tcp_if_include eth0 \
-    --mca oob_tcp_if_include eth0 "$@"
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 "$mpiexec" --hostfile "$folder/hostfile" \
+    --map-by "ppr:$ranks:node" --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
+    --mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl self,vader,tcp --mca btl_tcp_if_include 10.78.0.0/24 \
+    --mca oob_tcp_if_include 10.78.0.0/24 "$@"
 }
 
+cd "$folder"
 cat >"$folder/check.py" <<'PY'
 import json
 import os
@@ -122,8 +76,8 @@ probe() {
 probe || probe # once more on a noisy machine
 
 # Gradients of 13 MB take most of a second over the slow link, activations of a micro-batch milliseconds.
-seq 1 20000 >"$folder/text"
-cat >"$folder/job.toml" <<'TOML'
+seq 1 20000 >text
+cat >job.toml <<'TOML'
 [model]
 layers = 4
 hidden_size = 256

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# The job scripts on a Slurm cluster of this host (cluster.sh): a job is stopped by signals, goes back into the queue by
+# itself, and ends with the curve of one that was never stopped, bit for bit; another finds the nodes as Slurm describes
+# them.
+# Usage: jobs.sh PPTRAIN
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+# shellcheck source=tests/support/namespaces.sh
+. "$here/../support/namespaces.sh"
+for tool in munged slurmctld slurmd sbatch mpirun; do
+  command -v "$tool" >/dev/null || skip "no $tool (Debian: slurm-wlm munge openmpi-bin)"
+done
+/usr/bin/python3 -c 'import h5py' 2>/dev/null || skip "/usr/bin/python3 has no h5py"
+pptrain=$(realpath -- "$1")
+run_in_namespaces "$0" "$pptrain"
+# shellcheck source=tests/slurm/cluster.sh
+. "$here/cluster.sh"
+start_slurm
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1
+# With it, Slurm 22.05 lets some ranks out of MPI_Init before others are in it, where two jobs start at once on the same
+# nodes: 3 of 60 starts of an empty program ended with a segmentation fault in Open MPI's receiver, none of 150 without.
+export SLURM_PMIX_DIRECT_CONN=false
+cd "$folder"
+cp -r "$here/../../job-scripts" .
+ln -s "$pptrain" pptrain
+for ((i = 0; i < 200; ++i)); do echo "the quick brown fox jumps over the lazy dog $i"; done >text.txt
+steps=120
+# Half a megabyte of gradients over the slow link: an iteration takes 30 ms at least, on any machine.
+cat >job.toml <<TOML
+[job]
+timeout = "10 s"
+[model]
+layers = 2
+hidden_size = 64
+heads = 4
+vocabulary_size = 256
+[data]
+train = "text.txt"
+[training]
+steps = $steps
+sequence_length = 32
+global_batch_size = 8
+[parallelism]
+data = 4
+pipeline = 1
+[cluster]
+file = "cluster.toml"
+[profile]
+analytic = true
+[checkpoint]
+interval = 50
+TOML
+cat >cluster.toml <<'TOML'
+[[device]]
+kind = "cpu"
+memory = "1 GiB"
+flops = { fp32 = "1 GFLOP/s" }
+memory_bandwidth = "1 GB/s"
+[[node]]
+count = 4
+devices = { kind = "cpu", count = 1 }
+uplink = { bandwidth = "200 Mbit/s", latency = "50 us" }
+TOML
+
+# submit NAME ARGUMENT...: a job of this name, one rank to a node; arguments up to "--" are sbatch's. Its number in `job`.
+submit() {
+  local name=$1 options=()
+  shift
+  while [[ ${1:-} != -- ]]; do
+    options+=("$1")
+    shift
+  done
+  job=$(timeout 20 sbatch --parsable --job-name="$name" --ntasks-per-node=1 "${options[@]}" job-scripts/hetero.slurm job.toml \
+    --set "job.name=$name" "${@:2}") || fail "sbatch"
+}
+
+log_of() { echo "$folder"/*-"$1".log; }
+# says JOB PATTERN [TIMES]: the job's log has the pattern, in so many lines.
+says() { [[ $(grep -caE -- "$2" "$(log_of "$1")" 2>/dev/null) -ge ${3:-1} ]]; }
+# trains JOB START: the job was started so often and is past the first steps of this start.
+trains() {
+  says "$1" "start $2 on" &&
+    [[ $(sed "0,/start $2 on/d" "$(log_of "$1")" | grep -cE '^step +[0-9]+/.*tokens/s') -gt 0 ]]
+}
+# ends JOB: waits for its end, which is a good one.
+ends() {
+  wait_until 60 "the end of job $1" is_over "$1"
+  [[ $(state_of "$1") == COMPLETED ]] || fail "job $1 ended as $(state_of "$1")"
+}
+run_of() { echo "outputs/$1"/*; }
+same_curves() { # TOLERANCE NAME...
+  local runs=() name
+  for name in "${@:2}"; do runs+=("$(run_of "$name")"); done
+  /usr/bin/python3 "$here/curves.py" "$steps" "$1" "${runs[@]}" || fail "the curves of ${*:2}"
+}
+
+submit through --
+through=$job
+submit stopped --
+stopped=$job
+wait_until 60 "training under srun" trains "$stopped" 1
+timeout 10 scancel --batch --signal=USR1 "$stopped"
+wait_until 30 "a checkpoint and a requeue after USR1" says "$stopped" 'stopped early with a checkpoint: putting the job back'
+
+# While it waits in the queue: mpirun, and what the nodes are found to be.
+PPTRAIN_LAUNCHER=mpirun submit found -- --steps 3 --set cluster.file=discover --set profile.analytic=false \
+  --set profile.cache=false
+found=$job
+
+# srun brings TERM, which scancel sends, to the ranks, and Slurm waits for them. The job stays ended.
+wait_until 60 "the second start" trains "$stopped" 2
+says "$stopped" 'Resuming from .*step-[0-9]+.h5' || fail "the second start does not resume"
+timeout 10 scancel "$stopped"
+wait_until 30 "the end of a cancelled job" is_over "$stopped"
+wait_until 10 "what the script says at the end" says "$stopped" 'the job was ended \(exit code 75\)'
+submit stopped --
+ends "$found"
+says "$found" 'start 1 on .* mpirun' || fail "mpirun was not used"
+grep -q '^hosts = .*"slow1"' "$(run_of found)/cluster.toml" || fail "the nodes are not named"
+ends "$through"
+says "$through" 'job [0-9]+, start 1 on fast\[1-3\],slow1 at .* srun --mpi=pmix' || fail "the job does not say where it is"
+ends "$job"
+same_curves 0 through stopped
+echo "slurm: stopped by USR1 and TERM, resumed: all as expected"
