@@ -48,7 +48,7 @@ TransformerSizes transformer_block(const Model& model) {
   const auto tokens = static_cast<double>(model.sequence_length);
   const auto hidden = static_cast<double>(model.hidden_size);
   // A token sees (tokens + 1) / 2 positions on average.
-  return {tokens, hidden, static_cast<double>(model.heads), 4.0 * hidden, (tokens + 1.0) / 2.0, Attention::fused};
+  return {tokens, hidden, static_cast<double>(model.heads), 4.0 * hidden, (tokens + 1.0) / 2.0, AttentionScores::fused};
 }
 
 double projection_flop(const TransformerSizes& b) {
@@ -73,7 +73,7 @@ double feed_forward_stored_bytes(const TransformerSizes& b, double e) {
 
 void add_self_attention(LayerBuilder& builder, const TransformerSizes& b) {
   builder.product(linear(b.tokens, b.hidden, 3.0 * b.hidden, WeightDivision::columns));
-  if (b.attention == Attention::fused) {
+  if (b.attention == AttentionScores::fused) {
     add_fused_attention(builder, b);
   } else {
     add_materialised_attention(builder, b, b.tokens);

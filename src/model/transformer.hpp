@@ -7,7 +7,7 @@ namespace pptrain {
 
 /// Whether the scores of attention are written to memory, one kernel after another, or computed
 /// tile by tile and again in the backward pass.
-enum class Attention { materialised, fused };
+enum class AttentionScores { materialised, fused };
 
 /// Dimensions of one transformer layer, per sample.
 struct TransformerSizes {
@@ -16,7 +16,7 @@ struct TransformerSizes {
   double heads = 0.0;
   double feed_forward = 0.0;  ///< width of the hidden layer of the feed-forward part
   double span = 0.0;          ///< positions for which a token's scores are computed, on average
-  Attention attention = Attention::materialised;
+  AttentionScores attention = AttentionScores::materialised;
 };
 
 /// A block of the GPT-2 that pptrain trains: attention tile by tile, up to each token's own position.
