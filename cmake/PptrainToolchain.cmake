@@ -18,19 +18,25 @@ add_library(pptrain_flags INTERFACE)
 target_include_directories(pptrain_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
 # Nobody reads floating-point exception flags or errno; without these two the compiler keeps branches
 # in loops over floats and does not vectorise them. NaN and infinity behave as ever.
-target_compile_options(pptrain_flags INTERFACE -Wall -Wextra -Wshadow -fopenmp-simd -fno-trapping-math -fno-math-errno)
+set(_cxx_flags -Wall -Wextra -Wshadow -fopenmp-simd -fno-trapping-math -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651).
-  target_compile_options(pptrain_flags INTERFACE -Wno-restrict)
+  list(APPEND _cxx_flags -Wno-restrict)
 endif()
 if(PPTRAIN_ARCH)
-  target_compile_options(pptrain_flags INTERFACE -march=${PPTRAIN_ARCH})
+  list(APPEND _cxx_flags -march=${PPTRAIN_ARCH})
 endif()
+# 1675: a GCC pragma that nvcc passes on
+set(_cuda_flags -Xcompiler=-Wall,-Wextra,-fopenmp-simd -diag-suppress=1675)
 if(PPTRAIN_WARNINGS_AS_ERRORS)
-  target_compile_options(pptrain_flags INTERFACE -Werror)
+  list(APPEND _cxx_flags -Werror)
+  list(APPEND _cuda_flags -Werror=all-warnings -Xcompiler=-Werror)
 endif()
+target_compile_options(pptrain_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:C,CXX>:${_cxx_flags}>" "$<$<COMPILE_LANGUAGE:CUDA>:${_cuda_flags}>")
 if(PPTRAIN_SANITIZE)
-  target_compile_options(pptrain_flags INTERFACE -fsanitize=${PPTRAIN_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(pptrain_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${PPTRAIN_SANITIZE};-fno-omit-frame-pointer>")
   target_link_options(pptrain_flags INTERFACE -fsanitize=${PPTRAIN_SANITIZE})
 endif()
 if(PPTRAIN_FUZZ)

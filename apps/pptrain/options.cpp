@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "base/names.hpp"
+#include "cuda/presence.hpp"
 #include "plan/plan.hpp"
 #include "planners/search.hpp"
 #include "pptrain_version.hpp"
@@ -15,11 +16,21 @@ namespace {
 
 const std::vector<std::string> commands = {"train", "cluster", "profile", "plan", "simulate", "validate", "tokenize"};
 
+/// The version, what it was built for, and what it finds.
+std::string version_text() {
+  std::string text = "pptrain " PPTRAIN_VERSION "\n";
+  const std::string gpu_build = cuda_build();
+  text += "back ends: host" + (gpu_build.empty() ? "" : "; " + gpu_build) + "\n";
+  const int gpus = num_gpus();
+  text += gpus > 0 ? "GPUs: " + std::to_string(gpus) : "GPUs: none, so the host is used (" + why_no_gpu() + ")";
+  return text;
+}
+
 /// The command line of pptrain, filling `Options`.
 class Parser {
  public:
   explicit Parser(Options& options) : options_(options) {
-    app_.set_version_flag("--version", "pptrain " PPTRAIN_VERSION);
+    app_.set_version_flag("--version", version_text);
     app_.require_subcommand(1);
     app_.footer(
         "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...\n"

@@ -3,8 +3,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 
-#include "kernels/bodies/row_team.hpp"
-#include "tensor/tensor.hpp"
+#include "kernels/typed_rows.hpp"
 
 /// How the bodies run on the host: Kokkos hands out pieces, the compiler vectorises within one.
 namespace pptrain::kernels {
@@ -50,27 +49,6 @@ void launch_columns(const char* name, std::size_t columns, std::size_t first, st
       for (std::size_t c = begin; c < end; ++c) local.template add_rows<1>(c, row);
     }
   });
-}
-
-/// The rows of a matrix for a body that reads T, or null rows where it has no data.
-template <class T>
-Rows<const T> read_rows(const Matrix& matrix) {
-  return {static_cast<const T*>(matrix.data), matrix.stride};
-}
-
-template <class T>
-Rows<T> write_rows(const Matrix& matrix) {
-  return {static_cast<T*>(matrix.data), matrix.stride};
-}
-
-/// f(T()) with the C++ type T of the element type.
-template <class F>
-void with_type(DType type, const F& f) {
-  if (type == DType::f32) {
-    f(float());
-  } else {
-    f(BFloat16());
-  }
 }
 
 }  // namespace pptrain::kernels

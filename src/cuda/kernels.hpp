@@ -1,0 +1,53 @@
+#pragma once
+
+#include "cuda/device.hpp"
+#include "cuda/scratch.hpp"
+#include "kernels/kernels.hpp"
+
+namespace pptrain {
+
+/// The shared bodies, launched on a GPU's compute stream. Sums over rows of a matrix are formed in two steps, without
+/// atomic additions, so that two runs agree bit for bit.
+class CudaKernels final : public Kernels {
+ public:
+  explicit CudaKernels(CudaDevice& device) : device_(device), scratch_(device) {}
+
+  void residual_layer_norm_forward(const Matrix& x, const Matrix& y, const float* bias, const Matrix& sum,
+                                   const float* gain, const float* offset, const Matrix& normalised, float* mean,
+                                   float* rstd) override;
+  void layer_norm_backward(const Matrix& dnormalised, const Matrix& x, const float* mean, const float* rstd,
+                           const float* gain, const float* offset, const Matrix& residual_gradient, const Matrix& dx,
+                           float* dgain, float* doffset, const Matrix& normalised) override;
+  void residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) override;
+  void gelu_forward(const Matrix& u, const Matrix& out) override;
+  void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) override;
+  void add_column_sums(const Matrix& d, float* gradient) override;
+  void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& token_embedding,
+                         std::int64_t first_token, const Matrix& position_embedding, bool add_position,
+                         const Matrix& x) override;
+  void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+                          std::int64_t first_token, const Matrix& dtoken_embedding,
+                          const Matrix& dposition_embedding) override;
+  void cross_entropy_max(const Matrix& logits, float* row_max) override;
+  void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
+                         const float* row_max, float* row_sum, float* target_logit) override;
+  void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
+                              const float* row_max, const float* row_sum, float scale) override;
+  void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,
+                          double* loss) override;
+  void add(const float* x, float* y, std::size_t n) override;
+  void scale(float* x, float factor, std::size_t n) override;
+  void sum_of_squares(const float* x, std::size_t n, double* sum) override;
+  void convert(const Matrix& from, const Matrix& to) override;
+  void fill_zero(float* x, std::size_t n) override;
+  void adamw(float* parameter, const float* gradient, float* m, float* v, BFloat16* copy, std::size_t n,
+             const AdamWStep& step) override;
+  void sgd(float* parameter, const float* gradient, BFloat16* copy, std::size_t n, float learning_rate,
+           float gradient_scale) override;
+
+ private:
+  CudaDevice& device_;
+  Scratch scratch_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <vector>
+
+#include "tensor/device.hpp"
+
+namespace pptrain {
+
+/// CUDA events, used again and again: creating one costs microseconds.
+class EventPool {
+ public:
+  EventPool() = default;
+  ~EventPool();
+  EventPool(const EventPool&) = delete;
+  EventPool& operator=(const EventPool&) = delete;
+
+  cudaEvent_t take();
+  void give_back(cudaEvent_t event) { free_.push_back(event); }
+
+ private:
+  std::vector<cudaEvent_t> free_;
+};
+
+/// What was called on a stream up to some moment: an event that is recorded there. The pool must outlive it.
+class CudaWork final : public DeviceWork {
+ public:
+  CudaWork(EventPool& pool, cudaStream_t stream);
+  ~CudaWork() override { pool_.give_back(event_); }
+  CudaWork(const CudaWork&) = delete;
+  CudaWork& operator=(const CudaWork&) = delete;
+
+  bool has_ended() override;
+  /// Waits, on the host.
+  void wait();
+  /// Lets what is called on `stream` from now on come behind it.
+  void precede(cudaStream_t stream) const;
+
+ private:
+  EventPool& pool_;
+  cudaEvent_t event_;
+};
+
+using CudaWorkPtr = std::unique_ptr<CudaWork>;
+
+}  // namespace pptrain

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "kernels/bodies/row_team.hpp"
+#include "tensor/tensor.hpp"
+
+/// From matrices, whose type is known when they are computed on, to bodies of one type. C++17.
+namespace pptrain::kernels {
+
+/// The rows of a matrix for a body that reads T, or null rows where it has no data.
+template <class T>
+Rows<const T> read_rows(const Matrix& matrix) {
+  return {static_cast<const T*>(matrix.data), matrix.stride};
+}
+
+template <class T>
+Rows<T> write_rows(const Matrix& matrix) {
+  return {static_cast<T*>(matrix.data), matrix.stride};
+}
+
+/// f(T()) with the C++ type T of the element type.
+template <class F>
+void with_type(DType type, const F& f) {
+  if (type == DType::f32) {
+    f(float());
+  } else {
+    f(BFloat16());
+  }
+}
+
+}  // namespace pptrain::kernels

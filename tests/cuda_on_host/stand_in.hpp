@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cuda_runtime.h"
+
+/// A CUDA device for tests: it computes on the host, later than it is told and in an order that nobody asked for.
+///
+/// - Device memory can be reached only while the device works: host code that follows a device pointer crashes.
+///   Memory is poisoned when it is given out and taken back; what lies around a block is watched.
+/// - A stream's work is done when somebody waits for it (or asks often), and only what has to be: missing events and
+///   memory that is used again too early show as wrong numbers.
+/// - The threads of a block run as fibers, in turn forwards and backwards, so that a missing barrier shows too.
+///
+/// What CUDA leaves undefined ends the program with a message.
+namespace cuda_on_host {
+
+/// Ends the program.
+[[noreturn]] void fault(const std::string& what);
+
+/// Bytes of device memory from now on.
+void set_capacity(std::size_t bytes);
+/// GPUs that cudaGetDeviceCount finds from now on; 0: none, and no driver.
+void set_num_devices(int devices);
+/// From now on, after each call, some of what waits is done at random (0: as late as possible).
+void set_eagerness(std::uint64_t seed);
+/// Kernels and library calls that the device has done.
+std::uint64_t num_done();
+/// Ends the program with a message where host code touches device memory; for child processes of tests.
+void explain_crashes();
+
+// For the stand-ins of libraries.
+
+/// Puts `work` behind what is in the stream; a fault where the stream is the default one.
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
+bool is_device_memory(const void* block, std::size_t bytes);
+bool is_pinned_memory(const void* block, std::size_t bytes);
+
+/// Does all that waits.
+void finish_everything();
+
+/// Device memory can be reached while one of these lives.
+class Access {
+ public:
+  Access();
+  ~Access();
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+};
+
+/// All blocks' surroundings are as they were.
+void check_surroundings();
+
+/// Runs the threads of a grid, one block after another.
+void run_grid(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread);
+
+}  // namespace cuda_on_host
