@@ -1,0 +1,104 @@
+#pragma once
+
+#include "cuda/flash_attention.hpp"
+#include "cuda/team.hpp"
+#include "kernels/bodies/math.hpp"
+#include "kernels/bodies/row_team.hpp"
+
+/// What the kernels of flash attention share. A block has one tile of queries or keys of one head of one sample, and
+/// `lanes` threads for each of its rows. C++17.
+namespace pptrain::cuda {
+
+constexpr unsigned lanes = 8;  // a row's threads lie in one warp
+constexpr float minus_infinity = -__builtin_huge_valf();
+
+/// Sizes of a block's work: `tile` rows, and `chunks` elements of a head per thread.
+template <int tile_rows, int elements>
+struct FlashTile {
+  static constexpr unsigned tile = tile_rows, threads = tile_rows * lanes;
+  static constexpr unsigned chunks = elements, columns_per_lane = tile_rows / lanes;
+  /// Rows of a tile of scores; one more than a tile, so that the rows begin in different banks.
+  static constexpr unsigned score_stride = tile_rows + 1;
+};
+
+/// Of the value of all threads of a row, the same in each.
+template <class Combine>
+__device__ float combine_row(float value, const Combine& combine) {
+  for (unsigned step = lanes / 2; step > 0; step /= 2) {
+    value = combine(value, from_lane_xor(value, static_cast<int>(step)));
+  }
+  return value;
+}
+
+/// Which tile of which head of which sample a block has, and the rows of its thread.
+struct FlashPlace {
+  std::size_t first, sample, head;  ///< first row of the tile, of those of the sample
+  unsigned row, lane;
+
+  __device__ FlashPlace(const FlashShape& s, unsigned tile, bool longest_first) {
+    const std::size_t tiles = (s.length + tile - 1) / tile, block = blockIdx.x;
+    const std::size_t number = block % tiles;
+    first = (longest_first ? tiles - 1 - number : number) * tile;
+    head = block / tiles % s.heads;
+    sample = block / tiles / s.heads;
+    row = threadIdx.x / lanes;
+    lane = threadIdx.x % lanes;
+  }
+
+  /// Of log_sum and delta: the place of this head's first query.
+  __device__ std::size_t sums(const FlashShape& s) const { return (sample * s.heads + head) * s.length; }
+  /// The head's part 0 (q), 1 (k) or 2 (v) of qkv, from the sample's first row on.
+  template <class T>
+  __device__ kernels::Rows<T> part(const FlashShape& s, const kernels::Rows<T>& qkv, std::size_t which) const {
+    return {qkv.row(sample * s.length) + (which * s.heads + head) * s.head_size, qkv.stride};
+  }
+  /// The head's columns of a matrix as wide as all heads.
+  template <class T>
+  __device__ kernels::Rows<T> own(const FlashShape& s, const kernels::Rows<T>& out) const {
+    return {out.row(sample * s.length) + head * s.head_size, out.stride};
+  }
+};
+
+/// Elements from one row of a head in shared memory to the next: one more than a head, for the banks.
+__device__ inline std::size_t row_stride(const FlashShape& s) { return s.head_size + 1; }
+
+/// Copies rows [first, first + tile) of a head to shared memory, zeros behind the last.
+template <class Tile, class T>
+__device__ void load_tile(const FlashShape& s, const kernels::Rows<const T>& rows, std::size_t first, float* to) {
+  const std::size_t size = Tile::tile * s.head_size;
+  for (std::size_t i = threadIdx.x; i < size; i += Tile::threads) {
+    const std::size_t row = i / s.head_size, column = i % s.head_size;
+    to[row * row_stride(s) + column] =
+        first + row < s.length ? static_cast<float>(rows.row(first + row)[column]) : 0.0f;
+  }
+}
+
+__device__ inline float dot(const float* a, const float* b, std::size_t n) {
+  float sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// A row of a head, its elements spread over the lanes.
+template <class Tile>
+struct RowSums {
+  float values[Tile::chunks] = {};
+
+  __device__ void scale(float factor) {
+    for (unsigned c = 0; c < Tile::chunks; ++c) values[c] *= factor;
+  }
+  /// += factor * row, `row` in shared memory.
+  __device__ void add(float factor, const float* row, unsigned lane, std::size_t head_size) {
+    for (unsigned c = 0; c < Tile::chunks; ++c) {
+      if (lane + c * lanes < head_size) values[c] += factor * row[lane + c * lanes];
+    }
+  }
+  template <class T>
+  __device__ void write(T* row, float factor, unsigned lane, std::size_t head_size) const {
+    for (unsigned c = 0; c < Tile::chunks; ++c) {
+      if (lane + c * lanes < head_size) store(row[lane + c * lanes], values[c] * factor);
+    }
+  }
+};
+
+}  // namespace pptrain::cuda

@@ -1,0 +1,187 @@
+#include "cuda/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cuda/device.hpp"
+#include "cuda/lt_product.hpp"
+#include "kernels/product.hpp"
+#include "tensor/arena.hpp"
+
+namespace pptrain {
+namespace {
+
+using namespace cuda;
+using kernels::check_product;
+using kernels::finish_product;
+
+/// NVIDIA's recommendation for its newest devices.
+constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+
+class CudaGemm final : public Gemm {
+ public:
+  CudaGemm(CudaDevice& device, Kernels& kernels, Fp32Products fp32)
+      : device_(device), kernels_(kernels), fp32_(fp32), scratch_(0, device.name(), device) {
+    PPTRAIN_CHECKED(cublasLtCreate, &handle_);
+  }
+  ~CudaGemm() override {
+    products_.clear();
+    PPTRAIN_CUDA_OR_WARN(cublasLtDestroy, handle_);
+  }
+  CudaGemm(const CudaGemm&) = delete;
+  CudaGemm& operator=(const CudaGemm&) = delete;
+
+  void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                const GemmOptions& options) override;
+  std::string name() const override;
+
+ private:
+  void multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                      const GemmOptions& options);
+  void multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                       const GemmOptions& options);
+  /// Runs the call if cuBLASLt has an algorithm for it.
+  bool run(const LtCall& call);
+  bool run_fused(const LtCall& plain, const GemmOptions& options);
+  bool run_with_gelu(LtCall call, const GemmOptions& options);
+  bool run_with_gelu_backward(LtCall call, const GemmOptions& options);
+  bool run_with_bias_gradient(LtCall call, const GemmOptions& options);
+  /// The bias in C's type, in `copy` where it is another.
+  void* bias_for(const float* bias, const Matrix& c, Tensor& copy);
+  Matrix as_f32(const Matrix& matrix, Tensor& copy);
+
+  CudaDevice& device_;
+  Kernels& kernels_;
+  Fp32Products fp32_;
+  Arena scratch_;
+  Buffer workspace_;
+  cublasLtHandle_t handle_ = nullptr;
+  std::map<LtKey, LtProduct> products_;
+};
+
+std::string CudaGemm::name() const {
+  const std::size_t version = cublasLtGetVersion();
+  return fmt::format("cuBLASLt {}.{}.{} ({})", version / 10000, version / 100 % 100, version % 100,
+                     fp32_ == Fp32Products::tf32 ? "TF32" : "FP32");
+}
+
+Matrix CudaGemm::as_f32(const Matrix& matrix, Tensor& copy) {
+  if (matrix.type == DType::f32) return matrix;
+  copy = Tensor(scratch_, matrix.rows, matrix.columns);
+  kernels_.convert(matrix, copy);
+  return copy;
+}
+
+void* CudaGemm::bias_for(const float* bias, const Matrix& c, Tensor& copy) {
+  const Matrix row(const_cast<float*>(bias), 1, c.columns);
+  if (bias == nullptr || c.type == DType::f32) return row.data;
+  copy = Tensor(scratch_, 1, c.columns, c.type);
+  kernels_.convert(row, copy);
+  return copy.matrix().data;
+}
+
+bool CudaGemm::run(const LtCall& call) {
+  if (!workspace_) workspace_ = Buffer(scratch_, workspace_bytes);
+  auto [product, is_new] = products_.try_emplace(key_of(call), handle_, call, fp32_, workspace_bytes);
+  if (!product->second.is_supported()) return false;
+  product->second.run(handle_, call, workspace_.data(), workspace_bytes, device_.stream());
+  return true;
+}
+
+/// gelu(product) and the product itself, which is the auxiliary output.
+bool CudaGemm::run_with_gelu(LtCall call, const GemmOptions& options) {
+  call.epilogue = call.vector == nullptr ? CUBLASLT_EPILOGUE_GELU_AUX : CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  call.aux = call.c;
+  call.c = options.gelu;
+  return run(call);
+}
+
+bool CudaGemm::run_with_gelu_backward(LtCall call, const GemmOptions& options) {
+  call.epilogue = CUBLASLT_EPILOGUE_DGELU;
+  call.aux = options.gelu_input;
+  if (!run(call)) return false;
+  kernels_.gelu_forward(options.gelu_input, options.gelu);
+  return true;
+}
+
+/// The sums have C's type and overwrite; they are added where C is f32.
+bool CudaGemm::run_with_bias_gradient(LtCall call, const GemmOptions& options) {
+  if (call.c.type != DType::f32 || call.vector != nullptr) return false;
+  const Tensor sums(scratch_, 1, call.c.rows);
+  call.epilogue = CUBLASLT_EPILOGUE_BGRADB;
+  call.vector = sums.f32();
+  if (!run(call)) return false;
+  kernels_.add(sums.f32(), options.bias_gradient, call.c.rows);
+  return true;
+}
+
+/// The product with one of what is asked for beside it; what is then left follows by kernels.
+bool CudaGemm::run_fused(const LtCall& plain, const GemmOptions& options) {
+  GemmOptions left = options;
+  if (options.gelu_input.data != nullptr) {
+    if (!run_with_gelu_backward(plain, options)) return false;
+    left.gelu_input = left.gelu = {};
+  } else if (options.gelu.data != nullptr) {
+    if (!run_with_gelu(plain, options)) return false;
+    left.gelu = {};
+  } else if (options.bias_gradient == nullptr || !run_with_bias_gradient(plain, options)) {
+    return false;
+  } else {
+    left.bias_gradient = nullptr;
+  }
+  finish_product(kernels_, plain.a, plain.c, left);
+  return true;
+}
+
+void CudaGemm::multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                              const GemmOptions& options) {
+  Tensor bias;
+  LtCall call{ta, tb, a, b, c, options.accumulate};
+  call.vector = bias_for(options.bias, c, bias);
+  if (run_fused(call, options)) return;
+  if (call.vector != nullptr) call.epilogue = CUBLASLT_EPILOGUE_BIAS;
+  if (!run(call)) {
+    fail_call("cublasLtMatmulAlgoGetHeuristic", "product", call.describe(), "no algorithm for this product");
+  }
+  finish_product(kernels_, a, c, options);
+}
+
+void CudaGemm::multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                               const GemmOptions& options) {
+  Tensor a_copy, b_copy, c_copy;
+  const Matrix wide_a = as_f32(a, a_copy), wide_b = as_f32(b, b_copy);
+  if (c.type == DType::f32) return multiply_equal(ta, wide_a, tb, wide_b, c, options);
+  c_copy = Tensor(scratch_, c.rows, c.columns);
+  if (options.accumulate) kernels_.convert(c, c_copy);
+  multiply_equal(ta, wide_a, tb, wide_b, c_copy, {.accumulate = options.accumulate, .bias = options.bias});
+  kernels_.convert(c_copy, c);
+  finish_product(kernels_, a, c, options);
+}
+
+void CudaGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                        const GemmOptions& options) {
+  check_product(ta, a, tb, b, c, options);
+  if (c.size() == 0) return finish_product(kernels_, a, c, options);
+  if (a.size() == 0) {
+    // A sum without terms: one term that is zero, so that bias and epilogues take the same way.
+    const Tensor zeros(scratch_, 1, std::max(c.rows, c.columns), a.type);
+    device_.fill(zeros.matrix().data, 0, zeros.bytes());
+    return multiply(Transpose::yes, zeros.matrix().columns_from(0, c.rows), Transpose::no,
+                    zeros.matrix().columns_from(0, c.columns), c, options);
+  }
+  if (a.type == b.type && (a.type != DType::f32 || c.type == DType::f32)) {
+    multiply_equal(ta, a, tb, b, c, options);
+  } else {
+    multiply_in_f32(ta, a, tb, b, c, options);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Gemm> make_cuda_gemm(CudaDevice& device, Kernels& kernels, Fp32Products fp32) {
+  return std::make_unique<CudaGemm>(device, kernels, fp32);
+}
+
+}  // namespace pptrain

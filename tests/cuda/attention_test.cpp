@@ -1,0 +1,110 @@
+// Attention on a GPU against that of the host.
+#include "cuda/attention.hpp"
+
+#include <cmath>
+
+#include "cuda/twin.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+struct Case {
+  std::size_t samples, length, heads, head_size;
+
+  std::size_t rows() const { return samples * length; }
+  std::size_t width() const { return heads * head_size; }
+};
+
+/// Buffers of one forward and backward pass on both sides.
+struct Run {
+  Gpu& gpu;
+  Case c;
+  Twin qkv, out, log_sum, dout, dqkv;
+
+  Run(Gpu& one, const Case& sizes, DType type, std::size_t padding = 3)
+      : gpu(one),
+        c(sizes),
+        qkv(gpu, c.rows(), 3 * c.width(), type, {padding, 0}),
+        out(gpu, c.rows(), c.width(), type, {padding, 0}),
+        log_sum(gpu, c.rows(), c.heads),
+        dout(gpu, c.rows(), c.width(), type, {padding, 0}),
+        dqkv(gpu, c.rows(), 3 * c.width(), type, {padding, 0}) {
+    qkv.randomise(seed, 2.0);
+    dout.randomise(seed + 1);
+  }
+
+  void run(Attention& attention) {
+    attention.forward(qkv.device(), c.samples, c.length, c.heads, out.device(), log_sum.device_f32(), gpu.arena);
+    attention.backward(qkv.device(), out.device(), log_sum.device_f32(), dout.device(), c.samples, c.length, c.heads,
+                       dqkv.device(), gpu.arena);
+  }
+  void run_host() {
+    Arena arena;
+    host_attention().forward(qkv.host(), c.samples, c.length, c.heads, out.host(), log_sum.host_f32(), arena);
+    host_attention().backward(qkv.host(), out.host(), log_sum.host_f32(), dout.host(), c.samples, c.length, c.heads,
+                              dqkv.host(), arena);
+  }
+
+  /// Both sides sum in fp32 and round; probabilities may be rounded to the type before they multiply values.
+  void check(const Case& sizes, DType type, double factor) {
+    CAPTURE(seed, sizes.samples, sizes.length, sizes.heads, sizes.head_size, type_name(type));
+    REQUIRE(largest_error(out.device_values(), out.host_values()) < 4e-6 + factor * rounding(type));
+    REQUIRE(largest_error(dqkv.device_values(), dqkv.host_values()) < 2e-5 + 2 * factor * rounding(type));
+    REQUIRE((out.surroundings_are_untouched() && dqkv.surroundings_are_untouched()));
+    check_log_sums();
+  }
+
+ private:
+  /// The host's by row and head, the GPU's by head and row.
+  void check_log_sums() {
+    const Values host = log_sum.host_values(), device = log_sum.device_values();
+    for (std::size_t sample = 0; sample < c.samples; ++sample) {
+      for (std::size_t head = 0; head < c.heads; ++head) {
+        for (std::size_t t = 0; t < c.length; ++t) {
+          const double expected = host[(sample * c.length + t) * c.heads + head];
+          REQUIRE(device[(sample * c.heads + head) * c.length + t] == Approx(expected).epsilon(1e-5).margin(1e-5));
+        }
+      }
+    }
+  }
+
+  std::uint64_t seed = fresh_seed();
+};
+
+}  // namespace
+
+TEST_CASE("attention on a GPU by own kernels against the host's") {
+  Gpu gpu;
+  const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const Case& c : {Case{2, 1, 2, 4}, Case{2, 7, 3, 5}, Case{1, 64, 2, 16}, Case{2, 65, 1, 32},
+                          Case{1, 100, 2, 72}, Case{1, 40, 1, 136}}) {
+      Run run(gpu, c, type);
+      run.run(*attention);
+      run.run_host();
+      run.check(c, type, 2.0);
+    }
+  }
+}
+
+TEST_CASE("attention on a GPU by own kernels gives equal bits and sees nothing that comes later") {
+  Gpu gpu;
+  const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
+  Run run(gpu, {1, 70, 2, 16}, DType::f32);
+  run.run(*attention);
+  const TestMatrix out = run.out.fetch(), dqkv = run.dqkv.fetch();
+  run.run(*attention);
+  REQUIRE(run.out.fetch().bytes() == out.bytes());
+  REQUIRE(run.dqkv.fetch().bytes() == dqkv.bytes());
+  for (std::size_t c = 0; c < 96; ++c) run.qkv.set(50, c, NAN);
+  run.run(*attention);
+  const TestMatrix changed = run.out.fetch();
+  for (std::size_t t = 0; t < 70; ++t) {
+    for (std::size_t c = 0; c < 32; ++c) {
+      if (t < 50) REQUIRE(changed.get(t, c) == out.get(t, c));
+      if (t >= 50) REQUIRE(std::isnan(changed.get(t, c)));
+    }
+  }
+}
