@@ -5,29 +5,42 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "cuda/cudnn_attention.hpp"
 #include "cuda/device.hpp"
 #include "cuda/flash_attention.hpp"
 
 namespace pptrain {
 namespace {
 
-class FlashAttention final : public Attention {
+class CudaAttention final : public Attention {
  public:
-  explicit FlashAttention(CudaDevice& device) : device_(device) {}
+  CudaAttention(CudaDevice& device, FusedAttention fused)
+      : device_(device), cudnn_(fused == FusedAttention::own ? nullptr : make_cudnn_attention(device)) {}
 
   void forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
-               const Matrix& out, float* log_sum, Arena& /*workspace*/) override {
+               const Matrix& out, float* log_sum, Arena& workspace) override {
+    if (cudnn_ != nullptr && cudnn_->takes(qkv, out, samples, sequence_length, heads)) {
+      return cudnn_->forward(qkv, samples, sequence_length, heads, out, log_sum, workspace);
+    }
     cuda::flash_forward(device_.stream(), shape_of(samples, sequence_length, heads, out), qkv, out, log_sum);
   }
 
   void backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout, std::size_t samples,
                 std::size_t sequence_length, std::size_t heads, const Matrix& dqkv, Arena& workspace) override {
+    if (cudnn_ != nullptr && dqkv.stride == qkv.stride && dout.stride == out.stride &&
+        cudnn_->takes(dqkv, dout, samples, sequence_length, heads) &&
+        cudnn_->takes(qkv, out, samples, sequence_length, heads)) {
+      return cudnn_->backward(qkv, out, log_sum, dout, samples, sequence_length, heads, dqkv, workspace);
+    }
     const Tensor delta(workspace, samples * heads, sequence_length);
     cuda::flash_backward(device_.stream(), shape_of(samples, sequence_length, heads, out), qkv, out, log_sum, dout,
                          dqkv, delta.f32());
   }
 
-  std::string name() const override { return "own kernels, tiles of 32"; }
+  std::string name() const override {
+    constexpr const char* own = "own kernels";
+    return cudnn_ == nullptr ? own : fmt::format("{} for bf16, else {}", cudnn_->name(), own);
+  }
 
  private:
   static cuda::FlashShape shape_of(std::size_t samples, std::size_t length, std::size_t heads, const Matrix& out) {
@@ -42,12 +55,13 @@ class FlashAttention final : public Attention {
   }
 
   CudaDevice& device_;
+  std::unique_ptr<CudnnAttention> cudnn_;
 };
 
 }  // namespace
 
-std::unique_ptr<Attention> make_cuda_attention(CudaDevice& device, FusedAttention /*fused*/) {
-  return std::make_unique<FlashAttention>(device);
+std::unique_ptr<Attention> make_cuda_attention(CudaDevice& device, FusedAttention fused) {
+  return std::make_unique<CudaAttention>(device, fused);
 }
 
 }  // namespace pptrain

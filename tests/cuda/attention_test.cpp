@@ -89,6 +89,17 @@ TEST_CASE("attention on a GPU by own kernels against the host's") {
   }
 }
 
+TEST_CASE("attention on a GPU by what is fastest against the host's") {
+  Gpu gpu;
+  const auto attention = make_cuda_attention(gpu.device);
+  for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}}) {
+    Run run(gpu, c, DType::bf16, 8);
+    run.run(*attention);
+    run.run_host();
+    run.check(c, DType::bf16, 4.0);
+  }
+}
+
 TEST_CASE("attention on a GPU by own kernels gives equal bits and sees nothing that comes later") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);

@@ -1,0 +1,143 @@
+#ifdef PPTRAIN_HAVE_CUDNN
+
+#include "cuda/cudnn_attention_graphs.hpp"
+
+namespace pptrain::cuda {
+namespace {
+
+constexpr cudnnDataType_t fp32 = CUDNN_DATA_FLOAT;
+
+/// Sizes and strides of the tensors of one attention: B samples, H heads, T queries or keys, D elements of a head.
+class Shapes {
+ public:
+  explicit Shapes(const CudnnAttentionShape& s) : s_(s) {}
+
+  CudnnFour heads() const { return {s_.samples, s_.heads, s_.length, s_.head_size}; }
+  CudnnFour heads_transposed() const { return {s_.samples, s_.heads, s_.head_size, s_.length}; }
+  CudnnFour scores() const { return {s_.samples, s_.heads, s_.length, s_.length}; }
+  CudnnFour rows() const { return {s_.samples, s_.heads, s_.length, 1}; }
+
+  /// Of heads that lie side by side in rows of a matrix.
+  CudnnFour in_matrix(std::int64_t stride) const { return {s_.length * stride, s_.head_size, stride, 1}; }
+  CudnnFour in_matrix_transposed(std::int64_t stride) const { return {s_.length * stride, s_.head_size, 1, stride}; }
+  CudnnFour packed_heads() const {
+    return {s_.heads * s_.length * s_.head_size, s_.length * s_.head_size, s_.head_size, 1};
+  }
+  CudnnFour packed_scores() const { return {s_.heads * s_.length * s_.length, s_.length * s_.length, s_.length, 1}; }
+  CudnnFour packed_scores_transposed() const {
+    return {s_.heads * s_.length * s_.length, s_.length * s_.length, 1, s_.length};
+  }
+  CudnnFour packed_rows() const { return {s_.heads * s_.length, s_.length, 1, 1}; }
+
+ private:
+  const CudnnAttentionShape& s_;
+};
+
+/// Operations on scores, each of which gives new scores.
+class Scores {
+ public:
+  Scores(CudnnGraph& graph, const Shapes& shapes) : graph_(graph), shapes_(shapes) {}
+
+  CudnnTensor tensor(cudnnDataType_t type = fp32) {
+    return graph_.inner(type, shapes_.scores(), shapes_.packed_scores());
+  }
+  CudnnTensor product(CudnnTensor a, CudnnTensor b) {
+    const CudnnTensor c = tensor();
+    graph_.multiply(c, a, b);
+    return c;
+  }
+  CudnnTensor apply(cudnnPointwiseMode_t mode, CudnnTensor x, std::optional<CudnnTensor> b = {}) {
+    const CudnnTensor y = tensor();
+    graph_.pointwise(mode, y, x, b);
+    return y;
+  }
+  /// x where the key is not behind the query, else `lowest`.
+  CudnnTensor causal(CudnnTensor x, CudnnTensor lowest) {
+    const CudnnTensor row = tensor(CUDNN_DATA_INT32), column = tensor(CUDNN_DATA_INT32),
+                      sees = tensor(CUDNN_DATA_BOOLEAN), y = tensor();
+    graph_.pointwise(CUDNN_POINTWISE_GEN_INDEX, row, x, {}, {}, fp32, 2);
+    graph_.pointwise(CUDNN_POINTWISE_GEN_INDEX, column, x, {}, {}, fp32, 3);
+    graph_.pointwise(CUDNN_POINTWISE_CMP_GE, sees, row, column, {}, CUDNN_DATA_BOOLEAN);
+    graph_.pointwise(CUDNN_POINTWISE_BINARY_SELECT, y, x, lowest, sees);
+    return y;
+  }
+  CudnnTensor transposed(CudnnTensor x, cudnnDataType_t type) {
+    const CudnnTensor y = graph_.inner(type, shapes_.scores(), shapes_.packed_scores_transposed());
+    graph_.reshape(y, x);
+    return y;
+  }
+
+ private:
+  CudnnGraph& graph_;
+  const Shapes& shapes_;
+};
+
+}  // namespace
+
+CudnnForward::CudnnForward(const CudnnAttentionShape& s) {
+  const Shapes shapes(s);
+  Scores on(graph, shapes);
+  const auto row = [&] { return graph.inner(fp32, shapes.rows(), shapes.packed_rows()); };
+  q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  k = graph.real(s.type, shapes.heads_transposed(), shapes.in_matrix_transposed(s.qkv_stride));
+  v = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  scale = graph.scalar();
+  lowest = graph.scalar();
+  out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride));
+  log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
+
+  const CudnnTensor scores = on.causal(on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest);
+  const CudnnTensor largest = row(), sum = row(), log = row(), probabilities = on.tensor(s.type);
+  graph.reduce(CUDNN_REDUCE_TENSOR_MAX, largest, scores);
+  const CudnnTensor exponentials = on.apply(CUDNN_POINTWISE_EXP, on.apply(CUDNN_POINTWISE_SUB, scores, largest));
+  graph.reduce(CUDNN_REDUCE_TENSOR_ADD, sum, exponentials);
+  graph.pointwise(CUDNN_POINTWISE_LOG, log, sum);
+  graph.pointwise(CUDNN_POINTWISE_ADD, log_sum, largest, log);
+  graph.pointwise(CUDNN_POINTWISE_DIV, probabilities, exponentials, sum);
+  graph.multiply(out, probabilities, v);
+}
+
+CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
+  const Shapes shapes(s);
+  Scores on(graph, shapes);
+  q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  k = graph.real(s.type, shapes.heads_transposed(), shapes.in_matrix_transposed(s.qkv_stride));
+  v = graph.real(s.type, shapes.heads_transposed(), shapes.in_matrix_transposed(s.qkv_stride));
+  out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride));
+  dout = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride));
+  log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
+  scale = graph.scalar();
+  lowest = graph.scalar();
+  one = graph.scalar();
+  dq = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  dk = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  dv = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  delta = graph.real(fp32, shapes.rows(), shapes.packed_rows());
+  dq_sums = graph.real(fp32, shapes.heads(), shapes.packed_heads());
+
+  // delta = sum of dout * out; the product with one is where cuDNN's pattern has the rate of a dropout.
+  const CudnnTensor mixed = graph.inner(fp32, shapes.heads(), shapes.packed_heads());
+  const CudnnTensor mixed_sum = graph.inner(fp32, shapes.rows(), shapes.packed_rows());
+  graph.pointwise(CUDNN_POINTWISE_MUL, mixed, dout, out);
+  graph.reduce(CUDNN_REDUCE_TENSOR_ADD, mixed_sum, mixed);
+  graph.pointwise(CUDNN_POINTWISE_MUL, delta, mixed_sum, one);
+
+  const CudnnTensor scores = on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale);
+  const CudnnTensor shifted = on.causal(on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest);
+  const CudnnTensor probabilities = on.apply(CUDNN_POINTWISE_EXP, shifted);
+  graph.multiply(dv, on.transposed(probabilities, s.type), dout);
+
+  const CudnnTensor dprobabilities = on.apply(CUDNN_POINTWISE_SUB, on.product(dout, v), delta);
+  const CudnnTensor dscores =
+      on.apply(CUDNN_POINTWISE_MUL, on.apply(CUDNN_POINTWISE_MUL, dprobabilities, probabilities), scale);
+  graph.multiply(dk, on.transposed(dscores, s.type), q);
+
+  const CudnnTensor keys = graph.inner(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  graph.reshape(keys, k);
+  graph.multiply(dq_sums, dscores, keys);
+  graph.pointwise(CUDNN_POINTWISE_IDENTITY, dq, dq_sums);
+}
+
+}  // namespace pptrain::cuda
+
+#endif

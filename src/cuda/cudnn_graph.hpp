@@ -1,0 +1,109 @@
+#pragma once
+
+#ifdef PPTRAIN_HAVE_CUDNN
+
+#include <cudnn.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda/check.hpp"
+
+/// cuDNN's graphs of operations through its back-end C API: what a graph computes is described operation by operation,
+/// and cuDNN finds one fused engine for all of it, or refuses.
+namespace pptrain::cuda {
+
+inline bool succeeded(cudnnStatus_t status) { return status == CUDNN_STATUS_SUCCESS; }
+/// With what cuDNN says about its last failure.
+std::string status_text(cudnnStatus_t status);
+
+/// A back-end descriptor, destroyed with this.
+class CudnnDescriptor {
+ public:
+  explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
+  ~CudnnDescriptor();
+  CudnnDescriptor(CudnnDescriptor&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  CudnnDescriptor& operator=(CudnnDescriptor&&) = delete;
+
+  template <class T>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<T>& values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    PPTRAIN_CHECKED(cudnnBackendSetAttribute, handle_, name, type, count, values.data());
+  }
+  template <class T>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
+    PPTRAIN_CHECKED(cudnnBackendSetAttribute, handle_, name, type, 1, &value);
+  }
+  void set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, value.handle_);
+  }
+  cudnnStatus_t try_finalize() { return cudnnBackendFinalize(handle_); }
+  void finalize() { PPTRAIN_CHECKED(cudnnBackendFinalize, handle_); }
+  cudnnBackendDescriptor_t handle() const { return handle_; }
+
+ private:
+  cudnnBackendDescriptor_t handle_ = nullptr;
+};
+
+/// A tensor of a graph.
+using CudnnTensor = std::size_t;
+using CudnnFour = std::array<std::int64_t, 4>;  // samples, heads, rows, columns
+
+/// A compiled graph.
+class CudnnPlan {
+ public:
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
+  /// `pointers` by the graph's tensors: memory of the device for those that are `real`, of the host for scalars, null
+  /// for the others.
+  void run(cudnnHandle_t handle, const std::vector<const void*>& pointers, void* workspace) const;
+
+ private:
+  friend class CudnnGraph;
+  CudnnPlan(std::vector<CudnnDescriptor> parts, std::size_t workspace_bytes)
+      : parts_(std::move(parts)), workspace_bytes_(workspace_bytes) {}
+
+  std::vector<CudnnDescriptor> parts_;  // the plan is the last
+  std::size_t workspace_bytes_;
+};
+
+class CudnnGraph {
+ public:
+  /// In the caller's memory, aligned to 16 bytes.
+  CudnnTensor real(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides);
+  /// Between two operations, never in memory.
+  CudnnTensor inner(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides);
+  /// One fp32 value of the host.
+  CudnnTensor scalar();
+  std::size_t num_tensors() const { return num_tensors_; }
+
+  /// y = mode(x), mode(x, b), or of GEN_INDEX the number along `axis`.
+  void pointwise(cudnnPointwiseMode_t mode, CudnnTensor y, CudnnTensor x, std::optional<CudnnTensor> b = {},
+                 std::optional<CudnnTensor> mask = {}, cudnnDataType_t compute = CUDNN_DATA_FLOAT,
+                 std::int64_t axis = -1);
+  /// Over the axes of y that have one element.
+  void reduce(cudnnReduceTensorOp_t operation, CudnnTensor y, CudnnTensor x);
+  /// c = a b, of the last two axes.
+  void multiply(CudnnTensor c, CudnnTensor a, CudnnTensor b);
+  /// The same elements under other sizes and strides.
+  void reshape(CudnnTensor y, CudnnTensor x);
+
+  /// Compiled by the first engine of the heuristic's that takes it; or nothing, and why not. The graph is used up.
+  std::optional<CudnnPlan> build(cudnnHandle_t handle, std::string& why_not);
+
+ private:
+  CudnnTensor add(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides, bool is_virtual,
+                  bool is_scalar);
+  std::optional<CudnnPlan> refused(cudnnStatus_t status, const char* what, std::string& why_not);
+  std::optional<CudnnPlan> first_that_compiles(cudnnHandle_t handle, const CudnnDescriptor& heuristic,
+                                               std::string& why_not);
+
+  std::vector<CudnnDescriptor> tensors_, operations_, parts_;
+  std::size_t num_tensors_ = 0;
+};
+
+}  // namespace pptrain::cuda
+
+#endif
