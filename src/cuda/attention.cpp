@@ -39,7 +39,7 @@ class CudaAttention final : public Attention {
 
   std::string name() const override {
     constexpr const char* own = "own kernels";
-    return cudnn_ == nullptr ? own : fmt::format("{} for bf16, else {}", cudnn_->name(), own);
+    return cudnn_ == nullptr ? own : fmt::format("{}; for fp32, {}", cudnn_->name(), own);
   }
 
  private:

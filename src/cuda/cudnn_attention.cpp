@@ -85,8 +85,13 @@ const void* part(const Matrix& qkv, const CudnnAttentionShape& shape, std::int64
 CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const Matrix& qkv, const Matrix& out, std::size_t samples,
                                                      std::size_t length, std::size_t heads) {
   const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  return {number(samples),    number(length),     number(heads),      number(out.columns / heads),
-          number(qkv.stride), number(out.stride), CUDNN_DATA_BFLOAT16};
+  return {number(samples),
+          number(length),
+          number(heads),
+          number(out.columns / heads),
+          number(qkv.stride),
+          number(out.stride),
+          qkv.type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF};
 }
 
 template <class Graph>
@@ -108,7 +113,7 @@ bool CudnnAttentionOfDevice::takes(const Matrix& qkv, const Matrix& out, std::si
                                    std::size_t heads) {
   const CudnnAttentionShape shape = shape_of(qkv, out, samples, length, heads);
   // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token.
-  if (qkv.type != DType::bf16 || shape.head_size % 8 != 0 || shape.head_size > 128 || length < 2 || samples == 0 ||
+  if (qkv.type == DType::f32 || shape.head_size % 8 != 0 || shape.head_size > 128 || length < 2 || samples == 0 ||
       !has_aligned_rows(qkv) || !has_aligned_rows(out)) {
     return false;
   }

@@ -7,6 +7,12 @@
 #include <iterator>
 
 namespace pptrain::cuda {
+namespace {
+
+using MaybeName = std::optional<cudnnBackendAttributeName_t>;
+constexpr std::nullopt_t none = std::nullopt;
+
+}  // namespace
 
 std::string status_text(cudnnStatus_t status) {
   std::array<char, 512> last{};
@@ -107,11 +113,12 @@ std::optional<CudnnPlan> CudnnGraph::refused(cudnnStatus_t status, const char* w
   return std::nullopt;
 }
 
-std::optional<CudnnPlan> CudnnGraph::build(cudnnHandle_t handle, std::string& why_not) {
+template <class Aim>
+std::optional<CudnnPlan> CudnnGraph::build_with(const Aim& aim, std::string& why_not) {
   CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   std::vector<cudnnBackendDescriptor_t> operations;
   for (const CudnnDescriptor& operation : operations_) operations.push_back(operation.handle());
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
+  aim(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, none);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations);
   if (const cudnnStatus_t status = graph.try_finalize(); !succeeded(status)) {
     return refused(status, "cudnnBackendFinalize of the graph", why_not);
@@ -119,14 +126,30 @@ std::optional<CudnnPlan> CudnnGraph::build(cudnnHandle_t handle, std::string& wh
   CudnnDescriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
+  aim(heuristic, none, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
   parts_.push_back(std::move(graph));
   if (const cudnnStatus_t status = heuristic.try_finalize(); !succeeded(status)) {
     return refused(status, "cudnnBackendFinalize of the heuristic", why_not);
   }
-  return first_that_compiles(handle, heuristic, why_not);
+  return first_that_compiles(aim, heuristic, why_not);
 }
 
-std::optional<CudnnPlan> CudnnGraph::first_that_compiles(cudnnHandle_t handle, const CudnnDescriptor& heuristic,
+std::optional<CudnnPlan> CudnnGraph::build(cudnnHandle_t handle, std::string& why_not) {
+  const auto aim = [handle](CudnnDescriptor& part, MaybeName handle_name, MaybeName /*device_name*/) {
+    if (handle_name) part.set(*handle_name, CUDNN_TYPE_HANDLE, handle);
+  };
+  return build_with(aim, why_not);
+}
+
+std::optional<CudnnPlan> CudnnGraph::build_for(const CudnnDescriptor& device, std::string& why_not) {
+  const auto aim = [&device](CudnnDescriptor& part, MaybeName /*handle_name*/, MaybeName device_name) {
+    if (device_name) part.set(*device_name, device);
+  };
+  return build_with(aim, why_not);
+}
+
+template <class Aim>
+std::optional<CudnnPlan> CudnnGraph::first_that_compiles(const Aim& aim, const CudnnDescriptor& heuristic,
                                                          std::string& why_not) {
   constexpr std::int64_t most = 8;
   std::vector<CudnnDescriptor> engines;
@@ -141,7 +164,7 @@ std::optional<CudnnPlan> CudnnGraph::first_that_compiles(cudnnHandle_t handle, c
   why_not = "it has no engine for this graph";
   for (std::size_t i = 0; i < static_cast<std::size_t>(found); ++i) {
     CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
+    aim(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, engines[i]);
     if (const cudnnStatus_t status = plan.try_finalize(); !succeeded(status)) {
       refused(status, "cudnnBackendFinalize of the plan", why_not);

@@ -92,13 +92,18 @@ class CudnnGraph {
 
   /// Compiled by the first engine of the heuristic's that takes it; or nothing, and why not. The graph is used up.
   std::optional<CudnnPlan> build(cudnnHandle_t handle, std::string& why_not);
+  /// The same for a GPU that need not be here, of which cuDNN is told the properties.
+  std::optional<CudnnPlan> build_for(const CudnnDescriptor& device, std::string& why_not);
 
  private:
   CudnnTensor add(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides, bool is_virtual,
                   bool is_scalar);
   std::optional<CudnnPlan> refused(cudnnStatus_t status, const char* what, std::string& why_not);
-  std::optional<CudnnPlan> first_that_compiles(cudnnHandle_t handle, const CudnnDescriptor& heuristic,
-                                               std::string& why_not);
+  /// `aim(part, name of its handle, name of its device)` says to the graph, heuristic and plan what they are for.
+  template <class Aim>
+  std::optional<CudnnPlan> build_with(const Aim& aim, std::string& why_not);
+  template <class Aim>
+  std::optional<CudnnPlan> first_that_compiles(const Aim& aim, const CudnnDescriptor& heuristic, std::string& why_not);
 
   std::vector<CudnnDescriptor> tensors_, operations_, parts_;
   std::size_t num_tensors_ = 0;

@@ -30,7 +30,7 @@ std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, std::size_t 
 TEST_CASE("attention runs by cuDNN where it takes type, shape and layout, else by own kernels") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);
-  REQUIRE(attention->name() == "cuDNN 9.19.0 for bf16, else own kernels");
+  REQUIRE(attention->name() == "cuDNN 9.19.0; for fp32, own kernels");
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 16, 8) == 2);
   REQUIRE(graphs_of(gpu, *attention, DType::f32, 16, 8) == 0);
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 12, 0) == 0);

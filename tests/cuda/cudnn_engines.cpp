@@ -1,0 +1,50 @@
+// Whether cuDNN takes the graphs of attention for a GPU that is described by its properties
+// (tests/cuda/cudnn_engines.sh).
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "cuda/cudnn_attention_graphs.hpp"
+
+using namespace pptrain::cuda;
+
+namespace {
+
+CudnnDescriptor properties(const char* path) {
+  std::ifstream file(path);
+  std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+  text.push_back('\0');
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, text);
+  device.finalize();
+  return device;
+}
+
+/// Without a driver, a compiled kernel cannot be loaded: that is as far as a graph comes.
+template <class Graph>
+bool is_taken(const CudnnAttentionShape& shape, const CudnnDescriptor& device, const char* name) {
+  Graph graph(shape);
+  std::string why_not;
+  const bool is_built = graph.graph.build_for(device, why_not).has_value();
+  const bool is_compiled = is_built || why_not.find("cuLibraryLoadData") != std::string::npos;
+  std::printf("%s: %s\n", name, is_compiled ? "taken" : why_not.c_str());
+  return is_compiled;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const CudnnAttentionShape gpt2{16, 1024, 12, 64, 3 * 12 * 64, 12 * 64, CUDNN_DATA_BFLOAT16},
+      odd{2, 33, 3, 80, 3 * 3 * 80, 3 * 80, CUDNN_DATA_HALF};
+  bool all = true;
+  for (int i = 1; i < argc; ++i) {
+    const CudnnDescriptor device = properties(argv[i]);
+    for (const CudnnAttentionShape& shape : {gpt2, odd}) {
+      std::printf("%s, length %lld, head size %lld\n", argv[i], static_cast<long long>(shape.length),
+                  static_cast<long long>(shape.head_size));
+      all = is_taken<CudnnForward>(shape, device, "forward") && all;
+      all = is_taken<CudnnBackward>(shape, device, "backward") && all;
+    }
+  }
+  return all ? 0 : 1;
+}
