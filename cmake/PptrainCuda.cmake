@@ -40,11 +40,11 @@ endfunction()
 
 if(NOT PPTRAIN_CUDA STREQUAL "OFF")
   _pptrain_find_nvcc()
-  _pptrain_choose_architectures()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(PPTRAIN_HAVE_CUDA ON)
+    _pptrain_choose_architectures()
   elseif(NOT PPTRAIN_CUDA STREQUAL "AUTO")
     message(FATAL_ERROR "PPTRAIN_CUDA=${PPTRAIN_CUDA}, but no working nvcc was found (not in PATH, CUDA_HOME or "
                         "/usr/local/cuda); set CMAKE_CUDA_COMPILER, or PPTRAIN_CUDA=AUTO to build for the host alone")
