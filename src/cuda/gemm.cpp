@@ -143,7 +143,7 @@ void CudaGemm::multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const
   if (run_fused(call, options)) return;
   if (call.vector != nullptr) call.epilogue = CUBLASLT_EPILOGUE_BIAS;
   if (!run(call)) {
-    fail_call("cublasLtMatmulAlgoGetHeuristic", "product", call.describe(), "no algorithm for this product");
+    fail_call("cublasLtMatmulAlgoGetHeuristic", "product", call.describe(), products_.at(key_of(call)).answer());
   }
   finish_product(kernels_, a, c, options);
 }

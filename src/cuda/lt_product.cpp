@@ -110,8 +110,13 @@ void LtProduct::choose_algorithm(cublasLtHandle_t handle, const LtCall& call, st
   if (!succeeded(status) && !has_none) {
     fail_call("cublasLtMatmulAlgoGetHeuristic", "product", call.describe(), status_text(status));
   }
-  supported_ = succeeded(status) && found > 0 && succeeded(result.state);
+  status_ = succeeded(status) ? result.state : status;
+  supported_ = succeeded(status_) && found > 0;
   algorithm_ = result.algo;
+}
+
+std::string LtProduct::answer() const {
+  return succeeded(status_) ? "no algorithm for this product" : status_text(status_);
 }
 
 void LtProduct::run(cublasLtHandle_t handle, const LtCall& call, void* workspace, std::size_t workspace_bytes,

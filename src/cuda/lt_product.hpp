@@ -41,6 +41,8 @@ class LtProduct {
 
   /// Whether cuBLASLt has an algorithm.
   bool is_supported() const { return supported_; }
+  /// What the heuristic answered.
+  std::string answer() const;
   /// Runs the call, which must be like the one this was made for.
   void run(cublasLtHandle_t handle, const LtCall& call, void* workspace, std::size_t workspace_bytes,
            cudaStream_t stream) const;
@@ -64,6 +66,7 @@ class LtProduct {
   Descriptor descriptor_;
   Layout a_, b_, c_;
   cublasLtMatmulAlgo_t algorithm_ = {};
+  cublasStatus_t status_ = CUBLAS_STATUS_SUCCESS;
   bool supported_ = false;
 };
 
