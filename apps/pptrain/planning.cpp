@@ -55,9 +55,10 @@ Cluster named_planning_cluster(const Config& config) {
   return read_cluster(config.cluster.file);
 }
 
-void deliver_plan(const Options& options, const Plan& plan, const Cluster& cluster) {
+void deliver_plan(const Options& options, const Plan& plan, const Instance& instance) {
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
-  if (options.format == "text") deliver(describe_plan(plan, cluster), "");
+  if (options.format == "text")
+    deliver(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile), "");
   if (options.format == "json" && options.output.empty()) deliver(write_plan(plan), "");
 }
 
@@ -75,7 +76,7 @@ void deliver_search(const Options& options, const Config& config, const std::str
   if (options.format == "text" && verbosity() == Verbosity::verbose) {
     deliver(describe_candidates(result, instance.cluster) + "\n", "");
   }
-  deliver_plan(options, plan, instance.cluster);
+  deliver_plan(options, plan, instance);
 }
 
 /// From a profile and a cluster alone: no machine, any model.
@@ -100,7 +101,7 @@ void plan_from_files(const Options& options) {
                              planned_embedding(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   if (!config.parallelism.plan.empty()) {
-    deliver_plan(options, given_plan(config, instance), cluster);
+    deliver_plan(options, given_plan(config, instance), instance);
     return;
   }
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
@@ -180,7 +181,7 @@ void run_plan(const Options& options) {
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (!config.parallelism.plan.empty()) {
-      deliver_plan(options, given_plan(config, instance), machine.cluster);
+      deliver_plan(options, given_plan(config, instance), instance);
       return;
     }
     deliver_search(options, config, config.planner.name, instance, restrictions_of(config));

@@ -21,4 +21,14 @@ PendingPtr SilentCommunicator::start_all_gather(float*, const std::vector<Interv
   return std::make_unique<Ended>();
 }
 
+PendingPtr SilentCommunicator::start_all_reduce_sum(BFloat16*, std::size_t) { return std::make_unique<Ended>(); }
+
+PendingPtr SilentCommunicator::start_reduce_scatter_sum(BFloat16*, const std::vector<Interval>&) {
+  return std::make_unique<Ended>();
+}
+
+PendingPtr SilentCommunicator::start_all_gather(BFloat16*, const std::vector<Interval>&) {
+  return std::make_unique<Ended>();
+}
+
 }  // namespace pptrain

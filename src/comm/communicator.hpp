@@ -6,6 +6,7 @@
 #include "base/ids.hpp"
 #include "base/interval.hpp"
 #include "comm/pending.hpp"
+#include "tensor/bfloat16.hpp"
 
 namespace pptrain {
 
@@ -32,6 +33,11 @@ class Communicator {
   virtual PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) = 0;
   /// ... and every member's slice sent to all.
   virtual PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) = 0;
+
+  /// The same of values that travel in bf16, half the bytes: what members hold is summed in fp32 and rounded once.
+  virtual PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) = 0;
+  virtual PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) = 0;
+  virtual PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) = 0;
 };
 
 /// Point-to-point messages between the ranks of the job. Neither call blocks; the memory must
@@ -59,6 +65,9 @@ class SilentCommunicator final : public Communicator {
   PendingPtr start_all_reduce_sum(float*, std::size_t) override;
   PendingPtr start_reduce_scatter_sum(float*, const std::vector<Interval>&) override;
   PendingPtr start_all_gather(float*, const std::vector<Interval>&) override;
+  PendingPtr start_all_reduce_sum(BFloat16*, std::size_t) override;
+  PendingPtr start_reduce_scatter_sum(BFloat16*, const std::vector<Interval>&) override;
+  PendingPtr start_all_gather(BFloat16*, const std::vector<Interval>&) override;
 
  private:
   int size_;

@@ -62,17 +62,34 @@ void MpiCommunicator::run(Reduction reduction, T* data, std::size_t n) {
 template void MpiCommunicator::run(Reduction, float*, std::size_t);
 template void MpiCommunicator::run(Reduction, double*, std::size_t);
 
-PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag());
+template <class T>
+PendingPtr MpiCommunicator::start_sum(T* data, std::size_t n) {
+  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag());
 }
 
+template <class T>
+PendingPtr MpiCommunicator::start_half(Halves half, T* data, const std::vector<Interval>& slices) {
+  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, half, data, slices, next_tag());
+}
+
+PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) { return start_sum(data, n); }
+
 PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
-  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Halves::reduce_scatter, data, slices,
-                                                   next_tag());
+  return start_half(Halves::reduce_scatter, data, slices);
 }
 
 PendingPtr MpiCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Halves::all_gather, data, slices, next_tag());
+  return start_half(Halves::all_gather, data, slices);
+}
+
+PendingPtr MpiCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) { return start_sum(data, n); }
+
+PendingPtr MpiCommunicator::start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) {
+  return start_half(Halves::reduce_scatter, data, slices);
+}
+
+PendingPtr MpiCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {
+  return start_half(Halves::all_gather, data, slices);
 }
 
 void MpiCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {

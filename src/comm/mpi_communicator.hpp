@@ -27,10 +27,17 @@ class MpiCommunicator final : public Communicator {
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
+  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
 
  private:
   template <class T>
   void run(Reduction reduction, T* data, std::size_t n);
+  template <class T>
+  PendingPtr start_sum(T* data, std::size_t n);
+  template <class T>
+  PendingPtr start_half(Halves half, T* data, const std::vector<Interval>& slices);
   int next_tag();
 
   MpiComm comm_;

@@ -21,7 +21,24 @@ bool under_way(MPI_Request request) {
 
 template <class T>
 MPI_Datatype mpi_type() {
+  if (std::is_same_v<T, BFloat16>) return MPI_UINT16_T;
   return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+/// total[i] = the sum of what the members hold, in their order, added up in fp32.
+template <class ContributionOf>
+void sum_in_fp32(int members, const ContributionOf& contribution, BFloat16* total, std::size_t n) {
+  constexpr std::size_t piece = 2048;
+  float sum[piece];
+  for (std::size_t begin = 0; begin < n; begin += piece) {
+    const std::size_t count = std::min(piece, n - begin);
+    std::fill_n(sum, count, 0.0F);
+    for (int member = 0; member < members; ++member) {
+      const BFloat16* values = contribution(member) + begin;
+      for (std::size_t i = 0; i < count; ++i) sum[i] += values[i];
+    }
+    for (std::size_t i = 0; i < count; ++i) store(total[begin + i], sum[i]);
+  }
 }
 
 }  // namespace
@@ -93,15 +110,20 @@ template <class T>
 void OrderedAllReduce<T>::reduce() {
   // The total is formed in the buffer's own slot: the data itself is one of the contributions.
   T* total = static_cast<T*>(buffer_.data()) + slot_ * rank_;
-  std::memcpy(total, contribution(0), slot_ * sizeof(T));
-  for (int member = 1; member < size_; ++member) {
-    const T* values = contribution(member);
-    if (reduction_ == Reduction::sum) {
-      for (std::size_t i = 0; i < slot_; ++i) total[i] += values[i];
-    } else {
-      // Written so that a NaN on either side stays.
-      for (std::size_t i = 0; i < slot_; ++i)
-        total[i] = total[i] >= values[i] || total[i] != total[i] ? total[i] : values[i];
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    sum_in_fp32(
+        size_, [this](int member) { return contribution(member); }, total, slot_);
+  } else {
+    std::memcpy(total, contribution(0), slot_ * sizeof(T));
+    for (int member = 1; member < size_; ++member) {
+      const T* values = contribution(member);
+      if (reduction_ == Reduction::sum) {
+        for (std::size_t i = 0; i < slot_; ++i) total[i] += values[i];
+      } else {
+        // Written so that a NaN on either side stays.
+        for (std::size_t i = 0; i < slot_; ++i)
+          total[i] = total[i] >= values[i] || total[i] != total[i] ? total[i] : values[i];
+      }
     }
   }
   std::memcpy(data_ + slices_[rank_].begin, total, slot_ * sizeof(T));
@@ -166,5 +188,6 @@ std::string OrderedAllReduce<T>::missing() const {
 
 template class OrderedAllReduce<float>;
 template class OrderedAllReduce<double>;
+template class OrderedAllReduce<BFloat16>;
 
 }  // namespace pptrain

@@ -8,6 +8,7 @@
 #include "base/interval.hpp"
 #include "comm/pending.hpp"
 #include "tensor/arena.hpp"
+#include "tensor/bfloat16.hpp"
 
 namespace pptrain {
 
@@ -21,7 +22,8 @@ enum class Halves { both, reduce_scatter, all_gather };
 /// 2 (n-1)/n of the data, the least possible (AMP Eq. 3). Short vectors are exchanged whole, in one
 /// step, and every member adds them up.
 ///
-/// T is float or double. Made by `MpiCommunicator`, which gives each one tags of its own.
+/// T is float, double or BFloat16, which is summed in fp32 and rounded once. Made by `MpiCommunicator`, which gives
+/// each one tags of its own.
 template <class T>
 class OrderedAllReduce final : public Pending {
  public:

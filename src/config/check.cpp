@@ -126,7 +126,18 @@ void check_zero(const Config& config) {
                    "stage 0 divides nothing", "use zero_stage = 1, 2, 3 or \"auto\", or leave zero_group"});
 }
 
+void check_loss_scale(const Config& config) {
+  const TrainingConfig& training = config.training;
+  if (training.precision == Precision::fp16 || training.loss_scale.value_or(1.0) == 1.0) return;
+  throw_bad_input(
+      {config.where("training.loss_scale"),
+       fmt::format("loss_scale = {} with precision = \"{}\"", *training.loss_scale, to_string(training.precision)),
+       "only fp16 loses small gradients, so only there the loss is scaled",
+       "leave loss_scale out, or use precision = \"fp16\""});
+}
+
 void check_training(const Config& config) {
+  check_loss_scale(config);
   const double rate = config.optimizer.learning_rate;
   if (config.lr_scheduler.name != "constant" && config.lr_scheduler.minimum > rate) {
     throw_bad_input({config.where("lr_scheduler.minimum"),

@@ -6,6 +6,8 @@
 
 namespace pptrain {
 
+std::string to_string(GradientPrecision precision) { return precision == GradientPrecision::fp32 ? "fp32" : "bf16"; }
+
 std::string to_string(Precision precision) {
   switch (precision) {
     case Precision::fp32: return "fp32";

@@ -11,10 +11,12 @@
 namespace pptrain {
 
 enum class Precision { fp32, bf16, fp16 };
+enum class GradientPrecision { fp32, bf16 };  ///< in which gradients go from replica to replica
 enum class Recompute { none, selective, full };
 enum class ZeroGroup { replicas, node };  ///< who divides what ZeRO divides: all replicas, or those of a node
 
 std::string to_string(Precision precision);
+std::string to_string(GradientPrecision precision);
 std::string to_string(Recompute recompute);
 
 /// A number the user fixed, or nothing: `"auto"`, to be chosen by the planner.
@@ -72,6 +74,8 @@ struct TrainingConfig {
   std::int64_t global_batch_size = 8;  ///< samples per step, over all replicas
   AutoInt micro_batch_size;            ///< samples that enter the pipeline together
   Precision precision = Precision::fp32;
+  std::optional<double> loss_scale;  ///< of fp16; nothing: "dynamic"
+  GradientPrecision gradient_precision = GradientPrecision::fp32;
 };
 
 struct OptimizerConfig {

@@ -74,6 +74,10 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   std::string precision = to_string(training.precision);
   v.name("precision", precision, {"fp32", "bf16", "fp16"});
   training.precision = precision_of(precision);
+  v.number_or("loss_scale", training.loss_scale, "dynamic", between(1.0, 16777216.0));
+  std::string gradients = to_string(training.gradient_precision);
+  v.name("gradient_precision", gradients, {"fp32", "bf16"});
+  training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ class KeyVisitor {
   virtual void flag(const std::string& key, bool& value) = 0;
   virtual void integer(const std::string& key, std::int64_t& value, const Range& range) = 0;
   virtual void integer_or_auto(const std::string& key, AutoInt& value, const Range& range) = 0;
+  /// A number, or nothing where it is `keyword`.
+  virtual void number_or(const std::string& key, std::optional<double>& value, const std::string& keyword,
+                         const Range& range) = 0;
   virtual void number(const std::string& key, double& value, const Range& range) = 0;
   virtual void seconds(const std::string& key, double& value, const Range& range) = 0;
   virtual void name(const std::string& key, std::string& value, const std::vector<std::string>& names) = 0;

@@ -59,6 +59,12 @@ class Reader : public KeyVisitor {
     value = table_->integer_or_auto(key, value);
     if (value) check(key, static_cast<double>(*value), range);
   }
+  void number_or(const std::string& key, std::optional<double>& value, const std::string& keyword,
+                 const Range& range) override {
+    if (!find(key)) return;
+    value = table_->number_or(key, keyword);
+    if (value) check(key, *value, range);
+  }
   void number(const std::string& key, double& value, const Range& range) override {
     if (!find(key)) return;
     value = table_->number(key);

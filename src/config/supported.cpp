@@ -14,11 +14,6 @@ void refuse(const Config& config, bool asked, const std::string& key, const std:
   throw_bad_input({config.where(key), setting + " is not supported by this version", missing, instead});
 }
 
-void refuse_training(const Config& c) {
-  refuse(c, c.training.precision == Precision::fp16, "training.precision", "precision = \"fp16\"",
-         "fp16 needs GPUs and loss scaling", "use precision = \"bf16\"");
-}
-
 void refuse_parallelism(const Config& c) {
   const ParallelismConfig& p = c.parallelism;
   refuse(c, p.offload, "parallelism.offload", "offload = true", "there is no host memory to offload to",
@@ -27,9 +22,6 @@ void refuse_parallelism(const Config& c) {
 
 }  // namespace
 
-void refuse_unsupported(const Config& config) {
-  refuse_training(config);
-  refuse_parallelism(config);
-}
+void refuse_unsupported(const Config& config) { refuse_parallelism(config); }
 
 }  // namespace pptrain

@@ -149,6 +149,16 @@ std::optional<std::int64_t> TomlTable::integer_or_auto(std::string_view key,
   refuse_type(*state_, key, *node, "an integer or \"auto\"", "write a whole number or \"auto\"");
 }
 
+std::optional<double> TomlTable::number_or(std::string_view key, const std::string& keyword) const {
+  const toml::node* node = find(*state_, key);
+  const auto text = node == nullptr ? std::nullopt : node->value_exact<std::string>();
+  if (!text) return number(key);
+  if (*text == keyword) return std::nullopt;
+  refuse(
+      key, fmt::format("{} is \"{}\"", full_name(key), *text), fmt::format("it has to be a number or \"{}\"", keyword),
+      nearest_name(*text, {keyword}).empty() ? "write a number without quotes" : fmt::format("write \"{}\"", keyword));
+}
+
 std::string TomlTable::name(std::string_view key, const std::vector<std::string>& names,
                             std::optional<std::string> fallback) const {
   const std::string value = string(key, std::move(fallback));

@@ -42,6 +42,8 @@ class TomlTable {
   double quantity(std::string_view key, Quantity quantity, std::optional<double> fallback = std::nullopt) const;
   /// An integer, or nothing for `"auto"`. `fallback` is returned for a missing key.
   std::optional<std::int64_t> integer_or_auto(std::string_view key, std::optional<std::int64_t> fallback) const;
+  /// A number, or nothing for `keyword`.
+  std::optional<double> number_or(std::string_view key, const std::string& keyword) const;
   /// A string that is one of `names`; the nearest one is suggested for another.
   std::string name(std::string_view key, const std::vector<std::string>& names,
                    std::optional<std::string> fallback = std::nullopt) const;

@@ -41,6 +41,10 @@ class Writer : public KeyVisitor {
   void integer_or_auto(const std::string& key, AutoInt& value, const Range&) override {
     line(key, value ? std::to_string(*value) : "\"auto\"");
   }
+  void number_or(const std::string& key, std::optional<double>& value, const std::string& keyword,
+                 const Range&) override {
+    line(key, value ? float_text(*value) : quote_toml(keyword));
+  }
   void number(const std::string& key, double& value, const Range&) override { line(key, float_text(value)); }
   void seconds(const std::string& key, double& value, const Range&) override {
     line(key, fmt::format("\"{} s\"", value));

@@ -31,7 +31,7 @@ class OverlappedReduction {
                              .backward;
           ready_ = std::max(ready_, backward[g]);
         }
-        const double bytes = gradient_bytes(instance_.profile, mesh, {layer, layer + 1});
+        const double bytes = sent_gradient_bytes(instance_.profile, mesh, {layer, layer + 1});
         for (std::size_t shard = 0; bytes > 0.0 && shard < sums.size(); ++shard) {
           reduced[shard] = std::max(reduced[shard], ready_) + sums[shard].seconds(loads[shard] * bytes);
         }
@@ -54,6 +54,10 @@ double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers
   return profile.bytes_per_parameter.gradient * parameters_of(profile, layers) / mesh.tensor_parallel;
 }
 
+double sent_gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers) {
+  return profile.bytes_per_parameter.sent() * parameters_of(profile, layers) / mesh.tensor_parallel;
+}
+
 double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes) {
   double slowest = 0.0;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
@@ -67,7 +71,7 @@ double gradient_seconds(const Instance& instance, const StageParts& parts) {
   double sum = 0.0;
   for (const StagePart& part : parts.all()) {
     double bytes = 0.0;
-    for (const Interval& layers : part.layers) bytes += gradient_bytes(instance.profile, *part.mesh, layers);
+    for (const Interval& layers : part.layers) bytes += sent_gradient_bytes(instance.profile, *part.mesh, layers);
     sum += shards_all_reduce_seconds(instance.cluster, *part.mesh, bytes);
   }
   return sum;

@@ -87,6 +87,9 @@ double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute rec
 /// Gradient bytes that one device of the mesh holds of these layers when the shards are even.
 double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
 
+/// The same as replicas send them to each other.
+double sent_gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
+
 /// The slowest all-reduce between the replicas of any shard of the mesh, of `bytes` when the shards are even; in two
 /// levels (replica_sum.hpp) where ZeRO divides in groups.
 double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, double bytes);

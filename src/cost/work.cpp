@@ -64,7 +64,7 @@ class SentByDevice {
     double parameters = 0.0;
     for (const Interval& layers : part.layers) parameters += parameters_of(instance_.profile, layers);
     const BytesPerParameter& per_parameter = instance_.profile.bytes_per_parameter;
-    const double gradients = per_parameter.gradient * parameters / mesh.tensor_parallel;
+    const double gradients = per_parameter.sent() * parameters / mesh.tensor_parallel;
     const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;  // of F and B: an all-reduce's volume
     const double weights = per_parameter.weight * parameters / mesh.tensor_parallel;
     const auto groups = static_cast<int>(mesh.sharding_groups().size());

@@ -82,13 +82,15 @@ void write_digests(const Hdf5Handle& file, const CheckpointDataset& dataset) {
   check_hdf5(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, dataset.digests.data()), "writing a digest");
 }
 
-/// Each number and each text of a state, by its name in /state.
-template <class State, class Integer, class Real, class Text>
-void visit_state(State& state, const Integer& integer, const Real& real, const Text& text) {
+/// Each number and each text of a state, by its name in /state. What older files lack is `later`: 0 there.
+template <class State, class Integer, class Real, class Text, class Later>
+void visit_state(State& state, const Integer& integer, const Real& real, const Text& text, const Later& later) {
   integer("step", state.step);
   integer("samples", state.samples);
   integer("seed", state.seed);
   real("loss_scale", state.loss_scale);
+  later("good_steps", state.good_steps);
+  later("skipped_steps", state.skipped_steps);
   text("data", state.data);
   text("configuration", state.configuration);
   text("plan", state.plan);
@@ -101,7 +103,10 @@ std::string digest_text(const CheckpointState& state) {
   visit_state(
       state, [&](const char*, std::int64_t value) { all += fmt::format("{}\n", value); },
       [&](const char*, double value) { all += fmt::format("{}\n", value); },
-      [&](const char*, const std::string& value) { all += fmt::format("{}\n{}", value.size(), value); });
+      [&](const char*, const std::string& value) { all += fmt::format("{}\n{}", value.size(), value); },
+      [&](const char* name, std::int64_t value) {
+        if (value != 0) all += fmt::format("{} {}\n", name, value);
+      });
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
@@ -115,15 +120,15 @@ void write_scalar(hid_t group, const char* name, hid_t stored, hid_t given, cons
 void write_state(const Hdf5Handle& file, const CheckpointState& state) {
   const Hdf5Handle group(H5Gcreate2(file.get(), "state", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
                          "creating /state");
+  const auto integer = [&](const char* name, const std::int64_t& value) {
+    write_scalar(group.get(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+  };
   visit_state(
-      state,
-      [&](const char* name, const std::int64_t& value) {
-        write_scalar(group.get(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
-      },
+      state, integer,
       [&](const char* name, const double& value) {
         write_scalar(group.get(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
       },
-      [&](const char* name, const std::string& value) { write_string(group.get(), name, value); });
+      [&](const char* name, const std::string& value) { write_string(group.get(), name, value); }, integer);
   write_attribute(group.get(), digest_name, digest_text(state));
 }
 
@@ -137,10 +142,16 @@ void read_scalar(hid_t group, const char* name, hid_t type, void* value) {
 CheckpointState read_state(const Hdf5Handle& file, const std::string& path) {
   const Hdf5Handle group(H5Gopen2(file.get(), "state", H5P_DEFAULT), H5Gclose, "opening /state");
   CheckpointState state;
+  const auto integer = [&](const char* name, std::int64_t& value) {
+    read_scalar(group.get(), name, H5T_NATIVE_INT64, &value);
+  };
   visit_state(
-      state, [&](const char* name, std::int64_t& value) { read_scalar(group.get(), name, H5T_NATIVE_INT64, &value); },
+      state, integer,
       [&](const char* name, double& value) { read_scalar(group.get(), name, H5T_NATIVE_DOUBLE, &value); },
-      [&](const char* name, std::string& value) { value = read_string(group.get(), name); });
+      [&](const char* name, std::string& value) { value = read_string(group.get(), name); },
+      [&](const char* name, std::int64_t& value) {
+        if (H5Lexists(group.get(), name, H5P_DEFAULT) > 0) integer(name, value);
+      });
   if (read_attribute(group.get(), digest_name) != digest_text(state)) {
     throw_bad_input({path, "/state is damaged", "its digest is not that of what was written", "name another one"});
   }

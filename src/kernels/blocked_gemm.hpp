@@ -6,7 +6,7 @@
 
 namespace pptrain::kernels {
 
-/// Products by sgemm. bf16 operands are converted to f32 a block at a time, into scratch of at most
+/// Products by sgemm. 16-bit operands are converted to f32 a block at a time, into scratch of at most
 /// 12 MiB that lives as long as this object.
 class BlockedGemm {
  public:

@@ -24,7 +24,7 @@ struct GemmOptions {
 
 /// Matrix products of one device: C = op(A) op(B).
 ///
-/// C is (m, n), op(A) (m, k), op(B) (k, n). Operands are f32 or bf16, each its own; sums are fp32.
+/// C is (m, n), op(A) (m, k), op(B) (k, n). Operands are f32, bf16 or f16, each its own; sums are fp32.
 /// Hardware that multiplies bf16 does so where both operands are bf16; a mixed pair is multiplied in
 /// f32. C may not overlap an operand. Equal calls give equal bits.
 class Gemm {

@@ -21,8 +21,8 @@ struct AdamWStep {
 /// What one device computes element by element and row by row; products and attention have interfaces of their own.
 /// Pointers are to memory of the device, on which calls run in order, perhaps later (`Device`).
 ///
-/// Rows are tokens: R = samples * sequence length. Activations ("T") are f32 or bf16 by the matrix's type; parameters
-/// of LayerNorm, biases, statistics and everything on the residual stream are f32. Arithmetic is fp32.
+/// Rows are tokens: R = samples * sequence length. Activations ("T") are f32, bf16 or f16 by the matrix's type;
+/// parameters of LayerNorm, biases, statistics and everything on the residual stream are f32. Arithmetic is fp32.
 ///
 /// Every output element is computed in a fixed order, so that two runs agree bit for bit. A NaN that
 /// goes into a result comes out of it. What is called an output is never read before it is written.
@@ -100,11 +100,12 @@ class Kernels {
   /// Sets n elements to 0.
   virtual void fill_zero(float* x, std::size_t n) = 0;
 
-  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps). `copy` (bf16) may be null.
-  virtual void adamw(float* parameter, const float* gradient, float* m, float* v, BFloat16* copy, std::size_t n,
+  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps). `copy` (1, n): the
+  /// parameters in 16 bits as well, or nothing (f32).
+  virtual void adamw(float* parameter, const float* gradient, float* m, float* v, const Matrix& copy, std::size_t n,
                      const AdamWStep& step) = 0;
   /// p -= lr * scale * g.
-  virtual void sgd(float* parameter, const float* gradient, BFloat16* copy, std::size_t n, float learning_rate,
+  virtual void sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,
                    float gradient_scale) = 0;
 };
 

@@ -20,10 +20,10 @@ Rows<T> write_rows(const Matrix& matrix) {
 /// f(T()) with the C++ type T of the element type.
 template <class F>
 void with_type(DType type, const F& f) {
-  if (type == DType::f32) {
-    f(float());
-  } else {
-    f(BFloat16());
+  switch (type) {
+    case DType::f32: f(float()); break;
+    case DType::bf16: f(BFloat16()); break;
+    case DType::f16: f(Half()); break;
   }
 }
 

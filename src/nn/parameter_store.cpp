@@ -91,11 +91,11 @@ void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type
   gradients_ = Tensor(arena, 1, sharding.shards_gradients() ? own_size() : size_);
   kernels_->fill_zero(weights_.f32(), weights_.size());
   kernels_->fill_zero(gradients_.f32(), gradients_.size());
-  if (compute_type == DType::bf16 && !sharding.shards_weights()) copies_ = Tensor(arena, 1, size_, DType::bf16);
+  if (has_copies() && !sharding.shards_weights()) copies_ = Tensor(arena, 1, size_, compute_type);
   for (Unit& unit : units_) {
     if (!sharding.shards_weights()) unit.weights = weights_.f32() + unit.begin;
     if (!sharding.shards_gradients()) unit.gradients = gradients_.f32() + unit.begin;
-    if (copies_) unit.copies = copies_.matrix().at<BFloat16>(0) + unit.begin;
+    if (copies_) unit.copies = copies_.matrix().columns_from(unit.begin, unit.end - unit.begin);
   }
   std::size_t vectors = 0;
   for (LocalParameter& parameter : parameters_) {
@@ -115,10 +115,13 @@ std::vector<OwnPart> ParameterStore::own_parts() const {
     const Interval part = intersect({begin, begin + static_cast<std::int64_t>(parameters_[i].size())}, own);
     if (part.empty()) continue;
     const auto in_slice = unit.own_offset + static_cast<std::size_t>(part.begin - own.begin);
-    parts.push_back({i, static_cast<std::size_t>(part.size()),
-                     sharding_.shards_weights() ? weights_.f32() + in_slice : unit.weights + part.begin,
-                     sharding_.shards_gradients() ? gradients_.f32() + in_slice : unit.gradients + part.begin,
-                     copies_ ? unit.copies + part.begin : nullptr, part.begin - begin});
+    parts.push_back(
+        {i, static_cast<std::size_t>(part.size()),
+         sharding_.shards_weights() ? weights_.f32() + in_slice : unit.weights + part.begin,
+         sharding_.shards_gradients() ? gradients_.f32() + in_slice : unit.gradients + part.begin,
+         copies_ ? unit.copies.columns_from(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()))
+                 : Matrix(),
+         part.begin - begin});
   }
   return parts;
 }
@@ -146,9 +149,10 @@ Matrix ParameterStore::weight_matrix(std::size_t index) const {
 
 Matrix ParameterStore::compute_matrix(std::size_t index) const {
   const Unit& unit = arrived_unit_of(index);
-  if (unit.copies == nullptr) return weight_matrix(index);
+  if (unit.copies.data == nullptr) return weight_matrix(index);
   const LocalParameter& parameter = parameters_[index];
-  return {unit.copies + (parameter.offset - unit.begin), parameter.rows, parameter.columns, DType::bf16};
+  const Matrix copy = unit.copies.columns_from(parameter.offset - unit.begin, parameter.size());
+  return {copy.data, parameter.rows, parameter.columns, copy.type};
 }
 
 float* ParameterStore::whole_gradients(Unit& unit) {
@@ -202,16 +206,16 @@ void ParameterStore::begin_gather(std::size_t index) {
 void ParameterStore::end_gather(std::size_t index) {
   Unit& unit = units_[index];
   unit.weights = unit.whole_weights.f32();
-  if (compute_type_ != DType::bf16) return;
-  unit.whole_copies = Tensor(*arena_, 1, unit.end - unit.begin, DType::bf16);
-  unit.copies = unit.whole_copies.matrix().at<BFloat16>(0);
+  if (!has_copies()) return;
+  unit.whole_copies = Tensor(*arena_, 1, unit.end - unit.begin, compute_type_);
+  unit.copies = unit.whole_copies;
   kernels_->convert(unit.whole_weights, unit.whole_copies);
 }
 
 void ParameterStore::drop_weights(std::size_t index) {
   Unit& unit = units_[index];
   unit.weights = nullptr;
-  unit.copies = nullptr;
+  unit.copies = {};
   unit.whole_weights.reset();
   unit.whole_copies.reset();
 }
@@ -257,8 +261,7 @@ void ParameterStore::refresh_copies() {
 void ParameterStore::refresh_copies(std::size_t index) {
   const Unit& unit = units_[index];
   if (!copies_) return;
-  const std::size_t size = unit.end - unit.begin;
-  kernels_->convert(Matrix{unit.weights, 1, size}, Matrix{unit.copies, 1, size, DType::bf16});
+  kernels_->convert(Matrix{unit.weights, 1, unit.end - unit.begin}, unit.copies);
 }
 
 void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {

@@ -49,12 +49,12 @@ struct OwnPart {
   std::size_t size = 0;
   float* weights = nullptr;
   const float* gradients = nullptr;
-  BFloat16* copies = nullptr;
+  Matrix copies;           ///< of the compute type; nothing where that is fp32
   std::int64_t begin = 0;  ///< of the first element, in the local order of the parameter
 };
 
-/// Weights and gradients of everything a device holds, fp32. With bf16 activations there is also a bf16
-/// copy of the weights, kept up to date by the optimizer.
+/// Weights and gradients of everything a device holds, fp32. With activations in 16 bits there is also
+/// such a copy of the weights, kept up to date by the optimizer.
 ///
 /// The parameters of a layer are a *unit*: a flat array, each at its offset. Replicas divide units into
 /// slices, one each. What they do not divide lies in one array over all units; of what they divide a store
@@ -117,7 +117,7 @@ class ParameterStore {
   /// The other replicas' slices of a unit are on their way: `arrive` is called before any of its weights is read.
   void expect_weights(std::size_t unit, std::function<void()> arrive);
 
-  /// Brings the bf16 copies up to date with the weights, where both are whole.
+  /// Brings the 16-bit copies up to date with the weights, where both are whole.
   void refresh_copies();
   void refresh_copies(std::size_t unit);
 
@@ -137,7 +137,7 @@ class ParameterStore {
     bool own_gradients = false;            ///< the slice of the gradients holds something of this step
     float* weights = nullptr;              ///< of the whole unit; null while it is not at hand
     float* gradients = nullptr;            ///< likewise
-    BFloat16* copies = nullptr;            ///< likewise
+    Matrix copies;                         ///< likewise
     mutable std::function<void()> arrive;  ///< waits for the weights; none: they are there, or not at hand
     Tensor whole_weights;                  ///< of divided weights
     Tensor whole_copies;                   ///< likewise
@@ -147,6 +147,7 @@ class ParameterStore {
 
   const Unit& unit_of(std::size_t parameter) const { return units_[parameters_[parameter].unit]; }
   const Unit& arrived_unit_of(std::size_t parameter) const;
+  bool has_copies() const { return compute_type_ != DType::f32; }
   void divide_units();
   std::size_t own_size() const;
   float* whole_gradients(Unit& unit);

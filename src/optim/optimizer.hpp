@@ -16,16 +16,16 @@ namespace pptrain {
 struct ParameterRun {
   float* weights = nullptr;
   const float* gradients = nullptr;
-  BFloat16* copies = nullptr;  ///< bf16 weights; may be null
+  Matrix copies;  ///< the weights in 16 bits, or nothing
   std::size_t size = 0;
   bool decays = false;
 };
 
 /// Numbers of one step.
 struct StepValues {
-  std::int64_t step = 0;  ///< from 0
+  std::int64_t step = 0;  ///< from 0, without those that were skipped
   double learning_rate = 0.0;
-  double gradient_scale = 1.0;  ///< clipping: min(1, clip / (norm + 1e-6))
+  double gradient_scale = 1.0;  ///< clipping, min(1, clip / (norm + 1e-6)), by the loss scale
 };
 
 /// Updates weights from gradients.

@@ -1,5 +1,7 @@
 #include "profile/from_files.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "profile/analytic.hpp"
@@ -18,10 +20,18 @@ Profile named_profile(const Config& config) {
   return profile;
 }
 
+void count_gradients(Profile& profile, GradientPrecision precision) {
+  BytesPerParameter& bytes = profile.bytes_per_parameter;
+  bytes.sent_gradient = precision == GradientPrecision::bf16 ? std::min(2.0, bytes.gradient) : 0.0;
+}
+
 Profile profile_without_machine(const Config& config, const Cluster& cluster, const std::string& given) {
-  if (given.empty() && config.profile.file.empty()) return analytic_profile(config, cluster);
-  Profile profile = given.empty() ? named_profile(config) : read_profile(given);
-  if (!config.profile.analytic) return profile;
+  const bool is_computed = given.empty() && config.profile.file.empty();
+  Profile profile = is_computed     ? analytic_profile(config, cluster)
+                    : given.empty() ? named_profile(config)
+                                    : read_profile(given);
+  count_gradients(profile, config.training.gradient_precision);
+  if (is_computed || !config.profile.analytic) return profile;
   for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
     log_info("{}", note);
   }

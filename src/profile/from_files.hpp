@@ -11,6 +11,9 @@ namespace pptrain {
 /// The profile that `[profile] file` names, of the very model that the configuration names (else `Error`, exit code 2).
 Profile named_profile(const Config& config);
 
+/// Counts the bytes of gradients between replicas in the precision that the configuration names.
+void count_gradients(Profile& profile, GradientPrecision precision);
+
 /// The profile of a job that looks at no machine: that of the file `given` or else of the configuration, kinds of
 /// device that it lacks filled in where `[profile] analytic` allows it, which is logged; without a file computed from
 /// the rates of the cluster's devices.

@@ -50,6 +50,9 @@ struct BytesPerParameter {
   double weight = 4.0;
   double gradient = 4.0;
   double optimizer = 8.0;
+  double sent_gradient = 0.0;  ///< of a gradient as it goes from replica to replica; 0: as it is held
+
+  double sent() const { return sent_gradient > 0.0 ? sent_gradient : gradient; }
 };
 
 /// How fast each layer of a model runs on each kind of device: PROFILE.json.

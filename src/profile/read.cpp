@@ -123,10 +123,13 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   profile.model = root.at("model").string();
   if (root.has("source")) profile.source = root.at("source").string();
   const JsonNode bytes = root.at("bytes_per_parameter");
-  bytes.allow_keys({"weight", "gradient", "optimizer"});
+  bytes.allow_keys({"weight", "gradient", "optimizer", "sent_gradient"});
   profile.bytes_per_parameter.weight = bytes.at("weight").number_at_least(0.0);
   profile.bytes_per_parameter.gradient = bytes.at("gradient").number_at_least(0.0);
   profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);
+  if (bytes.has("sent_gradient")) {
+    profile.bytes_per_parameter.sent_gradient = bytes.at("sent_gradient").number_at_least(0.0);
+  }
   if (root.has("axes")) {
     const JsonNode axes = root.at("axes");
     axes.allow_keys(shard_axis_names());

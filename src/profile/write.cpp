@@ -48,6 +48,7 @@ std::string write_profile(const Profile& profile) {
   json["bytes_per_parameter"] = {{"weight", json_number(bytes.weight)},
                                  {"gradient", json_number(bytes.gradient)},
                                  {"optimizer", json_number(bytes.optimizer)}};
+  if (bytes.sent_gradient > 0.0) json["bytes_per_parameter"]["sent_gradient"] = json_number(bytes.sent_gradient);
   for (const auto& [axis, length] : profile.axes) json["axes"][axis] = length;
   if (profile.workspace_bytes > 0.0) json["workspace_bytes"] = json_number(profile.workspace_bytes);
   if (profile.workspace_bytes_per_sample > 0.0) {

@@ -163,8 +163,11 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
   return parse_plan(broadcast(world, text, waiter), path);
 }
 
-Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine, const std::optional<Plan>& named) {
+namespace {
+
+/// In the bytes of fp32 gradients.
+Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                      const Model& model, const Machine& machine, const std::optional<Plan>& named) {
   if (machine.cluster.emulate != Emulate::no) {
     const Profile profile = profile_without_machine(world, waiter, options, config, machine);
     check_layers(profile, model, config.source);
@@ -202,13 +205,22 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
   return profile;
 }
 
+}  // namespace
+
+Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                       const Model& model, const Machine& machine, const std::optional<Plan>& named) {
+  Profile profile = found_profile(world, waiter, options, config, model, machine, named);
+  count_gradients(profile, config.training.gradient_precision);
+  return profile;
+}
+
 namespace {
 
 Plan printed_plan(const Config& config, const Instance& instance) {
   const std::string& path = config.parallelism.plan;
   check_plan_devices(read_plan(path), instance.cluster, path);
   Plan plan = given_plan(config, instance);
-  print_result(describe_plan(plan, instance.cluster));
+  print_result(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
   return plan;
 }
 
@@ -218,7 +230,7 @@ std::vector<Plan> searched_plans(const Config& config, const Instance& instance)
                                           Stop(config.planner.time_limit));
   if (!result.grids.empty()) print_result(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
-  print_result(describe_plan(plan, instance.cluster) + "\n");
+  print_result(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile) + "\n");
   return contenders(result, instance, static_cast<int>(std::max<std::int64_t>(1, config.planner.trials)));
 }
 

@@ -53,13 +53,31 @@ TrainingEnd Trainer::run(std::int64_t first) {
 void Trainer::train_step(std::int64_t step, IterationResult& result) {
   result = session_->train(step, samples_of(parts_.datasets, step));
   parts_.recorder.record(step, result, session_->learning_rate_of(step), peak_bytes());
-  if (!std::isfinite(result.loss)) {
-    // Every rank knows the loss, so all leave here.
-    throw Error(ExitCode::other, format_complaint({fmt::format("step {}", step + 1), "the loss is no number any more",
-                                                   "the training diverged", "lower [optimizer] learning_rate"}));
-  }
+  check_numbers(step, result);
   if (evaluates_after(step)) parts_.recorder.record_evaluation(step, evaluate());
   if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
+}
+
+/// Every rank knows loss, norm and loss scale, so where one leaves all do.
+void Trainer::check_numbers(std::int64_t step, const IterationResult& result) {
+  const std::string where = fmt::format("step {}", step + 1);
+  if (!result.skipped && !std::isfinite(result.loss)) {
+    throw Error(ExitCode::other, format_complaint({where, "the loss is no number any more", "the training diverged",
+                                                   "lower [optimizer] learning_rate"}));
+  }
+  const LossScale& scale = session_->loss_scale();
+  if (scale.value() != result.loss_scale) parts_.recorder.record_loss_scale(step, result, scale.value());
+  if (!result.skipped) return;
+  if (!scale.is_dynamic()) {
+    throw_runtime_failure({where, fmt::format("the gradients are not finite with loss_scale = {:.8g}", scale.value()),
+                           "something exceeds 65,504, the largest number of fp16",
+                           "lower [training] loss_scale, or write loss_scale = \"dynamic\""});
+  }
+  if (scale.value() >= 1.0) return;
+  throw_runtime_failure({where, "the gradients are not finite, however small the loss scale",
+                         "activations or weights exceed 65,504, the largest number of fp16, or the training diverged",
+                         "use precision = \"bf16\", which reaches as far as fp32, lower [optimizer] learning_rate, or "
+                         "look for samples or initial parameters that are no numbers"});
 }
 
 /// One more iteration, a checkpoint, and something to spare, each of which may take twice as long as it did.
@@ -80,6 +98,10 @@ void Trainer::save(std::int64_t steps_done) {
   state.step = steps_done;
   state.samples = steps_done * config_.training.global_batch_size;
   state.seed = config_.job.seed;
+  const LossScale::State& scale = session_->loss_scale().state();
+  state.loss_scale = scale.scale;
+  state.good_steps = scale.good_steps;
+  state.skipped_steps = scale.skipped_steps;
   state.data = parts_.data_fingerprint;
   state.configuration = write_config(config_);
   state.plan = write_plan(running_->plan());

@@ -43,6 +43,7 @@ class Trainer {
  private:
   void take(std::unique_ptr<RunningPlan> running);
   void train_step(std::int64_t step, IterationResult& result);
+  void check_numbers(std::int64_t step, const IterationResult& result);
   void go_on_with(const Plan& plan, std::int64_t step);
   bool evaluates_after(std::int64_t step) const;
   double evaluate();

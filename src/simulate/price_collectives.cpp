@@ -18,7 +18,7 @@ std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shar
 /// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what.
 double sum_seconds(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
   if (stage.zero_stage > 0) return all_reduce_seconds(instance.cluster, devices, bytes);
-  const double elements = bytes / instance.profile.bytes_per_parameter.gradient;
+  const double elements = bytes / instance.profile.bytes_per_parameter.sent();
   const double buckets = elements / static_cast<double>(gradient_bucket_elements);
   return two_level_sum(instance.cluster, devices, bytes).seconds(std::max(1.0, buckets));
 }
@@ -28,7 +28,7 @@ double sums_of_parts(const Instance& instance, const StageParts& parts) {
   double sum = 0.0;
   for (const StagePart& part : parts.all()) {
     double bytes = 0.0;
-    for (const Interval& layers : part.layers) bytes += gradient_bytes(instance.profile, *part.mesh, layers);
+    for (const Interval& layers : part.layers) bytes += sent_gradient_bytes(instance.profile, *part.mesh, layers);
     double slowest = 0.0;
     for (int shard = 0; shard < part.mesh->tensor_parallel; ++shard) {
       slowest = std::max(slowest, sum_seconds(instance, *part.mesh, shard_group(*part.mesh, shard),
@@ -89,7 +89,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
 void Prices::group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                               ChunkId chunk) {
   const StageParts parts(stage, {layers});
-  const double bytes = gradient_bytes(instance.profile, stage, layers);
+  const double bytes = sent_gradient_bytes(instance.profile, stage, layers);
   if (bytes == 0.0) return;
   if (divided_as_stage(parts, stage)) return group_shards(instance, stage, bytes, stage_index, chunk);
   PricedCollective reduction;

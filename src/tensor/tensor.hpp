@@ -5,11 +5,12 @@
 
 #include "tensor/arena.hpp"
 #include "tensor/bfloat16.hpp"
+#include "tensor/half.hpp"
 
 namespace pptrain {
 
 /// Element types of device buffers. Arithmetic is always fp32.
-enum class DType { f32, bf16 };
+enum class DType { f32, bf16, f16 };
 
 constexpr std::size_t size_of(DType type) { return type == DType::f32 ? 4 : 2; }
 

@@ -77,6 +77,34 @@ TEST_CASE("reduce-scatter and all-gather of uneven slices make an all-reduce", "
   CHECK(data == expected);
 }
 
+TEST_CASE("bf16 is summed in fp32 in the order of the members and rounded once", "[np4]") {
+  World world;
+  for (const std::size_t n : {1U, 3U, 4096U, 4097U, 100003U}) {
+    std::vector<BFloat16> expected(n), data(n);
+    std::vector<float> sum(n, 0.0F);
+    for (int r = 0; r < world.size; ++r) {
+      const std::vector<float> values = contribution(r, n);
+      for (std::size_t i = 0; i < n; ++i) sum[i] += static_cast<float>(BFloat16(values[i]));
+      for (std::size_t i = 0; i < n && r == world.rank; ++i) data[i] = BFloat16(values[i]);
+    }
+    for (std::size_t i = 0; i < n; ++i) expected[i] = BFloat16(sum[i]);
+    const auto same = [&expected](const std::vector<BFloat16>& found, std::int64_t i) {
+      return found[static_cast<std::size_t>(i)].bits == expected[static_cast<std::size_t>(i)].bits;
+    };
+    std::vector<BFloat16> scattered = data;
+    world.waiter.wait(*world.group->start_all_reduce_sum(data.data(), n), [] { return "test"; });
+    const auto end = static_cast<std::int64_t>(n);
+    const std::vector<Interval> slices = {{0, end / 3}, {end / 3, end / 3}, {end / 3, end / 2}, {end / 2, end}};
+    world.waiter.wait(*world.group->start_reduce_scatter_sum(scattered.data(), slices), [] { return "test"; });
+    const Interval own = slices[static_cast<std::size_t>(world.rank)];
+    int wrong = 0;
+    for (std::int64_t i = own.begin; i < own.end; ++i) wrong += same(scattered, i) ? 0 : 1;
+    world.waiter.wait(*world.group->start_all_gather(scattered.data(), slices), [] { return "test"; });
+    for (std::int64_t i = 0; i < end; ++i) wrong += same(data, i) && same(scattered, i) ? 0 : 1;
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("several all-reduces may be under way at once", "[np4]") {
   World world;
   std::vector<std::vector<float>> data;

@@ -334,14 +334,32 @@ TEST_CASE("what this version cannot do is refused by place and key", "[config]")
   refuse_unsupported(parse("[parallelism]\nschedule = \"gpipe\"\n[training]\nprecision = \"bf16\"\n"));
   refuse_unsupported(parse("[[model.annotate]]\nlayers = [0, 2]\ndevices = 1\n", {"planner.name=dapple"}));
   refuse_unsupported(parse("[planner]\ntrials = 3\nreplan = \"on-drift\"\n"));
-  for (const char* set : {"training.precision=fp16", "parallelism.offload=true"}) {
-    CAPTURE(set);
-    const Config config = parse("", {set});
-    const std::string message = complaint_of([&] { refuse_unsupported(config); });
-    CHECK(message.starts_with("--set "));
-    CHECK(message.find("is not supported by this version (") != std::string::npos);
-    CHECK(message.find("; use ") != std::string::npos);
-  }
+  refuse_unsupported(parse("[training]\nprecision = \"fp16\"\n"));
+  const Config config = parse("", {"parallelism.offload=true"});
+  const std::string message = complaint_of([&] { refuse_unsupported(config); });
+  CHECK(message.starts_with("--set "));
+  CHECK(message.find("is not supported by this version (") != std::string::npos);
+  CHECK(message.find("; use ") != std::string::npos);
+}
+
+TEST_CASE("a loss scale is dynamic or a number, of fp16", "[config]") {
+  CHECK_FALSE(parse("").training.loss_scale);
+  CHECK(parse("[training]\nprecision = \"fp16\"\nloss_scale = 1024\n").training.loss_scale == 1024.0);
+  CHECK_FALSE(parse("[training]\nprecision = \"fp16\"\nloss_scale = \"dynamic\"\n").training.loss_scale);
+  CHECK_FALSE(parse("[training]\nloss_scale = \"dynamic\"\n").training.loss_scale);
+  CHECK(parse("[training]\nloss_scale = 1\n").training.loss_scale == 1.0);
+  CHECK(refused("[training]\nprecision = \"bf16\"\nloss_scale = 8\n").starts_with("c.toml:3: loss_scale = 8 with"));
+  CHECK(refused("[training]\nprecision = \"fp16\"\nloss_scale = 0.5\n").find("at least 1 and at most 16777216") !=
+        std::string::npos);
+  CHECK(refused("[training]\nloss_scale = \"dynamik\"\n") ==
+        "c.toml:2: training.loss_scale is \"dynamik\" (it has to be a number or \"dynamic\"); write \"dynamic\"");
+  CHECK(refused("[training]\nloss_scale = true\n").starts_with("c.toml:2: training.loss_scale is a "));
+}
+
+TEST_CASE("gradients travel in fp32 or bf16", "[config]") {
+  CHECK(parse("").training.gradient_precision == GradientPrecision::fp32);
+  CHECK(parse("[training]\ngradient_precision = \"bf16\"\n").training.gradient_precision == GradientPrecision::bf16);
+  CHECK(refused("[training]\ngradient_precision = \"fp16\"\n").find("fp32, bf16") != std::string::npos);
 }
 
 }  // namespace

@@ -45,6 +45,19 @@ TEST_CASE("AMP's terms of a pipeline with replicas", "[cost]") {
   CHECK(terms.iteration_seconds == Approx(116.6));  // 3 * 24 + 2.8 + 40 + 1.8
 }
 
+TEST_CASE("gradients in bf16 are half the bytes of every sum, and as many in memory", "[cost]") {
+  Profile profile = four_layers();
+  const Cluster cluster = nodes_of(2, 2);
+  const Plan plan = uniform_plan({{0, 2}, {2, 4}}, 2, 1, 16, 4, "1f1b");
+  const std::vector<double> held = predict({profile, cluster, 16}, plan).peak_bytes;
+  profile.bytes_per_parameter.sent_gradient = 2.0;
+  const Instance instance = {profile, cluster, 16};
+  const AmpTerms terms = amp_terms(instance, plan);
+  CHECK(terms.gradient_seconds[0] == Approx(1.3));  // 150 * 2 = 300 bytes: 0.3 + 1
+  CHECK(terms.gradient_seconds[1] == Approx(1.4));  // 200 * 2 = 400: 0.4 + 1
+  CHECK(predict(instance, plan).peak_bytes == held);
+}
+
 TEST_CASE("AMP's terms with tensor parallelism", "[cost]") {
   const Profile profile = four_layers();
   const Cluster cluster = nodes_of(2, 2);

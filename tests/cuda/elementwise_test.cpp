@@ -77,8 +77,8 @@ TEST_CASE("more rows than a grid is high", "[cuda]") {
 TEST_CASE("the GPU converts between types as the host", "[cuda]") {
   Gpu gpu;
   with_all([&](Size size, Layout layout, std::uint64_t seed) {
-    for (const DType from_type : {DType::f32, DType::bf16}) {
-      for (const DType to_type : {DType::f32, DType::bf16}) {
+    for (const DType from_type : all_types) {
+      for (const DType to_type : all_types) {
         Twin from(gpu, size.rows, size.columns, from_type, layout), to(gpu, size.rows, size.columns, to_type, layout);
         from.randomise(seed, 100.0);
         host_kernels().convert(from.host(), to.host());
@@ -92,7 +92,7 @@ TEST_CASE("the GPU converts between types as the host", "[cuda]") {
 TEST_CASE("the GPU computes GELU and its derivative as the host", "[cuda]") {
   Gpu gpu;
   with_all([&](Size size, Layout layout, std::uint64_t seed) {
-    for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType type : all_types) {
       CAPTURE(type_name(type));
       Twin u(gpu, size.rows, size.columns, type, layout), dout(gpu, size.rows, size.columns, type),
           du(gpu, size.rows, size.columns, type, layout), out(gpu, size.rows, size.columns, type, {5, 0});

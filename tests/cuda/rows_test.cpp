@@ -39,7 +39,7 @@ std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t classes, st
 TEST_CASE("the GPU normalises rows as the host", "[cuda]") {
   Gpu gpu;
   with_all([&](Size size, Layout layout, std::uint64_t seed) {
-    for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType type : all_types) {
       for (const bool with_y : {true, false}) {
         CAPTURE(type_name(type), with_y);
         Twin x(gpu, size.rows, size.columns, DType::f32, layout), y(gpu, size.rows, size.columns),
@@ -74,7 +74,7 @@ TEST_CASE("the GPU normalises rows as the host", "[cuda]") {
 TEST_CASE("the GPU goes back through a normalisation as the host", "[cuda]") {
   Gpu gpu;
   with_all([&](Size size, Layout layout, std::uint64_t seed) {
-    for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType type : all_types) {
       for (const bool with_residual : {true, false}) {
         CAPTURE(type_name(type), with_residual);
         Twin d(gpu, size.rows, size.columns, type, layout), x(gpu, size.rows, size.columns, DType::f32, layout),
@@ -106,7 +106,7 @@ TEST_CASE("the GPU goes back through a normalisation as the host", "[cuda]") {
 TEST_CASE("the GPU's cross-entropy over shards of the vocabulary is the host's", "[cuda]") {
   Gpu gpu;
   with_all([&](Size size, Layout layout, std::uint64_t seed) {
-    for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType type : all_types) {
       CAPTURE(type_name(type));
       const std::size_t first = size.columns / 3;  // of the shard; some targets lie in others
       const DeviceValues<std::int32_t> targets(gpu, some_targets(size.rows, 2 * size.columns, seed));

@@ -107,7 +107,7 @@ struct Run {
 }  // namespace
 
 TEST_CASE("attention against the whole matrices in double", "[kernels]") {
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : all_types) {
     for (const Case& c : cases) {
       CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size);
       Run run(c, type), again(c, type);

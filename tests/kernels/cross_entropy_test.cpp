@@ -82,7 +82,7 @@ void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::
 }  // namespace
 
 TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary", "[kernels]") {
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : all_types) {
     check_shards(1, 1, {0, 1}, type);
     check_shards(5, 257, {0, 257}, type);
     check_shards(5, 257, {0, 100, 101, 257}, type);

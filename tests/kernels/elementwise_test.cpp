@@ -67,7 +67,7 @@ TEST_CASE("gelu keeps its relative precision where it vanishes", "[kernels]") {
 }
 
 TEST_CASE("gelu against double", "[kernels]") {
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : all_types) {
     for (const std::size_t columns : {1, 5, 64, 131}) {
       CAPTURE(type_name(type), columns);
       TestMatrix u(3, columns, type, 2), dout(3, columns, type, 3), out(3, columns, type, 1), du(3, columns, type),
@@ -147,22 +147,23 @@ TEST_CASE("sum of squares in double", "[kernels]") {
   REQUIRE(sum_of_squares(nullptr, 0) == 0.0);
 }
 
-TEST_CASE("conversion between f32 and bf16", "[kernels]") {
-  TestMatrix f32(5, 67, DType::f32, 3), bf16(5, 67, DType::bf16, 1), back(5, 67);
+TEST_CASE("conversion between f32 and 16 bits", "[kernels]") {
+  const DType type = GENERATE(DType::bf16, DType::f16);
+  TestMatrix f32(5, 67, DType::f32, 3), narrow(5, 67, type, 1), back(5, 67);
   f32.randomise(4, 100.0);
   f32.set(2, 3, NAN);
   f32.set(4, 66, INFINITY);
-  host_kernels().convert(f32, bf16);
-  host_kernels().convert(bf16, back);
+  host_kernels().convert(f32, narrow);
+  host_kernels().convert(narrow, back);
   for (std::size_t r = 0; r < 5; ++r) {
     for (std::size_t c = 0; c < 67; ++c) {
-      const auto expected = static_cast<float>(BFloat16(*f32.matrix().at<float>(r, c)));
+      const float expected = rounded(f32.get(r, c), type);
       const auto actual = static_cast<float>(back.get(r, c));
       REQUIRE((actual == expected || (std::isnan(actual) && std::isnan(expected))));
     }
   }
   REQUIRE(std::isnan(back.get(2, 3)));
-  REQUIRE(bf16.padding_is_untouched());
+  REQUIRE(narrow.padding_is_untouched());
 }
 
 TEST_CASE("residual addition", "[kernels]") {
@@ -180,7 +181,7 @@ TEST_CASE("residual addition", "[kernels]") {
 }
 
 TEST_CASE("column sums add to what is there", "[kernels]") {
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : all_types) {
     for (const std::size_t rows : {1, 7, 8, 65}) {
       for (const std::size_t columns : {1, 30, 512, 1030}) {
         CAPTURE(type_name(type), rows, columns);

@@ -112,9 +112,9 @@ TEST_CASE("f32 products against double for every transposition, size and use", "
 }
 
 TEST_CASE("products of every combination of element types", "[kernels]") {
-  for (const DType a : {DType::f32, DType::bf16}) {
-    for (const DType b : {DType::f32, DType::bf16}) {
-      for (const DType c : {DType::f32, DType::bf16}) {
+  for (const DType a : all_types) {
+    for (const DType b : all_types) {
+      for (const DType c : all_types) {
         for_each_transposition([&](Transpose ta, Transpose tb, Use use) {
           check_product(host_gemm(), {33, 65, 70}, ta, tb, a, b, c, use);
         });
@@ -126,7 +126,7 @@ TEST_CASE("products of every combination of element types", "[kernels]") {
 TEST_CASE("bf16 products larger than a converted block", "[kernels]") {
   Blocked blocked;
   for (const Shape s : {Shape{1030, 3, 5}, {3, 1025, 9}, {4, 7, 2050}}) {
-    for (const DType c : {DType::f32, DType::bf16}) {
+    for (const DType c : all_types) {
       for_each_transposition([&](Transpose ta, Transpose tb, Use use) {
         check_product(blocked, s, ta, tb, DType::bf16, DType::bf16, c, use);
       });
@@ -165,7 +165,7 @@ TEST_CASE("products with no terms and with no elements", "[kernels]") {
 }
 
 TEST_CASE("what is asked for with a product equals kernels behind it, bit for bit", "[kernels]") {
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : all_types) {
     for (const DType c : {DType::f32, type}) {
       CAPTURE(type_name(type), type_name(c));
       const Shape s{33, 41, 27};
@@ -197,7 +197,7 @@ TEST_CASE("what is asked for with a product equals kernels behind it, bit for bi
 }
 
 TEST_CASE("a NaN in an operand reaches every sum it belongs to", "[kernels]") {
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : all_types) {
     Product product({20, 21, 22}, Transpose::no, Transpose::yes, type, type, type, Use::overwrite);
     product.a.set(4, 9, NAN);
     product.run(host_gemm());

@@ -120,7 +120,7 @@ void check_forward(Size size, DType type, bool with_y) {
 
 TEST_CASE("residual LayerNorm against double", "[kernels]") {
   for (const Size size : sizes) {
-    for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType type : all_types) {
       for (const bool with_y : {true, false}) {
         CAPTURE(size.rows, size.columns, type_name(type), with_y);
         check_forward(size, type, with_y);
@@ -141,8 +141,8 @@ TEST_CASE("LayerNorm of a constant row is its offset", "[kernels]") {
 
 TEST_CASE("LayerNorm backward against double", "[kernels]") {
   for (const Size size : sizes) {
-    for (const DType gradient_type : {DType::f32, DType::bf16}) {
-      for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType gradient_type : all_types) {
+      for (const DType type : all_types) {
         for (const bool with_residual : {true, false}) {
           CAPTURE(size.rows, size.columns, type_name(gradient_type), type_name(type), with_residual);
           Backward b(size, gradient_type, type);

@@ -32,10 +32,10 @@ class TestMatrix {
   double get(std::size_t row, std::size_t column) const { return element(row, column); }
   void set(std::size_t row, std::size_t column, double value) {
     const auto v = static_cast<float>(value);
-    if (matrix_.type == DType::f32) {
-      *matrix_.at<float>(row, column) = v;
-    } else {
-      *matrix_.at<BFloat16>(row, column) = BFloat16(v);
+    switch (matrix_.type) {
+      case DType::f32: *matrix_.at<float>(row, column) = v; break;
+      case DType::bf16: *matrix_.at<BFloat16>(row, column) = BFloat16(v); break;
+      case DType::f16: *matrix_.at<Half>(row, column) = Half(v); break;
     }
   }
   Values values() const {
@@ -77,6 +77,7 @@ class TestMatrix {
   static void* aligned(std::byte* p) { return p + (64 - reinterpret_cast<std::uintptr_t>(p) % 64) % 64; }
   double element(std::size_t row, std::size_t column) const {
     if (matrix_.type == DType::f32) return *matrix_.at<float>(row, column);
+    if (matrix_.type == DType::f16) return static_cast<float>(*matrix_.at<Half>(row, column));
     return static_cast<float>(*matrix_.at<BFloat16>(row, column));
   }
 
@@ -96,8 +97,17 @@ inline double largest_error(const Values& actual, const Values& expected, double
 }
 
 /// What rounding to the type may change, relative: half a unit in the last place.
-inline double rounding(DType type) { return type == DType::f32 ? 6e-8 : 3.92e-3; }
+inline double rounding(DType type) { return type == DType::f32 ? 6e-8 : type == DType::bf16 ? 3.92e-3 : 4.89e-4; }
 
-inline const char* type_name(DType type) { return type == DType::f32 ? "f32" : "bf16"; }
+inline const char* type_name(DType type) { return type == DType::f32 ? "f32" : type == DType::bf16 ? "bf16" : "f16"; }
+
+inline constexpr DType all_types[] = {DType::f32, DType::bf16, DType::f16};
+
+/// `value` rounded to the type.
+inline float rounded(double value, DType type) {
+  TestMatrix one(1, 1, type);
+  one.set(0, 0, value);
+  return static_cast<float>(one.get(0, 0));
+}
 
 }  // namespace pptrain::test

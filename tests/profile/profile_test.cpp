@@ -1,5 +1,6 @@
 #include "profile/profile.hpp"
 
+#include "profile/from_files.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -106,6 +107,18 @@ TEST_CASE("a profile reads back as it was written", "[profile][json]") {
   CHECK(back.layers[1].parameters == 1e300);
   CHECK_FALSE(back.layers[0].rows[1].split_known);
   CHECK(write_profile(back) == text);
+}
+
+TEST_CASE("a profile says the bytes of gradients that travel where they are others than those held",
+          "[profile][json]") {
+  Profile profile = parse_profile(document, "p.json");
+  CHECK(profile.bytes_per_parameter.sent() == profile.bytes_per_parameter.gradient);
+  CHECK(write_profile(profile).find("sent_gradient") == std::string::npos);
+  count_gradients(profile, GradientPrecision::bf16);
+  const Profile back = parse_profile(write_profile(profile), "written");
+  CHECK(back.bytes_per_parameter.sent() == 2.0);
+  count_gradients(profile, GradientPrecision::fp32);
+  CHECK(write_profile(profile).find("sent_gradient") == std::string::npos);
 }
 
 TEST_CASE("a profile may say where its figures are from", "[profile][json]") {

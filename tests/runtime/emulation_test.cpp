@@ -5,6 +5,7 @@
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
 #include "cost/transfer_forms.hpp"
+#include "profile/from_files.hpp"
 #include "reference.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/emulation/rehearsal.hpp"
@@ -103,6 +104,9 @@ TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4][timed
   SECTION("a pipeline over both kinds") { check(grid(4, 1, 1)); }
   SECTION("replicas that all-reduce, pairs that share an uplink") { check(grid(2, 2, 1)); }
   SECTION("replicas of two nodes that all-reduce within them first") { check(grid(1, 4, 1)); }
+  SECTION("replicas of two nodes whose gradients travel in bf16") {
+    check_numbers(uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b"), GradientPrecision::bf16);
+  }
   SECTION("tensor-parallel groups") { check(grid(2, 1, 2)); }
   SECTION("the order of its own times") { check(grid(4, 1, 1, {"auto", 1, 0})); }
   SECTION("chunks whose weights ZeRO gathers") {
@@ -259,9 +263,11 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
   return found;
 }
 
-void check_numbers(const Plan& plan) {
-  const Config config = test::small_gpt2(16, 16);
-  const Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
+void check_numbers(const Plan& plan, GradientPrecision gradients = GradientPrecision::fp32) {
+  Config config = test::small_gpt2(16, 16);
+  config.training.gradient_precision = gradients;
+  Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
+  count_gradients(profile, gradients);
   const Cluster cluster = slow_links(1e9);
   const Instance instance = {profile, cluster, plan.global_batch_size};
   const Simulation expected = simulate(instance, plan, planned_programs(instance, plan));

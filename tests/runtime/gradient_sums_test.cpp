@@ -14,11 +14,12 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Bytes of floats that this rank has sent, by the rank of the world that they went to; nothing while it is null.
+/// Bytes of floats and bf16 that this rank has sent, by the rank of the world that they went to; nothing while it is
+/// null.
 std::vector<double>* sent_to = nullptr;
 
 void count_sent(int count, MPI_Datatype type, int to, MPI_Comm comm) {
-  if (sent_to == nullptr || type != MPI_FLOAT) return;
+  if (sent_to == nullptr || (type != MPI_FLOAT && type != MPI_UINT16_T)) return;
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
   MPI_Comm_group(comm, &group);
@@ -27,7 +28,7 @@ void count_sent(int count, MPI_Datatype type, int to, MPI_Comm comm) {
   MPI_Group_translate_ranks(group, 1, &to, world, &rank);
   MPI_Group_free(&group);
   MPI_Group_free(&world);
-  (*sent_to)[static_cast<std::size_t>(rank)] += 4.0 * count;
+  (*sent_to)[static_cast<std::size_t>(rank)] += (type == MPI_FLOAT ? 4.0 : 2.0) * count;
 }
 
 }  // namespace
@@ -103,6 +104,16 @@ TEST_CASE("two levels send each slice over an uplink once", "[np4]") {
   CHECK(pairs == Approx(0.5 * bytes_between_nodes(reference, plan, {0, 0, 1, 1}, false)).epsilon(1e-3));
   const double uneven = bytes_between_nodes(reference, plan, {0, 0, 0, 1}, true);
   CHECK(uneven == Approx(2.0 / 3.0 * bytes_between_nodes(reference, plan, {0, 0, 0, 1}, false)).epsilon(1e-3));
+}
+
+TEST_CASE("gradients in bf16 are half the bytes, on every way", "[np4]") {
+  Reference reference("untied");
+  const Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
+  const double flat = bytes_between_nodes(reference, plan, {0, 0, 1, 1}, false);
+  const double nodes = bytes_between_nodes(reference, plan, {0, 0, 1, 1}, true);
+  reference.config.training.gradient_precision = GradientPrecision::bf16;
+  CHECK(bytes_between_nodes(reference, plan, {0, 0, 1, 1}, false) == 0.5 * flat);
+  CHECK(bytes_between_nodes(reference, plan, {0, 0, 1, 1}, true) == 0.5 * nodes);
 }
 
 namespace {

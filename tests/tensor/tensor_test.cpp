@@ -30,7 +30,7 @@ TEST_CASE("bf16 keeps infinities and NaNs and overflows to infinity", "[tensor]"
 
 TEST_CASE("views share the memory of their matrix", "[tensor]") {
   Arena arena;
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     const Tensor tensor(arena, 4, 6, type);
     const Matrix view = tensor.matrix().rows_from(1, 2).columns_from(2, 3);
     REQUIRE(view.rows == 2);

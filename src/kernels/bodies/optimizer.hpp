@@ -2,18 +2,19 @@
 
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 #include "tensor/bfloat16.hpp"
 
 namespace pptrain::kernels::bodies {
 
-/// AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2), one element; `Copies`: a bf16 copy too.
-template <bool Copies>
+/// AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2), one element, with a copy of type T; float: none.
+template <class T>
 struct AdamW {
   float* parameter;
   const float* gradient;
   float *m, *v;
-  BFloat16* copy;
+  T* copy;
   float decay;      // 1 - learning rate * weight decay
   float step_size;  // learning rate / bias correction 1
   float beta1, beta2;
@@ -29,21 +30,21 @@ struct AdamW {
     m[i] = first;
     v[i] = second;
     parameter[i] = p;
-    if constexpr (Copies) store(copy[i], p);
+    if constexpr (!std::is_same_v<T, float>) store(copy[i], p);
   }
 };
 
-template <bool Copies>
+template <class T>
 struct Sgd {
   float* parameter;
   const float* gradient;
-  BFloat16* copy;
+  T* copy;
   float step_size;  // learning rate * gradient scale
 
   PPTRAIN_FUNCTION void operator()(std::size_t i) const {
     const float p = parameter[i] - step_size * gradient[i];
     parameter[i] = p;
-    if constexpr (Copies) store(copy[i], p);
+    if constexpr (!std::is_same_v<T, float>) store(copy[i], p);
   }
 };
 

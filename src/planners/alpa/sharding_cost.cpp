@@ -51,7 +51,7 @@ void ShardingCost::add_division(const SearchSpace& space, LayerSums& sums, const
   cost.samples = even_division(micro_batch, division.replicas);
   add_passes(cost, sums);
   const BytesPerParameter& bytes = space.instance.profile.bytes_per_parameter;
-  cost.reductions = reduction_terms(division, bytes.gradient);
+  cost.reductions = reduction_terms(division, bytes.sent());
   cost.main_pass = largest_index(cost.passes, sums.num_layers());
   cost.main_reduction = largest_index(cost.reductions, sums.num_layers());
   Stage stage = stage_of(division, cost.samples);

@@ -70,7 +70,7 @@ void DappleStageTable::fill(const SearchSpace& space, int begin, double in_fligh
         cost.forward += gather;
         cost.backward += gather;
       }
-      cost.all_reduce = all_reduce_seconds(slowest, shape_.replicas, profile.bytes_per_parameter.gradient * parameters);
+      cost.all_reduce = all_reduce_seconds(slowest, shape_.replicas, profile.bytes_per_parameter.sent() * parameters);
     }
     cost.most_in_flight = most_in_flight(space, parameters, stored, in_flight);
   }

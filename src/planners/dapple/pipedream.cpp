@@ -59,7 +59,7 @@ class Hierarchy {
 
   double all_reduce(const Link& link, int n, const Interval& layers) const {
     const double parameters = sums_.parameters(static_cast<int>(layers.begin), static_cast<int>(layers.end));
-    return all_reduce_seconds(link, n, space_.instance.profile.bytes_per_parameter.gradient * parameters);
+    return all_reduce_seconds(link, n, space_.instance.profile.bytes_per_parameter.sent() * parameters);
   }
 
   double cut_seconds(const Link& link, int end) const {

@@ -147,6 +147,13 @@ std::string shared_cores_text(const Cluster& cluster) {
 
 }  // namespace
 
+std::string describe_gradients(const Profile& profile) {
+  const BytesPerParameter& bytes = profile.bytes_per_parameter;
+  if (bytes.sent() == bytes.gradient) return "";
+  return fmt::format("  gradients go from replica to replica in {:.0f} bytes each, and are held in {:.0f}\n",
+                     bytes.sent(), bytes.gradient);
+}
+
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {
   std::string text =
       fmt::format("plan by {}: {}, schedule {}, {} micro-batch{} of {} sample{}\n", plan.planner, plan.shape(),

@@ -9,6 +9,10 @@ namespace pptrain {
 /// Text for people: candidate grids with predicted time and memory.
 std::string describe_candidates(const SearchResult& result, const Cluster& cluster);
 
+/// Text for people: in how many bytes gradients go from replica to replica, where they are others than those held; or
+/// nothing.
+std::string describe_gradients(const Profile& profile);
+
 /// Text for people: the plan stage by stage, its prediction, and its alternatives.
 std::string describe_plan(const Plan& plan, const Cluster& cluster);
 

@@ -76,9 +76,9 @@ void DivisionProblem::add_collectives(const BytesPerParameter& bytes, const Stag
     return Collective{without_latency.seconds(bytes_each / tensor_), ring.seconds(0.0)};
   };
   for (const ReplicaSum& sum : layout.sums) {
-    const Collective across = collective(sum.across(), bytes.gradient);
+    const Collective across = collective(sum.across(), bytes.sent());
     for (const ReplicaSum::Ring& ring : sum.within()) {
-      const Collective within = collective(ring, bytes.gradient);
+      const Collective within = collective(ring, bytes.sent());
       kind.gradients.push_back({within.per_parameter + across.per_parameter, within.latency + across.latency});
       // Weights are gathered before F and again before B: together as much as an all-reduce of them.
       if (modes.zero_stage >= 3 && ring.members > 1) kind.gathers.push_back(collective(ring, bytes.weight));

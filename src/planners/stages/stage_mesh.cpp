@@ -179,7 +179,7 @@ double MeshCost::least_seconds(int option, int begin, int end) const {
 double MeshCost::gradient_seconds(int begin, int end) const {
   if (mesh_.replicas() == 1) return 0.0;
   const double bytes =
-      instance_.profile.bytes_per_parameter.gradient * sums_.parameters(begin, end) / mesh_.tensor_parallel();
+      instance_.profile.bytes_per_parameter.sent() * sums_.parameters(begin, end) / mesh_.tensor_parallel();
   double slowest = 0.0;
   for (const StageMesh::ShardGroup& group : mesh_.shard_groups()) {
     slowest = std::max(slowest, all_reduce_seconds(group.link, mesh_.replicas(), group.load * bytes));

@@ -102,6 +102,7 @@ void load_checkpoint(MPI_Comm world, Waiter& waiter, const std::vector<int>& nod
   MpiTransport transport(world);
   BlockTransfer(world, transport, waiter, nodes, model, session).load(from.path, from.datasets);
   refresh_copies(session);
+  session.loss_scale().restore({from.state.loss_scale, from.state.good_steps, from.state.skipped_steps});
 }
 
 }  // namespace pptrain

@@ -67,14 +67,14 @@ bool makes_the_job(const std::string& key) {
 }
 
 bool changes_numbers(const std::string& key) {
-  return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") || key == "training.precision" ||
-         key == "training.steps";
+  return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") ||
+         is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps"});
 }
 
 bool makes_the_plan(const std::string& key) {
   return is_annotation(key) || key.starts_with("parallelism.") || key.starts_with("planner.") ||
          key.starts_with("cluster.") || key.starts_with("profile.") || key == "training.micro_batch_size" ||
-         key == "training.precision";
+         key == "training.precision" || key == "training.gradient_precision";
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {

@@ -22,18 +22,18 @@ class BothEnd final : public Pending {
   PendingPtr time_;
 };
 
-double bytes_of(const std::vector<Interval>& slices) {
+double bytes_of(const std::vector<Interval>& slices, std::size_t element_bytes) {
   std::int64_t elements = 0;
   for (const Interval& slice : slices) elements += slice.size();
-  return static_cast<double>(elements) * sizeof(float);
+  return static_cast<double>(elements) * static_cast<double>(element_bytes);
 }
 
 }  // namespace
 
 double EmulatedCommunicator::sum_seconds(double bytes) const { return all_reduce_seconds(link_, size(), bytes); }
 
-double EmulatedCommunicator::gather_seconds(const std::vector<Interval>& slices) const {
-  return all_gather_seconds(link_, size(), bytes_of(slices));
+double EmulatedCommunicator::gather_seconds(const std::vector<Interval>& slices, std::size_t element_bytes) const {
+  return all_gather_seconds(link_, size(), bytes_of(slices, element_bytes));
 }
 
 void EmulatedCommunicator::end_with(double seconds) {
@@ -58,26 +58,41 @@ void EmulatedCommunicator::all_reduce_max(float* data, std::size_t n) {
 
 void EmulatedCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {
   ForwardingCommunicator::all_gather(data, slices);
-  end_with(gather_seconds(slices));
+  end_with(gather_seconds(slices, sizeof(float)));
 }
 
 PendingPtr EmulatedCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  PendingPtr time = lane_.start(others_, sum_seconds(static_cast<double>(n * sizeof(float))));
+  PendingPtr time = start_time(sum_seconds(static_cast<double>(n * sizeof(float))));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_reduce_sum(data, n), std::move(time));
 }
 
 PendingPtr EmulatedCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
-  PendingPtr time = lane_.start(others_, gather_seconds(slices));
+  PendingPtr time = start_time(gather_seconds(slices, sizeof(float)));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_reduce_scatter_sum(data, slices), std::move(time));
 }
 
 PendingPtr EmulatedCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  PendingPtr time = lane_.start(others_, gather_seconds(slices));
+  PendingPtr time = start_time(gather_seconds(slices, sizeof(float)));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices), std::move(time));
+}
+
+PendingPtr EmulatedCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
+  PendingPtr time = start_time(sum_seconds(static_cast<double>(n * sizeof(BFloat16))));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_reduce_sum(data, n), std::move(time));
+}
+
+PendingPtr EmulatedCommunicator::start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) {
+  PendingPtr time = start_time(gather_seconds(slices, sizeof(BFloat16)));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start_reduce_scatter_sum(data, slices), std::move(time));
+}
+
+PendingPtr EmulatedCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {
+  PendingPtr time = start_time(gather_seconds(slices, sizeof(BFloat16)));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices), std::move(time));
 }
 
 PendingPtr EmulatedGathers::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  PendingPtr time = lane_.start(others_, all_gather_seconds(link_, size(), bytes_of(slices)));
+  PendingPtr time = lane_.start(others_, all_gather_seconds(link_, size(), bytes_of(slices, sizeof(float))));
   return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices), std::move(time));
 }
 

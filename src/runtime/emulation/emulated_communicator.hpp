@@ -27,6 +27,15 @@ class ForwardingCommunicator : public Communicator {
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override {
     return real_->start_all_gather(data, slices);
   }
+  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override {
+    return real_->start_all_reduce_sum(data, n);
+  }
+  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override {
+    return real_->start_reduce_scatter_sum(data, slices);
+  }
+  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override {
+    return real_->start_all_gather(data, slices);
+  }
 
  private:
   std::unique_ptr<Communicator> real_;
@@ -51,10 +60,15 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
+  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
 
  private:
   double sum_seconds(double bytes) const;
-  double gather_seconds(const std::vector<Interval>& slices) const;  ///< of a reduce-scatter too
+  /// Of a reduce-scatter too.
+  double gather_seconds(const std::vector<Interval>& slices, std::size_t element_bytes) const;
+  PendingPtr start_time(double seconds) { return lane_.start(others_, seconds); }
   void end_with(double seconds);
 
   Link link_;

@@ -130,7 +130,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
     case Op::reduce_loss: reduce_loss(iteration); break;
-    case Op::reduce_norm: reduce_norm(); break;
+    case Op::reduce_norm: reduce_norm(iteration); break;
     case Op::step: update(iteration); break;
   }
 }
@@ -183,7 +183,8 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   for (const PartModel* part : parts) {
     Batch& batch = activation.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
-    batch.loss_scale = static_cast<float>(1.0 / static_cast<double>(plan_.global_batch_size * model_.sequence_length));
+    batch.loss_scale = static_cast<float>(iteration.loss_scale /
+                                          static_cast<double>(plan_.global_batch_size * model_.sequence_length));
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);
@@ -254,7 +255,8 @@ void Executor::reduce_loss(const Iteration& iteration) {
   result_.stop = sums[1] > 0.0;
 }
 
-void Executor::reduce_norm() {
+/// All ranks know the norm, so all skip a step or none does.
+void Executor::reduce_norm(const Iteration& iteration) {
   if (device_ != nullptr) {
     for (const auto& part : device_->parts()) {
       const ParameterStore& store = part->parameters();
@@ -267,7 +269,9 @@ void Executor::reduce_norm() {
   }
   double squares = value_of(sums_.squares());
   groups_.all().all_reduce_sum(&squares, 1);
-  result_.grad_norm = std::sqrt(squares);
+  result_.grad_norm = std::sqrt(squares) / iteration.loss_scale;
+  result_.loss_scale = iteration.loss_scale;
+  result_.skipped = iteration.skips_overflow && !std::isfinite(result_.grad_norm);
 }
 
 /// Waits for the device.
@@ -280,6 +284,12 @@ double Executor::value_of(const double* sum) const {
 void Executor::update(const Iteration& iteration) {
   if (device_ == nullptr) return;
   device_->settle();
+  if (!result_.skipped) step(iteration);
+  for (const auto& part : device_->parts()) part->parameters().start_step();
+}
+
+/// The optimizer's step, behind which what it has updated is published.
+void Executor::step(const Iteration& iteration) {
   /// A unit of a part's parameters.
   struct Unit {
     PartModel* part;
@@ -298,12 +308,11 @@ void Executor::update(const Iteration& iteration) {
     for (; published < end; ++published) units[published].part->shards().publish_weights(units[published].unit);
     device_->progress();
   };
-  const double clip = clip_factor(result_.grad_norm, iteration.gradient_clip);
-  optimizer_->step({iteration.step, iteration.learning_rate, clip}, [&](std::size_t run) {
+  const double scale = clip_factor(result_.grad_norm, iteration.gradient_clip) / iteration.loss_scale;
+  optimizer_->step({iteration.step - iteration.skipped_steps, iteration.learning_rate, scale}, [&](std::size_t run) {
     if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);
   });
   publish_before(units.size());
-  for (const auto& part : device_->parts()) part->parameters().start_step();
 }
 
 std::string Executor::place() const {

@@ -30,12 +30,17 @@ struct Iteration {
   double gradient_clip = 0.0;
   Trace* trace = nullptr;                 ///< where tasks and waits are left, in place of what it held; null: nowhere
   std::function<bool()> wants_stop = {};  ///< whether this rank wants the training to stop; empty: never
+  double loss_scale = 1.0;                ///< of the gradients
+  bool skips_overflow = false;            ///< leaves everything as it is where gradients are not finite
+  std::int64_t skipped_steps = 0;         ///< steps so far that the optimizer has not seen
 };
 
 /// What came out of it. Loss and norm are known on every rank.
 struct IterationResult {
   double loss = 0.0;       ///< mean over all tokens of the global batch, before the update
-  double grad_norm = 0.0;  ///< before clipping
+  double grad_norm = 0.0;  ///< before clipping, without the loss scale
+  double loss_scale = 1.0;
+  bool skipped = false;  ///< no update: gradients were not finite; known on every rank
   double seconds = 0.0;
   double communication_seconds = 0.0;  ///< waiting in collectives
   double idle_seconds = 0.0;           ///< waiting for another stage
@@ -99,8 +104,9 @@ class Executor {
   void add_tied_gradients(ChunkId end);
   void wait_gradients();
   void reduce_loss(const Iteration& iteration);
-  void reduce_norm();
+  void reduce_norm(const Iteration& iteration);
   void update(const Iteration& iteration);
+  void step(const Iteration& iteration);
 
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;

@@ -1,6 +1,8 @@
 #include "runtime/execute/gradient_reduction.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace pptrain {
 namespace {
@@ -59,6 +61,25 @@ PendingPtr GradientReduction::start(const Bucket& bucket) {
   return nullptr;
 }
 
+PendingPtr GradientReduction::start_narrow(Bucket& bucket) {
+  const bool is_sum = bucket.kind == Kind::all_reduce;
+  const std::vector<Interval> whole = {{0, static_cast<std::int64_t>(bucket.n)}};
+  const auto narrow = std::make_shared<NarrowBucket>(wire_, bucket.data, is_sum ? whole : bucket.slices);
+  const auto own = static_cast<std::size_t>(group_.rank());
+  const bool scatters = bucket.kind == Kind::reduce_scatter;
+  bucket.ended = [narrow, own, scatters, ended = std::move(bucket.ended)] {
+    scatters ? narrow->widen(own) : narrow->widen();
+    if (ended) ended();
+  };
+  if (bucket.kind == Kind::all_gather) {
+    narrow->round(own);
+    return group_.start_all_gather(narrow->data(), narrow->slices());
+  }
+  narrow->round();
+  if (scatters) return group_.start_reduce_scatter_sum(narrow->data(), narrow->slices());
+  return group_.start_all_reduce_sum(narrow->data(), bucket.n);
+}
+
 bool GradientReduction::test() {
   for (const Running& running : running_) {
     if (running.pending && !running.has_ended) running.pending->test();
@@ -87,7 +108,9 @@ bool GradientReduction::start_next() {
     running_.pop_front();
   }
   Bucket& next = waiting_.front();
-  running_.push_back({start(next), next.is_last, std::move(next.ended)});
+  const bool narrows = wire_.type == DType::bf16 && next.kind != Kind::nothing && group_.size() > 1;
+  PendingPtr pending = narrows ? start_narrow(next) : start(next);
+  running_.push_back({std::move(pending), next.is_last, std::move(next.ended)});
   waiting_.pop_front();
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include "comm/communicator.hpp"
 #include "cost/two_level_sum.hpp"
+#include "runtime/execute/narrow_bucket.hpp"
 
 namespace pptrain {
 
@@ -20,7 +21,9 @@ class GradientReduction final : public Pending {
   static constexpr std::size_t bucket_elements = gradient_bucket_elements;  ///< 4 MiB of fp32
   static constexpr std::size_t buckets_in_flight = 2;
 
-  explicit GradientReduction(Communicator& group) : group_(group) {}
+  /// Of a wire in bf16, a bucket's values are rounded to it before they go and where they are summed; with them the
+  /// buffer is as large as in fp32.
+  explicit GradientReduction(Communicator& group, const GradientWire& wire = {}) : group_(group), wire_(wire) {}
 
   /// All members get the sum of all of it; `ended` is called when it has come.
   void add_all_reduce(float* data, std::size_t n, std::function<void()> ended = {});
@@ -55,11 +58,14 @@ class GradientReduction final : public Pending {
     bool has_ended = false;
   };
   PendingPtr start(const Bucket& bucket);
+  /// The same in bf16; what the bucket calls at its end brings the sums back first.
+  PendingPtr start_narrow(Bucket& bucket);
   // Whether there was one to end or to start.
   bool end_next();
   bool start_next();
 
   Communicator& group_;
+  GradientWire wire_;
   std::deque<Bucket> waiting_;
   std::deque<Running> running_;  // and, before those, ended
   int num_open_ = 0;

@@ -7,13 +7,13 @@
 
 namespace pptrain {
 
-GradientSums::GradientSums(PartGroups& groups)
+GradientSums::GradientSums(PartGroups& groups, const GradientWire& wire)
     : member_(groups.data().rank()),
       members_(groups.data().size()),
       shared_slices_(groups.shared_slices()),
-      within_(groups.data()),
-      gathers_(groups.gather()) {
-  for (const PartGroups::SharedSlice& slice : shared_slices_) across_.emplace_back(*slice.owners);
+      within_(groups.data(), wire),
+      gathers_(groups.gather(), wire) {
+  for (const PartGroups::SharedSlice& slice : shared_slices_) across_.emplace_back(*slice.owners, wire);
 }
 
 void GradientSums::add_all_reduce(float* data, std::size_t n) {

@@ -16,7 +16,7 @@ namespace pptrain {
 /// Arrays are summed in the order in which they are added, which must be the same on all replicas.
 class GradientSums final : public Pending {
  public:
-  explicit GradientSums(PartGroups& groups);
+  explicit GradientSums(PartGroups& groups, const GradientWire& wire = {});
 
   /// All replicas get the sum over all replicas of all of it.
   void add_all_reduce(float* data, std::size_t n);

@@ -10,7 +10,7 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
                      const LayerFactory& make)
     : role_(role),
       groups_(groups),
-      shards_(store_, groups, device.waiter),
+      shards_(store_, groups, device.waiter, {device.gradient_type, &device.arena, &device.backend.kernels}),
       context_{device.backend, device.arena,     groups.tensor(),     store_,       device.model,
                device.type,    role.mesh.shards, role.mesh.recompute, role.division} {
   for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);

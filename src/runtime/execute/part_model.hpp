@@ -23,6 +23,7 @@ struct DeviceContext {
   Arena& arena;
   Backend backend;
   Waiter& waiter;
+  DType gradient_type = DType::f32;  ///< in which gradients go from replica to replica
 };
 
 /// The layers and parameters that one device holds of a part of its stage.

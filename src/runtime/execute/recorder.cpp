@@ -141,7 +141,7 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
   metrics.loss = has_numbers ? result.loss : none;
   metrics.grad_norm = has_numbers ? result.grad_norm : none;
   metrics.learning_rate = has_numbers ? learning_rate : none;
-  metrics.loss_scale = 1.0;
+  metrics.loss_scale = result.loss_scale;
   metrics.iteration_seconds = result.seconds;
   metrics.tokens_per_second = has_numbers ? tokens_per_step_ / result.seconds : none;
   metrics.model_flops_utilization = peak_flop_rate_ > 0.0 ? flop_per_step_ / result.seconds / peak_flop_rate_ : 0.0;
@@ -152,6 +152,17 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
     metrics.peak_bytes = std::max(metrics.peak_bytes, ranks.back().peak_bytes);
   }
   metrics_->append_step(metrics, ranks);
+}
+
+void Recorder::record_loss_scale(std::int64_t step, const IterationResult& result, double next) {
+  if (rank_ != 0) return;
+  progress_->finish();
+  if (result.skipped) {
+    log_info("step {}: the gradients are not finite and the step is skipped; loss scale {:.8g} to {:.8g}", step + 1,
+             result.loss_scale, next);
+  } else {
+    log_info("step {}: loss scale {:.8g} to {:.8g}", step + 1, result.loss_scale, next);
+  }
 }
 
 void Recorder::record_evaluation(std::int64_t step, double loss) {

@@ -45,6 +45,8 @@ class Recorder {
   void record_places(const Machine& machine);
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
+  /// The loss scale changed to `next`.
+  void record_loss_scale(std::int64_t step, const IterationResult& result, double next);
   void record_evaluation(std::int64_t step, double loss);
   /// A rank has fallen behind.
   void record_drift(std::int64_t step, int rank, double factor);

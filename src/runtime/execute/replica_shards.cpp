@@ -24,8 +24,8 @@ class Room final : public Pending {
 
 }  // namespace
 
-ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter)
-    : store_(store), gather_(groups.gather()), waiter_(waiter), sums_(groups) {}
+ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire)
+    : store_(store), gather_(groups.gather()), waiter_(waiter), sums_(groups, wire) {}
 
 ReplicaShards::~ReplicaShards() {
   // Also where an error ends the job on all ranks: others may still read what this one sends.

@@ -27,7 +27,7 @@ enum class GradientPass { adds, completes };
 /// All functions but the accessors are Collective over the replicas, in one order.
 class ReplicaShards {
  public:
-  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter);
+  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire = {});
   /// Waits for all that is published.
   ~ReplicaShards();
   ReplicaShards(const ReplicaShards&) = delete;

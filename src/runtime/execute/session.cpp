@@ -23,9 +23,20 @@ Program sums_only(const Program& program) {
   return sums;
 }
 
+DType gradient_type(GradientPrecision precision) {
+  return precision == GradientPrecision::bf16 ? DType::bf16 : DType::f32;
+}
+
 }  // namespace
 
-DType activation_type(Precision precision) { return precision == Precision::fp32 ? DType::f32 : DType::bf16; }
+DType activation_type(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return DType::f32;
+    case Precision::bf16: return DType::bf16;
+    case Precision::fp16: return DType::f16;
+  }
+  PPTRAIN_ASSERT(false, "precision {}", static_cast<int>(precision));
+}
 
 std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
   std::vector<ParameterRun> runs;
@@ -52,12 +63,13 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       communication_(options.communication),
-      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication, options.nodes)) {
+      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication, options.nodes)),
+      loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   wants_stop_ = options.wants_stop;
   if (role_) {
-    const DeviceContext context = {model_, activation_type(config.training.precision), arena_, options.backend,
-                                   waiter_};
+    const DeviceContext context = {model_,  activation_type(config.training.precision),       arena_, options.backend,
+                                   waiter_, gradient_type(config.training.gradient_precision)};
     device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
     std::vector<ParameterRun> runs;
     for (const auto& part : device_->parts()) {
@@ -84,12 +96,13 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  return executor_->run(own(training_),
-                        {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, wants_stop_});
+  const IterationResult result = executor_->run(
+      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, wants_stop_,
+                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps});
+  loss_scale_.update(result.skipped);
+  return result;
 }
 
-double Session::evaluate(const SampleSource& source) {
-  return executor_->run(own(evaluation_), {source, 0, 0.0, 0.0, nullptr, {}}).loss;
-}
+double Session::evaluate(const SampleSource& source) { return executor_->run(own(evaluation_), {source}).loss; }
 
 }  // namespace pptrain

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "config/config.hpp"
+#include "optim/loss_scale.hpp"
 #include "runtime/execute/executor.hpp"
 #include "schedule/schedule.hpp"
 
@@ -48,6 +49,7 @@ class Session {
   /// Null on a rank that the plan leaves out.
   DeviceModel* device() { return device_.get(); }
   Optimizer* optimizer() { return optimizer_.get(); }
+  LossScale& loss_scale() { return loss_scale_; }
   Arena& arena() { return arena_; }
   RankGroups& groups() { return *groups_; }
   const std::optional<Role>& role() const { return role_; }
@@ -74,9 +76,10 @@ class Session {
   std::unique_ptr<Executor> executor_;
   std::function<bool()> wants_stop_;
   Trace* trace_ = nullptr;
+  LossScale loss_scale_;
 };
 
-/// Element type of activations for a precision. fp16 needs GPUs and is refused before.
+/// Element type of activations for a precision.
 DType activation_type(Precision precision);
 
 /// What the optimizer of a store updates.

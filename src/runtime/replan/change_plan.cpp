@@ -40,6 +40,7 @@ std::unique_ptr<RunningPlan> change_plan(const PlanJob& job, Waiter& waiter, Ala
   }
   tell(job, waiter, plan,
        redistribute(job.world, waiter, job.model, nodes_of_ranks(job.machine), present.session(), next->session()));
+  next->session().loss_scale().restore(present.session().loss_scale().state());
   return next;
 }
 

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "base/interval.hpp"
+#include "kernels/kernels.hpp"
+#include "tensor/tensor.hpp"
+
+namespace pptrain {
+
+/// In which type gradients go from replica to replica, and what rounds them to it; fp32 needs neither.
+struct GradientWire {
+  DType type = DType::f32;
+  Arena* arena = nullptr;
+  Kernels* kernels = nullptr;
+};
+
+/// Slices of an array of fp32 in bf16, one behind another, as they travel.
+class NarrowBucket {
+ public:
+  NarrowBucket(const GradientWire& wire, float* wide, std::vector<Interval> slices);
+
+  BFloat16* data() const { return narrow_.matrix().at<BFloat16>(0); }
+  /// Where they lie in `data`.
+  const std::vector<Interval>& slices() const { return places_; }
+  /// From fp32, and back; all slices or one.
+  void round() const;
+  void round(std::size_t slice) const { convert(slice, wide_of(slice), narrow_of(slice)); }
+  void widen() const;
+  void widen(std::size_t slice) const { convert(slice, narrow_of(slice), wide_of(slice)); }
+
+ private:
+  Matrix wide_of(std::size_t slice) const;
+  Matrix narrow_of(std::size_t slice) const;
+  void convert(std::size_t slice, const Matrix& from, const Matrix& to) const;
+
+  Kernels* kernels_;
+  float* wide_;
+  std::vector<Interval> slices_;
+  std::vector<Interval> places_;
+  Tensor narrow_;
+};
+
+}  // namespace pptrain
