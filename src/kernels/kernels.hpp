@@ -12,10 +12,20 @@ struct AdamWStep {
   float beta1;
   float beta2;
   float epsilon;
-  float weight_decay;      ///< 0 for LayerNorm and biases
   float gradient_scale;    ///< clipping factor, applied to the gradient as it is read
   float bias_correction1;  ///< 1 - beta1^t
   float bias_correction2;  ///< 1 - beta2^t
+};
+
+/// A run of elements that AdamW treats alike, with their state.
+struct AdamWRun {
+  float* parameter = nullptr;
+  const float* gradient = nullptr;
+  float* m = nullptr;
+  float* v = nullptr;
+  Matrix copy;  ///< (1, size): the parameters in 16 bits as well, or nothing (f32)
+  std::size_t size = 0;
+  float weight_decay = 0.0f;  ///< 0 for LayerNorm and biases
 };
 
 /// What one device computes element by element and row by row; products and attention have interfaces of their own.
@@ -100,10 +110,9 @@ class Kernels {
   /// Sets n elements to 0.
   virtual void fill_zero(float* x, std::size_t n) = 0;
 
-  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps). `copy` (1, n): the
-  /// parameters in 16 bits as well, or nothing (f32).
-  virtual void adamw(float* parameter, const float* gradient, float* m, float* v, const Matrix& copy, std::size_t n,
-                     const AdamWStep& step) = 0;
+  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps) for the first of `count` runs: as many as the
+  /// device updates in one go. Returns how many, at least one. Runs with copies have them of one type.
+  virtual std::size_t adamw(const AdamWRun* runs, std::size_t count, const AdamWStep& step) = 0;
   /// p -= lr * scale * g.
   virtual void sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,
                    float gradient_scale) = 0;

@@ -9,16 +9,17 @@ namespace pptrain {
 
 using namespace kernels;
 
-void HostKernels::adamw(float* parameter, const float* gradient, float* m, float* v, const Matrix& copy, std::size_t n,
-                        const AdamWStep& step) {
-  with_type(copy.type, [&](auto element) {
+std::size_t HostKernels::adamw(const AdamWRun* runs, std::size_t /*count*/, const AdamWStep& step) {
+  const AdamWRun& run = *runs;
+  with_type(run.copy.type, [&](auto element) {
     using T = decltype(element);
-    launch_elements("adamw", n,
-                    bodies::AdamW<T>{parameter, gradient, m, v, static_cast<T*>(copy.data),
-                                     1.0f - step.learning_rate * step.weight_decay,
+    launch_elements("adamw", run.size,
+                    bodies::AdamW<T>{run.parameter, run.gradient, run.m, run.v, static_cast<T*>(run.copy.data),
+                                     1.0f - step.learning_rate * run.weight_decay,
                                      step.learning_rate / step.bias_correction1, step.beta1, step.beta2,
                                      1.0f / std::sqrt(step.bias_correction2), step.epsilon, step.gradient_scale});
   });
+  return 1;
 }
 
 void HostKernels::sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,

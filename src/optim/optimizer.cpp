@@ -26,6 +26,13 @@ class AdamW final : public Optimizer {
         second_(arena, 1, state_size(runs_)) {
     kernels_.fill_zero(first_.f32(), first_.size());
     kernels_.fill_zero(second_.f32(), second_.size());
+    std::size_t state = 0;
+    for (const ParameterRun& run : runs_) {
+      const float weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
+      with_state_.push_back({run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies,
+                             run.size, weight_decay});
+      state += aligned(run.size);
+    }
   }
 
   using Optimizer::step;
@@ -39,14 +46,9 @@ class AdamW final : public Optimizer {
     step.gradient_scale = static_cast<float>(values.gradient_scale);
     step.bias_correction1 = static_cast<float>(1.0 - std::pow(config_.beta1, number));
     step.bias_correction2 = static_cast<float>(1.0 - std::pow(config_.beta2, number));
-    std::size_t state = 0;
-    for (std::size_t r = 0; r < runs_.size(); ++r) {
-      const ParameterRun& run = runs_[r];
-      step.weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
-      kernels_.adamw(run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies, run.size,
-                     step);
-      state += aligned(run.size);
-      updated(r);
+    for (std::size_t r = 0; r < with_state_.size();) {
+      const std::size_t last = r + kernels_.adamw(&with_state_[r], with_state_.size() - r, step);
+      for (; r < last; ++r) updated(r);
     }
   }
 
@@ -69,6 +71,7 @@ class AdamW final : public Optimizer {
   std::vector<ParameterRun> runs_;
   Tensor first_;   // m
   Tensor second_;  // v
+  std::vector<AdamWRun> with_state_;
 };
 
 /// Plain stochastic gradient descent: no momentum, no weight decay.

@@ -1,3 +1,4 @@
+#include <deque>
 #include <vector>
 
 #include "cuda/twin.hpp"
@@ -5,36 +6,93 @@
 using namespace pptrain;
 using namespace pptrain::test;
 
+namespace {
+
+constexpr AdamWStep adamw_step{0.01f, 0.9f, 0.95f, 1e-8f, 0.5f, 0.1f, 0.05f};
+
+/// Weights with gradients and state.
+struct Run {
+  Twin p, g, m, v, copy;
+
+  Run(Gpu& gpu, std::size_t n, DType copy_type, Layout layout, std::uint64_t seed)
+      : p(gpu, 1, n, DType::f32, layout),
+        g(gpu, 1, n, DType::f32, layout),
+        m(gpu, 1, n, DType::f32, layout),
+        v(gpu, 1, n, DType::f32, layout),
+        copy(gpu, 1, n, copy_type, layout) {
+    p.randomise(seed);
+    g.randomise(seed + 1);
+    m.randomise(seed + 2, 0.1);
+    v.randomise(seed + 3, 0.1, 0.2);
+  }
+
+  bool has_copy() const { return copy.host().type != DType::f32; }
+  AdamWRun host(float decay) const {
+    return {p.host_f32(),     g.host_f32(), m.host_f32(), v.host_f32(), has_copy() ? copy.host() : Matrix(),
+            p.host().columns, decay};
+  }
+  AdamWRun device(float decay) const {
+    return {p.device_f32(),   g.device_f32(), m.device_f32(), v.device_f32(), has_copy() ? copy.device() : Matrix(),
+            p.host().columns, decay};
+  }
+  void check() const {
+    for (const Twin* changed : {&p, &m, &v}) {
+      REQUIRE(largest_error(changed->device_values(), changed->host_values()) < element_bound(DType::f32));
+      REQUIRE(changed->surroundings_are_untouched());
+    }
+    if (!has_copy()) {
+      REQUIRE(copy.same_bytes());
+      return;
+    }
+    REQUIRE(largest_error(copy.device_values(), copy.host_values()) < element_bound(copy.host().type));
+    REQUIRE(copy.surroundings_are_untouched());
+  }
+};
+
+}  // namespace
+
 TEST_CASE("the GPU updates weights by AdamW and SGD as the host", "[cuda]") {
   Gpu gpu;
   const std::uint64_t seed = fresh_seed();
   for (const std::size_t n : {1, 8, 1000, 1001, 70000}) {
     for (const std::size_t shift : {0, 1}) {
       for (const DType type : all_types) {
-        const bool copies = type != DType::f32;
         CAPTURE(n, shift, type_name(type), seed);
-        const Layout layout{0, shift};
-        Twin p(gpu, 1, n, DType::f32, layout), g(gpu, 1, n, DType::f32, layout), m(gpu, 1, n, DType::f32, layout),
-            v(gpu, 1, n, DType::f32, layout), copy(gpu, 1, n, type, layout);
-        p.randomise(seed);
-        g.randomise(seed + 1);
-        m.randomise(seed + 2, 0.1);
-        v.randomise(seed + 3, 0.1, 0.2);
-        const AdamWStep step{0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.5f, 0.1f, 0.05f};
-        host_kernels().adamw(p.host_f32(), g.host_f32(), m.host_f32(), v.host_f32(), copies ? copy.host() : Matrix(), n,
-                             step);
-        gpu.kernels.adamw(p.device_f32(), g.device_f32(), m.device_f32(), v.device_f32(),
-                          copies ? copy.device() : Matrix(), n, step);
-        for (const Twin* changed : {&p, &m, &v}) {
-          REQUIRE(largest_error(changed->device_values(), changed->host_values()) < element_bound(DType::f32));
-          REQUIRE(changed->surroundings_are_untouched());
-        }
-        if (copies) REQUIRE(largest_error(copy.device_values(), copy.host_values()) < element_bound(type));
-        if (!copies) REQUIRE(copy.same_bytes());
-        host_kernels().sgd(p.host_f32(), g.host_f32(), copies ? copy.host() : Matrix(), n, 0.1f, 0.5f);
-        gpu.kernels.sgd(p.device_f32(), g.device_f32(), copies ? copy.device() : Matrix(), n, 0.1f, 0.5f);
-        REQUIRE(largest_error(p.device_values(), p.host_values()) < element_bound(DType::f32));
+        const Run run(gpu, n, type, {0, shift}, seed);
+        const AdamWRun host = run.host(0.1f), device = run.device(0.1f);
+        REQUIRE(host_kernels().adamw(&host, 1, adamw_step) == 1);
+        REQUIRE(gpu.kernels.adamw(&device, 1, adamw_step) == 1);
+        run.check();
+        host_kernels().sgd(host.parameter, host.gradient, host.copy, n, 0.1f, 0.5f);
+        gpu.kernels.sgd(device.parameter, device.gradient, device.copy, n, 0.1f, 0.5f);
+        run.check();
       }
     }
+  }
+}
+
+TEST_CASE("the GPU updates many runs in one launch, each as it is", "[cuda]") {
+  Gpu gpu;
+  const std::uint64_t seed = fresh_seed();
+  for (const DType type : all_types) {
+    CAPTURE(type_name(type), seed);
+    std::deque<Run>
+        all;  // more than one launch takes; small, large and empty ones, aligned or not, some without copies
+    std::vector<AdamWRun> host, device;
+    const std::vector<std::size_t> sizes{7, 40000, 0, 768, 16384, 16385};
+    for (std::size_t r = 0; r < 45; ++r) {
+      const DType copy_type = r % 5 == 4 ? DType::f32 : type;
+      all.emplace_back(gpu, sizes[r % sizes.size()], copy_type, Layout{0, r % 2}, seed + 10 * r);
+      host.push_back(all.back().host(r % 3 == 0 ? 0.0f : 0.1f));
+      device.push_back(all.back().device(r % 3 == 0 ? 0.0f : 0.1f));
+    }
+    for (const AdamWRun& run : host) host_kernels().adamw(&run, 1, adamw_step);
+    std::size_t done = 0, launches = 0;
+    for (; done < device.size(); ++launches) {
+      done += gpu.kernels.adamw(&device[done], device.size() - done, adamw_step);
+    }
+    REQUIRE(done == device.size());
+    REQUIRE(launches == 2);
+    for (const Run& run : all) run.check();
   }
 }

@@ -17,6 +17,7 @@
 #define __forceinline__ inline
 #define __shared__ static  // blocks run one after another
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct alignas(8) float2 {
   float x, y;

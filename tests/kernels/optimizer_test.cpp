@@ -8,7 +8,8 @@ using namespace pptrain::test;
 
 namespace {
 
-constexpr AdamWStep adamw_step{3e-3f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.7f, 0.271f, 0.142625f};
+constexpr AdamWStep adamw_step{3e-3f, 0.9f, 0.95f, 1e-8f, 0.7f, 0.271f, 0.142625f};
+constexpr float weight_decay = 0.1f;
 
 /// The update in double, of the values before it.
 void adamw_reference(Values& p, const Values& gradient, Values& m, Values& v) {
@@ -17,7 +18,7 @@ void adamw_reference(Values& p, const Values& gradient, Values& m, Values& v) {
     const double g = gradient[i] * double(s.gradient_scale);
     m[i] = double(s.beta1) * m[i] + (1.0 - double(s.beta1)) * g;
     v[i] = double(s.beta2) * v[i] + (1.0 - double(s.beta2)) * g * g;
-    p[i] *= 1.0 - double(s.learning_rate) * double(s.weight_decay);
+    p[i] *= 1.0 - double(s.learning_rate) * double(weight_decay);
     p[i] -= double(s.learning_rate) / double(s.bias_correction1) * m[i] /
             (std::sqrt(v[i]) / std::sqrt(double(s.bias_correction2)) + double(s.epsilon));
   }
@@ -36,8 +37,9 @@ TEST_CASE("AdamW against double, with and without a copy in 16 bits", "[kernels]
       v.randomise(4, 0.05, 0.05);
       Values expected = p.values(), expected_m = m.values(), expected_v = v.values();
       adamw_reference(expected, g.values(), expected_m, expected_v);
-      host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), type == DType::f32 ? Matrix() : copy.matrix(), n,
-                           adamw_step);
+      const AdamWRun run{p.f32(), g.f32(),     m.f32(), v.f32(), type == DType::f32 ? Matrix() : copy.matrix(),
+                         n,       weight_decay};
+      REQUIRE(host_kernels().adamw(&run, 1, adamw_step) == 1);
       REQUIRE(largest_error(m.values(), expected_m) < 2e-7);
       REQUIRE(largest_error(v.values(), expected_v) < 2e-7);
       REQUIRE(largest_error(p.values(), expected) < 3e-7);
@@ -55,7 +57,8 @@ TEST_CASE("AdamW with a zero gradient and fresh moments only decays", "[kernels]
   p.randomise(1);
   for (TestMatrix* zero : {&g, &m, &v}) zero->randomise(1, 0.0);
   const Values before = p.values();
-  host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), Matrix(), 9, adamw_step);
+  const AdamWRun run{p.f32(), g.f32(), m.f32(), v.f32(), Matrix(), 9, weight_decay};
+  host_kernels().adamw(&run, 1, adamw_step);
   for (std::size_t i = 0; i < 9; ++i) REQUIRE(p.get(0, i) == Approx(before[i] * (1.0 - 3e-4)).epsilon(1e-6));
 }
 
@@ -67,7 +70,8 @@ TEST_CASE("a NaN in the gradient reaches the parameter", "[kernels]") {
   host_kernels().sgd(p.f32(), g.f32(), Matrix(), 9, 0.1f, 1.0f);
   REQUIRE(std::isnan(p.get(0, 5)));
   p.randomise(1);
-  host_kernels().adamw(p.f32(), g.f32(), m.f32(), v.f32(), Matrix(), 9, adamw_step);
+  const AdamWRun run{p.f32(), g.f32(), m.f32(), v.f32(), Matrix(), 9, weight_decay};
+  host_kernels().adamw(&run, 1, adamw_step);
   REQUIRE(std::isnan(p.get(0, 5)));
   REQUIRE(std::isfinite(p.get(0, 4)));
 }
