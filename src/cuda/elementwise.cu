@@ -89,17 +89,17 @@ struct GeluBackwardPacks {
 }  // namespace
 
 void CudaKernels::add(const float* x, float* y, std::size_t n) {
-  launch_packs<4>(device_.stream(), {1, n}, n % 4 == 0 && is_aligned(x) && is_aligned(y), AddPacks{x, y});
+  launch_packs<4>(device_.stream(), {1, n}, is_aligned(x) && is_aligned(y), AddPacks{x, y});
 }
 
 void CudaKernels::scale(float* x, float factor, std::size_t n) {
-  launch_packs<4>(device_.stream(), {1, n}, n % 4 == 0 && is_aligned(x), ScalePacks{x, factor});
+  launch_packs<4>(device_.stream(), {1, n}, is_aligned(x), ScalePacks{x, factor});
 }
 
 void CudaKernels::fill_zero(float* x, std::size_t n) { device_.fill(x, 0, n * sizeof(float)); }
 
 void CudaKernels::residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) {
-  launch_packs<4>(device_.stream(), {x.rows, x.columns}, are_aligned(x.columns, 4, {&x, &y, &out}) && is_aligned(bias),
+  launch_packs<4>(device_.stream(), {x.rows, x.columns}, are_aligned({&x, &y, &out}) && is_aligned(bias),
                   ResidualAddPacks{read_rows<float>(x), read_rows<float>(y), bias, write_rows<float>(out)});
 }
 
@@ -110,7 +110,7 @@ void CudaKernels::convert(const Matrix& from, const Matrix& to) {
       using From = decltype(source);
       using To = decltype(target);
       constexpr unsigned n = pack_of<From, To>();
-      launch_packs<n>(device_.stream(), extent, are_aligned(extent.columns, n, {&from, &to}),
+      launch_packs<n>(device_.stream(), extent, are_aligned({&from, &to}),
                       ConvertPacks<From, To>{read_rows<From>(from), write_rows<To>(to)});
     });
   });
@@ -120,7 +120,7 @@ void CudaKernels::gelu_forward(const Matrix& u, const Matrix& out) {
   const Extent extent = Extent::of(u.rows, u.columns, {&u, &out});
   with_type(u.type, [&](auto element) {
     using T = decltype(element);
-    launch_packs<pack_of<T>()>(device_.stream(), extent, are_aligned(extent.columns, pack_of<T>(), {&u, &out}),
+    launch_packs<pack_of<T>()>(device_.stream(), extent, are_aligned({&u, &out}),
                                GeluForwardPacks<T>{read_rows<T>(u), write_rows<T>(out)});
   });
 }
@@ -130,7 +130,7 @@ void CudaKernels::gelu_backward(const Matrix& u, const Matrix& dout, const Matri
   with_type(u.type, [&](auto element) {
     using T = decltype(element);
     launch_packs<pack_of<T>()>(
-        device_.stream(), extent, are_aligned(extent.columns, pack_of<T>(), {&u, &dout, &du, &out}),
+        device_.stream(), extent, are_aligned({&u, &dout, &du, &out}),
         GeluBackwardPacks<T>{read_rows<T>(u), read_rows<T>(dout), write_rows<T>(du), write_rows<T>(out)});
   });
 }

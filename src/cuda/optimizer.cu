@@ -129,8 +129,7 @@ std::size_t CudaKernels::adamw(const AdamWRun* runs, std::size_t count, const Ad
 
 void CudaKernels::sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,
                       float gradient_scale) {
-  const bool aligned =
-      n % elements_of_pack == 0 && is_aligned(parameter) && is_aligned(gradient) && is_aligned(copy.data);
+  const bool aligned = is_aligned(parameter) && is_aligned(gradient) && is_aligned(copy.data);
   with_type(copy.type, [&](auto element) {
     using T = decltype(element);
     launch_packs<elements_of_pack>(

@@ -50,6 +50,10 @@ struct PackTeam {
   PPTRAIN_FUNCTION void for_each(std::size_t, const F& f) const {
     for (unsigned i = 0; i < N; ++i) f(i);
   }
+  template <class F>
+  PPTRAIN_FUNCTION void once(const F& f) const {
+    f();
+  }
 };
 
 /// A matrix (rows, columns) as one row, where all of these have no gaps between rows.
@@ -68,30 +72,29 @@ inline bool is_aligned(const void* pointer, std::size_t stride_bytes = 0) {
   return (reinterpret_cast<std::uintptr_t>(pointer) | stride_bytes) % sizeof(uint4) == 0;
 }
 
-/// Whether rows of `columns` elements may be loaded and stored in packs of n.
-inline bool are_aligned(std::size_t columns, unsigned n, std::initializer_list<const Matrix*> matrices) {
+/// Whether rows of these may be loaded and stored in packs.
+inline bool are_aligned(std::initializer_list<const Matrix*> matrices) {
   for (const Matrix* matrix : matrices) {
     if (!is_aligned(matrix->data, matrix->stride * size_of(matrix->type))) return false;
   }
-  return columns % n == 0;
+  return true;
 }
 
-/// body.apply<N>(row, column) for the first columns of all packs.
+/// body.apply<N>(row, column) for the first columns of all packs of a row, and body.apply<1> for those that are left.
 template <unsigned N, class Body>
 __global__ void packs_of_rows(Body body, std::size_t rows, std::size_t columns) {
-  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x, packs = columns / N;
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y) {
-    for (std::size_t pack = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; pack < columns / N;
-         pack += step) {
-      body.template apply<N>(row, pack * N);
-    }
+    for (std::size_t pack = first; pack < packs; pack += step) body.template apply<N>(row, pack * N);
+    for (std::size_t c = packs * N + first; c < columns; c += step) body.template apply<1>(row, c);
   }
 }
 
 template <unsigned N, class Body>
 void launch_packs_of(cudaStream_t stream, const Extent& extent, const Body& body) {
   if (extent.rows == 0 || extent.columns == 0) return;
-  const std::size_t packs = extent.columns / N, most_rows = 65535;
+  const std::size_t packs = std::max<std::size_t>(extent.columns / N, 1), most_rows = 65535;
   const auto threads =
       static_cast<unsigned>(std::min<std::size_t>(256, (packs + warp_size - 1) / warp_size * warp_size));
   const dim3 grid(num_blocks((packs + threads - 1) / threads), static_cast<unsigned>(std::min(extent.rows, most_rows)));

@@ -12,7 +12,7 @@ struct Size {
 };
 // Odd ones, whole packs, more than one block.
 const std::vector<Size> sizes{{1, 1}, {3, 5}, {17, 33}, {16, 256}, {35, 776}};
-const std::vector<Layout> layouts{{0, 0}, {8, 0}, {3, 0}, {7, 1}};
+const std::vector<Layout> layouts{{0, 0}, {8, 0}, {3, 0}, {7, 0}, {7, 1}};
 
 /// f(size, layout, seed) for all of them.
 template <class F>

@@ -235,6 +235,43 @@ TEST_CASE("launches that no GPU takes fail with grid and block", "[cuda_on_host]
   REQUIRE_THROWS(launch(bench.other, 1, 32, 100000, write_number, bench.block, 1.0f));
 }
 
+TEST_CASE("in whatever order the streams work, results are the same", "[cuda_on_host]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    Gpu gpu;
+    Arena pinned(0, "", gpu.device.host_memory());
+    cuda_on_host::set_eagerness(seed);
+    const DeviceValues<float> x(gpu, std::vector<float>(300, 1.0f)), y(gpu, std::vector<float>(300, 2.0f));
+    std::vector<Buffer> backs;
+    std::vector<DeviceWorkPtr> downloads;
+    for (int i = 0; i < 6; ++i) {
+      gpu.kernels.add(x.data(), y.data(), 300);
+      const Buffer now(gpu.arena, 1200);
+      gpu.device.copy(now.data(), y.data(), 1200);
+      backs.emplace_back(pinned, 1200);
+      downloads.push_back(gpu.device.start_download(backs.back().data(), now.data(), 1200));
+      while (i % 2 == 0 && !downloads.back()->has_ended()) {
+      }
+      if (i % 2 != 0) gpu.device.synchronize();  // before `now` is used again
+    }
+    for (int i = 0; i < 6; ++i)
+      REQUIRE(static_cast<const float*>(backs[static_cast<std::size_t>(i)].data())[299] ==
+              3.0f + static_cast<float>(i));
+    cuda_on_host::set_eagerness(0);
+  }
+}
+
+TEST_CASE("kept blocks are returned when the memory is full", "[cuda_on_host]") {
+  Gpu gpu;
+  std::size_t free = 0, total = 0;
+  REQUIRE(cudaMemGetInfo(&free, &total) == cudaSuccess);
+  cuda_on_host::set_capacity(total - free + (std::size_t{2} << 20));
+  { const Buffer first(gpu.arena, std::size_t{3} << 19); }
+  { const Buffer other(gpu.arena, std::size_t{1} << 20); }  // there is room for one of them
+  REQUIRE_THROWS_WITH(gpu.arena.allocate(std::size_t{3} << 20), Catch::Contains("GPU 0 (stand-in) gave no"));
+  cuda_on_host::set_capacity(total);
+}
+
 TEST_CASE("without a GPU the program is told so", "[cuda_on_host]") {
   cuda_on_host::set_num_devices(0);
   REQUIRE(num_gpus() == 0);
