@@ -16,6 +16,7 @@
 #include "probe/core_pools.hpp"
 #include "probe/links.hpp"
 #include "probe/rank_hosts.hpp"
+#include "probe/slurm.hpp"
 #include "probe/socket.hpp"
 
 namespace pptrain {
@@ -28,6 +29,7 @@ struct Node {
   Link link;
   Link uplink;
   double flop_rate = 0.0;
+  std::string features;  ///< that Slurm gives it
 };
 
 std::vector<Node> nodes_of(const std::vector<RankHost>& ranks) {
@@ -139,9 +141,19 @@ void measure_links(MPI_Comm world, Waiter& waiter, const std::vector<CorePool>& 
 
 bool alike(const NodeGroup& a, const NodeGroup& b) {
   const auto near = [](double x, double y) { return std::abs(x - y) <= 0.05 * std::max(x, y); };
-  return a.device_kind == b.device_kind && a.num_devices == b.num_devices && a.cores == b.cores &&
-         a.core_pool == b.core_pool && near(a.link.bandwidth, b.link.bandwidth) &&
-         near(a.uplink.bandwidth, b.uplink.bandwidth);
+  return a.kind == b.kind && a.switch_name == b.switch_name && a.device_kind == b.device_kind &&
+         a.num_devices == b.num_devices && a.cores == b.cores && a.core_pool == b.core_pool &&
+         near(a.link.bandwidth, b.link.bandwidth) && near(a.uplink.bandwidth, b.uplink.bandwidth);
+}
+
+/// The switches above a node, from the top: each but the first hangs below the one before it. Their links are not
+/// known, so they limit nothing, but who describes the cluster to a planner may add them.
+void add_switches(Cluster& cluster, const std::vector<std::string>& names) {
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    const bool known = std::any_of(cluster.switches.begin(), cluster.switches.end(),
+                                   [&](const Switch& s) { return s.name == names[i]; });
+    if (!known) cluster.switches.push_back({names[i], {}, names[i - 1]});
+  }
 }
 
 void add_node(Cluster& cluster, const Node& node, const std::vector<CorePool>& pools, bool has_uplink) {
@@ -157,11 +169,15 @@ void add_node(Cluster& cluster, const Node& node, const std::vector<CorePool>& p
     known->memory = std::min(known->memory, node.host.memory_bytes / sharers);
   }
   NodeGroup group;
-  group.kind = node.host.cpu_model;
+  group.kind = node.features.empty() ? node.host.cpu_model : node.features;
   group.device_kind = kind;
   group.num_devices = static_cast<int>(node.ranks.size());
   group.link = node.ranks.size() > 1 ? node.link : Link{};
   group.uplink = has_uplink ? node.uplink : Link{};
+  if (has_uplink && !node.host.switches.empty()) {
+    group.switch_name = node.host.switches.back();
+    add_switches(cluster, node.host.switches);
+  }
   if (pool.is_shared()) {
     group.cores = pool.num_cores;
     if (pool.ranks.size() > node.ranks.size()) group.core_pool = fmt::format("pool {}", &pool - pools.data());
@@ -172,6 +188,16 @@ void add_node(Cluster& cluster, const Node& node, const std::vector<CorePool>& p
     cluster.groups.back().hosts.push_back(node.host.name);
   } else {
     cluster.groups.push_back(group);
+  }
+}
+
+/// As the site describes them.
+void ask_for_features(std::vector<Node>& nodes) {
+  std::vector<std::string> names;
+  for (const Node& node : nodes) names.push_back(node.host.name);
+  const std::map<std::string, std::string> features = slurm_features(names);
+  for (Node& node : nodes) {
+    if (const auto found = features.find(node.host.name); found != features.end()) node.features = found->second;
   }
 }
 
@@ -228,7 +254,10 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter) {
   for (Node& node : nodes) node.flop_rate = rates[node.ranks.front()];
   measure_links(world, waiter, pools, nodes);
   std::string text;
-  if (rank == 0) text = write_cluster(cluster_of(nodes, pools));
+  if (rank == 0) {
+    ask_for_features(nodes);
+    text = write_cluster(cluster_of(nodes, pools));
+  }
   Discovery discovery;
   discovery.cluster = parse_cluster(broadcast(world, text, waiter), "the cluster that was found");
   std::vector<std::optional<int>> sockets;

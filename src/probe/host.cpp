@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "probe/slurm.hpp"
 #include "probe/topology.hpp"
 
 namespace pptrain {
@@ -29,13 +30,15 @@ HostReport report_host() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
   HostReport report;
-  report.name = name;
+  const SlurmPlace place = slurm_place();
+  report.name = place.node.empty() ? name : place.node;
   report.kernel = kernel_id(name);
   report.cpu_model = topology.cpu_model();
   report.cores = topology.allowed_cores();
   report.sockets = topology.num_sockets();
   report.socket = topology.own_socket();
   report.memory_bytes = memory_bytes();
+  report.switches = place.switches;
   return report;
 }
 
@@ -46,7 +49,8 @@ std::string to_json(const HostReport& report) {
                         {"cores", report.cores},
                         {"sockets", report.sockets},
                         {"socket", report.socket ? nlohmann::json(*report.socket) : nlohmann::json()},
-                        {"memory_bytes", report.memory_bytes}}
+                        {"memory_bytes", report.memory_bytes},
+                        {"switches", report.switches}}
       .dump();
 }
 
@@ -60,6 +64,7 @@ HostReport host_report_from_json(const std::string& text) {
   json.at("sockets").get_to(report.sockets);
   if (!json.at("socket").is_null()) report.socket = json.at("socket").get<int>();
   json.at("memory_bytes").get_to(report.memory_bytes);
+  json.at("switches").get_to(report.switches);
   return report;
 }
 

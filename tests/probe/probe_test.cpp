@@ -26,7 +26,9 @@ TEST_CASE("a host report survives its JSON form") {
   CHECK(copy.socket == report.socket);
   HostReport bound = report;
   bound.socket = 1;
+  bound.switches = {"spine", "leaf1"};
   CHECK(host_report_from_json(to_json(bound)).socket == 1);
+  CHECK(host_report_from_json(to_json(bound)).switches == bound.switches);
 }
 
 TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]") {

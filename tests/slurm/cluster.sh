@@ -15,8 +15,9 @@ SlurmctldHost=controller(10.78.0.254)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-# cred_expire is also how long a job waits before it starts again.
-AuthInfo=socket=$folder/slurm/munge.sock,cred_expire=5
+# cred_expire is also how long a job waits before it starts again. That must be longer than KillWait: what is killed
+# then are all steps of the job on a node, also of its next start.
+AuthInfo=socket=$folder/slurm/munge.sock,cred_expire=10
 CredType=cred/munge
 StateSaveLocation=$folder/slurm/state
 SlurmdSpoolDir=$folder/own/spool
@@ -39,7 +40,7 @@ JobCompType=jobcomp/none
 MpiDefault=none
 SlurmdParameters=config_overrides
 SlurmdTimeout=10
-KillWait=15
+KillWait=8
 ReturnToService=2
 NodeName=DEFAULT CPUs=4 RealMemory=1000
 NodeName=fast1 NodeAddr=10.78.0.1 Feature=fast,even
@@ -69,7 +70,7 @@ start_node() {
 # fail WHAT...: ends the test with what it was and what the jobs and Slurm said.
 fail() {
   echo "FAILED: $*"
-  tail -n 40 "$folder"/*.log "$folder/slurm/slurmctld.log" 2>/dev/null | cut -c1-300
+  tail -n 40 "$folder/slurm/slurmctld.log" "$folder"/*.log 2>/dev/null | cut -c1-300
   timeout 10 squeue
   timeout 10 sinfo -N -l
   exit 1
