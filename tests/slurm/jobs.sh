@@ -136,3 +136,5 @@ says "$through" 'job [0-9]+, start 1 on fast\[1-3\],slow1 at .* srun --mpi=pmix'
 ends "$job"
 same_curves through stopped
 echo "slurm: stopped by USR1 and TERM, resumed: all as expected"
+# shellcheck source=tests/slurm/long.sh
+if [[ $kind == long ]]; then . "$here/long.sh"; fi
