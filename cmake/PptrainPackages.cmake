@@ -42,3 +42,11 @@ find_library(PPTRAIN_OPENBLAS openblas PATH_SUFFIXES openblas-pthread)
 if(NOT PPTRAIN_ONEDNN AND NOT PPTRAIN_OPENBLAS)
   message(FATAL_ERROR "Neither oneDNN nor OpenBLAS was found: install one of them (libdnnl-dev, libopenblas-dev)")
 endif()
+
+# Draws the charts of `pptrain report` (versions 4 to 7). Without it reports have tables alone.
+find_file(PPTRAIN_D3 d3.min.js PATHS /usr/share/nodejs/d3/dist DOC "d3.min.js, for the charts of reports")
+set(PPTRAIN_D3_OR_NONE ${PPTRAIN_D3})
+if(NOT PPTRAIN_D3)
+  set(PPTRAIN_D3_OR_NONE -)
+  message(STATUS "d3.min.js was not found (Debian: node-d3; or give -DPPTRAIN_D3=FILE): reports will have no charts")
+endif()

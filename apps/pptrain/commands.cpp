@@ -20,6 +20,9 @@
 #include "plan/plan.hpp"
 #include "planning.hpp"
 #include "profile/profile.hpp"
+#include "report/document.hpp"
+#include "report/page.hpp"
+#include "report/tensorboard.hpp"
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
 #include "simulating.hpp"
@@ -105,6 +108,14 @@ void run_tokenize(const Options& options) {
                            result.vocabulary_size);
 }
 
+void run_report(const Options& options) {
+  const RunFolder run = read_run_folder(options.input);
+  const std::string output = options.output.empty() ? options.input + "/report.html" : options.output;
+  deliver(report_page(report_document(run)), output);
+  if (!options.tensorboard.empty()) log_info("Wrote {}", write_tensorboard(run, options.tensorboard));
+  close_metrics(run);
+}
+
 }  // namespace
 
 bool needs_machine(const Options& options) {
@@ -115,6 +126,7 @@ bool needs_machine(const Options& options) {
     case Command::cluster:
       return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
     case Command::simulate:
+    case Command::report:
     case Command::validate:
     case Command::tokenize: return false;
   }
@@ -128,6 +140,7 @@ void run_command(const Options& options) {
     case Command::profile: run_profile(options); break;
     case Command::plan: run_plan(options); break;
     case Command::simulate: run_simulate(options); break;
+    case Command::report: run_report(options); break;
     case Command::validate: run_validate(options); break;
     case Command::tokenize: run_tokenize(options); break;
   }

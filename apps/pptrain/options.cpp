@@ -14,7 +14,8 @@
 namespace pptrain {
 namespace {
 
-const std::vector<std::string> commands = {"train", "cluster", "profile", "plan", "simulate", "validate", "tokenize"};
+const std::vector<std::string> commands = {"train",    "cluster", "profile",  "plan",
+                                           "simulate", "report",  "validate", "tokenize"};
 
 /// The version, what it was built for, and what it finds.
 std::string version_text() {
@@ -36,11 +37,13 @@ class Parser {
         "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...\n"
         "Exit codes: 0 success, 2 bad input, 3 no feasible plan, 4 failure at run time, 75 stopped early on "
         "request with a checkpoint written (start it again with --resume latest), 1 anything else.");
+    verbosity_flags(&app_);
     train();
     cluster();
     profile();
     plan();
     simulate();
+    report();
     validate();
     tokenize();
   }
@@ -53,9 +56,12 @@ class Parser {
   CLI::App* command(Command value, const std::string& name, const std::string& description) {
     CLI::App* sub = app_.add_subcommand(name, description);
     sub->callback([this, value] { options_.command = value; });
-    sub->add_flag("-q,--quiet", quiet, "only warnings and errors");
-    sub->add_flag("-v,--verbose", verbose, "more about what is done");
+    verbosity_flags(sub);
     return sub;
+  }
+  void verbosity_flags(CLI::App* app) {
+    app->add_flag("-q,--quiet", quiet, "only warnings and errors");
+    app->add_flag("-v,--verbose", verbose, "more about what is done");
   }
   void overrides(CLI::App* sub) {
     sub->add_option("--set", options_.overrides, "SECTION.KEY=VALUE instead of the configuration's")
@@ -131,6 +137,15 @@ class Parser {
         ->excludes("--schedule");
     sub->add_option("--trace", options_.trace, "write a Chrome trace to this file")->type_name("TRACE.json");
     format(sub, {"text", "json"});
+  }
+  void report() {
+    CLI::App* sub = command(Command::report, "report", "Show a run, however it ended, as one HTML file");
+    sub->add_option("RUN_DIR", options_.input, "the directory that the job has printed, OUTPUT/JOB/START_TIME")
+        ->required();
+    sub->add_option("-o,--output", options_.output, "write to this file; none: report.html in RUN_DIR")
+        ->type_name("REPORT.html");
+    sub->add_option("--tensorboard", options_.tensorboard, "also write the series as an event file into this folder")
+        ->type_name("DIR");
   }
   void validate() {
     CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");

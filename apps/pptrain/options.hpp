@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-enum class Command { train, cluster, profile, plan, simulate, validate, tokenize };
+enum class Command { train, cluster, profile, plan, simulate, report, validate, tokenize };
 
 /// What the command line says.
 struct Options {
@@ -23,6 +23,7 @@ struct Options {
   std::string schedule;
   std::string order;
   std::string trace;
+  std::string tensorboard;  ///< of `report`
   std::string format = "text";
   std::string output;
   std::string sentencepiece_model;

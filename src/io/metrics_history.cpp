@@ -1,6 +1,7 @@
 #include "io/metrics_history.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "io/hdf5.hpp"
 
@@ -15,12 +16,13 @@ class Group {
     names_ = names_in(group_, name_);
   }
 
-  /// Steps are appended last, so that there are as many rows of the others at least.
+  /// Steps are appended last, so that there are as many rows of the others at least. The last step of a run that was
+  /// killed may not have been written, and then reads as missing.
   std::size_t rows_until(std::int64_t last_step) const {
     std::vector<std::int64_t> steps(extents_of(open("step"))[0]);
     read(open("step"), H5T_NATIVE_INT64, steps.data());
     return static_cast<std::size_t>(
-        std::count_if(steps.begin(), steps.end(), [&](std::int64_t step) { return step <= last_step; }));
+        std::count_if(steps.begin(), steps.end(), [&](std::int64_t step) { return step > 0 && step <= last_step; }));
   }
 
   /// The first `rows` of all. Returns the number of columns.
@@ -67,18 +69,24 @@ class Group {
   std::vector<std::string> names_;
 };
 
-}  // namespace
-
-MetricsHistory read_metrics_history(const std::string& path, std::int64_t last_step) {
-  silence_hdf5();
+/// A metrics file, open for reading.
+struct OpenedMetrics {
   Hdf5Handle file;
+  bool left_open = false;
+};
+
+OpenedMetrics open_metrics(const std::string& path) {
+  silence_hdf5();
   try {
-    file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening " + path);
+    return {Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening " + path), false};
   } catch (const Hdf5Failure&) {
-    // The run was killed, so that the file is still in the mode of its writer.
-    file =
-        Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose, "opening " + path);
+    // The run goes on or was killed, so that the file is still in the mode of its writer.
+    const unsigned mode = H5F_ACC_RDONLY | H5F_ACC_SWMR_READ;
+    return {Hdf5Handle(H5Fopen(path.c_str(), mode, H5P_DEFAULT), H5Fclose, "opening " + path), true};
   }
+}
+
+MetricsHistory history_of(const Hdf5Handle& file, std::int64_t last_step) {
   MetricsHistory history;
   const Group steps(file, "steps");
   const std::size_t rows = steps.rows_until(last_step);
@@ -89,6 +97,33 @@ MetricsHistory read_metrics_history(const std::string& path, std::int64_t last_s
     group.take(group.rows_until(last_step), history);
   }
   return history;
+}
+
+herr_t note_attribute(hid_t object, const char* name, const H5A_info_t*, void* attributes) {
+  try {
+    (*static_cast<std::map<std::string, std::string>*>(attributes))[name] = read_attribute(object, name);
+  } catch (const Hdf5Failure&) {
+    return -1;  // exceptions must not pass through HDF5
+  }
+  return 0;
+}
+
+}  // namespace
+
+MetricsHistory read_metrics_history(const std::string& path, std::int64_t last_step) {
+  return history_of(open_metrics(path).file, last_step);
+}
+
+MetricsContent read_metrics(const std::string& path) {
+  const OpenedMetrics opened = open_metrics(path);
+  MetricsContent content;
+  content.left_open = opened.left_open;
+  content.history = history_of(opened.file, std::numeric_limits<std::int64_t>::max());
+  content.plan = read_string(opened.file.get(), "plan");
+  const Hdf5Handle group(H5Gopen2(opened.file.get(), "environment", H5P_DEFAULT), H5Gclose, "opening environment");
+  check_hdf5(H5Aiterate2(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_attribute, &content.environment),
+             "reading environment");
+  return content;
 }
 
 }  // namespace pptrain

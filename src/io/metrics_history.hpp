@@ -17,6 +17,17 @@ struct MetricsHistory {
 /// The rows of steps up to `last_step`. The run may have been killed. Throws `Hdf5Failure`.
 MetricsHistory read_metrics_history(const std::string& path, std::int64_t last_step);
 
+/// All that a metrics file holds.
+struct MetricsContent {
+  MetricsHistory history;
+  std::string plan;
+  std::map<std::string, std::string> environment;
+  bool left_open = false;  ///< its writer still writes, or was killed: other programs need `swmr=True`
+};
+
+/// Reads a metrics file, whether its run goes on, ended or was killed. Throws `Hdf5Failure`.
+MetricsContent read_metrics(const std::string& path);
+
 /// Rows of `columns` values widened to `wanted`, with `missing` behind them.
 template <class T>
 std::vector<T> widened(const std::vector<T>& rows, std::int64_t columns, std::int64_t wanted, T missing) {

@@ -6,31 +6,51 @@
 
 namespace pptrain {
 
+/// Where progress is shown.
+struct Screen {
+  bool terminal = false;  ///< a line can be rewritten
+  bool colour = false;    ///< a terminal, and NO_COLOR (no-color.org) is not set
+  int columns = 80;
+};
+
+/// Standard error, by the environment variables TERM and NO_COLOR.
+Screen standard_error_screen();
+
+/// A bar and what stands beside it, no wider than the screen, since a line that wraps cannot be rewritten.
+std::string progress_line(const Screen& screen, double share, const std::string& text);
+
+/// Seconds between two lines where none can be rewritten: 3 at first, a minute in the end, so that a log of days has
+/// thousands of lines and not a hundred thousand.
+double plain_period(double elapsed_seconds);
+
 /// The line a person watches while training runs: on a terminal one that is rewritten, otherwise a
 /// new one now and then. Goes to standard error; nothing when quiet.
 class Progress {
  public:
   /// `amount_per_step` of `unit` (tokens, samples) for the speed.
-  Progress(std::int64_t first_step, std::int64_t steps, double amount_per_step, std::string unit);
+  Progress(std::int64_t first_step, std::int64_t steps, double amount_per_step, std::string unit,
+           const Screen& screen = standard_error_screen());
 
   /// `numbers`: what came out of the step, "loss 3.2".
   void step(std::int64_t step, const std::string& numbers);
   void evaluation(std::int64_t step, double loss);
-  /// Ends the rewritten line.
+  /// Ends the rewritten line, before something else is printed.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
   bool due(std::int64_t step) const;
+  double seconds_per_step(std::int64_t step) const;
   void clear_line() const;
 
   std::int64_t first_step_;
   std::int64_t steps_;
   double amount_per_step_;
   std::string unit_;
-  bool terminal_;
+  Screen screen_;
   bool line_open_ = false;
   Clock::time_point start_ = Clock::now();
+  Clock::time_point warm_;  ///< end of the first step, which takes longer than the others
   Clock::time_point shown_;
 };
 

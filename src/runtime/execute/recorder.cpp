@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/timing.hpp"
 #include "base/units.hpp"
@@ -54,11 +56,21 @@ std::string mpi_version() {
   return {text, static_cast<std::size_t>(length)};
 }
 
+/// "2026-11-21T23:14:05+0000".
+std::string start_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  ::localtime_r(&now, &local);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local);
+  return text;
+}
+
 std::map<std::string, std::string> environment_of(const Cluster& cluster) {
   const char* job = std::getenv("SLURM_JOB_ID");
-  return {{"pptrain_version", PPTRAIN_VERSION}, {"mpi_version", mpi_version()},   {"gemm", host_gemm().name()},
-          {"hosts", hosts_of(cluster)},         {"devices", devices_of(cluster)}, {"job_id", job == nullptr ? "" : job},
-          {"command_line", command_line()}};
+  return {{"pptrain_version", PPTRAIN_VERSION},  {"mpi_version", mpi_version()},   {"hdf5_version", H5_VERS_INFO},
+          {"gemm", host_gemm().name()},          {"hosts", hosts_of(cluster)},     {"devices", devices_of(cluster)},
+          {"job_id", job == nullptr ? "" : job}, {"command_line", command_line()}, {"started", start_time()}};
 }
 
 }  // namespace
@@ -117,8 +129,8 @@ void Recorder::record_places(const Machine& machine) {
 void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes) {
   if (rank_ == 0) {
     iteration_seconds_.push_back(result.seconds);
-    if (step == begins_.step) first_loss_ = result.loss;
-    last_loss_ = result.loss;
+    if (step == begins_.step) losses_.first = result.loss;
+    losses_.last = result.loss;
     progress_->step(step, kind_ == RunKind::training ? fmt::format("loss {:.4f}  lr {:.2e}", result.loss, learning_rate)
                                                      : format_seconds(result.seconds));
   }
@@ -129,7 +141,17 @@ void Recorder::record(std::int64_t step, const IterationResult& result, double l
              std::vector<double>{result.compute_seconds(), result.communication_seconds, result.idle_seconds,
                                  static_cast<double>(peak_bytes)},
              waiter_);
-  if (rank_ == 0) write_step(step, result, learning_rate, of_ranks);
+  if (rank_ != 0) return;
+  if (step > begins_.step || config_.training.steps == 1) add_times(of_ranks);
+  write_step(step, result, learning_rate, of_ranks);
+}
+
+void Recorder::add_times(const std::vector<double>& of_ranks) {
+  for (std::size_t i = 0; i + 3 < of_ranks.size(); i += 4) {
+    compute_seconds_ += of_ranks[i];
+    communication_seconds_ += of_ranks[i + 1];
+    idle_seconds_ += of_ranks[i + 2];
+  }
 }
 
 void Recorder::write_step(std::int64_t step, const IterationResult& result, double learning_rate,
@@ -167,20 +189,29 @@ void Recorder::record_loss_scale(std::int64_t step, const IterationResult& resul
 
 void Recorder::record_evaluation(std::int64_t step, double loss) {
   if (rank_ != 0) return;
-  evaluated_ = true;
-  evaluation_loss_ = loss;
+  losses_.held_back = loss;
   progress_->evaluation(step, loss);
   metrics_->append_evaluation(step + 1, loss);
 }
 
 void Recorder::record_drift(std::int64_t step, int rank, double factor) {
-  if (rank_ == 0) metrics_->append_drift(step + 1, rank, factor);
+  if (rank_ != 0) return;
+  progress_->finish();
+  metrics_->append_drift(step + 1, rank, factor);
+}
+
+void Recorder::write_late(const std::string& name, const std::string& content) const {
+  try {
+    directory_->write(name, content);
+  } catch (const Error& error) {
+    log_warning("{}; the training goes on", error.what());
+  }
 }
 
 void Recorder::record_plan(std::int64_t step, const Plan& plan) {
   plan_ = plan;
   first_of_plan_ = iteration_seconds_.size();
-  if (rank_ == 0) directory_->write(fmt::format("plan-after-{}.json", step + 1), write_plan(plan));
+  if (rank_ == 0) write_late(fmt::format("plan-after-{}.json", step + 1), write_plan(plan));
 }
 
 void Recorder::record_checkpoint(std::int64_t step, const std::string& path, double bytes, double seconds) {
@@ -192,42 +223,34 @@ void Recorder::record_checkpoint(std::int64_t step, const std::string& path, dou
 
 void Recorder::write_trace(const Trace& trace) {
   const std::vector<std::string> of_ranks = gather(world_, chrome_trace(trace), waiter_);
-  if (rank_ == 0) directory_->write("trace.json", merge_chrome_traces(of_ranks));
-}
-
-std::string Recorder::speed(double seconds) const {
-  std::string text = fmt::format("  speed        {} {}/s", format_count(tokens_per_step_ / seconds), unit());
-  if (flop_per_step_ > 0.0) {
-    text += fmt::format(", {} FLOP/s ({:.0f} % of the devices' peak)", format_count(flop_per_step_ / seconds),
-                        100.0 * flop_per_step_ / seconds / std::max(1.0, peak_flop_rate_));
-  }
-  return text + "\n";
+  if (rank_ == 0) write_late("trace.json", merge_chrome_traces(of_ranks));
 }
 
 void Recorder::finish(std::size_t peak_bytes) {
   const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)}, waiter_);
   if (rank_ != 0) return;
   progress_->finish();
+  RunSummary summary;
+  summary.steps = static_cast<std::int64_t>(iteration_seconds_.size());
+  if (kind_ == RunKind::training) summary.losses = losses_;
   const auto of_plan = iteration_seconds_.begin() + static_cast<std::ptrdiff_t>(first_of_plan_);
-  const double measured = median({of_plan, iteration_seconds_.end()});
-  const double predicted = plan_.predicted ? plan_.predicted->iteration_seconds : 0.0;
-  std::string text = "Summary\n";
-  text += fmt::format("  steps        {}, ", iteration_seconds_.size());
-  text += kind_ == RunKind::training ? fmt::format("loss {:.4f} to {:.4f}", first_loss_, last_loss_)
-                                     : std::string("rehearsed: no numbers");
-  if (evaluated_) text += fmt::format(", held-back data {:.4f}", evaluation_loss_);
-  text += fmt::format("\n  iteration    {:.4g} s measured (median), {:.4g} s predicted: {:+.0f} %\n", measured,
-                      predicted, 100.0 * (predicted / measured - 1.0));
-  text += speed(measured);
-  const double peak = *std::max_element(peaks.begin(), peaks.end());
-  const double expected =
-      plan_.predicted && !plan_.predicted->peak_bytes.empty()
-          ? *std::max_element(plan_.predicted->peak_bytes.begin(), plan_.predicted->peak_bytes.end())
-          : 0.0;
-  text += fmt::format("  memory       {} measured on the fullest device, {} predicted\n", format_bytes(peak),
-                      format_bytes(expected));
-  text += fmt::format("  results      {}\n", directory_->path());
-  print_result(text);
+  summary.iteration_seconds = median({of_plan, iteration_seconds_.end()});
+  const double all = std::max(compute_seconds_ + communication_seconds_ + idle_seconds_, 1e-30);
+  summary.compute_share = compute_seconds_ / all;
+  summary.communication_share = communication_seconds_ / all;
+  summary.idle_share = idle_seconds_ / all;
+  summary.amount_per_second = tokens_per_step_ / summary.iteration_seconds;
+  summary.unit = unit();
+  summary.flop_per_second = flop_per_step_ / summary.iteration_seconds;
+  summary.peak_flop_per_second = peak_flop_rate_;
+  summary.peak_bytes = *std::max_element(peaks.begin(), peaks.end());
+  if (plan_.predicted) {
+    summary.predicted_iteration_seconds = plan_.predicted->iteration_seconds;
+    const std::vector<double>& bytes = plan_.predicted->peak_bytes;
+    if (!bytes.empty()) summary.predicted_peak_bytes = *std::max_element(bytes.begin(), bytes.end());
+  }
+  summary.run_directory = directory_->path();
+  print_result(describe_summary(summary));
 }
 
 }  // namespace pptrain

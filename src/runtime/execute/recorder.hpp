@@ -14,6 +14,7 @@
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
 #include "runtime/execute/executor.hpp"
+#include "runtime/execute/summary.hpp"
 #include "runtime/prepare.hpp"
 #include "runtime/progress.hpp"
 
@@ -63,7 +64,9 @@ class Recorder {
   std::string unit() const {
     return kind_ == RunKind::training && !config_.model.is_classifier() ? "tokens" : "samples";
   }
-  std::string speed(double seconds) const;
+  /// A file of a run that goes on: where it cannot be written, that is a warning.
+  void write_late(const std::string& name, const std::string& content) const;
+  void add_times(const std::vector<double>& of_ranks);
   void open_metrics(std::map<std::string, std::string> environment);
   void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                   const std::vector<double>& of_ranks);
@@ -85,10 +88,10 @@ class Recorder {
   std::unique_ptr<Progress> progress_;
   std::vector<double> iteration_seconds_;
   std::size_t first_of_plan_ = 0;  ///< iteration of the present plan
-  double first_loss_ = 0.0;
-  double last_loss_ = 0.0;
-  double evaluation_loss_ = 0.0;
-  bool evaluated_ = false;
+  RunSummary::Losses losses_;
+  double compute_seconds_ = 0.0;  ///< of all ranks in the iterations of /ranks, but for the first; so the next two
+  double communication_seconds_ = 0.0;
+  double idle_seconds_ = 0.0;
 };
 
 }  // namespace pptrain

@@ -1,0 +1,99 @@
+#include "report/describe_plan.hpp"
+
+#include <fmt/format.h>
+
+namespace pptrain {
+namespace {
+
+using nlohmann::json;
+
+json interval(const Interval& interval) { return {interval.begin, interval.end}; }
+
+json optional_number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+json stage_document(const Stage& stage, const Profile& profile) {
+  json layers = json::array();
+  for (const Interval& chunk : stage.layers) {
+    const auto name = [&](std::int64_t layer) { return profile.layers[static_cast<std::size_t>(layer)].name; };
+    layers.push_back({{"interval", interval(chunk)}, {"first", name(chunk.begin)}, {"last", name(chunk.end - 1)}});
+  }
+  json devices = json::array();
+  for (const auto& replica : stage.devices) {
+    json row = json::array();
+    for (const DeviceId device : replica) row.push_back(device.value);
+    devices.push_back(std::move(row));
+  }
+  json samples = json::array();
+  for (const Interval& share : stage.samples) samples.push_back(interval(share));
+  return {{"layers", std::move(layers)},    {"replicas", stage.replicas},    {"tensor_parallel", stage.tensor_parallel},
+          {"devices", std::move(devices)},  {"samples", std::move(samples)}, {"recompute", to_string(stage.recompute)},
+          {"zero_stage", stage.zero_stage}, {"offload", stage.offload},      {"uneven_shards", !stage.shards.empty()},
+          {"blocks", stage.blocks.size()}};
+}
+
+std::string schedule_text(const ScheduleChoice& schedule) {
+  std::string text = schedule.name;
+  if (schedule.virtual_stages > 1) text += fmt::format(", {} chunks a stage", schedule.virtual_stages);
+  if (schedule.unit > 0) text += fmt::format(", units of {}", schedule.unit);
+  return text;
+}
+
+json predicted_document(const Prediction& predicted) {
+  return {{"iteration_seconds", predicted.iteration_seconds},
+          {"simulated", predicted.basis == PredictionBasis::simulation},
+          {"estimates", predicted.estimates},
+          {"lower_bound_seconds", predicted.lower_bound_seconds},
+          {"bubble_fraction", predicted.bubble_fraction},
+          {"parts",
+           {{"compute of the slowest stage", predicted.parts.compute},
+            {"bubble", predicted.parts.bubble},
+            {"pipeline communication", predicted.parts.pipeline_communication},
+            {"tensor-parallel communication", predicted.parts.tensor_communication},
+            {"parameter gathers", predicted.parts.parameter_gathers},
+            {"gradient synchronization", predicted.parts.gradient_synchronization}}},
+          {"stage_seconds", predicted.stage_seconds}};
+}
+
+}  // namespace
+
+json plan_document(const PlanOfRun& of_run, const Profile& profile) {
+  const Plan& plan = of_run.plan;
+  json document = {{"from_step", of_run.from_step},
+                   {"planner", plan.planner},
+                   {"shape", plan.shape()},
+                   {"schedule", schedule_text(plan.schedule)},
+                   {"micro_batch_size", plan.micro_batch_size},
+                   {"micro_batches", plan.micro_batches},
+                   {"candidates", plan.search_candidates},
+                   {"search_seconds", plan.search_seconds},
+                   {"search_complete", plan.search_complete}};
+  document["stages"] = json::array();
+  for (const Stage& stage : plan.stages) document["stages"].push_back(stage_document(stage, profile));
+  if (plan.predicted) document["predicted"] = predicted_document(*plan.predicted);
+  document["alternatives"] = json::array();
+  for (const Alternative& other : plan.alternatives) {
+    document["alternatives"].push_back({{"planner", other.planner},
+                                        {"iteration_seconds", optional_number(other.iteration_seconds)},
+                                        {"measured_seconds", optional_number(other.measured_seconds)},
+                                        {"why_not", other.why_not}});
+  }
+  document["schedules"] = json::array();
+  for (const ScheduleAlternative& other : plan.schedules) {
+    document["schedules"].push_back({{"schedule", schedule_text(other.schedule)},
+                                     {"iteration_seconds", optional_number(other.iteration_seconds)},
+                                     {"why_not", other.why_not}});
+  }
+  return document;
+}
+
+std::string node_name(const Cluster& cluster, int node) {
+  const int group = cluster.group_of(cluster.devices_of_node(node).front());
+  int first = node;
+  while (first > 0 && cluster.group_of(cluster.devices_of_node(first - 1).front()) == group) --first;
+  const NodeGroup& nodes = cluster.groups[static_cast<std::size_t>(group)];
+  const auto index = static_cast<std::size_t>(node - first);
+  if (index < nodes.hosts.size()) return nodes.hosts[index];
+  return nodes.count == 1 ? nodes.kind : fmt::format("{} {}", nodes.kind, index);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,49 @@
+#include "report/page.hpp"
+
+#include "base/error.hpp"
+#include "report/page_files.hpp"
+
+namespace pptrain {
+namespace {
+
+void replace(std::string& text, const std::string& place, const std::string& content) {
+  const std::size_t at = text.find(place);
+  PPTRAIN_ASSERT(at != std::string::npos, "the page has no {}", place);
+  text.replace(at, place.size(), content);
+}
+
+/// For the text of an element.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// JSON in which nothing ends the script element that it stands in.
+std::string embedded(const nlohmann::json& document) {
+  std::string text = document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+}  // namespace
+
+std::string report_page(const nlohmann::json& document) {
+  std::string page = page_files::page_html;
+  replace(page, "@TITLE@", escaped(document.at("job").at("name").get<std::string>()));
+  replace(page, "@STYLE@", page_files::page_css);
+  replace(page, "@LIBRARY@", page_files::d3_js);
+  replace(page, "@SCRIPT@", std::string(page_files::charts_js) + page_files::page_js);
+  replace(page, "@DATA@", embedded(document));
+  return page;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,290 @@
+// What the figures of the page have in common: numbers for people, elements, tables, line and bar charts.
+
+const hasCharts = typeof d3 !== "undefined";
+
+// --- numbers -----------------------------------------------------------------------------------
+
+function digits(value, count = 3) {
+  if (value === 0) return "0";
+  return Number(value.toPrecision(count)).toLocaleString("en", { maximumSignificantDigits: count, useGrouping: false });
+}
+
+function withUnit(value, units, step, count) {
+  if (value === null || value === undefined) return "–";
+  let power = 0;
+  while (power + 1 < units.length && Math.abs(value) >= step) { value /= step; ++power; }
+  return digits(value, count) + (units[power] ? " " + units[power] : "");
+}
+
+const bytes = value => withUnit(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
+const count = value => withUnit(value, ["", "k", "M", "G", "T", "P"], 1000);
+const percent = value => value === null || value === undefined ? "–" : digits(100 * value) + " %";
+
+function seconds(value) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0 s";
+  const size = Math.abs(value);
+  if (size >= 1) return digits(value) + " s";
+  return size >= 1e-3 ? digits(1e3 * value) + " ms" : digits(1e6 * value) + " µs";
+}
+
+const plain = value => value === null || value === undefined ? "–"
+  : Math.abs(value) >= 1e-3 && Math.abs(value) < 1e5 || value === 0 ? digits(value, 4) : value.toExponential(2);
+
+// --- elements ----------------------------------------------------------------------------------
+
+// make("p", {class: "hint"}, "text", child, ...)
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+// columns: [{title, number?}]; rows: arrays of texts or elements; the first cell of a row names it.
+function table(caption, columns, rows, chosen = () => false) {
+  const cell = (column, content, tag, scope) =>
+    make(tag, { class: column.number ? "number" : null, scope }, content);
+  const body = make("tbody", {}, ...rows.map((row, r) => make("tr", { class: chosen(r) ? "chosen" : null },
+    ...row.map((content, c) => cell(columns[c], content, c === 0 ? "th" : "td", c === 0 ? "row" : null)))));
+  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    make("table", { "aria-label": caption },
+      make("thead", {}, make("tr", {}, ...columns.map(column => cell(column, column.title, "th", "col")))), body));
+}
+
+// A table that is made when it is asked for.
+function tableOnRequest(caption, build) {
+  const details = make("details", { open: !hasCharts }, make("summary", {}, "As a table"));
+  const fill = () => { if (details.open && details.childElementCount === 1) details.append(build()); };
+  details.addEventListener("toggle", fill);
+  fill();
+  return details;
+}
+
+let figures = 0;
+
+// A figure with its caption, a place to draw, what the cursor is on, and the same as a table. `draw(svg, width)` is called
+// again whenever the width changes.
+function figure(parent, title, options) {
+  const id = "figure-" + ++figures;
+  const tools = make("span", { class: "tools" });
+  const element = make("figure", {}, make("figcaption", { id }, title, tools));
+  parent.append(element);
+  const readout = make("output", { class: "readout", "aria-live": "polite", id: id + "-readout" }, options.hint || "");
+  if (hasCharts) {
+    const place = make("div", { class: options.scrolls ? "timeline-scroll" : null });
+    element.append(place, readout);
+    const svg = d3.select(place).append("svg").attr("role", "img").attr("aria-labelledby", id)
+      .attr("aria-describedby", id + "-readout").attr("tabindex", options.keys ? 0 : null);
+    const redraw = () => {
+      const width = Math.max(240, element.clientWidth);
+      svg.selectAll("*").remove();
+      options.draw(svg, width, readout);
+    };
+    if (options.keys) svg.on("keydown", function (a) {
+      const event = a instanceof Event ? a : d3.event;  // d3 before version 6
+      if (options.keys(event.key, readout)) event.preventDefault();
+    });
+    let drawn = 0;
+    const resized = () => {
+      if (element.clientWidth !== drawn) { drawn = element.clientWidth; redraw(); }
+    };
+    new ResizeObserver(() => requestAnimationFrame(resized)).observe(element);
+    resized();
+    options.redraw = redraw;
+  }
+  if (options.table) element.append(tableOnRequest(title, options.table));
+  return { element, tools, redraw: () => options.redraw && options.redraw() };
+}
+
+// --- lines -------------------------------------------------------------------------------------
+
+const margin = { top: 10, right: 24, bottom: 34, left: 62 };
+
+function domainOf(lists) {
+  const values = lists.flat().filter(value => value !== null && isFinite(value));
+  if (values.length === 0) return [0, 1];
+  return [Math.min(...values), Math.max(...values)];
+}
+
+// A chart of one series over steps. chart: {title, unit, step, series: {mean, low, high}, format, zero, dots: {step,
+// loss, name}, reference: {value, name}, events: [{step, name}], canLog}
+function lineChart(parent, chart) {
+  const { step, series, format } = chart;
+  const known = step.map((_, i) => i).filter(i => series.mean[i] !== null);
+  let logarithmic = false;
+  let at = null;
+  let show = () => {};
+  const describe = i => `step ${step[i]}: ${format(series.mean[i])}` +
+    (series.low && series.low[i] !== series.high[i] ? ` (${format(series.low[i])} to ${format(series.high[i])})` : "");
+  const options = {
+    hint: "",
+    draw(svg, width, readout) {
+      const height = Math.round(Math.min(260, Math.max(180, width * .45)));
+      svg.attr("viewBox", `0 0 ${width} ${height}`).attr("width", width).attr("height", height);
+      const x = d3.scaleLinear().domain(step.length > 1 ? [step[0], step[step.length - 1]] : [step[0] - 1, step[0] + 1])
+        .range([margin.left, width - margin.right]);
+      const dots = chart.dots || { step: [], loss: [] };
+      const reference = chart.reference ? [chart.reference.value] : [];
+      let [low, high] = domainOf([series.low || series.mean, series.high || series.mean, dots.loss, reference]);
+      if (chart.coldStart && step.length > 2) {
+        // The first step would leave nothing to be seen of the others.
+        const warm = domainOf([(series.high || series.mean).slice(1), reference])[1];
+        if (high > 3 * warm) high = warm;
+      }
+      if (chart.zero) low = Math.min(0, low);
+      if (low === high) { low -= Math.abs(low) * .1 || 1; high += Math.abs(high) * .1 || 1; }
+      const y = (logarithmic ? d3.scaleLog() : d3.scaleLinear()).domain([low, high]).range([height - margin.bottom, margin.top])
+        .clamp(true);
+      if (!logarithmic) y.nice(5);
+      const ticks = Math.max(2, Math.round(width / 110));
+      const vertical = d3.axisLeft(y).ticks(5).tickFormat(logarithmic ? value => format(value) : format);
+      if (logarithmic) vertical.tickValues(logTicks(low, high));
+      svg.append("g").attr("class", "grid").attr("transform", `translate(${margin.left},0)`)
+        .call(d3.axisLeft(y).tickValues(logarithmic ? logTicks(low, high) : y.ticks(5))
+          .tickSize(-(width - margin.left - margin.right)).tickFormat(""));
+      svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - margin.bottom})`)
+        .call(d3.axisBottom(x).ticks(Math.min(ticks, step.length)).tickFormat(value => Number.isInteger(value) ? String(value) : ""));
+      svg.append("g").attr("class", "axis").attr("transform", `translate(${margin.left},0)`).call(vertical);
+      svg.append("text").attr("x", width - margin.right).attr("y", height - 4).attr("text-anchor", "end").text("step");
+      const points = known.map(i => [x(step[i]), y(series.mean[i]), i]);
+      if (series.low) {
+        svg.append("path").attr("class", "band").attr("d", d3.area().x(i => x(step[i])).y0(i => y(series.low[i]))
+          .y1(i => y(series.high[i]))(known));
+      }
+      for (const value of reference) {
+        svg.append("line").attr("class", "reference").attr("x1", margin.left).attr("x2", width - margin.right)
+          .attr("y1", y(value)).attr("y2", y(value));
+      }
+      svg.append("path").attr("class", "curve").attr("d", d3.line()(points.map(point => point.slice(0, 2))));
+      if (points.length === 1) svg.append("circle").attr("class", "cursor-dot").attr("r", 3).attr("cx", points[0][0]).attr("cy", points[0][1]);
+      svg.append("g").selectAll("circle").data(dots.step.map((s, i) => [s, dots.loss[i]]).filter(dot => dot[1] !== null))
+        .enter().append("circle").attr("class", "dot").attr("r", 4).attr("cx", dot => x(dot[0])).attr("cy", dot => y(dot[1]))
+        .append("title").text(dot => `step ${dot[0]}: ${format(dot[1])} ${dots.name || ""}`);
+      for (const event of chart.events || []) {
+        svg.append("line").attr("class", "event").attr("x1", x(event.step)).attr("x2", x(event.step))
+          .attr("y1", margin.top).attr("y2", height - margin.bottom);
+        svg.append("text").attr("class", "event-label").attr("x", x(event.step) + 4).attr("y", margin.top + 9).text(event.name);
+      }
+      const cursor = svg.append("g").style("display", "none");
+      const rule = cursor.append("line").attr("class", "cursor").attr("y1", margin.top).attr("y2", height - margin.bottom);
+      const dot = cursor.append("circle").attr("class", "cursor-dot").attr("r", 4);
+      show = (place, told) => {
+        at = place;
+        const [px, py, i] = points[at];
+        cursor.style("display", null);
+        rule.attr("x1", px).attr("x2", px);
+        dot.attr("cx", px).attr("cy", py);
+        told.textContent = describe(i);
+      };
+      svg.on("pointermove", function (a) {
+        const event = a instanceof Event ? a : d3.event;
+        const box = svg.node().getBoundingClientRect();
+        const px = (event.clientX - box.left) * width / box.width;
+        const nearest = d3.bisector(point => point[0]).left(points, px);
+        const place = nearest > 0 && (nearest === points.length || px - points[nearest - 1][0] < points[nearest][0] - px)
+          ? nearest - 1 : nearest;
+        if (points.length > 0) show(place, readout);
+      });
+      if (at !== null && points.length > 0) show(at, readout);
+    },
+    keys(key, readout) {
+      const last = known.length - 1;
+      const from = at === null ? -1 : at;
+      const moves = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: last, PageDown: from + 10, PageUp: from - 10 };
+      if (!(key in moves) || last < 0) return false;
+      show(Math.max(0, Math.min(last, moves[key])), readout);
+      return true;
+    },
+    table() {
+      const stride = Math.ceil(known.length / 100);
+      const kept = known.filter((_, place) => place % stride === 0 || place === known.length - 1);
+      const columns = [{ title: "step", number: true }, { title: chart.title, number: true }];
+      if (series.low) columns.push({ title: "least", number: true }, { title: "most", number: true });
+      return table(chart.title, columns, kept.map(i => [String(step[i]), format(series.mean[i]),
+        ...(series.low ? [format(series.low[i]), format(series.high[i])] : [])]));
+    },
+  };
+  const made = figure(parent, chart.title, options);
+  if (chart.reference) made.tools.append(make("span", {}, `dashed: ${chart.reference.name}`));
+  if (chart.dots && chart.dots.step.length > 0) made.tools.append(make("span", {}, `dots: ${chart.dots.name}`));
+  if (chart.canLog && hasCharts) {
+    const box = make("input", { type: "checkbox" });
+    box.addEventListener("change", () => { logarithmic = box.checked; made.redraw(); });
+    made.tools.append(make("label", {}, box, " logarithmic"));
+  }
+}
+
+// Five or so places of a logarithmic axis, in equal ratios.
+function logTicks(low, high) {
+  return d3.range(5).map(i => low * Math.pow(high / low, i / 4));
+}
+
+// --- bars --------------------------------------------------------------------------------------
+
+// Horizontal bars, one under the other. rows: [{label, parts: [{class, value}], limit, tick, text, told}]; options.most:
+// the value at the right end.
+function barChart(parent, title, rows, options) {
+  const rowHeight = rows.length > 24 ? 14 : 24;
+  const widest = Math.max(...rows.map(row => row.label.length), 4);
+  let at = -1;
+  let pick = () => {};
+  const made = figure(parent, title, {
+    draw(svg, width, readout) {
+      const left = Math.min(width * .4, 7 * widest + 14);
+      const right = 70;
+      const height = rows.length * rowHeight + 26;
+      const x = d3.scaleLinear().domain([0, options.most]).range([left, width - right]).clamp(true);
+      const end = x(options.most);
+      svg.attr("viewBox", `0 0 ${width} ${height}`).attr("width", width).attr("height", height);
+      svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - 24})`)
+        .call(d3.axisBottom(x).ticks(width < 480 ? 3 : 5).tickFormat(options.axis));
+      const groups = svg.append("g").selectAll("g").data(rows).enter().append("g")
+        .attr("transform", (_, i) => `translate(0,${i * rowHeight})`);
+      const top = 3;
+      const thick = rowHeight - 6;
+      groups.append("text").attr("x", left - 8).attr("y", rowHeight / 2).attr("dy", ".35em").attr("text-anchor", "end")
+        .style("font-size", rows.length > 24 ? "9.5px" : null).text(row => row.label);
+      groups.append("rect").attr("class", "lane").attr("x", left).attr("y", top).attr("width", end - left).attr("height", thick);
+      groups.each(function (row) {
+        let from = 0;
+        for (const part of row.parts) {
+          d3.select(this).append("rect").attr("class", part.class).attr("x", x(from)).attr("y", top)
+            .attr("width", Math.max(0, x(from + part.value) - x(from))).attr("height", thick);
+          from += part.value;
+        }
+        if (row.limit <= options.most) d3.select(this).append("line").attr("class", "limit")
+          .attr("x1", x(row.limit)).attr("x2", x(row.limit)).attr("y1", 1).attr("y2", rowHeight - 1);
+        if (row.tick) d3.select(this).append("line").attr("class", "predicted-tick")
+          .attr("x1", x(row.tick)).attr("x2", x(row.tick)).attr("y1", 1).attr("y2", rowHeight - 1);
+      });
+      groups.append("text").attr("x", width - right + 6).attr("y", rowHeight / 2).attr("dy", ".35em")
+        .style("font-size", rows.length > 24 ? "9.5px" : null).text(row => row.text);
+      groups.append("title").text(row => row.told);
+      const frame = svg.append("rect").attr("fill", "none").attr("class", "chosen-task").attr("x", left).attr("width", end - left)
+        .attr("height", thick).style("display", "none");
+      pick = (place, told) => {
+        at = place;
+        frame.style("display", null).attr("y", at * rowHeight + top);
+        told.textContent = rows[at].told;
+      };
+      groups.on("pointerenter", function () { pick(rows.indexOf(d3.select(this).datum()), readout); });
+    },
+    keys(key, readout) {
+      const moves = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 };
+      if (!(key in moves) || rows.length === 0) return false;
+      pick(Math.max(0, Math.min(rows.length - 1, moves[key])), readout);
+      return true;
+    },
+    table: options.table,
+  });
+  return made;
+}
+
+function legend(entries) {
+  return make("ul", { class: "legend" }, ...entries.map(([colour, text]) =>
+    make("li", {}, make("i", { style: `background: var(${colour})`, "aria-hidden": "true" }), text)));
+}

@@ -1,0 +1,115 @@
+#include "report/run_folder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "cluster/read.hpp"
+#include "config/read.hpp"
+#include "io/metrics.hpp"
+
+namespace pptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double quiet_seconds = 600.0;
+constexpr double quiet_iterations = 10.0;
+
+std::string text_of(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void check_is_run(const std::string& path) {
+  for (const char* name : {"plan.json", "cluster.toml", "profile.json", "metrics.h5"}) {
+    if (fs::exists(fs::path(path) / name)) continue;
+    throw_bad_input({path, "is no run directory", fmt::format("there is no {}", name),
+                     "name a folder OUTPUT/JOB/START_TIME that a job has printed"});
+  }
+}
+
+/// plan.json, and plan-after-STEP.json of a job that planned again.
+std::vector<PlanOfRun> plans_of(const std::string& path) {
+  static const std::regex later(R"(plan-after-(\d+)\.json)");
+  std::vector<PlanOfRun> plans = {{0, read_plan(path + "/plan.json")}};
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    std::smatch match;
+    const std::string name = entry.path().filename();
+    if (std::regex_match(name, match, later)) plans.push_back({std::stoll(match[1]), read_plan(entry.path())});
+  }
+  std::sort(plans.begin(), plans.end(),
+            [](const PlanOfRun& a, const PlanOfRun& b) { return a.from_step < b.from_step; });
+  return plans;
+}
+
+/// A JSON file that a report can do without.
+nlohmann::json optional_json(const std::string& path, std::vector<std::string>& losses) {
+  if (!fs::exists(path)) return nullptr;
+  nlohmann::json json = nlohmann::json::parse(text_of(path), nullptr, false);
+  if (!json.is_discarded()) return json;
+  losses.push_back(fmt::format("{} is torn and was left out.", fs::path(path).filename().string()));
+  return nullptr;
+}
+
+MetricsContent metrics_of(const std::string& path) {
+  try {
+    return read_metrics(path);
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path, "cannot be read", failure.what(), "name the directory of another run"});
+  }
+}
+
+double seconds_since_written(const std::string& path) {
+  return std::chrono::duration<double>(fs::file_time_type::clock::now() - fs::last_write_time(path)).count();
+}
+
+}  // namespace
+
+RunFolder read_run_folder(const std::string& path) {
+  check_is_run(path);
+  RunFolder run;
+  run.path = path;
+  run.configuration = text_of(path + "/config.toml");
+  try {
+    run.config = read_config(path + "/config.toml");
+  } catch (const Error& error) {
+    run.losses.push_back(fmt::format("The configuration cannot be read any more: {}.", error.what()));
+  }
+  run.plans = plans_of(path);
+  run.cluster = read_cluster(path + "/cluster.toml");
+  run.profile = read_profile(path + "/profile.json");
+  for (const PlanOfRun& of_run : run.plans) {
+    validate_plan(of_run.plan, run.profile.num_layers(), run.cluster.num_devices(), path);
+  }
+  run.metrics = metrics_of(path + "/metrics.h5");
+  run.placement = optional_json(path + "/placement.json", run.losses);
+  run.trace = optional_json(path + "/trace.json", run.losses);
+  return run;
+}
+
+bool close_metrics(const RunFolder& run) {
+  if (!run.metrics.left_open) return false;
+  const std::string path = run.path + "/metrics.h5";
+  const std::vector<double>& iterations = run.metrics.history.reals.at("steps/iteration_seconds");
+  const double longest = iterations.empty() ? 0.0 : *std::max_element(iterations.begin(), iterations.end());
+  if (seconds_since_written(path) < std::max(quiet_seconds, quiet_iterations * longest)) {
+    log_info("{} was left open by its writer and may still be written: other programs open it with swmr=True", path);
+    return false;
+  }
+  try {
+    const MetricsFile closed(path, run.metrics.history.num_ranks, run.metrics.plan, run.metrics.environment,
+                             &run.metrics.history);
+  } catch (const Error& error) {
+    log_warning("{}", error.what());
+    return false;
+  }
+  log_info("{} was left open by a run that was killed: closed it", path);
+  return true;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "config/config.hpp"
+#include "io/metrics_history.hpp"
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain {
+
+/// A plan of a run and the steps that were done before it.
+struct PlanOfRun {
+  std::int64_t from_step = 0;
+  Plan plan;
+};
+
+/// What a run left in its directory, however it ended.
+struct RunFolder {
+  std::string path;
+  std::string configuration;     ///< config.toml as it stands there
+  std::optional<Config> config;  ///< nothing where it cannot be read any more
+  std::vector<PlanOfRun> plans;  ///< at least one, in order
+  Cluster cluster;
+  Profile profile;
+  MetricsContent metrics;
+  nlohmann::json placement;         ///< a list with an object for each rank; empty where it was lost
+  nlohmann::json trace;             ///< a Chrome trace, null without
+  std::vector<std::string> losses;  ///< what could not be read, for the reader
+};
+
+/// Reads the directory. Throws `Error` (exit code 2) where it is no run directory, or where plan, cluster, profile or
+/// metrics cannot be read; does without all else.
+RunFolder read_run_folder(const std::string& path);
+
+/// Rewrites metrics.h5 of a run that was killed so that any program opens it; returns whether it did. A run that may
+/// still be going keeps its file: one that was written within ten minutes, or within ten of its longest iterations.
+bool close_metrics(const RunFolder& run);
+
+}  // namespace pptrain

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "program/trace.hpp"
+
+namespace pptrain {
+
+/// What a device does for a while.
+struct TimelineTask {
+  enum class Kind { forward, backward, backward_weight, step, communication };
+  Kind kind = Kind::forward;
+  int chunk = -1;        ///< of tasks of the pipeline
+  int micro_batch = -1;  ///< likewise
+  double begin = 0.0;    ///< seconds since the iteration began
+  double end = 0.0;
+};
+
+/// One iteration of all devices of a plan, or of every n-th where there would be too much to draw.
+struct Timeline {
+  struct Row {
+    DeviceId device;
+    std::vector<TimelineTask> tasks;  ///< by begin; those of the communication lane last
+  };
+  double seconds = 0.0;  ///< of the iteration
+  std::vector<Row> rows;
+  int num_devices = 0;  ///< of the plan
+};
+
+/// From what the simulator recorded. `devices` in the order of the rows; those with nothing recorded stay empty.
+Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices);
+/// From trace.json. What is no event of a Chrome trace is passed over.
+Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<DeviceId>& devices);
+
+/// At most so many tasks of both: every n-th row of each, the same ones. `most` is a matter of what can be drawn.
+void thin(Timeline& predicted, Timeline& measured, std::size_t most);
+
+/// Seconds as integers of a hundred-thousandth of the iteration, [kind, chunk, micro-batch, begin, length].
+nlohmann::json to_json(const Timeline& timeline);
+
+}  // namespace pptrain

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# What people see of a run, and its metrics.h5 as Debian's h5py reads it: while it trains, after kill -9, and where the disk
+# is full before it ends. Without h5py, or where nothing can be mounted, that part is skipped, and said to be.
+# Usage: metrics.sh PPTRAIN MPIEXEC
+set -euo pipefail
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
+mounted=
+clean_up() { if [[ -n $mounted ]]; then umount -- "$mounted" || true; fi; }
+python=/usr/bin/python3
+
+training_text text.txt
+cat >job.toml <<TOML
+[job]
+name = "watched"
+[model]
+layers = 2
+hidden_size = 32
+heads = 2
+vocabulary_size = 256
+[data]
+train = "text.txt"
+[training]
+steps = 100000
+sequence_length = 16
+global_batch_size = 4
+micro_batch_size = 2
+[parallelism]
+pipeline = 2
+[cluster]
+file = "cluster.toml"
+[profile]
+analytic = true
+TOML
+cat >cluster.toml <<TOML
+name = "this machine"
+[[device]]
+kind = "cpu"
+memory = "1 GiB"
+flops = { fp32 = "1 GFLOP/s" }
+memory_bandwidth = "1 GB/s"
+[[node]]
+kind = "host"
+devices = { kind = "cpu", count = 2 }
+link = { bandwidth = "10 Gbit/s", latency = "1 us" }
+TOML
+
+cat >check.py <<'PYTHON'
+"""Exits with 1 unless metrics.h5 has at least so many steps, each of them whole."""
+import math, sys
+import h5py
+
+def texts(attributes, *names):
+    return [attributes[name] if isinstance(attributes[name], str) else attributes[name].decode() for name in names]
+
+with h5py.File(sys.argv[1], "r", swmr=True) as file:
+    steps = [step for step in file["steps/step"][:] if step > 0]
+    if len(steps) < int(sys.argv[2]):
+        sys.exit(1)
+    assert steps == list(range(1, len(steps) + 1)), steps[:5]
+    rows = len(steps)
+    for name in ("loss", "grad_norm", "learning_rate", "loss_scale", "iteration_seconds", "tokens_per_second",
+                 "model_flops_utilization", "peak_bytes"):
+        series = file["steps"][name]
+        assert all(texts(series.attrs, "units", "description")), name
+        assert all(math.isfinite(x) and x > 0 for x in series[:rows]), name
+    speed = file["steps/tokens_per_second"][:rows] * file["steps/iteration_seconds"][:rows]
+    assert abs(speed - 64).max() < 1e-6, speed
+    for name in ("compute_seconds", "communication_seconds", "idle_seconds", "peak_bytes"):
+        series = file["ranks"][name]
+        assert series.shape[1] == 2 and all(texts(series.attrs, "units", "description")), name
+    whole = sum(file["ranks"][name][:rows, 0] for name in ("compute_seconds", "communication_seconds", "idle_seconds"))
+    assert abs(whole / file["steps/iteration_seconds"][:rows] - 1).max() < 1e-6
+    environment = file["environment"].attrs
+    texts(environment, "pptrain_version", "mpi_version", "hdf5_version", "hosts", "devices", "command_line", "started")
+    assert "job.toml" in texts(environment, "command_line")[0]
+PYTHON
+
+train() { exec "$mpiexec" -np 2 "$pptrain" job.toml "$@"; }
+metrics_of() { find "$1" -name metrics.h5; }
+# has STEPS: a reader finds so many of the run's steps within ten seconds.
+has() {
+  local i
+  for ((i = 0; i < 100; ++i)); do
+    if [[ -d runs && -n $(metrics_of runs) ]] && "$python" check.py "$(metrics_of runs)" "$1"; then return 0; fi
+    sleep 0.1
+  done
+  return 1
+}
+
+if "$python" -c 'import h5py' 2>/dev/null; then
+  train --set job.output=runs >output.txt 2>errors.txt &
+  launcher=$!
+  check "h5py reads the metrics while the job trains" has 5
+  pkill -KILL -P "$launcher" || true
+  wait "$launcher" || true
+  check "h5py reads the metrics after kill -9" has 5
+  rm -rf runs
+else
+  echo "metrics: H5PY SKIPPED, $python has no h5py (Debian: python3-h5py)"
+fi
+
+watched() { expect "$1" 0 "$2" "$mpiexec" -np 2 "$pptrain" "${@:3}" job.toml --steps 3 --set job.output=runs; }
+watched "progress in plain lines" 'step 1/3  loss [0-9.]+ .* tokens/s  0:0[0-9] left'
+check "no control characters where nobody looks" bash -c "! grep -aq \$'\033' errors.txt"
+check "the summary has predicted time and memory" grep -Eq 's measured \(median\), .* s predicted' output.txt
+watched "quiet before the command" 'Summary' -q train
+check "quiet: nothing but results" test ! -s errors.txt
+
+mkdir full
+if mount -t tmpfs -o size=160k none full 2>/dev/null; then
+  mounted=$folder/full
+  expect "a full disk while metrics are written" 0 'metrics can no longer be written.*training goes on' \
+    "$mpiexec" -np 2 "$pptrain" job.toml --steps 1500 --set job.output=full --set metrics.trace=true
+  check "the training went on to its last step" grep -q 'step 1500/1500' errors.txt
+else
+  echo "metrics: FULL DISK SKIPPED, no tmpfs can be mounted"
+fi
+finish

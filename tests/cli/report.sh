@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# `pptrain report` of runs that ended in every way: trained with a trace, killed, resumed, planned again, rehearsed, a
+# classifier. Pages are opened in headless Chromium, all that can be clicked is clicked, and nothing may be complained of;
+# event files are read back by a plain decoder. Without Chromium, python3 or h5py that part is skipped, and said to be.
+# Usage: report.sh PPTRAIN MPIEXEC
+set -euo pipefail
+tests=$(realpath -- "$(dirname -- "${BASH_SOURCE[0]}")")
+# shellcheck source=tests/cli/common.sh
+. "$tests/common.sh"
+python=/usr/bin/python3
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+
+training_text text.txt
+job() {  # NAME FILE MORE: a job of two ranks
+  cat >"$2" <<TOML
+[job]
+name = "$1"
+[model]
+$3
+[data]
+train = "text.txt"
+[training]
+steps = 12
+sequence_length = 16
+global_batch_size = 8
+micro_batch_size = 2
+[parallelism]
+pipeline = 2
+[cluster]
+file = "cluster.toml"
+[profile]
+analytic = true
+TOML
+}
+job trained job.toml $'layers = 2\nhidden_size = 32\nheads = 2\nvocabulary_size = 256'
+cat >cluster.toml <<TOML
+name = "this <machine>"
+[[device]]
+kind = "cpu"
+memory = "1 GiB"
+flops = { fp32 = "1 GFLOP/s" }
+memory_bandwidth = "1 GB/s"
+[[node]]
+kind = "host"
+devices = { kind = "cpu", count = 2 }
+link = { bandwidth = "10 Gbit/s", latency = "1 us" }
+TOML
+
+train() { expect "$1" "$2" "" "$mpiexec" -np 2 "$pptrain" "${@:3}"; }
+run_of() { dirname -- "$(find "$1" -name metrics.h5 | sort | tail -n 1)"; }
+
+# opens TITLE REPORT: Chromium shows the page, clicks everything, and nothing is logged.
+opens() {
+  local title=$1 page=$2
+  if [[ -z $chromium ]]; then return; fi
+  cases=$((cases + 1))
+  # The page with a visitor in it, who leaves in the title how it went.
+  "$python" "$tests/report_visitor.py" "$page" visited.html
+  timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/browser" \
+    --enable-logging=stderr --virtual-time-budget=20000 --window-size=1000,900 --dump-dom "file://$folder/visited.html" \
+    >output.txt 2>errors.txt </dev/null || true
+  if ! grep -q '<title>visited: [1-9][0-9]* clicks, [1-9][0-9]* keys, 0 errors</title>' output.txt; then
+    complain "$title" "the visitor says: $(grep -o '<title>[^<]*' output.txt | head -n 1)"
+    return
+  fi
+  if grep -q 'CONSOLE' errors.txt; then complain "$title" "something is logged"; return; fi
+  printf 'ok %s\n' "$title"
+}
+
+# reported TITLE RUN PATTERN...: a report is written, which holds the patterns and opens.
+reported() {
+  local title=$1 run=$2 pattern
+  expect "report: $title" 0 'Wrote .*report\.html' "$pptrain" report "$run"
+  for pattern in "${@:3}"; do check "$title: $pattern" grep -aq -- "$pattern" "$run/report.html"; done
+  opens "in a browser: $title" "$run/report.html"
+}
+
+if [[ -z $chromium ]]; then echo "report: BROWSER SKIPPED, there is no chromium"; fi
+
+train "a job with a trace" 0 job.toml --set metrics.trace=true --set data.validation='"text.txt"' \
+  --set metrics.evaluation_interval=4 --set job.output=traced
+traced=$(run_of traced)
+reported "with a trace" "$traced" 'this \\u003cmachine>' '"schema":"pptrain.report/1"'
+check "a page of less than a megabyte" test "$(stat -c %s "$traced/report.html")" -lt 1000000
+check "nothing is loaded" bash -c "! grep -aEq '(src|href)=\"(https?:)?//' '$traced/report.html'"
+expect "another name" 0 'Wrote page.html' "$pptrain" report "$traced" -o page.html
+expect "no run directory" 2 'is no run directory' "$pptrain" report "$folder"
+cp "$traced/plan.json" "$traced/plan-after-6.json"
+reported "planned again" "$traced" '"from_step":6'
+
+expect "event files" 0 'Wrote events/events.out.tfevents' "$pptrain" report "$traced" --tensorboard events
+if "$python" -c 'import h5py' 2>/dev/null; then
+  check "a plain decoder finds the series of metrics.h5 in the event file" \
+    "$python" "$tests/read_events.py" events/events.out.tfevents.* "$traced/metrics.h5"
+else
+  echo "report: EVENT FILES SKIPPED, $python has no h5py"
+fi
+
+# Killed, then reported at once and after the file has been left alone for an hour.
+"$mpiexec" -np 2 "$pptrain" job.toml --steps 1000000 --set job.output=killed --set checkpoint.interval=50 --set checkpoint.keep=1 \
+  >output.txt 2>errors.txt &
+launcher=$!
+for ((i = 0; i < 200; ++i)); do
+  if [[ -n $(find killed -name 'step-*.h5' 2>/dev/null) ]]; then break; fi
+  sleep 0.1
+done
+pkill -KILL -P "$launcher" || true
+wait "$launcher" || true
+killed=$(run_of killed)
+reported "killed" "$killed" '"left_open":true'
+check "a file that may still be written stays open" grep -q 'may still be written' errors.txt
+touch -d '1 hour ago' "$killed/metrics.h5"
+expect "a file left alone is closed" 0 'closed it' "$pptrain" report "$killed"
+if "$python" -c 'import h5py' 2>/dev/null; then
+  check "and opens without swmr" "$python" -c "
+import h5py, sys
+file = h5py.File(sys.argv[1], 'r')
+steps = list(file['steps/step'][:])
+assert len(steps) >= 50 and steps == list(range(1, len(steps) + 1)), steps[-3:]
+assert 'command_line' in file['environment'].attrs and file['plan'][()]" "$killed/metrics.h5"
+fi
+steps=$(($(find "$killed" -name 'step-*.h5' | sed 's/.*step-\([0-9]*\)\.h5/\1/' | sort -n | tail -n 1) + 5))
+train "resumed" 0 job.toml --resume latest --steps "$steps" --set job.output=killed
+reported "resumed" "$killed" "\"steps_done\":$steps," '"left_open":false'
+
+sed 's/^name = "this/emulate = "timing"\n&/' cluster.toml >timing.toml
+train "a rehearsal" 0 job.toml --set cluster.file='"timing.toml"' --set job.output=rehearsed --steps 3
+reported "rehearsed" "$(run_of rehearsed)" '"rehearsal":true' '"loss":null'
+finish
