@@ -41,7 +41,12 @@ std::string report_page(const nlohmann::json& document) {
   replace(page, "@TITLE@", escaped(document.at("job").at("name").get<std::string>()));
   replace(page, "@STYLE@", page_files::page_css);
   replace(page, "@LIBRARY@", page_files::d3_js);
-  replace(page, "@SCRIPT@", std::string(page_files::charts_js) + page_files::page_js);
+  std::string script;
+  for (const char* file : {page_files::charts_js, page_files::sections_js, page_files::plan_js, page_files::pipeline_js,
+                           page_files::page_js}) {
+    script += file;
+  }
+  replace(page, "@SCRIPT@", script);
   replace(page, "@DATA@", embedded(document));
   return page;
 }

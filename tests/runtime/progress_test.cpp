@@ -53,8 +53,8 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
         "  steps        20, loss 5.5000 to 2.5000\n"
         "  iteration    0.52 s measured (median), 0.5 s predicted: 4 % more than predicted\n"
         "  time         70 % computing, 10 % communicating, 20 % idle, of all ranks\n"
-        "  speed        2.00k tokens/s, 3.00T FLOP/s of the model (30 % of the devices' peak)\n"
-        "  memory       1.00 MiB measured on the fullest device, 512 KiB predicted\n"
+        "  speed        2k tokens/s, 3T FLOP/s of the model (30 % of the devices' peak)\n"
+        "  memory       1 MiB measured on the fullest device, 512 KiB predicted\n"
         "  results      outputs/x (as a page: pptrain report outputs/x)\n");
   summary.losses.reset();
   summary.iteration_seconds = 1.2;

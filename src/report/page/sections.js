@@ -1,0 +1,108 @@
+// The sections of the page, from the figures in the element "data".
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const main = document.getElementById("main");
+const lastPlan = data.plans[data.plans.length - 1];
+const predicted = lastPlan.predicted;
+const deviceOf = new Map(data.nodes.flatMap(node => node.devices.map(device => [device.id, { ...device, node }])));
+const rankOf = new Map(data.ranks.filter(rank => rank.device !== undefined).map(rank => [rank.device, rank]));
+
+function section(id, title, ...children) {
+  const element = make("section", { id, "aria-labelledby": id + "-title" }, make("h2", { id: id + "-title" }, title), ...children);
+  main.append(element);
+  document.getElementById("contents").append(make("li", {}, make("a", { href: "#" + id }, title)));
+  return element;
+}
+
+const latest = series => series === null ? null : [...series.mean].reverse().find(value => value !== null) ?? null;
+const median = list => {
+  const sorted = list.filter(value => value !== null).sort((a, b) => a - b);
+  return sorted.length === 0 ? null : sorted[Math.floor(sorted.length / 2)];
+};
+const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+function beside(measured, expected) {
+  const ratio = measured / expected;
+  if (ratio >= 2) return `${digits(ratio, 2)} times as much as predicted`;
+  const off = Math.round(100 * Math.abs(ratio - 1));
+  return off === 0 ? "as predicted" : `${off} % ${ratio > 1 ? "more" : "less"} than predicted`;
+}
+
+// --- head --------------------------------------------------------------------------------------
+
+function head() {
+  const job = data.job;
+  document.getElementById("name").textContent = job.name;
+  document.getElementById("about").textContent =
+    `${job.rehearsal ? "Rehearsal" : "Training"} of ${job.model} on ${job.cluster || "this machine"}: ` +
+    `${plural(job.devices, "device")} in ${plural(job.nodes, "node")}. ${job.directory}`;
+  const theme = document.getElementById("theme");
+  theme.addEventListener("change", () => {
+    if (theme.value) document.documentElement.dataset.theme = theme.value;
+    else delete document.documentElement.dataset.theme;
+  });
+}
+
+function progressText() {
+  const { steps_done: done, steps_planned: planned, left_open: open } = data.job;
+  if (planned === undefined) return "";
+  if (done >= planned) return "complete";
+  return `of ${planned}: ` + (open ? "still running, or killed" : "ended early");
+}
+
+function tiles() {
+  const series = data.series;
+  const list = make("dl", { class: "tiles" });
+  const tile = (name, value, note) => list.append(make("div", { class: "tile" }, make("dt", {}, name),
+    make("dd", {}, value, note ? make("small", {}, note) : null)));
+  tile("Steps", String(data.job.steps_done), progressText());
+  if (series.loss) tile("Loss", plain(latest(series.loss)), `from ${plain(series.loss.mean.find(value => value !== null))}`);
+  if (data.evaluation.loss.length > 0) {
+    tile("Loss on held-back data", plain(data.evaluation.loss[data.evaluation.loss.length - 1]),
+      `after step ${data.evaluation.step[data.evaluation.step.length - 1]}`);
+  }
+  const iteration = data.job.iteration_seconds;
+  tile("Iteration, median", seconds(iteration),
+    predicted && iteration ? `${seconds(predicted.iteration_seconds)} predicted: ${beside(iteration, predicted.iteration_seconds)}` : "");
+  if (series.tokens_per_second) tile("Speed", `${count(median(series.tokens_per_second.mean))} ${data.job.unit}/s`, "median");
+  const utilization = series.model_flops_utilization && median(series.model_flops_utilization.mean);
+  if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the devices' peak");
+  const peak = Math.max(0, ...data.ranks.map(rank => rank.peak_bytes));
+  const expected = Math.max(0, ...data.nodes.flatMap(node => node.devices.map(device => device.predicted_bytes || 0)));
+  if (peak > 0) tile("Memory of the fullest device", bytes(peak), expected ? `${bytes(expected)} predicted` : "");
+  section("summary", "Summary", ...notes(), list);
+}
+
+function notes() {
+  const list = data.notes.map(text => make("p", { class: "note" }, text));
+  if (!hasCharts) {
+    list.push(make("p", { class: "note" }, "This build of pptrain has no chart library: figures are tables."));
+  }
+  return list;
+}
+
+// --- series ------------------------------------------------------------------------------------
+
+function training() {
+  const series = data.series;
+  if (series.step.length === 0) {
+    section("training", "Training", make("p", {}, "No step was done."));
+    return;
+  }
+  const merged = series.rows_per_point > 1 ?
+    ` A point is the mean of ${series.rows_per_point} steps, the band around it reaches from the least to the most.` : "";
+  const place = make("div", { class: "charts" });
+  section("training", data.job.rehearsal ? "Rehearsal" : "Training",
+    make("p", {}, "Arrow keys move through a chart that has the focus." + merged), place);
+  const events = data.plans.slice(1).map(plan => ({ step: plan.from_step, name: "new plan" }));
+  const chart = (key, title, more) => {
+    if (series[key]) lineChart(place, { title, step: series.step, series: series[key], events, format: plain, ...more });
+  };
+  chart("loss", "Loss, nats per token", { canLog: true, dots: { ...data.evaluation, name: "held-back data" } });
+  chart("learning_rate", "Learning rate", { zero: true });
+  chart("tokens_per_second", `Speed, ${data.job.unit} per second`, { format: count, zero: true });
+  chart("iteration_seconds", "Iteration time", { format: seconds, zero: true, coldStart: true,
+    reference: predicted ? { value: predicted.iteration_seconds, name: `predicted, ${seconds(predicted.iteration_seconds)}` } : null });
+  chart("grad_norm", "Norm of the gradient before clipping", { canLog: true });
+  chart("model_flops_utilization", "Model FLOP utilisation", { format: percent, zero: true });
+}
