@@ -47,16 +47,18 @@ std::string cluster_json(const Cluster& cluster) {
                                     {"memory_bandwidth_bytes_per_second", kind.memory_bandwidth}});
   }
   for (const NodeGroup& group : cluster.groups) {
-    json["node_groups"].push_back({{"kind", group.kind},
-                                   {"count", group.count},
-                                   {"device_kind", group.device_kind},
-                                   {"devices_per_node", group.num_devices},
-                                   {"cores", group.cores},
-                                   {"core_pool", group.core_pool},
-                                   {"hosts", group.hosts},
-                                   {"link", json_of(group.link)},
-                                   {"uplink", json_of(group.uplink)},
-                                   {"switch", group.switch_name}});
+    json["node_groups"].push_back(
+        {{"kind", group.kind},
+         {"count", group.count},
+         {"device_kind", group.device_kind},
+         {"devices_per_node", group.num_devices},
+         {"cores", group.cores},
+         {"core_seconds", {{"message", group.core_seconds.message}, {"wait", group.core_seconds.wait}}},
+         {"core_pool", group.core_pool},
+         {"hosts", group.hosts},
+         {"link", json_of(group.link)},
+         {"uplink", json_of(group.uplink)},
+         {"switch", group.switch_name}});
   }
   for (const Switch& s : cluster.switches) {
     json["switches"].push_back({{"name", s.name}, {"parent", s.parent}, {"uplink", json_of(s.uplink)}});

@@ -22,6 +22,12 @@ struct Link {
   double latency = 0.0;    ///< seconds
 };
 
+/// What a core works for messages between devices that share cores, beside copying them; both 0: not known.
+struct CoreSeconds {
+  double message = 0.0;  ///< sending and receiving one
+  double wait = 0.0;     ///< each time that a device waits for messages: giving the core away and waking up
+};
+
 /// `count` equal nodes with `num_devices` devices each.
 struct NodeGroup {
   std::string kind;
@@ -33,6 +39,7 @@ struct NodeGroup {
   Link host_link;                  ///< each device to its host; not given: nothing can be offloaded
   std::string switch_name;         ///< "": the root, which limits nothing
   int cores = 0;                   ///< cores that the node's devices share; 0: each device has its own
+  CoreSeconds core_seconds;        ///< of messages of devices that share cores
   std::string core_pool;           ///< nodes of one pool, containers of a host, share `cores`; "": a node's are its own
   int pool_devices = 0;            ///< of all nodes of the pool; set by `Cluster::finish`
   std::vector<std::string> hosts;  ///< host name of each node where known

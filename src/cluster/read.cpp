@@ -32,18 +32,32 @@ int count_at_least(const TomlTable& table, const std::string& key, int minimum, 
   return static_cast<int>(value);
 }
 
+/// A time that is 0 where it is not given.
+double seconds_at_least_zero(const TomlTable& table, const std::string& key) {
+  const double seconds = table.quantity(key, Quantity::seconds, 0.0);
+  if (seconds < 0.0) {
+    table.refuse(key, fmt::format("{} must not be negative", table.full_name(key)), fmt::format("it is {} s", seconds),
+                 "leave it out where it is unknown");
+  }
+  return seconds;
+}
+
 Link read_link(const TomlTable& parent, const std::string& key) {
   const std::optional<TomlTable> table = parent.table(key);
   Link link;
   if (!table) return link;
   link.bandwidth = positive(*table, "bandwidth", Quantity::bandwidth);
-  link.latency = table->quantity("latency", Quantity::seconds, 0.0);
-  if (link.latency < 0.0) {
-    table->refuse("latency", fmt::format("{} must not be negative", table->full_name("latency")),
-                  fmt::format("it is {} s", link.latency), "leave it out where it is unknown");
-  }
+  link.latency = seconds_at_least_zero(*table, "latency");
   table->finish();
   return link;
+}
+
+CoreSeconds read_core_seconds(const TomlTable& parent) {
+  const std::optional<TomlTable> table = parent.table("core_seconds");
+  if (!table) return {};
+  const CoreSeconds result = {seconds_at_least_zero(*table, "message"), seconds_at_least_zero(*table, "wait")};
+  table->finish();
+  return result;
 }
 
 DeviceKind read_device(const TomlTable& table) {
@@ -82,6 +96,7 @@ NodeGroup read_node(const TomlTable& table) {
   group.host_link = read_link(table, "host_link");
   group.switch_name = table.string("switch", "");
   group.cores = count_at_least(table, "cores", 0, 0);
+  group.core_seconds = read_core_seconds(table);
   group.core_pool = table.string("core_pool", "");
   group.hosts = table.strings("hosts");
   table.finish();

@@ -20,10 +20,11 @@ std::string quantity_toml(double value, Quantity quantity, std::initializer_list
   return fmt::format("{}", value);
 }
 
+std::string seconds_toml(double seconds) { return quantity_toml(seconds, Quantity::seconds, {"s", "ms", "us", "ns"}); }
+
 std::string link_toml(const Link& link) {
   const std::string bandwidth = quantity_toml(link.bandwidth, Quantity::bandwidth, {"Gbit/s", "GB/s", "MB/s"});
-  const std::string latency = quantity_toml(link.latency, Quantity::seconds, {"s", "ms", "us", "ns"});
-  return fmt::format("{{ bandwidth = {}, latency = {} }}", bandwidth, latency);
+  return fmt::format("{{ bandwidth = {}, latency = {} }}", bandwidth, seconds_toml(link.latency));
 }
 
 std::string device_toml(const DeviceKind& kind) {
@@ -52,6 +53,10 @@ std::string node_toml(const NodeGroup& group) {
   if (group.cores > 0) {
     text += fmt::format("cores = {}  # shared by the devices of {}\n", group.cores,
                         group.core_pool.empty() ? "a node" : "all nodes of the pool");
+  }
+  if (const CoreSeconds& of = group.core_seconds; of.message > 0.0 || of.wait > 0.0) {
+    text +=
+        fmt::format("core_seconds = {{ message = {}, wait = {} }}\n", seconds_toml(of.message), seconds_toml(of.wait));
   }
   if (!group.core_pool.empty()) text += fmt::format("core_pool = {}\n", quote_toml(group.core_pool));
   if (!group.hosts.empty()) {

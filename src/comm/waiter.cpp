@@ -58,9 +58,9 @@ void Waiter::check(double waited_seconds, const Pending& pending, const std::fun
 }
 
 void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
-  if (pending.test()) return;
-  const Clock::time_point start = Clock::now();
+  // The first look may already copy what has come; whether it does depends on who was sooner.
   const double cpu_start = thread_cpu_seconds();
+  const Clock::time_point start = Clock::now();
   for (long round = 0; !pending.test(); ++round) {
     pause(round);
     // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.

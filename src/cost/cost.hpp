@@ -96,7 +96,7 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
 
 /// Core-seconds of one iteration on each node: the work of its devices and, on nodes whose devices
 /// share cores, one copy at the link's bandwidth of every byte they send or reduce (in shared
-/// memory a transfer is CPU work) and the waking up of a receiver for every message.
+/// memory a transfer is CPU work), every message and every wait (cost/messages.hpp) at the node's `core_seconds`.
 std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
 
 /// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, whatever its schedule,

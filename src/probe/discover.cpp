@@ -15,6 +15,7 @@
 #include "kernels/gemm.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/links.hpp"
+#include "probe/message_costs.hpp"
 #include "probe/rank_hosts.hpp"
 #include "probe/slurm.hpp"
 #include "probe/socket.hpp"
@@ -28,6 +29,7 @@ struct Node {
   std::vector<int> ranks;
   Link link;
   Link uplink;
+  CoreSeconds core_seconds;
   double flop_rate = 0.0;
   std::string features;  ///< that Slurm gives it
 };
@@ -100,23 +102,60 @@ std::vector<double> busy_latencies(MPI_Comm world, Waiter& waiter, Partner partn
   return gather_to_all(world, {measure_shared_latency(transport, waiter, partner.starts, partner.rank)}, waiter);
 }
 
+/// What exchanges cost the cores while others that share them compute and exchange too, on all ranks, by rank; nothing
+/// without a partner.
+std::vector<ExchangeSeconds> busy_exchanges(MPI_Comm world, Waiter& waiter, Partner partner) {
+  MpiTransport transport(world);
+  quiet_barrier(world, waiter);
+  const ExchangeSeconds mine = measure_exchanges(transport, waiter, partner.rank);
+  constexpr std::size_t num_values = 3;
+  const std::vector<double> values = gather_to_all(world, {mine.one, mine.many, mine.large}, waiter);
+  std::vector<ExchangeSeconds> all;
+  for (std::size_t i = 0; i < values.size(); i += num_values) {
+    all.push_back({values[i], values[i + 1], values[i + 2]});
+  }
+  return all;
+}
+
+/// The cores' costs of messages for all nodes of a pool; inside nodes also the bandwidth, since what others on the
+/// machine do changes the wall time of a copy but little of its CPU time.
+void set_message_costs(const std::vector<ExchangeSeconds>& exchanges, const CorePool& pool,
+                       const std::vector<Node*>& nodes) {
+  std::vector<ExchangeSeconds> of_pool;
+  for (const int r : pool.ranks) {
+    if (exchanges[r].large > 0.0) of_pool.push_back(exchanges[r]);
+  }
+  if (of_pool.empty()) return;
+  const MessageCosts costs = message_costs(of_pool);
+  for (Node* node : nodes) {
+    node->core_seconds = costs.core_seconds;
+    if (node->ranks.size() > 1) node->link.bandwidth = costs.copy_bandwidth;
+  }
+}
+
 /// Replaces latencies between ranks that share cores by what a message takes when all of them are busy: inside nodes,
-/// and between nodes of a pool.
+/// and between nodes of a pool; and measures what messages cost the cores.
 void measure_shared_latencies(MPI_Comm world, Waiter& waiter, const std::vector<CorePool>& pools,
                               std::vector<Node>& nodes) {
   if (std::none_of(pools.begin(), pools.end(), [](const CorePool& pool) { return pool.is_shared(); })) return;
   const int rank = rank_in(world);
   Partner inside;
   Partner outside;
+  bool alone = true;  // on its node, as all others of its pool
   if (const CorePool& pool = pool_of(pools, rank); pool.is_shared()) {
     const std::vector<Node*> members = nodes_of_pool(nodes, pool);
     for (const Node* node : members) {
+      alone = alone && node->ranks.size() == 1;
       if (std::binary_search(node->ranks.begin(), node->ranks.end(), rank)) inside = partner_in(*node, rank);
     }
     outside = partner_in(members, rank);
   }
   const std::vector<double> inner = busy_latencies(world, waiter, inside);
   const std::vector<double> outer = busy_latencies(world, waiter, outside);
+  const std::vector<ExchangeSeconds> exchanges = busy_exchanges(world, waiter, alone ? outside : inside);
+  for (const CorePool& pool : pools) {
+    if (pool.is_shared()) set_message_costs(exchanges, pool, nodes_of_pool(nodes, pool));
+  }
   for (Node& node : nodes) {
     const CorePool& pool = pool_of(pools, node);
     if (!pool.is_shared()) continue;
@@ -180,6 +219,7 @@ void add_node(Cluster& cluster, const Node& node, const std::vector<CorePool>& p
   }
   if (pool.is_shared()) {
     group.cores = pool.num_cores;
+    group.core_seconds = node.core_seconds;
     if (pool.ranks.size() > node.ranks.size()) group.core_pool = fmt::format("pool {}", &pool - pools.data());
   }
   group.hosts = {node.host.name};

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/timing.hpp"
 
 namespace pptrain {
 namespace {
@@ -44,12 +47,14 @@ double measure_shared_latency(Transport& transport, Waiter& waiter, bool starts,
     const PendingPtr pending = sends ? transport.send(other, 0, &byte, 1) : transport.receive(other, 0, &byte, 1);
     waiter.wait(*pending, [] { return std::string("measuring a link"); });
   };
-  const double start = MPI_Wtime();
+  std::vector<double> seconds;
   for (int i = 0; i < rounds; ++i) {
+    const double start = MPI_Wtime();
     exchange(starts);
     exchange(!starts);
+    seconds.push_back((MPI_Wtime() - start) / 2.0);
   }
-  return (MPI_Wtime() - start) / (2.0 * rounds);
+  return median(std::move(seconds));
 }
 
 }  // namespace pptrain

@@ -122,6 +122,7 @@ TEST_CASE("a cluster reads back as it was written", "[cluster][toml]") {
   cluster.device_kinds[0].flops = {{"bf16", 1.25e14}, {"fp32", 1.0 / 3.0}};
   cluster.device_kinds[0].memory_bandwidth = 9e11;
   cluster.groups[0].cores = 1;
+  cluster.groups[0].core_seconds = {5e-6, 1e-4 / 3.0};
   cluster.groups[0].hosts = {"n\"0", "n1"};
   cluster.groups[0].link = {170 * gbit, 5e-6};
   cluster.finish("made");
@@ -135,6 +136,8 @@ TEST_CASE("a cluster reads back as it was written", "[cluster][toml]") {
   CHECK(back.groups[0].link.latency == 5e-6);
   CHECK(back.groups[0].hosts == cluster.groups[0].hosts);
   CHECK(back.groups[0].shares_cores());
+  CHECK(back.groups[0].core_seconds.message == 5e-6);
+  CHECK(back.groups[0].core_seconds.wait == 1e-4 / 3.0);
   CHECK(back.switches[0].parent == "row");
   CHECK(text.find("\"170 Gbit/s\"") != std::string::npos);
 }
@@ -210,6 +213,8 @@ TEST_CASE("each wrong value of a cluster is refused with its line", "[cluster][t
   CHECK(refused("count = 2\n", "count = 2\nhosts = [\"only\"]\n").find("1 host names for 2 nodes") !=
         std::string::npos);
   CHECK(refused("count = 2\n", "count = 2\ncores = -1\n").starts_with("c.toml:9: node.cores must be at least 0"));
+  CHECK(refused("count = 2\n", "count = 2\ncore_seconds = { message = -1 }\n")
+            .starts_with("c.toml:9: node.core_seconds.message must not be negative"));
   CHECK(refused("count = 2\n", "count = 2000000000\n").find("more than 10000000 devices") != std::string::npos);
   CHECK(complaint_of([] {
           parse_cluster("name = \"empty\"", "c.toml");

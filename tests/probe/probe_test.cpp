@@ -2,6 +2,7 @@
 
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
+#include "probe/message_costs.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -31,6 +32,27 @@ TEST_CASE("a host report survives its JSON form") {
   CHECK(host_report_from_json(to_json(bound)).switches == bound.switches);
 }
 
+TEST_CASE("what messages, waits and copies cost follows from exchanges") {
+  // 4 us a message, 30 us a wait, 8e9 bytes a second: exactly what three exchanges say, a little more and less on two
+  // ranks.
+  const auto exchange = [](int messages, double bytes) { return messages * (4e-6 + bytes / 8e9) + 30e-6; };
+  constexpr int many = ExchangeSeconds::many_messages;
+  constexpr double few_bytes = ExchangeSeconds::short_bytes;
+  const ExchangeSeconds exact = {exchange(1, few_bytes), exchange(many, few_bytes),
+                                 exchange(many, ExchangeSeconds::large_bytes)};
+  std::vector<ExchangeSeconds> ranks(2, exact);
+  ranks[0].many += 1e-6;
+  ranks[1].many -= 1e-6;
+  const MessageCosts costs = message_costs(ranks);
+  CHECK(costs.core_seconds.message == Approx(4e-6));
+  CHECK(costs.core_seconds.wait == Approx(30e-6));
+  CHECK(costs.copy_bandwidth == Approx(8e9));
+  // Noise that says otherwise gives no negative cost.
+  const MessageCosts odd = message_costs({{5e-5, 4e-5, 3e-5}});
+  CHECK(odd.core_seconds.message >= 0.0);
+  CHECK(odd.core_seconds.wait >= 0.0);
+}
+
 TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]") {
   Waiter waiter(30.0, CoreUse::shared);
   const Discovery found = discover_cluster(MPI_COMM_WORLD, waiter);
@@ -41,4 +63,8 @@ TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]
   CHECK(found.cluster.kind_of(DeviceId(0)).flops.at("fp32") > 1e9);
   const int cores = find_core_pools(MPI_COMM_WORLD, waiter).front().num_cores;
   CHECK(found.cluster.groups.front().cores == (cores < 4 ? cores : 0));
+  // A message and a wait take between a few system calls and a scheduler's slices.
+  const CoreSeconds& each = found.cluster.groups.front().core_seconds;
+  CHECK((each.message + each.wait > 1e-6) == (cores < 4));
+  CHECK(each.message + each.wait < 1e-2);
 }
