@@ -11,7 +11,11 @@
 namespace pptrain {
 
 /// Collectives of one group of ranks. Members are numbered in the order the plan lists them, and
-/// every sum is formed in that order, never in order of arrival: two runs give equal bits.
+/// every sum is formed in that order, never in order of arrival: two runs give equal bits. (What a communicator that
+/// promises less does promise, it says.)
+///
+/// Floats lie in the memory of the rank's device, in whose order transfers begin and end: they see what the device was
+/// told before, and it sees them in what it is told after. Doubles are values of the host.
 ///
 /// Every function is Collective over the group.
 class Communicator {
@@ -40,8 +44,8 @@ class Communicator {
   virtual PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) = 0;
 };
 
-/// Point-to-point messages between the ranks of the job. Neither call blocks; the memory must
-/// stay until the result has ended. Messages of one pair with one tag keep their order.
+/// Point-to-point messages between the ranks of the job, of memory of the rank's device. Neither call blocks; the
+/// memory must stay until the result has ended. Messages of one pair with one tag keep their order.
 class Transport {
  public:
   virtual ~Transport() = default;

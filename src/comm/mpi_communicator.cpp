@@ -74,6 +74,10 @@ PendingPtr MpiCommunicator::start_half(Halves half, T* data, const std::vector<I
 
 PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) { return start_sum(data, n); }
 
+PendingPtr MpiCommunicator::start_all_reduce_max(float* data, std::size_t n) {
+  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::max, data, n, next_tag());
+}
+
 PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
   return start_half(Halves::reduce_scatter, data, slices);
 }

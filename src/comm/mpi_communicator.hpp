@@ -30,6 +30,7 @@ class MpiCommunicator final : public Communicator {
   PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_reduce_max(float* data, std::size_t n);
 
  private:
   template <class T>

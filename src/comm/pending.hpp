@@ -13,6 +13,9 @@ class Pending {
   virtual ~Pending() = default;
   /// Makes what progress it can without blocking; true once it has ended.
   virtual bool test() = 0;
+  /// Orders what this rank's device is told from now on behind the transfer; true once that is so, which on a device
+  /// that orders transfers itself is before they have ended. Never blocks.
+  virtual bool join() { return test(); }
   /// What is still missing, for the message of a timeout: "rank 3 of the group [1, 3]".
   virtual std::string missing() const = 0;
 };
@@ -26,6 +29,10 @@ class PendingBeside final : public Pending {
   bool test() override {
     beside_();
     return transfer_.test();
+  }
+  bool join() override {
+    beside_();
+    return transfer_.join();
   }
   std::string missing() const override { return transfer_.missing(); }
 

@@ -61,7 +61,8 @@ void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
   // The first look may already copy what has come; whether it does depends on who was sooner.
   const double cpu_start = thread_cpu_seconds();
   const Clock::time_point start = Clock::now();
-  for (long round = 0; !pending.test(); ++round) {
+  for (long round = 0; !pending.join(); ++round) {
+    if (beside_) beside_();
     pause(round);
     // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.
     if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(seconds_since(start), pending, doing);

@@ -26,8 +26,11 @@ class Waiter {
   /// Where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }
 
-  /// Returns once `pending` has ended. `doing` tells what for, for the message of a timeout; it may be empty
-  /// where the place says it.
+  /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
+  void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }
+
+  /// Returns once what follows is ordered behind `pending` (`Pending::join`). `doing` tells what for, for the message
+  /// of a timeout; it may be empty where the place says it.
   void wait(Pending& pending, const std::function<std::string()>& doing);
 
   /// Seconds spent in `wait` since the last call of this.
@@ -45,6 +48,7 @@ class Waiter {
   CoreUse core_use_;
   Alarm* alarm_ = nullptr;
   std::function<std::string()> place_;
+  std::function<void()> beside_;
   double seconds_ = 0.0;
   double cpu_seconds_ = 0.0;
 };

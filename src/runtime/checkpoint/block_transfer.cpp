@@ -34,7 +34,8 @@ BlockTransfer::BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waite
       model_(model),
       parts_(world, waiter, held_state(model, session)),
       transport_(transport),
-      exchange_(rank_in(world), nodes),
+      device_(session.arena().device()),
+      exchange_(rank_in(world), nodes, device_),
       given_(nodes.size(), 0),
       in_round_(nodes.size(), 0) {}
 
@@ -96,7 +97,7 @@ int BlockTransfer::choose_rank(const std::vector<Elements>& held) const {
 }
 
 float* BlockTransfer::place_of(Interval elements, const Elements& own) {
-  if (own.runs() == Runs{elements}) return own.at(elements.begin);
+  if (device_.is_host() && own.runs() == Runs{elements}) return own.at(elements.begin);
   return buffers_.emplace_back(static_cast<std::size_t>(elements.size())).data();
 }
 
@@ -124,10 +125,10 @@ void BlockTransfer::end_round(Direction direction) {
       file_->read(dataset.block_offset(block.index), block.values, count * sizeof(float), dataset.path);
       check_block(path_, dataset, block.index, block.values);
     });
-    for (const Block& block : round_) exchange_.add(block.in_file, block.held);
+    for (const Block& block : round_) exchange_.add({block.in_file, host_device()}, {block.held, device_});
     exchange_.run(transport_, waiter_, "handing out a checkpoint");
   } else {
-    for (const Block& block : round_) exchange_.add(block.held, block.in_file);
+    for (const Block& block : round_) exchange_.add({block.held, device_}, {block.in_file, host_device()});
     exchange_.run(transport_, waiter_, "gathering a checkpoint");
     for_own([&](const Block& block, const CheckpointDataset& dataset, std::size_t count) {
       digests_.push_back({block.dataset, static_cast<std::uint64_t>(block.index), block_digest(block.values, count)});

@@ -23,7 +23,8 @@ std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerCo
 ///
 /// Every block is read or written once, whole, by one rank: one of those that hold or need most of it, of these the one
 /// that has been given least so far. The rest of it comes or goes in messages, as between two plans. A rank keeps some
-/// blocks at a time, never the whole model; a block that it holds in one piece it reads or writes in place.
+/// blocks at a time, never the whole model; a block that it holds in one piece, in memory of the host, it reads or
+/// writes in place.
 class BlockTransfer {
  public:
   /// `nodes[r]` is the node of rank r; the transport reaches all ranks of `world`. Collective.
@@ -64,6 +65,7 @@ class BlockTransfer {
   const Model& model_;
   HeldParts parts_;
   Transport& transport_;
+  Device& device_;  ///< of this rank, that holds its parts
   StateExchange exchange_;
   std::vector<std::int64_t> given_;     ///< elements of blocks, by rank
   std::vector<std::int64_t> in_round_;  ///< likewise

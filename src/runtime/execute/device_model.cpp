@@ -72,10 +72,10 @@ void DeviceModel::settle() {
   for (const auto& part : parts_) part->shards().settle();
 }
 
-bool DeviceModel::Reductions::test() {
-  bool ended = true;
-  for (const auto& part : device_.parts_) ended = part->shards().reductions().test() && ended;
-  return ended;
+bool DeviceModel::Reductions::advance(bool (Pending::*ended)()) {
+  bool all = true;
+  for (const auto& part : device_.parts_) all = (part->shards().reductions().*ended)() && all;
+  return all;
 }
 
 std::string DeviceModel::Reductions::missing() const {

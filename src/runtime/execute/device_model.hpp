@@ -58,10 +58,13 @@ class DeviceModel {
   class Reductions final : public Pending {
    public:
     explicit Reductions(const DeviceModel& device) : device_(device) {}
-    bool test() override;
+    bool test() override { return advance(&Pending::test); }
+    bool join() override { return advance(&Pending::join); }
     std::string missing() const override;
 
    private:
+    bool advance(bool (Pending::*ended)());
+
     const DeviceModel& device_;
   };
 

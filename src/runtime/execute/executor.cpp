@@ -30,6 +30,19 @@ void record(Trace& trace, DeviceId device, const Instruction& instruction, doubl
   }
 }
 
+/// A copy from the device.
+class DownloadPending final : public Pending {
+ public:
+  DownloadPending(Device& device, void* to, const void* from, std::size_t bytes)
+      : device_(device), work_(device.start_download(to, from, bytes)) {}
+  bool test() override { return work_->has_ended(); }
+  std::string missing() const override { return "the work of " + device_.name(); }
+
+ private:
+  Device& device_;
+  DeviceWorkPtr work_;
+};
+
 /// The first task from instruction `begin` on that reads weights, or null.
 const Instruction* next_reader(const Program& program, std::size_t begin) {
   for (std::size_t i = begin; i < program.instructions.size(); ++i) {
@@ -62,6 +75,7 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       waiter_(waiter),
       arena_(arena),
       kernels_(kernels),
+      values_(0, {}, arena.device().host_memory()),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
   sums_.buffer = Buffer(arena_, 2 * sizeof(double));
   waiter.name_place([this] { return place(); });
@@ -274,11 +288,13 @@ void Executor::reduce_norm(const Iteration& iteration) {
   result_.skipped = iteration.skips_overflow && !std::isfinite(result_.grad_norm);
 }
 
-/// Waits for the device.
-double Executor::value_of(const double* sum) const {
-  double value = 0.0;
-  arena_.device().download(&value, sum, sizeof(value));
-  return value;
+/// Waits for the device, which is no waiting for others; what others wait for goes on.
+double Executor::value_of(const double* sum) {
+  const Buffer value(values_, sizeof(double));
+  DownloadPending download(arena_.device(), value.data(), sum, value.bytes());
+  waiter_.wait(download, [] { return std::string(); });
+  waiter_.take_seconds();
+  return *static_cast<const double*>(value.data());
 }
 
 void Executor::update(const Iteration& iteration) {

@@ -110,7 +110,7 @@ class Executor {
 
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
-  double value_of(const double* sum) const;
+  double value_of(const double* sum);
   Tensor take_input(const BoundaryKey& key);
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
@@ -133,6 +133,7 @@ class Executor {
   Waiter& waiter_;
   Arena& arena_;
   Kernels& kernels_;
+  Arena values_;  ///< of the host
   int last_chunk_ = 0;
 
   std::map<BoundaryKey, Incoming> incoming_;

@@ -80,21 +80,21 @@ PendingPtr GradientReduction::start_narrow(Bucket& bucket) {
   return group_.start_all_reduce_sum(narrow->data(), bucket.n);
 }
 
-bool GradientReduction::test() {
+bool GradientReduction::advance(Question ended) {
   for (const Running& running : running_) {
-    if (running.pending && !running.has_ended) running.pending->test();
+    if (running.pending && !running.has_ended) ((*running.pending).*ended)();
   }
   for (bool moves = true; moves;) {
-    moves = end_next();
+    moves = end_next(ended);
     moves = start_next() || moves;
   }
   return running_.empty() || running_.back().has_ended;
 }
 
-bool GradientReduction::end_next() {
+bool GradientReduction::end_next(Question ended) {
   const auto next =
       std::find_if(running_.begin(), running_.end(), [](const Running& running) { return !running.has_ended; });
-  if (next == running_.end() || (next->pending && !next->pending->test())) return false;
+  if (next == running_.end() || (next->pending && !((*next->pending).*ended)())) return false;
   next->has_ended = true;
   if (next->is_last) --num_open_;
   if (next->ended) next->ended();

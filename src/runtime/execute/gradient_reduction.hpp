@@ -36,7 +36,8 @@ class GradientReduction final : public Pending {
   void then(std::function<void()> ended);
   void drop_ended();
 
-  bool test() override;
+  bool test() override { return advance(&Pending::test); }
+  bool join() override { return advance(&Pending::join); }
   std::string missing() const override;
   /// Arrays of reduce-scatters that have not ended.
   int num_open() const { return num_open_; }
@@ -60,8 +61,10 @@ class GradientReduction final : public Pending {
   PendingPtr start(const Bucket& bucket);
   /// The same in bf16; what the bucket calls at its end brings the sums back first.
   PendingPtr start_narrow(Bucket& bucket);
+  using Question = bool (Pending::*)();  ///< whether one has ended, or may count as ended
+  bool advance(Question ended);
   // Whether there was one to end or to start.
-  bool end_next();
+  bool end_next(Question ended);
   bool start_next();
 
   Communicator& group_;

@@ -61,10 +61,10 @@ void GradientSums::drop_ended() {
   gathers_.drop_ended();
 }
 
-bool GradientSums::test() {
-  bool ended = within_.test();
-  for (GradientReduction& across : across_) ended = across.test() && ended;
-  return gathers_.test() && ended;
+bool GradientSums::advance(bool (Pending::*ended)()) {
+  bool all = (within_.*ended)();
+  for (GradientReduction& across : across_) all = (across.*ended)() && all;
+  return (gathers_.*ended)() && all;
 }
 
 std::string GradientSums::missing() const {

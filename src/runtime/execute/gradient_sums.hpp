@@ -27,12 +27,14 @@ class GradientSums final : public Pending {
   /// all replicas are one group.
   void add_across(float* slice, Interval own, std::size_t size);
 
-  bool test() override;
+  bool test() override { return advance(&Pending::test); }
+  bool join() override { return advance(&Pending::join); }
   std::string missing() const override;
   /// Arrays of reduce-scatters that have not ended.
   int num_open() const { return within_.num_open(); }
 
  private:
+  bool advance(bool (Pending::*ended)());
   void add_two_levels(float* data, std::size_t n);
   void sum_across(float* slice, Interval own, std::size_t size, const std::function<void()>& ended);
 

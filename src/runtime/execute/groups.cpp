@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "comm/staged_communicator.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -67,7 +69,13 @@ std::vector<SliceOwners> common_slices(const SumGroups& groups) {
 std::unique_ptr<Communicator> GroupMaker::make(GroupKind kind, const std::vector<int>& ranks, int tag,
                                                const std::string& name, double share) {
   if (ranks.size() <= 1) return std::make_unique<SilentCommunicator>();
-  auto group = std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
+  std::unique_ptr<Communicator> group;
+  if (staging == nullptr) {
+    group = std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
+  } else {
+    auto host = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging->blocks(), waiter);
+    group = std::make_unique<StagedCommunicator>(std::move(host), *staging, name, waiter);
+  }
   return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks, tag, share);
 }
 
@@ -121,19 +129,29 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
                        CommunicationDecorator* decorator, const std::vector<int>& nodes)
-    : transport_(std::make_unique<MpiTransport>(world)), between_parts_(std::make_unique<MpiTransport>(world)) {
-  if (decorator != nullptr) {
-    transport_ = decorator->decorate(std::move(transport_));
-    between_parts_ = decorator->decorate(std::move(between_parts_));
+    : waiter_(waiter) {
+  if (!arena.device().is_host()) {
+    staging_ = std::make_unique<Staging>(arena.device());
+    waiter_.move_beside([this] { staging_->progress(); });
   }
+  transport_ = make_transport(world, decorator);
+  between_parts_ = make_transport(world, decorator);
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world, map, arena, waiter, decorator, nodes, 0};
+  GroupMaker maker = {world, map, arena, waiter, staging_.get(), decorator, nodes, 0};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;
   // All devices of a stage have the same parts; each rank is in one group of each kind for each of them.
   for (const PartRole& part : part_roles(plan, *role)) parts_.push_back(std::make_unique<PartGroups>(maker, part));
+}
+
+RankGroups::~RankGroups() { waiter_.move_beside({}); }
+
+std::unique_ptr<Transport> RankGroups::make_transport(MPI_Comm world, CommunicationDecorator* decorator) {
+  std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(world);
+  if (staging_ != nullptr) transport = std::make_unique<StagedTransport>(std::move(transport), *staging_);
+  return decorator == nullptr ? std::move(transport) : decorator->decorate(std::move(transport));
 }
 
 }  // namespace pptrain

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/mpi_communicator.hpp"
+#include "comm/staging.hpp"
 #include "runtime/role.hpp"
 
 namespace pptrain {
@@ -58,6 +59,7 @@ struct GroupMaker {
   const RankMap& map;
   Arena& arena;
   Waiter& waiter;
+  Staging* staging = nullptr;  ///< null where MPI reaches the device's memory
   CommunicationDecorator* decorator = nullptr;
   const std::vector<int>& nodes;  ///< of each device; empty: all are on one
   int next_tag = 0;               ///< groups that are made at once by different ranks must not share a rank or a tag
@@ -106,6 +108,9 @@ class RankGroups {
   /// `nodes`: as `sum_groups` has them.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
              CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {});
+  ~RankGroups();
+  RankGroups(const RankGroups&) = delete;
+  RankGroups& operator=(const RankGroups&) = delete;
 
   /// In the order of the layers; nothing on a rank that the plan leaves out.
   const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }
@@ -114,6 +119,10 @@ class RankGroups {
   Transport& between_parts() { return *between_parts_; }
 
  private:
+  std::unique_ptr<Transport> make_transport(MPI_Comm world, CommunicationDecorator* decorator);
+
+  Waiter& waiter_;
+  std::unique_ptr<Staging> staging_;  ///< null where the device is the host
   std::vector<std::unique_ptr<PartGroups>> parts_;
   std::unique_ptr<Communicator> all_;
   std::unique_ptr<Transport> transport_;

@@ -16,6 +16,10 @@ class Room final : public Pending {
     sums_.test();
     return sums_.num_open() == 0;
   }
+  bool join() override {
+    sums_.join();
+    return sums_.num_open() == 0;
+  }
   std::string missing() const override { return sums_.missing(); }
 
  private:

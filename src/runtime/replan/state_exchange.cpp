@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tensor/device_copy.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -15,6 +17,7 @@ std::vector<Runs> runs_of(const std::vector<Elements>& elements) {
   return runs;
 }
 
+std::size_t size_in_bytes(std::size_t elements) { return elements * sizeof(float); }
 std::int64_t bytes_of(std::int64_t elements) { return elements * static_cast<std::int64_t>(sizeof(float)); }
 
 }  // namespace
@@ -29,7 +32,7 @@ void StateExchange::Stream::take(std::size_t count, const Action& action) {
   while (count > 0) {
     const Span& span = spans[next_span];
     const std::size_t piece = std::min(count, span.size - next_value);
-    action(span.values + next_value, piece);
+    action(*span.device, span.values + next_value, piece);
     count -= piece;
     next_value += piece;
     if (next_value < span.size) continue;
@@ -38,21 +41,24 @@ void StateExchange::Stream::take(std::size_t count, const Action& action) {
   }
 }
 
-void StateExchange::add(const std::vector<Elements>& before, const std::vector<Elements>& after) {
-  for (const Interval& kept : common_runs(after[rank_].runs(), before[rank_].runs())) {
-    const float* source = before[rank_].at(kept.begin);
-    float* target = after[rank_].at(kept.begin);
-    if (source != target) std::copy_n(source, kept.size(), target);
+void StateExchange::add(const Side& before, const Side& after) {
+  const Elements& held = before.of_ranks[rank_];
+  const Elements& needed = after.of_ranks[rank_];
+  for (const Interval& kept : common_runs(needed.runs(), held.runs())) {
+    const float* source = held.at(kept.begin);
+    float* target = needed.at(kept.begin);
+    const auto size = static_cast<std::size_t>(kept.size());
+    if (source != target) copy_between(after.device, target, before.device, source, size_in_bytes(size));
     bytes_kept_ += bytes_of(kept.size());
   }
-  for (const Elements::Copy& copy : after[rank_].copies()) {
-    const Span first = {after[rank_].at(copy.elements.begin), static_cast<std::size_t>(copy.elements.size())};
-    copies_.emplace_back(first, copy.values);
+  for (const Elements::Copy& copy : needed.copies()) {
+    const auto size = static_cast<std::size_t>(copy.elements.size());
+    copies_.emplace_back(Span{&after.device, needed.at(copy.elements.begin), size}, copy.values);
   }
-  for (const Move& move : choice_.choose(runs_of(before), runs_of(after))) {
+  for (const Move& move : choice_.choose(runs_of(before.of_ranks), runs_of(after.of_ranks))) {
     const auto size = static_cast<std::size_t>(move.elements.size());
-    if (move.from == rank_) stream(move.from, move.to).add({before[rank_].at(move.elements.begin), size});
-    if (move.to == rank_) stream(move.from, move.to).add({after[rank_].at(move.elements.begin), size});
+    if (move.from == rank_) stream(move.from, move.to).add({&before.device, held.at(move.elements.begin), size});
+    if (move.to == rank_) stream(move.from, move.to).add({&after.device, needed.at(move.elements.begin), size});
   }
 }
 
@@ -73,7 +79,7 @@ void StateExchange::run(Transport& transport, Waiter& waiter, const char* doing)
   }
   while (!in_flight_.empty()) end_oldest(waiter, doing);
   streams_.clear();
-  for (const auto& [from, to] : copies_) std::copy_n(from.values, from.size, to);
+  for (const auto& [from, to] : copies_) from.device->copy(to, from.values, size_in_bytes(from.size));
   copies_.clear();
 }
 
@@ -96,15 +102,18 @@ void StateExchange::start(Transport& transport, const Message& message) {
   Stream& stream = *message.stream;
   const std::size_t size = std::min(message_elements, stream.size - message.index * message_elements);
   InFlight& started = in_flight_.emplace_back();
-  started.buffer.resize(size);
+  started.buffer = Buffer(messages_, size_in_bytes(size));
   started.stream = &stream;
-  float* data = started.buffer.data();
+  auto* data = static_cast<float*>(started.buffer.data());
   if (stream.from == rank_) {
-    stream.take(size, [&](const float* values, std::size_t count) { data = std::copy_n(values, count, data); });
-    started.pending = transport.send(RankId(stream.to), 0, started.buffer.data(), size * sizeof(float));
+    stream.take(size, [&](Device& device, const float* values, std::size_t count) {
+      device.download(data, values, size_in_bytes(count));
+      data += count;
+    });
+    started.pending = transport.send(RankId(stream.to), 0, started.buffer.data(), size_in_bytes(size));
     bytes_sent_ += bytes_of(static_cast<std::int64_t>(size));
   } else {
-    started.pending = transport.receive(RankId(stream.from), 0, data, size * sizeof(float));
+    started.pending = transport.receive(RankId(stream.from), 0, data, size_in_bytes(size));
   }
 }
 
@@ -112,12 +121,12 @@ void StateExchange::end_oldest(Waiter& waiter, const char* doing) {
   InFlight& oldest = in_flight_.front();
   waiter.wait(*oldest.pending, [doing] { return std::string(doing); });
   if (oldest.stream->to == rank_) {
-    const float* data = oldest.buffer.data();
-    oldest.stream->take(oldest.buffer.size(), [&](float* values, std::size_t count) {
-      std::copy_n(data, count, values);
+    const auto* data = static_cast<const float*>(oldest.buffer.data());
+    oldest.stream->take(oldest.buffer.bytes() / sizeof(float), [&](Device& device, float* values, std::size_t count) {
+      device.upload(values, data, size_in_bytes(count));
       data += count;
     });
-    bytes_received_ += bytes_of(static_cast<std::int64_t>(oldest.buffer.size()));
+    bytes_received_ += static_cast<std::int64_t>(oldest.buffer.bytes());
   }
   in_flight_.pop_front();
 }

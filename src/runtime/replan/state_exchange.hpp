@@ -7,6 +7,7 @@
 #include "comm/communicator.hpp"
 #include "comm/waiter.hpp"
 #include "runtime/replan/held_elements.hpp"
+#include "tensor/arena.hpp"
 
 namespace pptrain {
 
@@ -14,13 +15,22 @@ namespace pptrain {
 /// and needs it copies; the rest goes in messages of 1 MiB, some of which are under way at a time.
 class StateExchange {
  public:
-  /// `nodes[r]` is the node of rank r.
-  StateExchange(int rank, const std::vector<int>& nodes)
-      : rank_(rank), num_ranks_(static_cast<int>(nodes.size())), choice_(nodes) {}
+  /// What each rank has of one quantity of a parameter, this one in the memory of `device`.
+  struct Side {
+    const std::vector<Elements>& of_ranks;
+    Device& device;
+  };
 
-  /// Of one quantity of a parameter, what each rank holds before and needs after. All ranks add the same in the same
-  /// order. Copies at once. Throws `Error` (exit code 4) when nobody holds what is needed.
-  void add(const std::vector<Elements>& before, const std::vector<Elements>& after);
+  /// `nodes[r]` is the node of rank r; messages go through the memory of the host that `device` copies from fastest.
+  StateExchange(int rank, const std::vector<int>& nodes, Device& device)
+      : rank_(rank),
+        num_ranks_(static_cast<int>(nodes.size())),
+        choice_(nodes),
+        messages_(0, {}, device.host_memory()) {}
+
+  /// What is held before and needed after. All ranks add the same in the same order. Copies at once. Throws `Error`
+  /// (exit code 4) when nobody holds what is needed.
+  void add(const Side& before, const Side& after);
   /// Moves what was added since the last call. Collective.
   void run(Transport& transport, Waiter& waiter, const char* doing);
 
@@ -31,6 +41,7 @@ class StateExchange {
  private:
   /// A run of values in the memory of this rank.
   struct Span {
+    Device* device = nullptr;
     float* values = nullptr;
     std::size_t size = 0;
   };
@@ -44,7 +55,7 @@ class StateExchange {
     std::size_t next_value = 0;
 
     void add(Span span);
-    /// Hands the next `count` values out in pieces.
+    /// Hands the next `count` values out in pieces: device, values, number.
     template <class Action>
     void take(std::size_t count, const Action& action);
   };
@@ -54,7 +65,7 @@ class StateExchange {
     std::size_t index;
   };
   struct InFlight {
-    std::vector<float> buffer;
+    Buffer buffer;
     Stream* stream;
     PendingPtr pending;
   };
@@ -67,6 +78,7 @@ class StateExchange {
   int rank_;
   int num_ranks_;
   MoveChoice choice_;
+  Arena messages_;
   std::deque<Stream> streams_;
   std::deque<InFlight> in_flight_;
   std::vector<std::pair<Span, float*>> copies_;  ///< within what this rank needs, once all has come

@@ -1,0 +1,192 @@
+// Collectives and messages of a device's memory by way of the host, on a device that works late, against plain ones.
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/random.hpp"
+#include "comm/staged_communicator.hpp"
+#include "support/catch.hpp"
+#include "support/late_device.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+std::vector<float> contribution(int rank, std::size_t n) {
+  std::vector<float> values(n);
+  CounterRandom(rank, "staged").fill_normal(0, n, values.data());
+  for (std::size_t i = 0; i < n; ++i) values[i] *= std::pow(10.0F, static_cast<float>(i % 7) - 3.0F);
+  return values;
+}
+
+/// A rank with a device, and one that has its numbers in memory of the host.
+struct World {
+  int rank = rank_in(MPI_COMM_WORLD);
+  int size = size_of(MPI_COMM_WORLD);
+  Waiter waiter{30.0, CoreUse::shared};
+  LateDevice device;
+  Arena arena{0, {}, device};
+  Staging staging{device};
+  Arena host_arena;
+  std::vector<int> members;
+  std::unique_ptr<MpiCommunicator> plain;
+  std::unique_ptr<StagedCommunicator> staged;
+
+  World() : members(static_cast<std::size_t>(size)) {
+    std::iota(members.begin(), members.end(), 0);
+    plain = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, 1, "plain", host_arena, waiter);
+    auto host = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, 2, "staged", staging.blocks(), waiter);
+    staged = std::make_unique<StagedCommunicator>(std::move(host), staging, "staged", waiter);
+    waiter.move_beside([this] { staging.progress(); });
+  }
+  void wait(Pending& pending) {
+    waiter.wait(pending, [] { return std::string("test"); });
+  }
+};
+
+/// An array of the device.
+struct Values {
+  World& world;
+  Buffer buffer;
+  std::size_t n;
+
+  Values(World& w, const std::vector<float>& from)
+      : world(w), buffer(w.arena, from.size() * sizeof(float)), n(from.size()) {
+    world.device.upload(buffer.data(), from.data(), buffer.bytes());
+  }
+  float* data() const { return static_cast<float*>(buffer.data()); }
+  std::vector<float> read() const {
+    std::vector<float> values(n);
+    world.device.download(values.data(), buffer.data(), buffer.bytes());
+    return values;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("staged collectives give the bits of plain ones", "[np4]") {
+  World world;
+  for (const std::size_t n : {1U, 2048U, 2049U, 100003U}) {
+    INFO(n << " elements");
+    const std::vector<float> own = contribution(world.rank, n);
+    std::vector<float> sum = own;
+    std::vector<float> max = own;
+    world.plain->all_reduce_sum(sum.data(), n);
+    world.plain->all_reduce_max(max.data(), n);
+    const Values device_sum(world, own);
+    const Values device_max(world, own);
+    world.staged->all_reduce_sum(device_sum.data(), n);
+    world.staged->all_reduce_max(device_max.data(), n);
+    CHECK(device_sum.read() == sum);
+    CHECK(device_max.read() == max);
+  }
+}
+
+TEST_CASE("staged halves move slices that lie apart, and nothing else", "[np4]") {
+  World world;
+  const std::vector<Interval> slices = {{0, 5}, {7, 7}, {100, 4000}, {4000, 4003}};
+  const std::vector<float> own = contribution(world.rank, 4007);
+  std::vector<float> scattered = own;
+  world.wait(*world.plain->start_reduce_scatter_sum(scattered.data(), slices));
+  std::vector<float> gathered = scattered;
+  world.wait(*world.plain->start_all_gather(gathered.data(), slices));
+  const Values values(world, own);
+  world.wait(*world.staged->start_reduce_scatter_sum(values.data(), slices));
+  CHECK(values.read() == scattered);
+  world.staged->all_gather(values.data(), slices);
+  CHECK(values.read() == gathered);
+}
+
+TEST_CASE("staged sums under way at once are told apart, whichever is looked at first", "[np4]") {
+  World world;
+  constexpr int num_sums = 5;
+  std::vector<Values> arrays;
+  std::vector<std::vector<float>> expected;
+  std::vector<PendingPtr> pending;
+  for (int k = 0; k < num_sums; ++k) {
+    std::vector<float> own = contribution(10 * k + world.rank, 3000);
+    arrays.emplace_back(world, own);
+    world.plain->all_reduce_sum(own.data(), own.size());
+    expected.push_back(std::move(own));
+  }
+  const int blocking = world.device.num_blocking();
+  for (Values& array : arrays) pending.push_back(world.staged->start_all_reduce_sum(array.data(), array.n));
+  for (int k = 0; k < num_sums; ++k) world.wait(*pending[static_cast<std::size_t>((k + world.rank) % num_sums)]);
+  CHECK(world.device.num_blocking() == blocking);  // the host waited for peers alone
+  for (int k = 0; k < num_sums; ++k) CHECK(arrays[static_cast<std::size_t>(k)].read() == expected[k]);
+}
+
+TEST_CASE("what is to be sent leaves while its rank waits for others", "[np4]") {
+  World world;
+  StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
+  MpiTransport plain(MPI_COMM_WORLD);
+  const std::vector<float> own = contribution(world.rank, 70000);
+  const Values out(world, own);
+  const Values in(world, std::vector<float>(own.size(), 0.0F));
+  const int next = (world.rank + 1) % world.size;
+  const int previous = (world.rank + world.size - 1) % world.size;
+  const PendingPtr sending = transport.send(RankId(next), 3, out.data(), own.size() * sizeof(float));
+  const PendingPtr receiving = transport.receive(RankId(previous), 3, in.data(), own.size() * sizeof(float));
+  world.device.fill(in.data(), 0xff, 0);
+  // Waits for a message of the host that its peer sends when it has got the staged one.
+  float token = 0.0F;
+  const PendingPtr answer = plain.receive(RankId(next), 0, &token, sizeof(token));
+  world.wait(*receiving);
+  const float got = 1.0F;
+  const PendingPtr answering = plain.send(RankId(previous), 0, &got, sizeof(got));
+  world.wait(*answer);
+  world.wait(*answering);
+  world.wait(*sending);
+  CHECK(token == 1.0F);
+  CHECK(in.read() == contribution(previous, own.size()));
+}
+
+TEST_CASE("a staged message to a rank that waits for something else does leave", "[np2]") {
+  World world;
+  StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
+  const std::vector<float> own = contribution(world.rank, 1000);
+  const Values values(world, own);
+  PendingPtr pending;
+  if (world.rank == 0) {
+    pending = transport.send(RankId(1), 4, values.data(), own.size() * sizeof(float));
+  } else {
+    pending = transport.receive(RankId(0), 4, values.data(), own.size() * sizeof(float));
+    world.wait(*pending);
+  }
+  double sum = 1.0;  // rank 1 comes to this when it has the message
+  world.staged->all_reduce_sum(&sum, 1);
+  world.wait(*pending);
+  CHECK(sum == 2.0);
+  CHECK(values.read() == contribution(0, own.size()));
+}
+
+TEST_CASE("a staged sum names the member that has not come", "[np4]") {
+  World world;
+  const Values values(world, contribution(world.rank, 3));
+  PendingPtr sum;
+  if (world.rank != 2) {
+    sum = world.staged->start_all_reduce_sum(values.data(), 3);
+    CHECK(sum->missing() == "the work of late device before a transfer");
+    for (int i = 0; i < 2000; ++i) CHECK(!sum->test());
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 200 && sum->missing() != "an all-reduce with rank 2"; ++i) CHECK(!sum->test());
+    CHECK(sum->missing() == "an all-reduce with rank 2");
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world.rank == 2) sum = world.staged->start_all_reduce_sum(values.data(), 3);
+  world.wait(*sum);
+}
+
+TEST_CASE("the block of a transfer that is given up is not handed out while the device reads it", "[np2]") {
+  World world;
+  const Values values(world, contribution(0, 100));
+  StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
+  transport.send(RankId(1 - world.rank), 1, values.data(), 100 * sizeof(float)).reset();
+  const std::size_t held = world.staging.blocks().bytes_in_use();
+  CHECK(held > 0);
+  for (int i = 0; i < 5; ++i) world.staging.progress();
+  CHECK(world.staging.blocks().bytes_in_use() == 0);
+}
