@@ -32,6 +32,8 @@ class MpiCommunicator final : public Communicator {
   PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_reduce_max(float* data, std::size_t n);
 
+  MPI_Comm comm() const { return comm_.get(); }
+
  private:
   template <class T>
   void run(Reduction reduction, T* data, std::size_t n);

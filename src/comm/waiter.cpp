@@ -45,7 +45,7 @@ void Waiter::check(double waited_seconds, const Pending& pending, const std::fun
   const std::optional<int> gave_up = alarm_ == nullptr ? std::nullopt : alarm_->raised_by();
   if (!gave_up && waited_seconds <= timeout_seconds_) return;
   if (alarm_ != nullptr) alarm_->raise();
-  std::string where = place_ ? place_() : "";
+  std::string where = place();
   if (const std::string what = doing(); !what.empty()) where += (where.empty() ? "" : ", ") + what;
   const std::string missing = pending.missing();
   if (gave_up) {

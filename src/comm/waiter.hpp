@@ -26,6 +26,7 @@ class Waiter {
   /// Where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }
 
+  std::string place() const { return place_ ? place_() : ""; }
   /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }
 
@@ -35,6 +36,8 @@ class Waiter {
 
   /// Seconds spent in `wait` since the last call of this.
   double take_seconds();
+  /// Gives back what was taken.
+  void add_seconds(double seconds) { seconds_ += seconds; }
   /// Of these the CPU time of this thread, since the last call of this.
   double take_cpu_seconds();
 

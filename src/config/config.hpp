@@ -26,8 +26,9 @@ struct JobConfig {
   std::string name = "job";
   std::string output = "outputs";  ///< run directories go below it
   std::int64_t seed = 1234;
-  double timeout = 120.0;   ///< seconds; longest wait for a peer
-  double time_limit = 0.0;  ///< seconds; 0: none
+  double timeout = 120.0;       ///< seconds; longest wait for a peer
+  double time_limit = 0.0;      ///< seconds; 0: none
+  std::string device = "auto";  ///< what a rank computes with: "gpu", "host", or the first where there is one
 };
 
 /// One of Whale's primitives for an interval of layers.

@@ -23,6 +23,7 @@ void visit(KeyVisitor& v, JobConfig& job) {
   v.integer("seed", job.seed, {.least = 0, .most = 9007199254740992.0});
   v.seconds("timeout", job.timeout, positive("a peer needs some time to answer"));
   v.seconds("time_limit", job.time_limit, not_negative());
+  v.name("device", job.device, {"auto", "host", "gpu"});
 }
 
 void visit(KeyVisitor& v, Annotation& annotation) {

@@ -30,16 +30,24 @@ void record(Trace& trace, DeviceId device, const Instruction& instruction, doubl
   }
 }
 
-/// A copy from the device.
-class DownloadPending final : public Pending {
+/// Tasks that the host tells the device ahead of what it does: enough to keep it busy, and few enough that what others
+/// wait for is sent in time, and that a wait for the device is short.
+constexpr std::size_t most_lead = 2;
+
+/// Work of the device.
+class WorkPending final : public Pending {
  public:
-  DownloadPending(Device& device, void* to, const void* from, std::size_t bytes)
-      : device_(device), work_(device.start_download(to, from, bytes)) {}
+  WorkPending(const Device& device, const RankGroups& groups, DeviceWorkPtr work)
+      : device_(device), groups_(groups), work_(std::move(work)) {}
   bool test() override { return work_->has_ended(); }
-  std::string missing() const override { return "the work of " + device_.name(); }
+  std::string missing() const override {
+    const std::string unfinished = groups_.unfinished();
+    return "the work of " + device_.name() + (unfinished.empty() ? "" : ", where " + unfinished + " has not ended");
+  }
 
  private:
-  Device& device_;
+  const Device& device_;
+  const RankGroups& groups_;
   DeviceWorkPtr work_;
 };
 
@@ -104,6 +112,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     }
     const double begin = seconds_since_start();
     execute(instruction, iteration);
+    if (is_task(instruction.op)) limit_lead();
     if (iteration.trace != nullptr) record(*iteration.trace, program.device, instruction, begin, seconds_since_start());
     const double waited = waiter_.take_seconds();
     (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
@@ -288,12 +297,27 @@ void Executor::reduce_norm(const Iteration& iteration) {
   result_.skipped = iteration.skips_overflow && !std::isfinite(result_.grad_norm);
 }
 
-/// Waits for the device, which is no waiting for others; what others wait for goes on.
+/// This is no waiting for others; what others wait for goes on.
+void Executor::wait_for_device(DeviceWorkPtr work) {
+  const double waited = waiter_.take_seconds();
+  WorkPending pending(arena_.device(), groups_, std::move(work));
+  waiter_.wait(pending, [] { return std::string(); });
+  waiter_.take_seconds();
+  waiter_.add_seconds(waited);
+}
+
+/// After a task.
+void Executor::limit_lead() {
+  if (arena_.device().is_host()) return;
+  lead_.push_back(arena_.device().work_so_far());
+  if (lead_.size() <= most_lead) return;
+  wait_for_device(std::move(lead_.front()));
+  lead_.pop_front();
+}
+
 double Executor::value_of(const double* sum) {
   const Buffer value(values_, sizeof(double));
-  DownloadPending download(arena_.device(), value.data(), sum, value.bytes());
-  waiter_.wait(download, [] { return std::string(); });
-  waiter_.take_seconds();
+  wait_for_device(arena_.device().start_download(value.data(), sum, value.bytes()));
   return *static_cast<const double*>(value.data());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -111,6 +112,8 @@ class Executor {
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);
+  void wait_for_device(DeviceWorkPtr work);
+  void limit_lead();
   Tensor take_input(const BoundaryKey& key);
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
@@ -133,7 +136,8 @@ class Executor {
   Waiter& waiter_;
   Arena& arena_;
   Kernels& kernels_;
-  Arena values_;  ///< of the host
+  Arena values_;                    ///< of the host
+  std::deque<DeviceWorkPtr> lead_;  ///< work of the device up to the ends of the last tasks
   int last_chunk_ = 0;
 
   std::map<BoundaryKey, Incoming> incoming_;

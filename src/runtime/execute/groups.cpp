@@ -6,7 +6,9 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <sstream>
 
+#include "comm/collective.hpp"
 #include "comm/staged_communicator.hpp"
 
 namespace pptrain {
@@ -66,15 +68,53 @@ std::vector<SliceOwners> common_slices(const SumGroups& groups) {
   return slices;
 }
 
+std::vector<RankReach> gather_reach(MPI_Comm world, Waiter& waiter, const DirectGroups* direct) {
+  // One line of each rank, in the order of the ranks.
+  const std::string own = direct == nullptr ? "\t\n" : direct->name() + "\t" + direct->device_identity() + "\n";
+  const std::vector<std::string> lines = gather(world, own, waiter);
+  std::istringstream all(broadcast(world, std::accumulate(lines.begin(), lines.end(), std::string()), waiter));
+  std::vector<RankReach> reach(static_cast<std::size_t>(size_of(world)));
+  for (RankReach& of_rank : reach) {
+    std::getline(all, of_rank.by, '\t');
+    std::getline(all, of_rank.device);
+  }
+  return reach;
+}
+
+std::string why_by_mpi(const std::vector<RankReach>& reach, const std::vector<int>& ranks) {
+  const RankReach& first = reach[static_cast<std::size_t>(ranks.front())];
+  std::map<std::string, int> rank_of;
+  for (const int rank : ranks) {
+    const RankReach& own = reach[static_cast<std::size_t>(rank)];
+    if (own.by.empty()) return fmt::format("rank {} has nothing else", rank);
+    if (own.by != first.by) return fmt::format("rank {} has {}, rank {} {}", ranks.front(), first.by, rank, own.by);
+    const auto [other, is_new] = rank_of.emplace(own.device, rank);
+    if (!is_new) return fmt::format("ranks {} and {} share a device, which {} refuses", other->second, rank, own.by);
+  }
+  return "";
+}
+
+std::unique_ptr<Communicator> GroupMaker::make_plain(const std::vector<int>& ranks, int tag, const std::string& name) {
+  if (staging == nullptr) return std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
+  auto host = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging->blocks(), waiter);
+  const std::string why = why_by_mpi(reach, ranks);
+  if (why.empty()) {
+    ways.push_back(fmt::format("{}: {}", name, direct->name()));
+    return direct->make(std::move(host), fmt::format("{} (ranks {})", name, fmt::join(ranks, ", ")), waiter);
+  }
+  ways.push_back(fmt::format("{}: MPI by way of the host, as {}", name, why));
+  return std::make_unique<StagedCommunicator>(std::move(host), *staging, name, waiter);
+}
+
 std::unique_ptr<Communicator> GroupMaker::make(GroupKind kind, const std::vector<int>& ranks, int tag,
                                                const std::string& name, double share) {
   if (ranks.size() <= 1) return std::make_unique<SilentCommunicator>();
   std::unique_ptr<Communicator> group;
-  if (staging == nullptr) {
-    group = std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
+  if (kind == GroupKind::all) {  // sums of values of the host
+    group = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging == nullptr ? arena : staging->blocks(),
+                                              waiter);
   } else {
-    auto host = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging->blocks(), waiter);
-    group = std::make_unique<StagedCommunicator>(std::move(host), *staging, name, waiter);
+    group = make_plain(ranks, tag, name);
   }
   return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks, tag, share);
 }
@@ -128,17 +168,18 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
 }
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-                       CommunicationDecorator* decorator, const std::vector<int>& nodes)
-    : waiter_(waiter) {
+                       CommunicationDecorator* decorator, const std::vector<int>& nodes, DirectGroups* direct)
+    : waiter_(waiter), direct_(direct) {
+  const std::vector<RankReach> reach = gather_reach(world, waiter, direct);
   if (!arena.device().is_host()) {
     staging_ = std::make_unique<Staging>(arena.device());
-    waiter_.move_beside([this] { staging_->progress(); });
+    waiter_.move_beside([this] { move_on(); });
   }
   transport_ = make_transport(world, decorator);
   between_parts_ = make_transport(world, decorator);
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world, map, arena, waiter, staging_.get(), decorator, nodes, 0};
+  GroupMaker maker = {world, map, arena, waiter, staging_.get(), direct, reach, ways_, decorator, nodes, 0};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;
@@ -147,6 +188,11 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
 }
 
 RankGroups::~RankGroups() { waiter_.move_beside({}); }
+
+void RankGroups::move_on() {
+  staging_->progress();
+  if (direct_ != nullptr) direct_->progress();
+}
 
 std::unique_ptr<Transport> RankGroups::make_transport(MPI_Comm world, CommunicationDecorator* decorator) {
   std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(world);

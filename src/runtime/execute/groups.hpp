@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "comm/direct_groups.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "comm/staging.hpp"
 #include "runtime/role.hpp"
@@ -53,13 +55,28 @@ struct SliceOwners {
 /// group. Groups of different size divide differently: their divisions are intersected, as all others are.
 std::vector<SliceOwners> common_slices(const SumGroups& groups);
 
+/// What each rank has to communicate by.
+struct RankReach {
+  std::string by;      ///< what reaches its device's memory without MPI; "": nothing
+  std::string device;  ///< then: the identity of the device
+};
+
+/// Of every rank. Collective.
+std::vector<RankReach> gather_reach(MPI_Comm world, Waiter& waiter, const DirectGroups* direct);
+
+/// Why these ranks have to communicate by MPI; "" where they need not.
+std::string why_by_mpi(const std::vector<RankReach>& reach, const std::vector<int>& ranks);
+
 /// What makes the groups of one rank.
 struct GroupMaker {
   MPI_Comm world;
   const RankMap& map;
   Arena& arena;
   Waiter& waiter;
-  Staging* staging = nullptr;  ///< null where MPI reaches the device's memory
+  Staging* staging;      ///< null where MPI reaches the device's memory
+  DirectGroups* direct;  ///< null: no group does without MPI
+  const std::vector<RankReach>& reach;
+  std::vector<std::string>& ways;  ///< how the groups of devices that MPI does not reach communicate
   CommunicationDecorator* decorator = nullptr;
   const std::vector<int>& nodes;  ///< of each device; empty: all are on one
   int next_tag = 0;               ///< groups that are made at once by different ranks must not share a rank or a tag
@@ -67,6 +84,9 @@ struct GroupMaker {
   /// Collective over the ranks.
   std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name,
                                      double share = 1.0);
+
+ private:
+  std::unique_ptr<Communicator> make_plain(const std::vector<int>& ranks, int tag, const std::string& name);
 };
 
 /// The groups of one rank for a part of its stage, derived from the part's mesh: its tensor-parallel group (the
@@ -105,9 +125,10 @@ class PartGroups {
 /// Construction is Collective over `world`.
 class RankGroups {
  public:
-  /// `nodes`: as `sum_groups` has them.
+  /// `nodes`: as `sum_groups` has them. `direct`, which may be null, outlives this.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {});
+             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {},
+             DirectGroups* direct = nullptr);
   ~RankGroups();
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
@@ -118,10 +139,19 @@ class RankGroups {
   Transport& transport() { return *transport_; }
   Transport& between_parts() { return *between_parts_; }
 
+  /// How the groups communicate, a line each; none where the device is the host.
+  const std::vector<std::string>& ways() const { return ways_; }
+  /// What goes on beside the host and has not ended, for messages; may be "".
+  std::string unfinished() const { return direct_ == nullptr ? "" : direct_->unfinished(); }
+
  private:
   std::unique_ptr<Transport> make_transport(MPI_Comm world, CommunicationDecorator* decorator);
 
+  void move_on();
+
   Waiter& waiter_;
+  DirectGroups* direct_;
+  std::vector<std::string> ways_;
   std::unique_ptr<Staging> staging_;  ///< null where the device is the host
   std::vector<std::unique_ptr<PartGroups>> parts_;
   std::unique_ptr<Communicator> all_;
