@@ -150,7 +150,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
     recorder = std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
                                           job.instance.profile, plan, RunKind::training, start_of(from));
   });
-  recorder->record_places(job.machine);
+  recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
   Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory}, std::move(running));

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <limits>
 #include <optional>
+#include <set>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -117,13 +119,20 @@ void Recorder::open_metrics(std::map<std::string, std::string> environment) {
       std::make_unique<MetricsFile>(path, num_ranks_, write_plan(plan_), environment, history ? &*history : nullptr);
 }
 
-void Recorder::record_places(const Machine& machine) {
+void Recorder::record_places(const Machine& machine, const std::vector<std::string>& ways) {
   const std::vector<RankPlace> places = rank_places(world_, waiter_, machine.map, plan_);
   collectively(world_, waiter_, [&] {
     if (rank_ != 0) return;
     print_result(describe_places(places, machine.cluster) + "\n");
     directory_->write("placement.json", places_to_json(places, machine.cluster));
   });
+  std::set<std::string> told;
+  for (const std::string& of_rank : gather(world_, fmt::format("{}", fmt::join(ways, "\n")), waiter_)) {
+    std::istringstream lines(of_rank);
+    for (std::string line; std::getline(lines, line);) {
+      if (told.insert(line).second) print_result(fmt::format("  {}\n", line));
+    }
+  }
 }
 
 void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes) {

@@ -42,8 +42,9 @@ class Recorder {
 
   /// The run directory; on rank 0.
   const std::string& directory() const { return directory_->path(); }
-  /// Prints which rank drives which device in which place of the plan, and writes placement.json. Collective.
-  void record_places(const Machine& machine);
+  /// Prints which rank drives which device in which place of the plan, and writes placement.json; prints how groups
+  /// communicate (`RankGroups::ways`), each once. Collective.
+  void record_places(const Machine& machine, const std::vector<std::string>& ways = {});
   /// One iteration of this rank. Collective over `world` at the configured interval.
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
   /// The loss scale changed to `next`.
