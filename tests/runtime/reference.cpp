@@ -106,11 +106,15 @@ namespace {
 double own_squares(Session& session, const std::string& name) {
   double squares = 0.0;
   if (session.device() == nullptr) return squares;
+  std::vector<float> gradients;
   for (const auto& part : session.device()->parts()) {
     const ParameterStore& store = part->parameters();
     for (const OwnPart& own : store.own_parts()) {
       const LocalParameter& p = store.parameters()[own.parameter];
-      if (p.spec.name == name && part->counts(p)) host_kernels().sum_of_squares(own.gradients, own.size, &squares);
+      if (p.spec.name != name || !part->counts(p)) continue;
+      gradients.resize(own.size);
+      session.arena().device().download(gradients.data(), own.gradients, own.size * sizeof(float));
+      host_kernels().sum_of_squares(gradients.data(), own.size, &squares);
     }
   }
   return squares;
