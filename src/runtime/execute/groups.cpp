@@ -19,6 +19,13 @@ bool before(const Fraction& a, const Fraction& b) {
   return static_cast<std::int64_t>(a.k) * b.n < static_cast<std::int64_t>(b.k) * a.n;
 }
 
+/// "0, 2, 4".
+std::string list_of(const std::vector<int>& numbers) {
+  std::string list;
+  for (const int number : numbers) list += (list.empty() ? "" : ", ") + std::to_string(number);
+  return list;
+}
+
 /// Which of `members` owns what begins there.
 int owner_of(const Fraction& begin, std::int64_t members) {
   return static_cast<int>(static_cast<std::int64_t>(begin.k) * members / begin.n);
@@ -100,7 +107,7 @@ std::unique_ptr<Communicator> GroupMaker::make_plain(const std::vector<int>& ran
   const std::string why = why_by_mpi(reach, ranks);
   if (why.empty()) {
     ways.push_back(fmt::format("{}: {}", name, direct->name()));
-    return direct->make(std::move(host), fmt::format("{} (ranks {})", name, fmt::join(ranks, ", ")), waiter);
+    return direct->make(std::move(host), fmt::format("{} (ranks {})", name, list_of(ranks)), waiter);
   }
   ways.push_back(fmt::format("{}: MPI by way of the host, as {}", name, why));
   return std::make_unique<StagedCommunicator>(std::move(host), *staging, name, waiter);
