@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/names.hpp"
 #include "base/timing.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
@@ -127,7 +128,7 @@ void Recorder::record_places(const Machine& machine, const std::vector<std::stri
     directory_->write("placement.json", places_to_json(places, machine.cluster));
   });
   std::set<std::string> told;
-  for (const std::string& of_rank : gather(world_, fmt::format("{}", fmt::join(ways, "\n")), waiter_)) {
+  for (const std::string& of_rank : gather(world_, join(ways, "\n"), waiter_)) {
     std::istringstream lines(of_rank);
     for (std::string line; std::getline(lines, line);) {
       if (told.insert(line).second) print_result(fmt::format("  {}\n", line));
