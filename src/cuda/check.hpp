@@ -40,7 +40,7 @@ inline void write_value(std::ostream& out, const dim3& size) { out << size.x << 
 template <class... Arguments>
 std::string values_text(const Arguments&... arguments) {
   std::ostringstream text;
-  const char* separator = "";
+  [[maybe_unused]] const char* separator = "";
   ((text << separator, write_value(text, arguments), separator = ", "), ...);
   return text.str();
 }

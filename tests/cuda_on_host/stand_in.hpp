@@ -36,6 +36,9 @@ void explain_crashes();
 
 /// Puts `work` behind what is in the stream; a fault where the stream is the default one.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
+/// The same of work that is tried again until it says that it has ended: it waits for other processes, and blocks in
+/// nothing.
+cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work);
 bool is_device_memory(const void* block, std::size_t bytes);
 bool is_pinned_memory(const void* block, std::size_t bytes);
 

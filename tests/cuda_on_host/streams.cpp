@@ -1,3 +1,5 @@
+#include <sched.h>
+
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -18,7 +20,7 @@ struct Moment {
 }  // namespace
 
 struct StandInStream {
-  std::deque<std::function<void()>> waiting;
+  std::deque<std::function<bool()>> waiting;  // each says whether it has ended
   std::uint64_t num_enqueued = 0, num_done = 0;
   bool works = false;
 };
@@ -51,20 +53,35 @@ void require(cudaStream_t stream, const char* call) {
   if (!exists(stream)) fault(std::string(call) + " on a stream that does not exist");
 }
 
-void run_until(const Moment& moment) {
-  if (moment.stream == nullptr || !exists(moment.stream)) return;  // a destroyed stream has done its work
+bool is_past(const Moment& moment) {
+  // A destroyed stream has done its work.
+  return moment.stream == nullptr || !exists(moment.stream) || moment.stream->num_done >= moment.number;
+}
+
+/// Whether the work could be done up to there: it could not where it needs what other processes have not done yet.
+bool try_until(const Moment& moment) {
+  if (is_past(moment)) return true;
   StandInStream& stream = *moment.stream;
-  if (stream.num_done >= moment.number) return;
+  if (stream.works) return false;
   const Access access;
   while (stream.num_done < moment.number) {
-    if (stream.works) fault("a stream waits for itself");
-    const std::function<void()> work = std::move(stream.waiting.front());
-    stream.waiting.pop_front();
     stream.works = true;
-    work();
+    const bool has_ended = stream.waiting.front()();
     stream.works = false;
+    if (!has_ended) return false;
+    stream.waiting.pop_front();
     ++stream.num_done;
     ++done_total;
+  }
+  return true;
+}
+
+/// While the work has to wait for other processes, they may need other streams' work.
+void run_until(const Moment& moment) {
+  while (!try_until(moment)) {
+    const std::vector<StandInStream*> others = streams;
+    for (StandInStream* stream : others) try_until({stream, stream->num_enqueued});
+    sched_yield();
   }
 }
 
@@ -90,6 +107,13 @@ void set_eagerness(std::uint64_t seed) { random_state = seed; }
 std::uint64_t num_done() { return done_total; }
 
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
+  return enqueue_waiting(stream, [work = std::move(work)] {
+    work();
+    return true;
+  });
+}
+
+cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work) {
   require(stream, "work");
   stream->waiting.push_back(std::move(work));
   ++stream->num_enqueued;
@@ -154,7 +178,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   require(stream, "cudaStreamWaitEvent");
   const Moment moment = event->moment;  // as recorded now, whatever the event is used for later
   if (moment.stream == stream) return cudaSuccess;
-  return enqueue(stream, [moment] { run_until(moment); });
+  return enqueue_waiting(stream, [moment] { return try_until(moment); });
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* data) {
@@ -187,12 +211,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  const Moment& moment = event->moment;
-  if (moment.stream == nullptr || !exists(moment.stream) || moment.stream->num_done >= moment.number) {
-    return cudaSuccess;
-  }
-  if (++event->questions >= questions_until_done) run_until(moment);
-  return moment.stream->num_done >= moment.number ? cudaSuccess : cudaErrorNotReady;
+  if (is_past(event->moment)) return cudaSuccess;
+  if (++event->questions < questions_until_done) return cudaErrorNotReady;
+  return try_until(event->moment) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -1,0 +1,245 @@
+#include "cuda/nccl_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <utility>
+
+#include "base/error.hpp"
+#include "comm/collective.hpp"
+#include "cuda/nccl_check.hpp"
+
+namespace pptrain {
+namespace cuda {
+
+std::string status_text(ncclResult_t status) {
+  const char* more = ncclGetLastError(nullptr);
+  std::string text = fmt::format("{}: {}", static_cast<int>(status), ncclGetErrorString(status));
+  if (more != nullptr && *more != '\0') text += fmt::format(" ({})", more);
+  return text;
+}
+
+}  // namespace cuda
+namespace {
+
+constexpr ncclDataType_t type = ncclFloat32;
+
+std::size_t size_of(const Interval& slice) { return static_cast<std::size_t>(slice.size()); }
+
+/// Whether the slices are equally long and one behind another, for which NCCL has calls of its own.
+bool are_even(const std::vector<Interval>& slices) {
+  for (std::size_t k = 1; k < slices.size(); ++k) {
+    if (slices[k].begin != slices[k - 1].end || slices[k].size() != slices[0].size()) return false;
+  }
+  return slices[0].size() > 0;
+}
+
+std::string text_of(const char* what, std::size_t elements) { return fmt::format("{} of {} elements", what, elements); }
+
+std::size_t total_of(const std::vector<Interval>& slices) {
+  std::size_t total = 0;
+  for (const Interval& slice : slices) total += size_of(slice);
+  return total;
+}
+
+/// Ends when `ended` says so.
+class Until final : public Pending {
+ public:
+  Until(std::function<bool()> ended, std::string missing) : ended_(std::move(ended)), missing_(std::move(missing)) {}
+  bool test() override { return ended_(); }
+  std::string missing() const override { return missing_; }
+
+ private:
+  std::function<bool()> ended_;
+  std::string missing_;
+};
+
+}  // namespace
+
+class NcclCommunicator::Operation {
+ public:
+  Operation(std::string what, CudaWorkPtr before, Calls calls)
+      : what_(std::move(what)), before_(std::move(before)), calls_(std::move(calls)) {}
+
+  void call(ncclComm_t comm, cudaStream_t stream) {
+    before_->precede(stream);
+    PPTRAIN_NCCL(ncclGroupStart);
+    calls_(comm, stream);
+    PPTRAIN_NCCL(ncclGroupEnd);
+  }
+  /// The work is in the stream, up to `work`.
+  void set_work(CudaWorkPtr work) { work_ = std::move(work); }
+  /// Null while it is not yet in the stream.
+  CudaWork* work() const { return work_.get(); }
+  bool has_ended() const { return work_ != nullptr && work_->has_ended(); }
+  const std::string& what() const { return what_; }
+
+ private:
+  std::string what_;
+  CudaWorkPtr before_;
+  Calls calls_;
+  CudaWorkPtr work_;
+};
+
+class NcclCommunicator::Running final : public Pending {
+ public:
+  Running(NcclCommunicator& group, std::shared_ptr<Operation> operation)
+      : group_(group), operation_(std::move(operation)) {}
+
+  bool test() override {
+    group_.progress();
+    return operation_->has_ended();
+  }
+  bool join() override {
+    group_.progress();
+    if (operation_->work() == nullptr) return false;
+    operation_->work()->precede(group_.device_.stream());
+    return true;
+  }
+  std::string missing() const override { return operation_->what(); }
+
+ private:
+  NcclCommunicator& group_;
+  std::shared_ptr<Operation> operation_;
+};
+
+NcclCommunicator::NcclCommunicator(CudaDevice& device, std::list<NcclCommunicator*>& of_device,
+                                   std::unique_ptr<MpiCommunicator> host, std::string name, Waiter& waiter)
+    : device_(device), of_device_(of_device), host_(std::move(host)), name_(std::move(name)), waiter_(waiter) {
+  PPTRAIN_CUDA(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
+  join_members();
+  of_device_.push_back(this);
+}
+
+void NcclCommunicator::join_members() {
+  std::string text(sizeof(ncclUniqueId), '\0');
+  ncclUniqueId id = {};
+  if (rank() == 0) {
+    PPTRAIN_NCCL(ncclGetUniqueId, &id);
+    text.assign(id.internal, sizeof(id.internal));
+  }
+  text = broadcast(host_->comm(), text, waiter_);
+  text.copy(id.internal, sizeof(id.internal));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  PPTRAIN_NCCL(ncclCommInitRankConfig, &comm_, size(), id, rank(), &config);
+  Until joined([this] { return has_settled(); }, "NCCL on the other ranks of " + name_);
+  waiter_.wait(joined, [this] { return "starting NCCL for " + name_; });
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  of_device_.remove(this);
+  bool ended = std::uncaught_exceptions() == 0;
+  if (ended) {
+    try {
+      wait_for_all();
+    } catch (const Error&) {
+      ended = false;  // who did not come is named elsewhere
+    }
+  }
+  if (ended) {
+    PPTRAIN_CUDA_OR_WARN(ncclCommDestroy, comm_);
+  } else {
+    PPTRAIN_CUDA_OR_WARN(ncclCommAbort, comm_);
+  }
+  PPTRAIN_CUDA_OR_WARN(cudaStreamDestroy, stream_);
+}
+
+void NcclCommunicator::wait_for_all() {
+  Until ended(
+      [this] {
+        progress();
+        return waiting_.empty() && launched_.empty();
+      },
+      unfinished());
+  waiter_.wait(ended, [this] { return "ending " + name_; });
+  PPTRAIN_NCCL(ncclCommFinalize, comm_);
+  Until finalized([this] { return has_settled(); }, "NCCL on the other ranks of " + name_);
+  waiter_.wait(finalized, [this] { return "ending " + name_; });
+}
+
+/// Whether the last call has come to its end, on the host.
+bool NcclCommunicator::has_settled() {
+  ncclResult_t state = ncclSuccess;
+  PPTRAIN_NCCL(ncclCommGetAsyncError, comm_, &state);
+  if (state == ncclInProgress) return false;
+  if (state == ncclSuccess) return true;
+  throw_runtime_failure({name_, "NCCL has failed: " + cuda::status_text(state),
+                         unfinished().empty() ? "" : "not ended: " + unfinished(),
+                         "look at the messages of the other ranks; NCCL_DEBUG=INFO tells more"});
+}
+
+void NcclCommunicator::progress() {
+  while (has_settled()) {
+    if (!launched_.empty() && launched_.back()->work() == nullptr) launched_.back()->set_work(device_.record(stream_));
+    while (!launched_.empty() && launched_.front()->has_ended()) launched_.pop_front();
+    if (waiting_.empty()) return;
+    launched_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    launched_.back()->call(comm_, stream_);
+  }
+}
+
+std::string NcclCommunicator::unfinished() const {
+  if (!launched_.empty()) return launched_.front()->what();
+  return waiting_.empty() ? "" : waiting_.front()->what();
+}
+
+PendingPtr NcclCommunicator::start(std::string what, Calls calls) {
+  const std::string place = waiter_.place();
+  what += " in " + name_ + (place.empty() ? "" : ", started by " + place);
+  waiting_.push_back(std::make_shared<Operation>(std::move(what), device_.record(device_.stream()), std::move(calls)));
+  auto running = std::make_unique<Running>(*this, waiting_.back());
+  progress();
+  return running;
+}
+
+void NcclCommunicator::wait(const PendingPtr& pending) {
+  waiter_.wait(*pending, [this] { return name_; });
+}
+
+PendingPtr NcclCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
+  return start(text_of("a sum", n), [=](ncclComm_t comm, cudaStream_t stream) {
+    PPTRAIN_NCCL(ncclAllReduce, data, data, n, type, ncclSum, comm, stream);
+  });
+}
+
+void NcclCommunicator::all_reduce_max(float* data, std::size_t n) {
+  wait(start(text_of("a maximum", n), [=](ncclComm_t comm, cudaStream_t stream) {
+    PPTRAIN_NCCL(ncclAllReduce, data, data, n, type, ncclMax, comm, stream);
+  }));
+}
+
+PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
+  return start(text_of("a reduce-scatter", total_of(slices)), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    if (are_even(slices)) {
+      float* own = data + slices[static_cast<std::size_t>(rank())].begin;
+      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, size_of(slices[0]), type, ncclSum, comm, stream);
+      return;
+    }
+    for (int root = 0; root < size(); ++root) {
+      const Interval slice = slices[static_cast<std::size_t>(root)];
+      float* first = data + slice.begin;
+      if (slice.empty()) continue;
+      PPTRAIN_NCCL(ncclReduce, first, first, size_of(slice), type, ncclSum, root, comm, stream);
+    }
+  });
+}
+
+PendingPtr NcclCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
+  return start(text_of("an all-gather", total_of(slices)), [=, this](ncclComm_t comm, cudaStream_t stream) {
+    if (are_even(slices)) {
+      const float* own = data + slices[static_cast<std::size_t>(rank())].begin;
+      PPTRAIN_NCCL(ncclAllGather, own, data + slices[0].begin, size_of(slices[0]), type, comm, stream);
+      return;
+    }
+    for (int root = 0; root < size(); ++root) {
+      const Interval slice = slices[static_cast<std::size_t>(root)];
+      float* first = data + slice.begin;
+      if (slice.empty()) continue;
+      PPTRAIN_NCCL(ncclBroadcast, first, first, size_of(slice), type, root, comm, stream);
+    }
+  });
+}
+
+}  // namespace pptrain

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <nccl.h>
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/mpi_communicator.hpp"
+#include "cuda/device.hpp"
+
+namespace pptrain {
+
+/// A group of ranks, each with a GPU of its own, over NCCL.
+///
+/// The group has a stream: what it is told follows what the device was told before, and goes on beside what the device
+/// is told after, until that is ordered behind it (`Pending::join`). The host waits for neither. Nothing of NCCL
+/// blocks: a call may still be going on when it returns (connections are made by the first one), and the next one
+/// follows when it has ended, which `progress` looks after.
+///
+/// Sums are formed in the order that NCCL chooses for the machine and the size, the same in every run on it; it is not
+/// that of the members.
+class NcclCommunicator final : public Communicator {
+ public:
+  /// Collective over the members of `host`, which carries NCCL's name of the group and sums of doubles.
+  /// `of_device`: where all such groups of the device are listed.
+  NcclCommunicator(CudaDevice& device, std::list<NcclCommunicator*>& of_device, std::unique_ptr<MpiCommunicator> host,
+                   std::string name, Waiter& waiter);
+  /// Waits for what goes on, but not where an error ends the job.
+  ~NcclCommunicator() override;
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  int rank() const override { return host_->rank(); }
+  int size() const override { return host_->size(); }
+  void all_reduce_sum(float* data, std::size_t n) override { wait(start_all_reduce_sum(data, n)); }
+  void all_reduce_sum(double* data, std::size_t n) override { host_->all_reduce_sum(data, n); }
+  void all_reduce_max(float* data, std::size_t n) override;
+  void all_gather(float* data, const std::vector<Interval>& slices) override { wait(start_all_gather(data, slices)); }
+  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
+  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+
+  /// Throws `Error` (exit code 4) when NCCL reports that something has failed.
+  void progress();
+  /// The first operation that has not ended, for messages; "" where all have.
+  std::string unfinished() const;
+
+ private:
+  class Operation;
+  class Running;
+
+  /// Calls of NCCL that are one operation, on the group's stream.
+  using Calls = std::function<void(ncclComm_t, cudaStream_t)>;
+  PendingPtr start(std::string what, Calls calls);
+  void wait(const PendingPtr& pending);
+  void join_members();
+  bool has_settled();
+  void launch(Operation& operation);
+  void wait_for_all();
+
+  CudaDevice& device_;
+  std::list<NcclCommunicator*>& of_device_;
+  std::unique_ptr<MpiCommunicator> host_;
+  std::string name_;
+  Waiter& waiter_;
+  ncclComm_t comm_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  std::deque<std::shared_ptr<Operation>> waiting_;   ///< not yet called
+  std::deque<std::shared_ptr<Operation>> launched_;  ///< called; the last one's call may still go on
+};
+
+}  // namespace pptrain

@@ -1,0 +1,172 @@
+// NCCL's groups on the stand-in, a GPU for each rank, against sums by hand.
+#include "cuda/nccl.hpp"
+
+#include <numeric>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "comm/mpi.hpp"
+#include "cuda/device.hpp"
+#include "stand_in.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+std::vector<float> contribution(int rank, std::size_t n) {
+  std::vector<float> values(n);
+  CounterRandom(rank, "nccl").fill_normal(0, n, values.data());
+  return values;
+}
+
+/// As the stand-in adds: from the last member on.
+std::vector<float> sum_of_all(int first, int ranks, std::size_t n) {
+  std::vector<float> sum = contribution(first + ranks - 1, n);
+  for (int r = ranks - 1; r-- > 0;) {
+    const std::vector<float> values = contribution(first + r, n);
+    for (std::size_t i = 0; i < n; ++i) sum[i] += values[i];
+  }
+  return sum;
+}
+
+int gpu_of_own(int rank) {
+  cuda_on_host::set_num_devices(size_of(MPI_COMM_WORLD));
+  return rank;
+}
+
+struct World {
+  int rank = rank_in(MPI_COMM_WORLD);
+  int size = size_of(MPI_COMM_WORLD);
+  Waiter waiter{30.0, CoreUse::shared};
+  CudaDevice device{gpu_of_own(rank)};
+  Arena arena{0, {}, device};
+  Arena host_arena;
+  std::unique_ptr<DirectGroups> groups = make_nccl_groups(device);
+  int next_tag = 1;
+
+  World() {
+    waiter.move_beside([this] { groups->progress(); });
+  }
+  std::unique_ptr<Communicator> group() {
+    std::vector<int> members(static_cast<std::size_t>(size));
+    std::iota(members.begin(), members.end(), 0);
+    auto host = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, next_tag++, "test", host_arena, waiter);
+    return groups->make(std::move(host), "the test", waiter);
+  }
+  void wait(Pending& pending) {
+    waiter.wait(pending, [] { return std::string("test"); });
+  }
+};
+
+struct Values {
+  World& world;
+  Buffer buffer;
+  std::size_t n;
+
+  Values(World& w, const std::vector<float>& from)
+      : world(w), buffer(w.arena, from.size() * sizeof(float)), n(from.size()) {
+    world.device.upload(buffer.data(), from.data(), buffer.bytes());
+  }
+  float* data() const { return static_cast<float*>(buffer.data()); }
+  std::vector<float> read() const {
+    std::vector<float> values(n);
+    world.device.download(values.data(), buffer.data(), buffer.bytes());
+    return values;
+  }
+};
+
+/// Waits for the end of a transfer, not only to be ordered behind it.
+class Ended final : public Pending {
+ public:
+  explicit Ended(Pending& transfer) : transfer_(transfer) {}
+  bool test() override { return transfer_.test(); }
+  std::string missing() const override { return transfer_.missing(); }
+
+ private:
+  Pending& transfer_;
+};
+
+}  // namespace
+
+TEST_CASE("NCCL's sums and maxima are those of all members", "[np4]") {
+  World world;
+  const auto group = world.group();
+  for (const std::size_t n : {1U, 1000U, 70001U}) {
+    const Values sum(world, contribution(world.rank, n));
+    group->all_reduce_sum(sum.data(), n);
+    CHECK(sum.read() == sum_of_all(0, world.size, n));
+    const Values max(world, std::vector<float>(n, static_cast<float>((world.rank + 1) % world.size)));
+    group->all_reduce_max(max.data(), n);
+    CHECK(max.read() == std::vector<float>(n, static_cast<float>(world.size - 1)));
+  }
+  double values[] = {1.0, static_cast<double>(world.rank)};
+  group->all_reduce_sum(values, 2);
+  CHECK(values[0] == world.size);
+  CHECK(values[1] == 6.0);
+}
+
+TEST_CASE("NCCL's halves move even and uneven slices, and nothing else", "[np4]") {
+  World world;
+  const auto group = world.group();
+  const std::vector<std::vector<Interval>> divisions = {{{0, 16}, {16, 32}, {32, 48}, {48, 64}},
+                                                        {{0, 5}, {7, 7}, {10, 40}, {40, 63}}};
+  for (const std::vector<Interval>& slices : divisions) {
+    const Interval own = slices[static_cast<std::size_t>(world.rank)];
+    const std::vector<float> before = contribution(world.rank, 64);
+    const std::vector<float> sum = sum_of_all(0, world.size, 64);
+    std::vector<float> scattered = before;
+    std::copy(sum.begin() + own.begin, sum.begin() + own.end, scattered.begin() + own.begin);
+    std::vector<float> gathered = scattered;
+    for (const Interval& slice : slices) {
+      std::copy(sum.begin() + slice.begin, sum.begin() + slice.end, gathered.begin() + slice.begin);
+    }
+    const Values values(world, before);
+    world.wait(*group->start_reduce_scatter_sum(values.data(), slices));
+    CHECK(values.read() == scattered);
+    group->all_gather(values.data(), slices);
+    CHECK(values.read() == gathered);
+  }
+}
+
+TEST_CASE("sums of two groups go on at once, started in any order, while the host does not wait", "[np4]") {
+  World world;
+  const auto a = world.group();
+  const auto b = world.group();
+  constexpr std::size_t n = 4000;
+  constexpr int rounds = 4;
+  std::vector<Values> arrays;
+  std::vector<PendingPtr> pending;
+  for (int i = 0; i < 2 * rounds; ++i) arrays.emplace_back(world, contribution(100 * i + world.rank, n));
+  for (int i = 0; i < 2 * rounds; ++i) {
+    const int k = world.rank % 2 == 0 ? i : i ^ 1;  // group a's first, or b's
+    Communicator& group = k % 2 == 0 ? *a : *b;
+    pending.push_back(group.start_all_reduce_sum(arrays[static_cast<std::size_t>(k)].data(), n));
+  }
+  for (PendingPtr& sum : pending) world.wait(*sum);
+  // What the device is told after a wait comes behind the sum, though that has not ended.
+  for (int i = 0; i < 2 * rounds; ++i) {
+    CHECK(arrays[static_cast<std::size_t>(i)].read() == sum_of_all(100 * i, world.size, n));
+  }
+}
+
+TEST_CASE("a sum that a member does not come to is named, and the group ended", "[np4]") {
+  World world;
+  Waiter impatient(0.3, CoreUse::shared);
+  auto group = world.group();
+  const Values values(world, contribution(world.rank, 10));
+  if (world.rank != 2) {
+    const PendingPtr sum = group->start_all_reduce_sum(values.data(), 10);
+    while (!sum->join()) {
+    }
+    Ended ended(*sum);
+    CHECK_THROWS_WITH(impatient.wait(ended, [] { return std::string("stage 0 at B0.0"); }),
+                      Catch::Contains("stage 0 at B0.0") && Catch::Contains("a sum of 10 elements in the test"));
+    CHECK_THAT(world.groups->unfinished(), Catch::Contains("a sum of 10 elements in the test"));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  // The member comes in the end, so that nothing outlives the test.
+  if (world.rank == 2) world.wait(*group->start_all_reduce_sum(values.data(), 10));
+  group.reset();
+}
