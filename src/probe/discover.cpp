@@ -104,10 +104,10 @@ std::vector<double> busy_latencies(MPI_Comm world, Waiter& waiter, Partner partn
 
 /// What exchanges cost the cores while others that share them compute and exchange too, on all ranks, by rank; nothing
 /// without a partner.
-std::vector<ExchangeSeconds> busy_exchanges(MPI_Comm world, Waiter& waiter, Partner partner) {
+std::vector<ExchangeSeconds> busy_exchanges(MPI_Comm world, Waiter& waiter, Partner partner, ExchangeOver over) {
   MpiTransport transport(world);
   quiet_barrier(world, waiter);
-  const ExchangeSeconds mine = measure_exchanges(transport, waiter, partner.rank);
+  const ExchangeSeconds mine = measure_exchanges(transport, waiter, partner.rank, over);
   constexpr std::size_t num_values = 3;
   const std::vector<double> values = gather_to_all(world, {mine.one, mine.many, mine.large}, waiter);
   std::vector<ExchangeSeconds> all;
@@ -152,7 +152,8 @@ void measure_shared_latencies(MPI_Comm world, Waiter& waiter, const std::vector<
   }
   const std::vector<double> inner = busy_latencies(world, waiter, inside);
   const std::vector<double> outer = busy_latencies(world, waiter, outside);
-  const std::vector<ExchangeSeconds> exchanges = busy_exchanges(world, waiter, alone ? outside : inside);
+  const std::vector<ExchangeSeconds> exchanges = alone ? busy_exchanges(world, waiter, outside, ExchangeOver::network)
+                                                       : busy_exchanges(world, waiter, inside, ExchangeOver::memory);
   for (const CorePool& pool : pools) {
     if (pool.is_shared()) set_message_costs(exchanges, pool, nodes_of_pool(nodes, pool));
   }

@@ -83,14 +83,16 @@ struct Samples {
 
 }  // namespace
 
-ExchangeSeconds measure_exchanges(Transport& transport, Waiter& waiter, int peer) {
+ExchangeSeconds measure_exchanges(Transport& transport, Waiter& waiter, int peer, ExchangeOver over) {
   constexpr int passes = 4;  // one after another, so that all of them see what else happens on the machine
   constexpr int rounds = 8;
   if (peer < 0) return {};
   const Burst burst;
   constexpr int many = ExchangeSeconds::many_messages;
-  Exchange one_message(transport, waiter, peer, 1, ExchangeSeconds::short_bytes);
-  Exchange many_messages(transport, waiter, peer, many, ExchangeSeconds::short_bytes);
+  const double short_bytes =
+      over == ExchangeOver::memory ? ExchangeSeconds::short_bytes : ExchangeSeconds::network_bytes;
+  Exchange one_message(transport, waiter, peer, 1, short_bytes);
+  Exchange many_messages(transport, waiter, peer, many, short_bytes);
   Exchange large_messages(transport, waiter, peer, many, ExchangeSeconds::large_bytes);
   Samples alone, one, more, large;
   for (int pass = 0; pass < passes; ++pass) {
@@ -103,10 +105,12 @@ ExchangeSeconds measure_exchanges(Transport& transport, Waiter& waiter, int peer
     };
     add(one, one_message);
     add(more, many_messages);
-    add(large, large_messages);
+    if (over == ExchangeOver::memory) add(large, large_messages);
   }
   const double without = median(alone.seconds);
-  return {median(one.seconds) - without, median(more.seconds) - without, median(large.seconds) - without};
+  const double many_seconds = median(more.seconds) - without;
+  return {median(one.seconds) - without, many_seconds,
+          over == ExchangeOver::memory ? median(large.seconds) - without : many_seconds};
 }
 
 MessageCosts message_costs(const std::vector<ExchangeSeconds>& ranks) {

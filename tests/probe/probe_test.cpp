@@ -47,6 +47,10 @@ TEST_CASE("what messages, waits and copies cost follows from exchanges") {
   CHECK(costs.core_seconds.message == Approx(4e-6));
   CHECK(costs.core_seconds.wait == Approx(30e-6));
   CHECK(costs.copy_bandwidth == Approx(8e9));
+  // Over a network the short ones are all there are.
+  const CoreSeconds over_network = message_costs({{5e-5, 12e-5, 12e-5}}).core_seconds;
+  CHECK(over_network.message == Approx(1e-5));
+  CHECK(over_network.wait == Approx(4e-5));
   // Noise that says otherwise gives no negative cost.
   const MessageCosts odd = message_costs({{5e-5, 4e-5, 3e-5}});
   CHECK(odd.core_seconds.message >= 0.0);
