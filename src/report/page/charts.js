@@ -18,7 +18,13 @@ function withUnit(value, units, step, count) {
 
 const bytes = value => withUnit(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
 const count = value => withUnit(value, ["", "k", "M", "G", "T", "P"], 1000);
-const percent = value => value === null || value === undefined ? "–" : digits(100 * value) + " %";
+
+function percent(value) {
+  if (value === null || value === undefined) return "–";
+  const size = 100 * Math.abs(value);
+  if (size > 0 && size < .1) return "< 0.1 %";
+  return (size >= 10 ? Math.round(100 * value) : +(100 * value).toFixed(1)) + " %";
+}
 
 function seconds(value) {
   if (value === null || value === undefined) return "–";

@@ -108,10 +108,13 @@ function timelines() {
   const place = make("div");
   const shown = all[0][1];
   const left = shown.rows.length < shown.devices ? ` ${shown.rows.length} of ${shown.devices} devices are drawn.` : "";
+  const iteration = predicted && predicted.simulated ? predicted.iteration_seconds : simulated.seconds;
+  const cores = simulated.seconds > 0 && iteration > 1.01 * simulated.seconds ? " The simulator has a core of its own for each " +
+    `device; with the cores that they share ${seconds(iteration)} are predicted.` : "";
   const missing = measured.seconds > 0 ? "" : " The run has no measured one: it is recorded with [metrics] trace = true, and written at the end.";
   section("timeline", "Pipeline of one iteration",
     make("p", {}, "Numbers in the boxes are micro-batches; the thin bars are communication that the device waits for or that " +
-      "goes on beside computation. Arrow keys go from task to task." + left + missing),
+      "goes on beside computation. Arrow keys go from task to task." + left + cores + missing),
     legend([["--blue", "forward"], ["--orange", "backward"], ["--green", "backward for the weights"], ["--violet", "optimizer step"],
       ["--grey", "communication"]]), place);
   timelineFigure(place, all, Math.max(...all.map(([, timeline]) => timeline.seconds)));
