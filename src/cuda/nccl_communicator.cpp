@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
 #include "comm/collective.hpp"
+#include "cuda/member_sums.hpp"
 #include "cuda/nccl_check.hpp"
 
 namespace pptrain {
@@ -22,7 +24,8 @@ std::string status_text(ncclResult_t status) {
 }  // namespace cuda
 namespace {
 
-constexpr ncclDataType_t type = ncclFloat32;
+template <class T>
+constexpr ncclDataType_t type_of = std::is_same_v<T, float> ? ncclFloat32 : ncclBfloat16;
 
 std::size_t size_of(const Interval& slice) { return static_cast<std::size_t>(slice.size()); }
 
@@ -58,14 +61,13 @@ class Until final : public Pending {
 
 class NcclCommunicator::Operation {
  public:
-  Operation(std::string what, CudaWorkPtr before, Calls calls)
-      : what_(std::move(what)), before_(std::move(before)), calls_(std::move(calls)) {}
+  Operation(std::string what, CudaWorkPtr before, std::vector<Step> steps, Buffer memory)
+      : what_(std::move(what)), before_(std::move(before)), steps_(std::move(steps)), memory_(std::move(memory)) {}
 
-  void call(ncclComm_t comm, cudaStream_t stream) {
-    before_->precede(stream);
-    PPTRAIN_NCCL(ncclGroupStart);
-    calls_(comm, stream);
-    PPTRAIN_NCCL(ncclGroupEnd);
+  bool is_called() const { return next_ == steps_.size(); }
+  void call_next(ncclComm_t comm, cudaStream_t stream) {
+    if (next_ == 0) before_->precede(stream);
+    steps_[next_++](comm, stream);
   }
   /// The work is in the stream, up to `work`.
   void set_work(CudaWorkPtr work) { work_ = std::move(work); }
@@ -77,7 +79,9 @@ class NcclCommunicator::Operation {
  private:
   std::string what_;
   CudaWorkPtr before_;
-  Calls calls_;
+  std::vector<Step> steps_;
+  std::size_t next_ = 0;
+  Buffer memory_;
   CudaWorkPtr work_;
 };
 
@@ -105,7 +109,12 @@ class NcclCommunicator::Running final : public Pending {
 
 NcclCommunicator::NcclCommunicator(CudaDevice& device, std::list<NcclCommunicator*>& of_device,
                                    std::unique_ptr<MpiCommunicator> host, std::string name, Waiter& waiter)
-    : device_(device), of_device_(of_device), host_(std::move(host)), name_(std::move(name)), waiter_(waiter) {
+    : device_(device),
+      of_device_(of_device),
+      host_(std::move(host)),
+      name_(std::move(name)),
+      waiter_(waiter),
+      memory_(0, {}, device) {
   PPTRAIN_CUDA(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
   join_members();
   of_device_.push_back(this);
@@ -171,12 +180,15 @@ bool NcclCommunicator::has_settled() {
 
 void NcclCommunicator::progress() {
   while (has_settled()) {
+    if (!launched_.empty() && !launched_.back()->is_called()) {
+      launched_.back()->call_next(comm_, stream_);
+      continue;
+    }
     if (!launched_.empty() && launched_.back()->work() == nullptr) launched_.back()->set_work(device_.record(stream_));
     while (!launched_.empty() && launched_.front()->has_ended()) launched_.pop_front();
     if (waiting_.empty()) return;
     launched_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
-    launched_.back()->call(comm_, stream_);
   }
 }
 
@@ -185,10 +197,11 @@ std::string NcclCommunicator::unfinished() const {
   return waiting_.empty() ? "" : waiting_.front()->what();
 }
 
-PendingPtr NcclCommunicator::start(std::string what, Calls calls) {
+PendingPtr NcclCommunicator::start(std::string what, std::vector<Step> steps, Buffer memory) {
   const std::string place = waiter_.place();
   what += " in " + name_ + (place.empty() ? "" : ", started by " + place);
-  waiting_.push_back(std::make_shared<Operation>(std::move(what), device_.record(device_.stream()), std::move(calls)));
+  waiting_.push_back(std::make_shared<Operation>(std::move(what), device_.record(device_.stream()), std::move(steps),
+                                                 std::move(memory)));
   auto running = std::make_unique<Running>(*this, waiting_.back());
   progress();
   return running;
@@ -199,47 +212,109 @@ void NcclCommunicator::wait(const PendingPtr& pending) {
 }
 
 PendingPtr NcclCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  return start(text_of("a sum", n), [=](ncclComm_t comm, cudaStream_t stream) {
-    PPTRAIN_NCCL(ncclAllReduce, data, data, n, type, ncclSum, comm, stream);
-  });
+  return start(text_of("a sum", n), {[=](ncclComm_t comm, cudaStream_t stream) {
+                 PPTRAIN_NCCL(ncclAllReduce, data, data, n, ncclFloat32, ncclSum, comm, stream);
+               }});
 }
 
 void NcclCommunicator::all_reduce_max(float* data, std::size_t n) {
-  wait(start(text_of("a maximum", n), [=](ncclComm_t comm, cudaStream_t stream) {
-    PPTRAIN_NCCL(ncclAllReduce, data, data, n, type, ncclMax, comm, stream);
-  }));
+  wait(start(text_of("a maximum", n), {[=](ncclComm_t comm, cudaStream_t stream) {
+               PPTRAIN_NCCL(ncclAllReduce, data, data, n, ncclFloat32, ncclMax, comm, stream);
+             }}));
 }
 
 PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
-  return start(text_of("a reduce-scatter", total_of(slices)), [=, this](ncclComm_t comm, cudaStream_t stream) {
+  const Step step = [=, this](ncclComm_t comm, cudaStream_t stream) {
     if (are_even(slices)) {
       float* own = data + slices[static_cast<std::size_t>(rank())].begin;
-      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, size_of(slices[0]), type, ncclSum, comm, stream);
+      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, size_of(slices[0]), ncclFloat32, ncclSum, comm,
+                   stream);
       return;
     }
+    PPTRAIN_NCCL(ncclGroupStart);
     for (int root = 0; root < size(); ++root) {
       const Interval slice = slices[static_cast<std::size_t>(root)];
       float* first = data + slice.begin;
       if (slice.empty()) continue;
-      PPTRAIN_NCCL(ncclReduce, first, first, size_of(slice), type, ncclSum, root, comm, stream);
+      PPTRAIN_NCCL(ncclReduce, first, first, size_of(slice), ncclFloat32, ncclSum, root, comm, stream);
     }
-  });
+    PPTRAIN_NCCL(ncclGroupEnd);
+  };
+  return start(text_of("a reduce-scatter", total_of(slices)), {step});
+}
+
+template <class T>
+NcclCommunicator::Step NcclCommunicator::gather_step(T* data, const std::vector<Interval>& slices) const {
+  return [=, this](ncclComm_t comm, cudaStream_t stream) {
+    if (are_even(slices)) {
+      const T* own = data + slices[static_cast<std::size_t>(rank())].begin;
+      PPTRAIN_NCCL(ncclAllGather, own, data + slices[0].begin, size_of(slices[0]), type_of<T>, comm, stream);
+      return;
+    }
+    PPTRAIN_NCCL(ncclGroupStart);
+    for (int root = 0; root < size(); ++root) {
+      const Interval slice = slices[static_cast<std::size_t>(root)];
+      T* first = data + slice.begin;
+      if (slice.empty()) continue;
+      PPTRAIN_NCCL(ncclBroadcast, first, first, size_of(slice), type_of<T>, root, comm, stream);
+    }
+    PPTRAIN_NCCL(ncclGroupEnd);
+  };
 }
 
 PendingPtr NcclCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  return start(text_of("an all-gather", total_of(slices)), [=, this](ncclComm_t comm, cudaStream_t stream) {
-    if (are_even(slices)) {
-      const float* own = data + slices[static_cast<std::size_t>(rank())].begin;
-      PPTRAIN_NCCL(ncclAllGather, own, data + slices[0].begin, size_of(slices[0]), type, comm, stream);
-      return;
+  return start(text_of("an all-gather", total_of(slices)), {gather_step(data, slices)});
+}
+
+Buffer NcclCommunicator::room_for_sum(const std::vector<Interval>& slices) {
+  const std::size_t own = size_of(slices[static_cast<std::size_t>(rank())]);
+  return {memory_, own * static_cast<std::size_t>(size()) * sizeof(BFloat16)};
+}
+
+std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data, const std::vector<Interval>& slices,
+                                                                const Buffer& memory) const {
+  auto* parts = static_cast<BFloat16*>(memory.data());
+  const Interval slice = slices[static_cast<std::size_t>(rank())];
+  BFloat16* own = data + slice.begin;
+  const std::size_t n = size_of(slice);
+  const Step exchange = [=, this](ncclComm_t comm, cudaStream_t stream) {
+    PPTRAIN_NCCL(ncclGroupStart);
+    for (int peer = 0; peer < size(); ++peer) {
+      const Interval theirs = slices[static_cast<std::size_t>(peer)];
+      BFloat16* part = parts + n * static_cast<std::size_t>(peer);
+      if (peer == rank()) {
+        if (n > 0) PPTRAIN_CUDA(cudaMemcpyAsync, part, own, n * sizeof(BFloat16), cudaMemcpyDeviceToDevice, stream);
+        continue;
+      }
+      if (!theirs.empty()) {
+        PPTRAIN_NCCL(ncclSend, data + theirs.begin, size_of(theirs), ncclBfloat16, peer, comm, stream);
+      }
+      if (n > 0) PPTRAIN_NCCL(ncclRecv, part, n, ncclBfloat16, peer, comm, stream);
     }
-    for (int root = 0; root < size(); ++root) {
-      const Interval slice = slices[static_cast<std::size_t>(root)];
-      float* first = data + slice.begin;
-      if (slice.empty()) continue;
-      PPTRAIN_NCCL(ncclBroadcast, first, first, size_of(slice), type, root, comm, stream);
-    }
-  });
+    PPTRAIN_NCCL(ncclGroupEnd);
+  };
+  const Step sum = [=, this](ncclComm_t, cudaStream_t stream) {
+    cuda::sum_members(stream, parts, static_cast<std::size_t>(size()), n, own);
+  };
+  return {exchange, sum};
+}
+
+PendingPtr NcclCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
+  const std::vector<Interval> slices = even_division(static_cast<std::int64_t>(n), size());
+  Buffer memory = room_for_sum(slices);
+  std::vector<Step> steps = sum_steps(data, slices, memory);
+  steps.push_back(gather_step(data, slices));
+  return start(text_of("a sum in bf16", n), std::move(steps), std::move(memory));
+}
+
+PendingPtr NcclCommunicator::start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) {
+  Buffer memory = room_for_sum(slices);
+  std::vector<Step> steps = sum_steps(data, slices, memory);
+  return start(text_of("a reduce-scatter in bf16", total_of(slices)), std::move(steps), std::move(memory));
+}
+
+PendingPtr NcclCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {
+  return start(text_of("an all-gather in bf16", total_of(slices)), {gather_step(data, slices)});
 }
 
 }  // namespace pptrain

@@ -22,7 +22,8 @@ namespace pptrain {
 /// follows when it has ended, which `progress` looks after.
 ///
 /// Sums are formed in the order that NCCL chooses for the machine and the size, the same in every run on it; it is not
-/// that of the members.
+/// that of the members. NCCL would round sums of bf16 at each addition: each member gets what the others hold of its
+/// slice instead, and adds it up in the order of the members.
 class NcclCommunicator final : public Communicator {
  public:
   /// Collective over the members of `host`, which carries NCCL's name of the group and sums of doubles.
@@ -43,6 +44,9 @@ class NcclCommunicator final : public Communicator {
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
+  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
+  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
 
   /// Throws `Error` (exit code 4) when NCCL reports that something has failed.
   void progress();
@@ -53,13 +57,18 @@ class NcclCommunicator final : public Communicator {
   class Operation;
   class Running;
 
-  /// Calls of NCCL that are one operation, on the group's stream.
-  using Calls = std::function<void(ncclComm_t, cudaStream_t)>;
-  PendingPtr start(std::string what, Calls calls);
+  /// Calls on the group's stream.
+  using Step = std::function<void(ncclComm_t, cudaStream_t)>;
+  /// Steps that are one operation; `memory` is kept until it has ended.
+  PendingPtr start(std::string what, std::vector<Step> steps, Buffer memory = {});
+  /// In `memory` what the members hold of this one's slice, then the sum of that in the slice.
+  std::vector<Step> sum_steps(BFloat16* data, const std::vector<Interval>& slices, const Buffer& memory) const;
+  Buffer room_for_sum(const std::vector<Interval>& slices);
+  template <class T>
+  Step gather_step(T* data, const std::vector<Interval>& slices) const;
   void wait(const PendingPtr& pending);
   void join_members();
   bool has_settled();
-  void launch(Operation& operation);
   void wait_for_all();
 
   CudaDevice& device_;
@@ -67,6 +76,7 @@ class NcclCommunicator final : public Communicator {
   std::unique_ptr<MpiCommunicator> host_;
   std::string name_;
   Waiter& waiter_;
+  Arena memory_;
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr;
   std::deque<std::shared_ptr<Operation>> waiting_;   ///< not yet called

@@ -34,15 +34,17 @@ struct Identity {
 
 int num_identities = 0;
 
-enum class Kind { all_reduce, reduce, broadcast, reduce_scatter, all_gather };
+enum class Kind { all_reduce, reduce, broadcast, reduce_scatter, all_gather, send, receive };
 
 struct Call {
   Kind kind;
-  const float* from;
-  float* to;
+  const char* from;
+  char* to;
   std::size_t count;  // of the shorter side
+  ncclDataType_t type;
   ncclRedOp_t op;
-  int root;
+  int root;  // or the peer
+  std::size_t bytes() const { return count * (type == ncclFloat32 ? 4 : 2); }
 };
 
 }  // namespace
@@ -84,12 +86,26 @@ class Exchange {
   }
 
  private:
-  using Values = std::vector<std::vector<float>>;  // of each member
+  using Values = std::vector<std::vector<char>>;  // of each member
 
-  bool contributes(const Call& call, int member) const { return call.kind != Kind::broadcast || member == call.root; }
-  bool needs(const Call& call, int member) const { return call.kind != Kind::reduce || member == call.root; }
+  bool contributes(const Call& call, int member) const {
+    switch (call.kind) {
+      case Kind::broadcast:
+      case Kind::receive: return member == call.root;
+      case Kind::send: return member == comm_.rank;
+      default: return true;
+    }
+  }
+  bool needs(const Call& call, int member) const {
+    switch (call.kind) {
+      case Kind::reduce:
+      case Kind::send: return member == call.root;
+      case Kind::receive: return member == comm_.rank;
+      default: return true;
+    }
+  }
   std::size_t sent(const Call& call) const {
-    return call.kind == Kind::reduce_scatter ? call.count * comm_.members.size() : call.count;
+    return call.kind == Kind::reduce_scatter ? call.bytes() * comm_.members.size() : call.bytes();
   }
 
   void start() {
@@ -106,7 +122,7 @@ class Exchange {
       for (int m = 0; m < comm_.size(); ++m) {
         if (m == comm_.rank) continue;
         const int peer = comm_.members[m].world_rank;
-        const auto bytes = static_cast<int>(sent(call) * sizeof(float));
+        const auto bytes = static_cast<int>(sent(call));
         if (contributes(call, comm_.rank) && needs(call, m)) {
           MPI_Isend(values[comm_.rank].data(), bytes, MPI_BYTE, peer, comm_.tag, MPI_COMM_WORLD, new_request());
         }
@@ -123,23 +139,26 @@ class Exchange {
   void finish(const Call& call, const Values& values) const {
     if (!needs(call, comm_.rank)) return;
     switch (call.kind) {
-      case Kind::broadcast: std::memcpy(call.to, values[call.root].data(), call.count * sizeof(float)); break;
+      case Kind::broadcast:
+      case Kind::receive: std::memcpy(call.to, values[call.root].data(), call.bytes()); break;
       case Kind::all_gather:
         for (int m = 0; m < comm_.size(); ++m) {
-          std::memcpy(call.to + call.count * m, values[m].data(), call.count * sizeof(float));
+          std::memcpy(call.to + call.bytes() * m, values[m].data(), call.bytes());
         }
         break;
       default: {
         const std::size_t first = call.kind == Kind::reduce_scatter ? call.count * comm_.rank : 0;
-        for (std::size_t i = 0; i < call.count; ++i) call.to[i] = combined(call.op, values, first + i);
+        auto* to = reinterpret_cast<float*>(call.to);
+        for (std::size_t i = 0; i < call.count; ++i) to[i] = combined(call.op, values, first + i);
       }
     }
   }
 
   float combined(ncclRedOp_t op, const Values& values, std::size_t i) const {
-    float total = values.back()[i];
+    const auto of = [&](std::size_t m) { return reinterpret_cast<const float*>(values[m].data())[i]; };
+    float total = of(values.size() - 1);
     for (std::size_t m = values.size() - 1; m-- > 0;) {
-      const float value = values[m][i];
+      const float value = of(m);
       if (op == ncclSum) {
         total += value;
       } else {
@@ -162,18 +181,25 @@ StandInNcclComm* group_comm = nullptr;
 cudaStream_t group_stream = nullptr;
 std::vector<Call> group_calls;
 
-void check(const Call& call, std::size_t from, std::size_t to, ncclDataType_t type, const StandInNcclComm* comm) {
-  if (type != ncclFloat32) fault("NCCL with a type that the stand-in does not know");
+void check(const Call& call, const StandInNcclComm* comm) {
+  const bool adds = call.kind == Kind::all_reduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter;
+  if (adds && call.type != ncclFloat32) fault("NCCL adds in a type that loses bits at each addition");
   if (call.count == 0) return;
-  const bool sends = call.kind != Kind::broadcast || comm->rank == call.root;
-  const bool receives = call.kind != Kind::reduce || comm->rank == call.root;
-  if (sends && !is_device_memory(call.from, from * sizeof(float))) fault("NCCL from what is no device memory");
-  if (receives && !is_device_memory(call.to, to * sizeof(float))) fault("NCCL to what is no device memory");
+  const bool sends = call.kind != Kind::receive && (call.kind != Kind::broadcast || comm->rank == call.root);
+  const bool receives = call.kind != Kind::send && (call.kind != Kind::reduce || comm->rank == call.root);
+  const std::size_t all = call.bytes() * comm->members.size();
+  if (sends && !is_device_memory(call.from, call.kind == Kind::reduce_scatter ? all : call.bytes())) {
+    fault("NCCL from what is no device memory");
+  }
+  if (receives && !is_device_memory(call.to, call.kind == Kind::all_gather ? all : call.bytes())) {
+    fault("NCCL to what is no device memory");
+  }
 }
 
-ncclResult_t add(const Call& call, std::size_t from, std::size_t to, ncclDataType_t type, ncclComm_t comm,
-                 cudaStream_t stream) {
-  check(call, from, to, type, comm);
+ncclResult_t add(Kind kind, const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                 int root, ncclComm_t comm, cudaStream_t stream) {
+  const Call call = {kind, static_cast<const char*>(from), static_cast<char*>(to), count, type, op, root};
+  check(call, comm);
   if (group_comm != nullptr && (group_comm != comm || group_stream != stream)) {
     fault("a group of NCCL's calls of several communicators or streams");
   }
@@ -289,30 +315,35 @@ ncclResult_t ncclGroupEnd() {
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
-  const Call call = {Kind::all_reduce, static_cast<const float*>(from), static_cast<float*>(to), count, op, 0};
-  return add(call, count, count, type, comm, stream);
+  return add(Kind::all_reduce, from, to, count, type, op, 0, comm, stream);
 }
 
 ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
                         ncclComm_t comm, cudaStream_t stream) {
-  const Call call = {Kind::reduce, static_cast<const float*>(from), static_cast<float*>(to), count, op, root};
-  return add(call, count, count, type, comm, stream);
+  return add(Kind::reduce, from, to, count, type, op, root, comm, stream);
 }
 
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream) {
-  const Call call = {Kind::broadcast, static_cast<const float*>(from), static_cast<float*>(to), count, ncclSum, root};
-  return add(call, count, count, type, comm, stream);
+  return add(Kind::broadcast, from, to, count, type, ncclSum, root, comm, stream);
 }
 
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                                ncclComm_t comm, cudaStream_t stream) {
-  const Call call = {Kind::reduce_scatter, static_cast<const float*>(from), static_cast<float*>(to), count, op, 0};
-  return add(call, count * comm->members.size(), count, type, comm, stream);
+  return add(Kind::reduce_scatter, from, to, count, type, op, 0, comm, stream);
 }
 
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
                            cudaStream_t stream) {
-  const Call call = {Kind::all_gather, static_cast<const float*>(from), static_cast<float*>(to), count, ncclSum, 0};
-  return add(call, count, count * comm->members.size(), type, comm, stream);
+  return add(Kind::all_gather, from, to, count, type, ncclSum, 0, comm, stream);
+}
+
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return add(Kind::send, from, nullptr, count, type, ncclSum, peer, comm, stream);
+}
+
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return add(Kind::receive, nullptr, to, count, type, ncclSum, peer, comm, stream);
 }

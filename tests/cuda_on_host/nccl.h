@@ -26,7 +26,7 @@ enum ncclResult_t {
   ncclRemoteError = 6,
   ncclInProgress = 7,
 };
-enum ncclDataType_t { ncclFloat32 = 7 };
+enum ncclDataType_t { ncclFloat32 = 7, ncclBfloat16 = 9 };
 enum ncclRedOp_t { ncclSum = 0, ncclMax = 2 };
 
 struct ncclConfig_t {
@@ -57,5 +57,9 @@ const char* ncclGetLastError(ncclComm_t comm);
                                          ncclComm_t comm, cudaStream_t stream);
 [[nodiscard]] ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
                                              ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
+[[nodiscard]] ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                                    cudaStream_t stream);
+[[nodiscard]] ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                                    cudaStream_t stream);
 [[nodiscard]] ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
                                          ncclComm_t comm, cudaStream_t stream);

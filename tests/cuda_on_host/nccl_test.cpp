@@ -130,6 +130,32 @@ TEST_CASE("NCCL's halves move even and uneven slices, and nothing else", "[np4]"
   }
 }
 
+TEST_CASE("NCCL's sums of bf16 are formed in fp32, in the order of the members, and rounded once", "[np4]") {
+  World world;
+  const auto group = world.group();
+  const auto rounded = [](int rank, std::size_t n) {
+    std::vector<BFloat16> values;
+    for (const float value : contribution(rank, n)) values.emplace_back(value);
+    return values;
+  };
+  for (const std::size_t n : {3U, 4096U, 5001U}) {
+    std::vector<float> sum(n, 0.0F);
+    for (int r = 0; r < world.size; ++r) {
+      const std::vector<BFloat16> values = rounded(r, n);
+      for (std::size_t i = 0; i < n; ++i) sum[i] += values[i];
+    }
+    const std::vector<BFloat16> own = rounded(world.rank, n);
+    const Buffer buffer(world.arena, n * sizeof(BFloat16));
+    world.device.upload(buffer.data(), own.data(), buffer.bytes());
+    world.wait(*group->start_all_reduce_sum(static_cast<BFloat16*>(buffer.data()), n));
+    std::vector<BFloat16> got(n);
+    world.device.download(got.data(), buffer.data(), buffer.bytes());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < n; ++i) wrong += got[i].bits != BFloat16(sum[i]).bits ? 1U : 0U;
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("sums of two groups go on at once, started in any order, while the host does not wait", "[np4]") {
   World world;
   const auto a = world.group();
