@@ -14,11 +14,6 @@ void refuse(const Config& config, bool asked, const std::string& key, const std:
   throw_bad_input({config.where(key), setting + " is not supported by this version", missing, instead});
 }
 
-void refuse_devices(const Config& c) {
-  refuse(c, c.job.device == "gpu", "job.device", "device = \"gpu\"", "it computes on the host only",
-         "use device = \"auto\"");
-}
-
 void refuse_parallelism(const Config& c) {
   const ParallelismConfig& p = c.parallelism;
   refuse(c, p.offload, "parallelism.offload", "offload = true", "there is no host memory to offload to",
@@ -28,7 +23,6 @@ void refuse_parallelism(const Config& c) {
 }  // namespace
 
 void refuse_unsupported(const Config& config) {
-  refuse_devices(config);
   refuse_parallelism(config);
 }
 

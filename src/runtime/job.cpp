@@ -86,12 +86,12 @@ Planned planned_before(const CheckpointState& state) {
 }
 
 Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
-                  const Machine& machine) {
+                  const Machine& machine, const RankDevice& device) {
   Planned planned;
   planned.cluster = machine.cluster;
   const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
   if (!named) collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
-  planned.profile = obtain_profile(world, waiter, options, config, model, machine, named);
+  planned.profile = obtain_profile(world, waiter, options, config, model, machine, named, device);
   planned.plans = choose_plans(world, waiter, config, machine, planned.profile);
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {
@@ -104,14 +104,14 @@ Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, con
 }
 
 Planned plan_job(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
-                 const Machine& machine, const std::optional<Resumed>& from) {
-  if (!from) return plan_anew(world, waiter, options, config, model, machine);
+                 const Machine& machine, const RankDevice& device, const std::optional<Resumed>& from) {
+  if (!from) return plan_anew(world, waiter, options, config, model, machine, device);
   const bool prints = rank_in(world) == 0;
   bool alike = false;
   collectively(world, waiter, [&] { alike = plans_alike(from->state, config, machine.cluster); });
   if (!alike) {
     if (prints) log_info("Other devices or another way to plan than that of the checkpoint: planning anew");
-    return plan_anew(world, waiter, options, config, model, machine);
+    return plan_anew(world, waiter, options, config, model, machine, device);
   }
   Planned planned = planned_before(from->state);
   if (prints) print_result(describe_plan(planned.plans.front(), planned.cluster) + "\n");
@@ -147,8 +147,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   }
   std::unique_ptr<Recorder> recorder;
   collectively(world, waiter, [&] {
-    recorder = std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
-                                          job.instance.profile, plan, RunKind::training, start_of(from));
+    recorder =
+        std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
+                                   job.instance.profile, plan, RunKind::training, start_of(from), job.device.backend());
   });
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
@@ -185,14 +186,16 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   }
   const Machine machine = find_machine(world, waiter, cluster_file(options, config));
   if (rank == 0) print_result("Cluster\n" + describe_cluster(machine.cluster) + "\n");
-  const Planned planned = plan_job(world, waiter, options, config, model, machine, from);
+  const bool emulates = machine.cluster.emulate != Emulate::no;  // on the host
+  const RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
+  const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;
   }
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
                              tied_embedding(config, planned.profile)};
-  const PlanJob job = {world, config, model, machine, instance, layers, [&stop] { return stop.wanted(); }};
+  const PlanJob job = {world, config, model, machine, instance, layers, device, [&stop] { return stop.wanted(); }};
   train_planned(job, waiter, datasets, planned.plans, from, stop);
 }
 

@@ -167,7 +167,8 @@ namespace {
 
 /// In the bytes of fp32 gradients.
 Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                      const Model& model, const Machine& machine, const std::optional<Plan>& named) {
+                      const Model& model, const Machine& machine, const std::optional<Plan>& named,
+                      const RankDevice& device) {
   if (machine.cluster.emulate != Emulate::no) {
     const Profile profile = profile_without_machine(world, waiter, options, config, machine);
     check_layers(profile, model, config.source);
@@ -179,7 +180,8 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
     return profile;
   }
   const std::vector<int> degrees = profiled_degrees(config, model, machine.cluster, named);
-  const std::string cache = config.profile.cache ? profile_cache_path(config, model, machine.cluster, degrees) : "";
+  const std::string cache =
+      config.profile.cache ? profile_cache_path(config, model, machine.cluster, degrees, device.names()) : "";
   const std::string given = options.profile_path.empty() ? config.profile.file : options.profile_path;
   const std::string path = given.empty() ? cache : given;
   std::string text;
@@ -200,7 +202,8 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
     }
     log_info("Profiling layers on this machine: {} of {} tasks of rank 0", done, total);
   };
-  Profile profile = measure_profile(world, waiter, config, model, machine.cluster, machine.map, degrees, progress);
+  Profile profile =
+      measure_profile(world, waiter, config, model, machine.cluster, machine.map, degrees, progress, device.backend());
   if (rank_in(world) == 0 && !cache.empty()) write_cache(cache, write_profile(profile));
   return profile;
 }
@@ -208,8 +211,9 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
 }  // namespace
 
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine, const std::optional<Plan>& named) {
-  Profile profile = found_profile(world, waiter, options, config, model, machine, named);
+                       const Model& model, const Machine& machine, const std::optional<Plan>& named,
+                       const RankDevice& device) {
+  Profile profile = found_profile(world, waiter, options, config, model, machine, named, device);
   count_gradients(profile, config.training.gradient_precision);
   return profile;
 }

@@ -12,6 +12,7 @@
 #include "model/model.hpp"
 #include "planners/search.hpp"
 #include "profile/profile.hpp"
+#include "runtime/rank_device.hpp"
 #include "runtime/role.hpp"
 
 namespace pptrain {
@@ -62,7 +63,8 @@ Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions
 /// The profile: from a file, the cache, or measured with progress on rank 0, at the degrees of the named plan
 /// or else those that plans may have; the above on emulated devices. Collective.
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine, const std::optional<Plan>& named = {});
+                       const Model& model, const Machine& machine, const std::optional<Plan>& named = {},
+                       const RankDevice& device = {});
 
 /// The plan: the one the configuration names, or the best found, followed by the next best ones where it asks for
 /// trials. Rank 0 searches, prints the candidates and the plan, and hands them to all. Throws exit code 3 when nothing

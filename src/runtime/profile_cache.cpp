@@ -36,7 +36,7 @@ std::filesystem::path cache_folder() {
 }  // namespace
 
 std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster,
-                               const std::vector<int>& degrees) {
+                               const std::vector<int>& degrees, const std::string& devices) {
   nlohmann::json key = {{"program", program_hash()},
                         {"model", model.name},
                         {"inputs", model.inputs},
@@ -50,7 +50,8 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
                         {"precision", to_string(config.training.precision)},
                         {"optimizer", config.optimizer.name},
                         {"global_batch_size", config.training.global_batch_size},
-                        {"degrees", degrees}};
+                        {"degrees", degrees},
+                        {"devices", devices}};
   for (const NodeGroup& group : cluster.groups) {
     key["nodes"].push_back(
         {group.device_kind, group.count, group.num_devices, group.cores, group.core_pool, group.hosts});

@@ -68,13 +68,14 @@ std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster, 
   return ranks;
 }
 
-nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task) {
+nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task, const Backend& backend) {
   nlohmann::json rows = nlohmann::json::array();
   double update = 0.0;
   double workspace = 0.0;
   const std::int64_t most = config.training.global_batch_size;
   for (std::int64_t samples = 1; samples <= most; samples = samples < most ? std::min(2 * samples, most) : most + 1) {
-    const LayerTiming timing = time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples);
+    const LayerTiming timing =
+        time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples, backend);
     rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight,
                     timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace});
     update = timing.update_seconds;
@@ -180,7 +181,7 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
 
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
                         const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
-                        const ProfileProgress& progress) {
+                        const ProfileProgress& progress, const Backend& backend) {
   const int rank = rank_in(world);
   const std::vector<TimingTask> tasks = timing_tasks(model, cluster, degrees);
   const auto ranks = timing_ranks(cluster, map);
@@ -194,7 +195,7 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
   collectively(world, waiter, [&] {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (rank == 0) progress(static_cast<int>(i), static_cast<int>(own.size()));
-      mine.push_back(run_task(config, model, *own[i]));
+      mine.push_back(run_task(config, model, *own[i], backend));
     }
     if (rank == 0) progress(static_cast<int>(own.size()), static_cast<int>(own.size()));
   });

@@ -9,6 +9,7 @@
 #include "cluster/cluster.hpp"
 #include "comm/waiter.hpp"
 #include "config/config.hpp"
+#include "kernels/backend.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
@@ -35,14 +36,14 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
 /// Times the distinct (layer kind, tensor-parallel degree) tasks of the model at these degrees on every device kind
 /// of the cluster for rising numbers of samples, dealt out to the ranks of the kind; where ranks
 /// share cores only as many ranks of a host time at once as it has cores. Every rank gets the
-/// whole profile. Collective over `world`.
+/// whole profile. `backend`: of this rank. Collective over `world`.
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
                         const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
-                        const ProfileProgress& progress);
+                        const ProfileProgress& progress, const Backend& backend = host_backend());
 
 /// File in the user's cache for what was measured under the same key: hardware, ranks, model,
-/// precision, degrees, and this build of pptrain.
+/// precision, degrees, `devices` that compute (those of all ranks), and this build of pptrain.
 std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster,
-                               const std::vector<int>& degrees);
+                               const std::vector<int>& degrees, const std::string& devices);
 
 }  // namespace pptrain

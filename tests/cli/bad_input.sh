@@ -120,6 +120,9 @@ where=$anywhere bad "micro-batches do not make up the global batch" 2 2 'micro_b
 where=$anywhere bad "micro-batch larger than the global batch" 2 2 'micro_batch_size|global_batch_size' \
   micro_batch_size 'micro_batch_size = 16'
 
+# --- device
+CUDA_VISIBLE_DEVICES='' bad "a GPU where there is none" 2 2 'no GPU' output 'device = "gpu"'
+
 # --- grid
 # Other planners leave ranks out. The edit is for sed, which expands it.
 # shellcheck disable=SC2016

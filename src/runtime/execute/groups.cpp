@@ -176,11 +176,11 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
                        CommunicationDecorator* decorator, const std::vector<int>& nodes, DirectGroups* direct)
-    : waiter_(waiter), direct_(direct) {
+    : movement_(waiter), direct_(direct) {
   const std::vector<RankReach> reach = gather_reach(world, waiter, direct);
   if (!arena.device().is_host()) {
     staging_ = std::make_unique<Staging>(arena.device());
-    waiter_.move_beside([this] { move_on(); });
+    waiter.move_beside([this] { move_on(); });
   }
   transport_ = make_transport(world, decorator);
   between_parts_ = make_transport(world, decorator);
@@ -193,8 +193,6 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   // All devices of a stage have the same parts; each rank is in one group of each kind for each of them.
   for (const PartRole& part : part_roles(plan, *role)) parts_.push_back(std::make_unique<PartGroups>(maker, part));
 }
-
-RankGroups::~RankGroups() { waiter_.move_beside({}); }
 
 void RankGroups::move_on() {
   staging_->progress();

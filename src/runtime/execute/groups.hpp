@@ -129,7 +129,6 @@ class RankGroups {
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
              CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {},
              DirectGroups* direct = nullptr);
-  ~RankGroups();
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 
@@ -149,7 +148,19 @@ class RankGroups {
 
   void move_on();
 
-  Waiter& waiter_;
+  /// What the waiter moves on goes last: groups that end still wait, and others' transfers with them.
+  class Movement {
+   public:
+    explicit Movement(Waiter& waiter) : waiter_(waiter) {}
+    ~Movement() { waiter_.move_beside({}); }
+    Movement(const Movement&) = delete;
+    Movement& operator=(const Movement&) = delete;
+
+   private:
+    Waiter& waiter_;
+  };
+
+  Movement movement_;
   DirectGroups* direct_;
   std::vector<std::string> ways_;
   std::unique_ptr<Staging> staging_;  ///< null where the device is the host

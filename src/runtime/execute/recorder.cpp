@@ -69,17 +69,19 @@ std::string start_time() {
   return text;
 }
 
-std::map<std::string, std::string> environment_of(const Cluster& cluster) {
+std::map<std::string, std::string> environment_of(const Cluster& cluster, const Backend& backend) {
   const char* job = std::getenv("SLURM_JOB_ID");
-  return {{"pptrain_version", PPTRAIN_VERSION},  {"mpi_version", mpi_version()},   {"hdf5_version", H5_VERS_INFO},
-          {"gemm", host_gemm().name()},          {"hosts", hosts_of(cluster)},     {"devices", devices_of(cluster)},
-          {"job_id", job == nullptr ? "" : job}, {"command_line", command_line()}, {"started", start_time()}};
+  return {{"pptrain_version", PPTRAIN_VERSION},    {"mpi_version", mpi_version()},   {"hdf5_version", H5_VERS_INFO},
+          {"gemm", backend.gemm.name()},           {"hosts", hosts_of(cluster)},     {"devices", devices_of(cluster)},
+          {"job_id", job == nullptr ? "" : job},   {"command_line", command_line()}, {"started", start_time()},
+          {"attention", backend.attention.name()}, {"device", backend.device.name()}};
 }
 
 }  // namespace
 
 Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
-                   const Profile& profile, const Plan& plan, RunKind kind, const RunStart& begins)
+                   const Profile& profile, const Plan& plan, RunKind kind, const RunStart& begins,
+                   const Backend& backend)
     : world_(world),
       waiter_(waiter),
       config_(config),
@@ -101,7 +103,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
   directory_->write("profile.json", write_profile(profile));
   directory_->write("cluster.toml", write_cluster(machine.cluster));
   add_log_file(directory_->file("log.txt"));
-  open_metrics(environment_of(machine.cluster));
+  open_metrics(environment_of(machine.cluster, backend));
   progress_ = std::make_unique<Progress>(begins.step, config.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
 }

@@ -35,10 +35,11 @@ struct RunStart {
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
  public:
-  /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
-  /// written. Not collective.
+  /// `waiter` waits for the figures of other ranks; `backend` is this one's. Makes the run directory. Throws exit code
+  /// 2 when it cannot be written. Not collective.
   Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
-           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training, const RunStart& begins = {});
+           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training, const RunStart& begins = {},
+           const Backend& backend = host_backend());
 
   /// The run directory; on rank 0.
   const std::string& directory() const { return directory_->path(); }

@@ -13,7 +13,7 @@ namespace pptrain {
 /// What a session may be given beside the plan.
 struct SessionOptions {
   LayerFactory layers = make_layer;
-  OrderOptions orders;               ///< what the task orders go by, equal on all ranks
+  OrderOptions orders = {};          ///< what the task orders go by, equal on all ranks
   Alarm* alarm = nullptr;            ///< by which ranks hear that one has given up waiting
   TransferForms forms = {};          ///< how what several devices need alike comes to them, equal on all ranks
   std::vector<int> nodes = {};       ///< of each device, within which gradients are summed first; empty: all are on one
@@ -24,7 +24,7 @@ struct SessionOptions {
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
   std::function<bool()> wants_stop = {};            ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
-  std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer;
+  std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer = {};
 };
 
 /// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.

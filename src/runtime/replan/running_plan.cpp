@@ -7,10 +7,10 @@ namespace pptrain {
 RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
     : plan_(plan), waiter_(job.config.job.timeout, job.machine.core_use) {
   waiter_.listen(&alarm);
-  SessionOptions options;
-  options.layers = job.layers;
+  SessionOptions options = {.layers = job.layers, .backend = job.device.backend()};
   options.alarm = &alarm;
   options.wants_stop = job.wants_stop;
+  options.direct = job.device.direct();
   options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
   options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);
   for (int d = 0; d < job.machine.cluster.num_devices(); ++d) {

@@ -10,6 +10,7 @@
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/prepare.hpp"
+#include "runtime/rank_device.hpp"
 
 namespace pptrain {
 
@@ -21,6 +22,7 @@ struct PlanJob {
   const Machine& machine;
   const Instance& instance;
   const LayerFactory& layers;
+  const RankDevice& device;
   std::function<bool()> wants_stop = {};  ///< whether this rank wants the training to stop; empty: never
 };
 

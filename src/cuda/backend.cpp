@@ -1,0 +1,36 @@
+#include "cuda/backend.hpp"
+
+#include "cuda/attention.hpp"
+#include "cuda/device.hpp"
+#include "cuda/gemm.hpp"
+#include "cuda/kernels.hpp"
+#include "cuda/nccl.hpp"
+
+namespace pptrain {
+namespace {
+
+class CudaBackend final : public GpuBackend {
+ public:
+  explicit CudaBackend(int ordinal)
+      : device_(ordinal),
+        kernels_(device_),
+        gemm_(make_cuda_gemm(device_, kernels_)),
+        attention_(make_cuda_attention(device_)),
+        direct_(make_nccl_groups(device_)) {}
+
+  Backend backend() override { return {device_, *gemm_, *attention_, kernels_}; }
+  DirectGroups* direct() override { return direct_.get(); }
+
+ private:
+  CudaDevice device_;
+  CudaKernels kernels_;
+  std::unique_ptr<Gemm> gemm_;
+  std::unique_ptr<Attention> attention_;
+  std::unique_ptr<DirectGroups> direct_;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuBackend> make_gpu_backend(int ordinal) { return std::make_unique<CudaBackend>(ordinal); }
+
+}  // namespace pptrain

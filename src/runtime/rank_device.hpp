@@ -1,0 +1,39 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+
+#include "comm/direct_groups.hpp"
+#include "comm/waiter.hpp"
+#include "config/config.hpp"
+#include "cuda/backend.hpp"
+#include "kernels/backend.hpp"
+
+namespace pptrain {
+
+/// The GPU of the `local_rank`-th rank of a host that sees `gpus` of them: launchers either give each rank its own,
+/// then it sees one, or let all ranks see all, which then take turns.
+int gpu_of(int local_rank, int gpus);
+
+/// What this rank computes with, as `[job] device` says: the host or a GPU.
+class RankDevice {
+ public:
+  /// The host.
+  RankDevice() = default;
+  /// Throws exit code 2 on all ranks where one is to have a GPU and sees none, with the reason. Collective.
+  RankDevice(MPI_Comm world, Waiter& waiter, const Config& config);
+
+  Backend backend() const { return gpu_ == nullptr ? host_backend() : gpu_->backend(); }
+  /// What all ranks compute with, for the key of what is measured; "" where that is the host.
+  const std::string& names() const { return names_; }
+  /// Null where there is nothing but MPI.
+  DirectGroups* direct() const { return gpu_ == nullptr ? nullptr : gpu_->direct(); }
+
+ private:
+  std::unique_ptr<GpuBackend> gpu_;
+  std::string names_;
+};
+
+}  // namespace pptrain
