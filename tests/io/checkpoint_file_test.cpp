@@ -23,7 +23,7 @@ std::vector<float> values_of(const CheckpointDataset& dataset, int number) {
 }
 
 CheckpointState some_state() {
-  CheckpointState state = {7, 56, 1234, 1.0, "100 samples", "[job]\nname = \"x\"\n", "{}", "{\"a\": 1}", ""};
+  CheckpointState state = {7, 56, 1234, 512.0, 3, 1, "100 samples", "[job]\nname = \"x\"\n", "{}", "{\"a\": 1}", ""};
   state.profile += std::string(100000, ' ');  // more than an attribute may hold
   return state;
 }
@@ -71,6 +71,9 @@ TEST_CASE("a checkpoint is read as it was written, as a whole and as parameters"
   check_blocks(path, head);
   CHECK(head.state.step == 7);
   CHECK(head.state.samples == 56);
+  CHECK(head.state.loss_scale == 512.0);
+  CHECK(head.state.good_steps == 3);
+  CHECK(head.state.skipped_steps == 1);
   CHECK(head.state.configuration == some_state().configuration);
   CHECK(head.state.profile == some_state().profile);
   REQUIRE(head.datasets.size() == 3);
