@@ -164,8 +164,8 @@ TEST_CASE("the norm of fp16 gradients is that of fp32 ones, whatever the loss sc
   for (const double scale : {128.0, 65536.0}) {
     CHECK(norm(Precision::fp16, scale) == Approx(expected).epsilon(2e-3));
   }
-  // Without one the gradients of activations, a few 1e-6 each, lose bits.
-  CHECK(norm(Precision::fp16, 1.0) != Approx(expected).epsilon(2e-3));
+  // With one far too small they vanish.
+  CHECK(norm(Precision::fp16, 1.0 / 4096) != Approx(expected).epsilon(2e-3));
 }
 
 TEST_CASE("fp16 on grids and with ZeRO follows one rank", "[np4]") {
@@ -179,12 +179,12 @@ TEST_CASE("fp16 on grids and with ZeRO follows one rank", "[np4]") {
     INFO(plan.shape());
     const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps);
     // Sums in another order round some activations to the neighbouring half, 2^-11 of them away.
-    CHECK(largest_difference(curve.losses, alone.losses) <= 1e-3);
+    CHECK(largest_difference(curve.losses, alone.losses) <= 2e-4);
     if (plan.stages[0].replicas == 1) continue;
     for (const int zero_stage : {1, 2, 3}) {
       INFO("ZeRO " << zero_stage);
       const Curve divided = train_reference(MPI_COMM_WORLD, reference, with_zero(plan, zero_stage), steps);
-      CHECK(largest_difference(divided.losses, alone.losses) <= 1e-3);
+      CHECK(largest_difference(divided.losses, alone.losses) <= 2e-4);
       if (zero_stage == 1) CHECK(divided.losses == curve.losses);
     }
   }
@@ -280,7 +280,7 @@ TEST_CASE("gradients that travel in bf16 train nearly as in fp32, equally in eve
   CHECK(bf16.losses.front() == fp32.losses.front());
   CHECK(bf16.losses != fp32.losses);
   // A gradient is off by 2^-9 of itself at most, twice; AdamW's steps hang on little more than its sign.
-  CHECK(largest_difference(bf16.losses, fp32.losses) <= 2e-3);
+  CHECK(largest_difference(bf16.losses, fp32.losses) <= 1e-3);
   CHECK(bf16.peak_bytes <= fp32.peak_bytes);
   CHECK(train_reference(MPI_COMM_WORLD, reference, plan, steps).losses == bf16.losses);
   for (const int zero_stage : {1, 2, 3}) {
@@ -291,6 +291,6 @@ TEST_CASE("gradients that travel in bf16 train nearly as in fp32, equally in eve
   SessionOptions options;
   options.nodes = {0, 0, 1, 1};
   const Curve in_nodes = train_reference(MPI_COMM_WORLD, reference, plan, steps, options);
-  CHECK(largest_difference(in_nodes.losses, fp32.losses) <= 3e-3);
+  CHECK(largest_difference(in_nodes.losses, fp32.losses) <= 1e-3);
   CHECK(train_reference(MPI_COMM_WORLD, reference, plan, steps, options).losses == in_nodes.losses);
 }
