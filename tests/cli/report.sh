@@ -126,4 +126,8 @@ reported "resumed" "$killed" "\"steps_done\":$steps," '"left_open":false'
 sed 's/^name = "this/emulate = "timing"\n&/' cluster.toml >timing.toml
 train "a rehearsal" 0 job.toml --set cluster.file='"timing.toml"' --set job.output=rehearsed --steps 3
 reported "rehearsed" "$(run_of rehearsed)" '"rehearsal":true' '"loss":null'
+
+train "a classifier" 0 "$inputs/classifier.toml" --steps 3 --set job.output=classified --set model.hidden_size=16 \
+  --set model.input_size=16 --set model.classes=10 --set training.global_batch_size=8
+reported "a classifier" "$(run_of classified)" '"unit":"samples"'
 finish

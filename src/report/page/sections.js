@@ -98,7 +98,7 @@ function training() {
   const chart = (key, title, more) => {
     if (series[key]) lineChart(place, { title, step: series.step, series: series[key], events, format: plain, ...more });
   };
-  chart("loss", "Loss, nats per token", { canLog: true, dots: { ...data.evaluation, name: "held-back data" } });
+  chart("loss", `Loss, nats per ${data.job.unit.slice(0, -1)}`, { canLog: true, dots: { ...data.evaluation, name: "held-back data" } });
   chart("learning_rate", "Learning rate", { zero: true });
   chart("tokens_per_second", `Speed, ${data.job.unit} per second`, { format: count, zero: true });
   chart("iteration_seconds", "Iteration time", { format: seconds, zero: true, coldStart: true,
