@@ -65,10 +65,10 @@ __device__ inline std::size_t row_stride(const FlashShape& s) { return s.head_si
 /// Copies rows [first, first + tile) of a head to shared memory, zeros behind the last.
 template <class Tile, class T>
 __device__ void load_tile(const FlashShape& s, const kernels::Rows<const T>& rows, std::size_t first, float* to) {
-  const std::size_t size = Tile::tile * s.head_size;
-  for (std::size_t i = threadIdx.x; i < size; i += Tile::threads) {
-    const std::size_t row = i / s.head_size, column = i % s.head_size;
-    to[row * row_stride(s) + column] =
+  const auto head_size = static_cast<unsigned>(s.head_size);  // 64-bit divisions are slow
+  for (unsigned i = threadIdx.x; i < Tile::tile * head_size; i += Tile::threads) {
+    const unsigned row = i / head_size, column = i % head_size;
+    to[row * (head_size + 1) + column] =
         first + row < s.length ? static_cast<float>(rows.row(first + row)[column]) : 0.0f;
   }
 }

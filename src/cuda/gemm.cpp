@@ -171,7 +171,7 @@ void CudaGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matri
     return multiply(Transpose::yes, zeros.matrix().columns_from(0, c.rows), Transpose::no,
                     zeros.matrix().columns_from(0, c.columns), c, options);
   }
-  if (a.type == b.type && (a.type != DType::f32 || c.type == DType::f32)) {
+  if (a.type == b.type && (c.type == DType::f32 || c.type == a.type)) {
     multiply_equal(ta, a, tb, b, c, options);
   } else {
     multiply_in_f32(ta, a, tb, b, c, options);

@@ -14,8 +14,8 @@ enum class Fp32Products { exact, tf32 };
 
 /// Products by cuBLASLt in the device's order. The device and its kernels must outlive it.
 ///
-/// Both operands bf16: into f32 or bf16, on the matrix units. A mixed pair is converted to f32 in memory of its own,
-/// and what is f32 is written as f32 and converted where C is bf16: layers whose products shall be fast give both in
+/// Both operands bf16 or both fp16: into f32 or their type, on the matrix units. Any other pair is converted to f32 in
+/// memory of its own, and C where it is another type: layers whose products shall be fast give both in
 /// the activation type. Bias, GELU, GELU's backward pass and a bias's gradient run in the epilogue where cuBLASLt has
 /// an algorithm for the sizes, types and alignments, and as kernels behind the product elsewhere. A bias is rounded to
 /// C's type. Sums are never split by atomics, so that equal calls give equal bits.

@@ -78,7 +78,7 @@ struct Run {
 TEST_CASE("attention on a GPU by own kernels against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
-  for (const DType type : {DType::f32, DType::bf16}) {
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     for (const Case& c : {Case{2, 1, 2, 4}, Case{2, 7, 3, 5}, Case{1, 64, 2, 16}, Case{2, 65, 1, 32},
                           Case{1, 100, 2, 72}, Case{1, 40, 1, 136}}) {
       Run run(gpu, c, type);
@@ -92,11 +92,13 @@ TEST_CASE("attention on a GPU by own kernels against the host's") {
 TEST_CASE("attention on a GPU by what is fastest against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);
-  for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}}) {
-    Run run(gpu, c, DType::bf16, 8);
-    run.run(*attention);
-    run.run_host();
-    run.check(c, DType::bf16, 4.0);
+  for (const DType type : {DType::bf16, DType::f16}) {
+    for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}}) {
+      Run run(gpu, c, type, 8);
+      run.run(*attention);
+      run.run_host();
+      run.check(c, type, 4.0);
+    }
   }
 }
 

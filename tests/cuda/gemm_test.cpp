@@ -43,7 +43,7 @@ TEST_CASE("GELU and the gradient of a bias with a product on a GPU, fused or beh
   const Shape s{33, 40, 27};
   // Rows of 40 elements may be fused, those of 41 and 43 not.
   for (const std::size_t padding : {0, 1, 3}) {
-    for (const DType type : {DType::f32, DType::bf16}) {
+    for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
       for (const DType c : {DType::f32, type}) {
         for_each_transposition([&](Transpose ta, Transpose tb) {
           const auto check = [&](const Wants& wants) {

@@ -144,6 +144,7 @@ TEST_CASE("a language model on a GPU gives the host's loss and gradients") {
   }
   // A few roundings to 8 bits in each layer, on both sides at different places.
   compare(gpt2(), DType::bf16, Recompute::none, 3e-2);
+  compare(gpt2(), DType::f16, Recompute::none, 1e-2);
 }
 
 TEST_CASE("a classifier on a GPU gives the host's loss and gradients") {

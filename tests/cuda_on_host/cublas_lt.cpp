@@ -4,7 +4,7 @@
 
 #include "cublasLt.h"
 #include "stand_in.hpp"
-#include "tensor/tensor.hpp"
+#include "tensor/half.hpp"
 
 using cuda_on_host::fault;
 
@@ -29,6 +29,7 @@ struct StandInLtPreference {
 namespace {
 
 using pptrain::BFloat16;
+using pptrain::Half;
 
 bool has_epilogues = true;
 std::uint64_t epilogues_done = 0, heuristics_asked = 0;
@@ -37,12 +38,15 @@ std::size_t size_of(cudaDataType_t type) { return type == CUDA_R_32F ? 4 : 2; }
 
 float load(cudaDataType_t type, const void* data, std::size_t i) {
   if (type == CUDA_R_32F) return static_cast<const float*>(data)[i];
+  if (type == CUDA_R_16F) return static_cast<const Half*>(data)[i];
   return static_cast<const BFloat16*>(data)[i];
 }
 
 void save(cudaDataType_t type, void* data, std::size_t i, double value) {
   if (type == CUDA_R_32F) {
     static_cast<float*>(data)[i] = static_cast<float>(value);
+  } else if (type == CUDA_R_16F) {
+    static_cast<Half*>(data)[i] = Half(static_cast<float>(value));
   } else {
     static_cast<BFloat16*>(data)[i] = BFloat16(static_cast<float>(value));
   }
@@ -117,7 +121,7 @@ bool types_are_known(const StandInLtLayout& a, const StandInLtLayout& b, const S
                      cublasComputeType_t compute) {
   if (a.type != b.type) return false;
   if (a.type == CUDA_R_32F) return d.type == CUDA_R_32F;
-  return compute == CUBLAS_COMPUTE_32F && a.type == CUDA_R_16BF && (d.type == CUDA_R_32F || d.type == CUDA_R_16BF);
+  return compute == CUBLAS_COMPUTE_32F && (d.type == CUDA_R_32F || d.type == a.type);
 }
 
 void require_sizes(const StandInLtMatmul& m, const StandInLtLayout& a, const StandInLtLayout& b,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stand_in.hpp"
-#include "tensor/bfloat16.hpp"
+#include "tensor/half.hpp"
 
 using cuda_on_host::fault;
 
@@ -20,6 +20,7 @@ struct StandInDnn {
 namespace {
 
 using pptrain::BFloat16;
+using pptrain::Half;
 using Four = std::array<std::int64_t, 4>;
 using Name = cudnnBackendAttributeName_t;
 using Type = cudnnBackendAttributeType_t;
@@ -261,6 +262,27 @@ cudnnStatus_t has_engine(const Graph& graph) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+float load(cudnnDataType_t type, const void* data, std::size_t i) {
+  if (type == CUDNN_DATA_FLOAT) return static_cast<const float*>(data)[i];
+  if (type == CUDNN_DATA_HALF) return static_cast<const Half*>(data)[i];
+  return static_cast<const BFloat16*>(data)[i];
+}
+
+void save(cudnnDataType_t type, void* data, std::size_t i, float value) {
+  if (type == CUDNN_DATA_FLOAT) {
+    static_cast<float*>(data)[i] = value;
+  } else if (type == CUDNN_DATA_HALF) {
+    static_cast<Half*>(data)[i] = Half(value);
+  } else {
+    static_cast<BFloat16*>(data)[i] = BFloat16(value);
+  }
+}
+
+float rounded(cudnnDataType_t type, float value) {
+  if (type == CUDNN_DATA_HALF) return Half(value);
+  return type == CUDNN_DATA_BFLOAT16 ? static_cast<float>(BFloat16(value)) : value;
+}
+
 /// The values of all tensors while a graph is done.
 class Values {
  public:
@@ -276,28 +298,15 @@ class Values {
       values[0] = scalars_.at(t.number);
     } else {
       const void* data = pointers_.at(t.number);
-      t.for_each([&](const Four& at) {
-        const std::size_t place = t.place(at);
-        values[t.index(at)] = t.type == CUDNN_DATA_FLOAT
-                                  ? static_cast<const float*>(data)[place]
-                                  : static_cast<float>(static_cast<const BFloat16*>(data)[place]);
-      });
+      t.for_each([&](const Four& at) { values[t.index(at)] = load(t.type, data, t.place(at)); });
     }
     return values;
   }
   void put(const Tensor& t, std::vector<float> values) {
-    if (t.type == CUDNN_DATA_BFLOAT16) {
-      for (float& value : values) value = BFloat16(value);
-    }
+    for (float& value : values) value = rounded(t.type, value);
     if (!t.is_virtual) {
       void* data = pointers_.at(t.number);
-      t.for_each([&](const Four& at) {
-        if (t.type == CUDNN_DATA_FLOAT) {
-          static_cast<float*>(data)[t.place(at)] = values[t.index(at)];
-        } else {
-          static_cast<BFloat16*>(data)[t.place(at)] = BFloat16(values[t.index(at)]);
-        }
-      });
+      t.for_each([&](const Four& at) { save(t.type, data, t.place(at), values[t.index(at)]); });
     }
     values_[t.number] = std::move(values);
   }

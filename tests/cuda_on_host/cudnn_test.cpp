@@ -32,6 +32,7 @@ TEST_CASE("attention runs by cuDNN where it takes type, shape and layout, else b
   const auto attention = make_cuda_attention(gpu.device);
   REQUIRE(attention->name() == "cuDNN 9.19.0; for fp32, own kernels");
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 16, 8) == 2);
+  REQUIRE(graphs_of(gpu, *attention, DType::f16, 16, 8) == 2);
   REQUIRE(graphs_of(gpu, *attention, DType::f32, 16, 8) == 0);
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 12, 0) == 0);
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 16, 1) == 0);
