@@ -22,8 +22,6 @@ void refuse_parallelism(const Config& c) {
 
 }  // namespace
 
-void refuse_unsupported(const Config& config) {
-  refuse_parallelism(config);
-}
+void refuse_unsupported(const Config& config) { refuse_parallelism(config); }
 
 }  // namespace pptrain

@@ -38,10 +38,10 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
   Arena arena;
   std::vector<float> weights(16, 1.0F);
   std::vector<float> gradients(16);
-  const auto optimizer = make_optimizer(config,
-                                        {{weights.data(), gradients.data(), {}, 8, true},
-                                         {weights.data() + 8, gradients.data() + 8, {}, 8, false}},
-                                        arena, host_kernels());
+  const auto optimizer = make_optimizer(
+      config,
+      {{weights.data(), gradients.data(), {}, 8, true}, {weights.data() + 8, gradients.data() + 8, {}, 8, false}},
+      arena, host_kernels());
   std::vector<double> expected(16, 1.0);
   std::vector<double> m(16, 0.0);
   std::vector<double> v(16, 0.0);
