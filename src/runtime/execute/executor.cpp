@@ -1,9 +1,7 @@
 #include "runtime/execute/executor.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "base/timing.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/prices.hpp"
@@ -158,145 +156,6 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
   }
 }
 
-/// What the first layer reads, of the samples of the part that it is in.
-void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  const Interval own = device_->entry_samples(instruction.chunk);
-  const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sequence_length);
-  const auto inputs = static_cast<std::size_t>(model_.inputs);
-  std::uint16_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
-  float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-  for (std::size_t s = 0; s < samples; ++s) {
-    SampleSlot slot;
-    if (inputs == 0) {
-      slot.tokens = tokens + s * length;
-    } else {
-      slot.features = features + s * inputs;
-    }
-    iteration.samples(first + static_cast<std::int64_t>(s), slot);
-  }
-  Batch& batch = activation.batches.front();
-  if (inputs == 0) {
-    batch.tokens = activation.tokens.upload(arena_);
-  } else {
-    batch.features = activation.features.upload(arena_);
-  }
-}
-
-/// What the loss is computed from, likewise.
-void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  const Interval own = device_->exit_samples(instruction.chunk);
-  const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sequence_length);
-  std::int32_t* targets = activation.targets.host(samples * length);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-  for (std::size_t s = 0; s < samples; ++s) {
-    iteration.samples(first + static_cast<std::int64_t>(s), {nullptr, targets + s * length, nullptr});
-  }
-  activation.batches.back().targets = activation.targets.upload(arena_);
-  activation.batches.back().loss = sums_.loss();
-}
-
-void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
-  const int chunk = i.chunk.value;
-  Activation& activation = activations_[{chunk, i.micro_batch.value}];
-  result_.peak_stored = std::max(result_.peak_stored, static_cast<int>(activations_.size()));
-  const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
-  for (const PartModel* part : parts) {
-    Batch& batch = activation.batches.emplace_back();
-    batch.samples = static_cast<std::size_t>(part->role().samples().size());
-    batch.loss_scale = static_cast<float>(iteration.loss_scale /
-                                          static_cast<double>(plan_.global_batch_size * model_.sequence_length));
-  }
-  if (chunk == 0) load_inputs(activation, i, iteration);
-  if (chunk == last_chunk_) load_targets(activation, i, iteration);
-  Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());
-    activation.saved.emplace_back();
-    for (const auto& layer : parts[p]->layers(i.chunk)) {
-      SavedPtr saved;
-      x = layer->forward(activation.batches[p], std::move(x), keep ? &saved : nullptr);
-      activation.saved.back().push_back(std::move(saved));
-    }
-  }
-  if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
-  if (!keep) activations_.erase({chunk, i.micro_batch.value});
-}
-
-void Executor::backward_input(const Instruction& i, bool with_weight) {
-  const int chunk = i.chunk.value;
-  Activation& activation = activations_.at({chunk, i.micro_batch.value});
-  Tensor gradient = chunk == last_chunk_ ? Tensor() : take_input({Payload::gradient, chunk, i.micro_batch.value});
-  const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
-  for (std::size_t p = parts.size(); p-- > 0;) {
-    auto& layers = parts[p]->layers(i.chunk);
-    const Batch& batch = activation.batches[p];
-    for (std::size_t l = layers.size(); l-- > 0;) {
-      SavedPtr& saved = activation.saved[p][l];
-      gradient = layers[l]->backward_input(batch, std::move(gradient), *saved);
-      if (!with_weight) continue;
-      layers[l]->backward_weight(batch, *saved);
-      saved.reset();
-    }
-    if (p > 0) gradient = device_->between(parts[p]->role().index).backward(std::move(gradient), device_->reductions());
-  }
-  if (chunk != 0) put_output({Payload::gradient, chunk - 1, i.micro_batch.value}, std::move(gradient));
-  if (with_weight) activations_.erase({chunk, i.micro_batch.value});
-}
-
-void Executor::backward_weight(const Instruction& i) {
-  Activation& activation = activations_.at({i.chunk.value, i.micro_batch.value});
-  const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
-  for (std::size_t p = parts.size(); p-- > 0;) {
-    auto& layers = parts[p]->layers(i.chunk);
-    for (std::size_t l = layers.size(); l-- > 0;) {
-      layers[l]->backward_weight(activation.batches[p], *activation.saved[p][l]);
-      activation.saved[p][l].reset();
-    }
-  }
-  activations_.erase({i.chunk.value, i.micro_batch.value});
-}
-
-void Executor::wait_gradients() {
-  waiter_.wait(device_->reductions(), [] { return std::string(); });
-  device_->drop_summed();
-  // What two parts hold of the tied embedding they exchange whole.
-  for (const auto& part : device_->parts()) {
-    if (part->shares_embedding()) part->shards().gather_gradients(part->tied_unit());
-  }
-}
-
-/// With the loss goes whether to stop, so that this costs no message of its own.
-void Executor::reduce_loss(const Iteration& iteration) {
-  // Shards of a replica all know its loss, so the first one alone reports it.
-  const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
-  double sums[] = {reports ? value_of(sums_.loss()) : 0.0, iteration.wants_stop && iteration.wants_stop() ? 1.0 : 0.0};
-  groups_.all().all_reduce_sum(sums, 2);
-  result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
-  result_.stop = sums[1] > 0.0;
-}
-
-/// All ranks know the norm, so all skip a step or none does.
-void Executor::reduce_norm(const Iteration& iteration) {
-  if (device_ != nullptr) {
-    for (const auto& part : device_->parts()) {
-      const ParameterStore& store = part->parameters();
-      for (const OwnPart& own : store.own_parts()) {
-        if (part->counts(store.parameters()[own.parameter])) {
-          kernels_.sum_of_squares(own.gradients, own.size, sums_.squares());
-        }
-      }
-    }
-  }
-  double squares = value_of(sums_.squares());
-  groups_.all().all_reduce_sum(&squares, 1);
-  result_.grad_norm = std::sqrt(squares) / iteration.loss_scale;
-  result_.loss_scale = iteration.loss_scale;
-  result_.skipped = iteration.skips_overflow && !std::isfinite(result_.grad_norm);
-}
-
 /// This is no waiting for others; what others wait for goes on.
 void Executor::wait_for_device(DeviceWorkPtr work) {
   const double waited = waiter_.take_seconds();
@@ -313,46 +172,6 @@ void Executor::limit_lead() {
   if (lead_.size() <= most_lead) return;
   wait_for_device(std::move(lead_.front()));
   lead_.pop_front();
-}
-
-double Executor::value_of(const double* sum) {
-  const Buffer value(values_, sizeof(double));
-  wait_for_device(arena_.device().start_download(value.data(), sum, value.bytes()));
-  return *static_cast<const double*>(value.data());
-}
-
-void Executor::update(const Iteration& iteration) {
-  if (device_ == nullptr) return;
-  device_->settle();
-  if (!result_.skipped) step(iteration);
-  for (const auto& part : device_->parts()) part->parameters().start_step();
-}
-
-/// The optimizer's step, behind which what it has updated is published.
-void Executor::step(const Iteration& iteration) {
-  /// A unit of a part's parameters.
-  struct Unit {
-    PartModel* part;
-    std::size_t unit;
-  };
-  std::vector<Unit> units;           // in the order in which the optimizer comes to them
-  std::vector<std::size_t> unit_of;  // of the optimizer's runs
-  for (const auto& part : device_->parts()) {
-    const ParameterStore& store = part->parameters();
-    const std::size_t first = units.size();
-    for (std::size_t unit = 0; unit < store.num_units(); ++unit) units.push_back({part.get(), unit});
-    for (const OwnPart& own : store.own_parts()) unit_of.push_back(first + store.parameters()[own.parameter].unit);
-  }
-  std::size_t published = 0;
-  const auto publish_before = [&](std::size_t end) {
-    for (; published < end; ++published) units[published].part->shards().publish_weights(units[published].unit);
-    device_->progress();
-  };
-  const double scale = clip_factor(result_.grad_norm, iteration.gradient_clip) / iteration.loss_scale;
-  optimizer_->step({iteration.step - iteration.skipped_steps, iteration.learning_rate, scale}, [&](std::size_t run) {
-    if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);
-  });
-  publish_before(units.size());
 }
 
 std::string Executor::place() const {

@@ -1,0 +1,86 @@
+// The end of an iteration: sums over the replicas and over all ranks, the optimizer's step.
+#include <cmath>
+
+#include "runtime/execute/executor.hpp"
+
+namespace pptrain {
+
+void Executor::wait_gradients() {
+  waiter_.wait(device_->reductions(), [] { return std::string(); });
+  device_->drop_summed();
+  // What two parts hold of the tied embedding they exchange whole.
+  for (const auto& part : device_->parts()) {
+    if (part->shares_embedding()) part->shards().gather_gradients(part->tied_unit());
+  }
+}
+
+/// With the loss goes whether to stop, so that this costs no message of its own.
+void Executor::reduce_loss(const Iteration& iteration) {
+  // Shards of a replica all know its loss, so the first one alone reports it.
+  const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
+  double sums[] = {reports ? value_of(sums_.loss()) : 0.0, iteration.wants_stop && iteration.wants_stop() ? 1.0 : 0.0};
+  groups_.all().all_reduce_sum(sums, 2);
+  result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
+  result_.stop = sums[1] > 0.0;
+}
+
+/// All ranks know the norm, so all skip a step or none does.
+void Executor::reduce_norm(const Iteration& iteration) {
+  if (device_ != nullptr) {
+    for (const auto& part : device_->parts()) {
+      const ParameterStore& store = part->parameters();
+      for (const OwnPart& own : store.own_parts()) {
+        if (part->counts(store.parameters()[own.parameter])) {
+          kernels_.sum_of_squares(own.gradients, own.size, sums_.squares());
+        }
+      }
+    }
+  }
+  double squares = value_of(sums_.squares());
+  groups_.all().all_reduce_sum(&squares, 1);
+  result_.grad_norm = std::sqrt(squares) / iteration.loss_scale;
+  result_.loss_scale = iteration.loss_scale;
+  result_.skipped = iteration.skips_overflow && !std::isfinite(result_.grad_norm);
+}
+
+double Executor::value_of(const double* sum) {
+  const Buffer value(values_, sizeof(double));
+  wait_for_device(arena_.device().start_download(value.data(), sum, value.bytes()));
+  return *static_cast<const double*>(value.data());
+}
+
+void Executor::update(const Iteration& iteration) {
+  if (device_ == nullptr) return;
+  device_->settle();
+  if (!result_.skipped) step(iteration);
+  for (const auto& part : device_->parts()) part->parameters().start_step();
+}
+
+/// The optimizer's step, behind which what it has updated is published.
+void Executor::step(const Iteration& iteration) {
+  /// A unit of a part's parameters.
+  struct Unit {
+    PartModel* part;
+    std::size_t unit;
+  };
+  std::vector<Unit> units;           // in the order in which the optimizer comes to them
+  std::vector<std::size_t> unit_of;  // of the optimizer's runs
+  for (const auto& part : device_->parts()) {
+    const ParameterStore& store = part->parameters();
+    const std::size_t first = units.size();
+    for (std::size_t unit = 0; unit < store.num_units(); ++unit) units.push_back({part.get(), unit});
+    for (const OwnPart& own : store.own_parts()) unit_of.push_back(first + store.parameters()[own.parameter].unit);
+  }
+  std::size_t published = 0;
+  const auto publish_before = [&](std::size_t end) {
+    for (; published < end; ++published) units[published].part->shards().publish_weights(units[published].unit);
+    device_->progress();
+  };
+  const double scale = clip_factor(result_.grad_norm, iteration.gradient_clip) / iteration.loss_scale;
+  optimizer_->step({iteration.step - iteration.skipped_steps, iteration.learning_rate, scale}, [&](std::size_t run) {
+    if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);
+  });
+  publish_before(units.size());
+}
+
+}  // namespace pptrain
