@@ -35,7 +35,6 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), staging_(0, "", pinned_
   cudaDeviceProp properties = {};
   PPTRAIN_CUDA(cudaGetDeviceProperties, &properties, ordinal);
   name_ = fmt::format("GPU {} ({})", ordinal, properties.name);
-  num_multiprocessors_ = properties.multiProcessorCount;
   compute_ = new_stream();
   downloads_ = new_stream();
 }

@@ -25,7 +25,6 @@ class CudaDevice final : public Device {
 
   int ordinal() const { return ordinal_; }
   cudaStream_t stream() const { return compute_; }
-  int num_multiprocessors() const { return num_multiprocessors_; }
   /// What has been called on `stream`, one of this GPU's, so far.
   CudaWorkPtr record(cudaStream_t stream) { return std::make_unique<CudaWork>(events_, stream); }
 
@@ -59,7 +58,6 @@ class CudaDevice final : public Device {
 
   int ordinal_;
   std::string name_;
-  int num_multiprocessors_ = 0;
   cudaStream_t compute_ = nullptr;
   cudaStream_t downloads_ = nullptr;
   EventPool events_;

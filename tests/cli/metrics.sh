@@ -32,18 +32,7 @@ file = "cluster.toml"
 [profile]
 analytic = true
 TOML
-cat >cluster.toml <<TOML
-name = "this machine"
-[[device]]
-kind = "cpu"
-memory = "1 GiB"
-flops = { fp32 = "1 GFLOP/s" }
-memory_bandwidth = "1 GB/s"
-[[node]]
-kind = "host"
-devices = { kind = "cpu", count = 2 }
-link = { bandwidth = "10 Gbit/s", latency = "1 us" }
-TOML
+this_machine 2 >cluster.toml
 
 cat >check.py <<'PYTHON'
 """Exits with 1 unless metrics.h5 has at least so many steps, each of them whole."""

@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "comm/staged_communicator.hpp"
 #include "support/catch.hpp"
+#include "support/device_values.hpp"
 #include "support/late_device.hpp"
 
 using namespace pptrain;
@@ -45,24 +46,6 @@ struct World {
   }
 };
 
-/// An array of the device.
-struct Values {
-  World& world;
-  Buffer buffer;
-  std::size_t n;
-
-  Values(World& w, const std::vector<float>& from)
-      : world(w), buffer(w.arena, from.size() * sizeof(float)), n(from.size()) {
-    world.device.upload(buffer.data(), from.data(), buffer.bytes());
-  }
-  float* data() const { return static_cast<float*>(buffer.data()); }
-  std::vector<float> read() const {
-    std::vector<float> values(n);
-    world.device.download(values.data(), buffer.data(), buffer.bytes());
-    return values;
-  }
-};
-
 }  // namespace
 
 TEST_CASE("staged collectives give the bits of plain ones", "[np4]") {
@@ -74,8 +57,8 @@ TEST_CASE("staged collectives give the bits of plain ones", "[np4]") {
     std::vector<float> max = own;
     world.plain->all_reduce_sum(sum.data(), n);
     world.plain->all_reduce_max(max.data(), n);
-    const Values device_sum(world, own);
-    const Values device_max(world, own);
+    const DeviceValues device_sum(world.arena, own);
+    const DeviceValues device_max(world.arena, own);
     world.staged->all_reduce_sum(device_sum.data(), n);
     world.staged->all_reduce_max(device_max.data(), n);
     CHECK(device_sum.read() == sum);
@@ -91,7 +74,7 @@ TEST_CASE("staged halves move slices that lie apart, and nothing else", "[np4]")
   world.wait(*world.plain->start_reduce_scatter_sum(scattered.data(), slices));
   std::vector<float> gathered = scattered;
   world.wait(*world.plain->start_all_gather(gathered.data(), slices));
-  const Values values(world, own);
+  const DeviceValues values(world.arena, own);
   world.wait(*world.staged->start_reduce_scatter_sum(values.data(), slices));
   CHECK(values.read() == scattered);
   world.staged->all_gather(values.data(), slices);
@@ -101,17 +84,18 @@ TEST_CASE("staged halves move slices that lie apart, and nothing else", "[np4]")
 TEST_CASE("staged sums under way at once are told apart, whichever is looked at first", "[np4]") {
   World world;
   constexpr int num_sums = 5;
-  std::vector<Values> arrays;
+  std::vector<DeviceValues> arrays;
   std::vector<std::vector<float>> expected;
   std::vector<PendingPtr> pending;
   for (int k = 0; k < num_sums; ++k) {
     std::vector<float> own = contribution(10 * k + world.rank, 3000);
-    arrays.emplace_back(world, own);
+    arrays.emplace_back(world.arena, own);
     world.plain->all_reduce_sum(own.data(), own.size());
     expected.push_back(std::move(own));
   }
   const int blocking = world.device.num_blocking();
-  for (Values& array : arrays) pending.push_back(world.staged->start_all_reduce_sum(array.data(), array.n));
+  for (const DeviceValues& array : arrays)
+    pending.push_back(world.staged->start_all_reduce_sum(array.data(), array.size()));
   for (int k = 0; k < num_sums; ++k) world.wait(*pending[static_cast<std::size_t>((k + world.rank) % num_sums)]);
   CHECK(world.device.num_blocking() == blocking);  // the host waited for peers alone
   for (int k = 0; k < num_sums; ++k) CHECK(arrays[static_cast<std::size_t>(k)].read() == expected[k]);
@@ -122,8 +106,8 @@ TEST_CASE("what is to be sent leaves while its rank waits for others", "[np4]") 
   StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
   MpiTransport plain(MPI_COMM_WORLD);
   const std::vector<float> own = contribution(world.rank, 70000);
-  const Values out(world, own);
-  const Values in(world, std::vector<float>(own.size(), 0.0F));
+  const DeviceValues out(world.arena, own);
+  const DeviceValues in(world.arena, std::vector<float>(own.size(), 0.0F));
   const int next = (world.rank + 1) % world.size;
   const int previous = (world.rank + world.size - 1) % world.size;
   const PendingPtr sending = transport.send(RankId(next), 3, out.data(), own.size() * sizeof(float));
@@ -146,7 +130,7 @@ TEST_CASE("a staged message to a rank that waits for something else does leave",
   World world;
   StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
   const std::vector<float> own = contribution(world.rank, 1000);
-  const Values values(world, own);
+  const DeviceValues values(world.arena, own);
   PendingPtr pending;
   if (world.rank == 0) {
     pending = transport.send(RankId(1), 4, values.data(), own.size() * sizeof(float));
@@ -163,7 +147,7 @@ TEST_CASE("a staged message to a rank that waits for something else does leave",
 
 TEST_CASE("a staged sum names the member that has not come", "[np4]") {
   World world;
-  const Values values(world, contribution(world.rank, 3));
+  const DeviceValues values(world.arena, contribution(world.rank, 3));
   PendingPtr sum;
   if (world.rank != 2) {
     sum = world.staged->start_all_reduce_sum(values.data(), 3);
@@ -182,7 +166,7 @@ TEST_CASE("a staged sum names the member that has not come", "[np4]") {
 
 TEST_CASE("the block of a transfer that is given up is not handed out while the device reads it", "[np2]") {
   World world;
-  const Values values(world, contribution(0, 100));
+  const DeviceValues values(world.arena, contribution(0, 100));
   StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
   transport.send(RankId(1 - world.rank), 1, values.data(), 100 * sizeof(float)).reset();
   const std::size_t held = world.staging.blocks().bytes_in_use();

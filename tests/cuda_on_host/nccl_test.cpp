@@ -10,8 +10,10 @@
 #include "cuda/device.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
+#include "support/device_values.hpp"
 
 using namespace pptrain;
+using namespace pptrain::test;
 
 namespace {
 
@@ -60,23 +62,6 @@ struct World {
   }
 };
 
-struct Values {
-  World& world;
-  Buffer buffer;
-  std::size_t n;
-
-  Values(World& w, const std::vector<float>& from)
-      : world(w), buffer(w.arena, from.size() * sizeof(float)), n(from.size()) {
-    world.device.upload(buffer.data(), from.data(), buffer.bytes());
-  }
-  float* data() const { return static_cast<float*>(buffer.data()); }
-  std::vector<float> read() const {
-    std::vector<float> values(n);
-    world.device.download(values.data(), buffer.data(), buffer.bytes());
-    return values;
-  }
-};
-
 /// Waits for the end of a transfer, not only to be ordered behind it.
 class Ended final : public Pending {
  public:
@@ -94,10 +79,10 @@ TEST_CASE("NCCL's sums and maxima are those of all members", "[np4]") {
   World world;
   const auto group = world.group();
   for (const std::size_t n : {1U, 1000U, 70001U}) {
-    const Values sum(world, contribution(world.rank, n));
+    const DeviceValues sum(world.arena, contribution(world.rank, n));
     group->all_reduce_sum(sum.data(), n);
     CHECK(sum.read() == sum_of_all(0, world.size, n));
-    const Values max(world, std::vector<float>(n, static_cast<float>((world.rank + 1) % world.size)));
+    const DeviceValues max(world.arena, std::vector<float>(n, static_cast<float>((world.rank + 1) % world.size)));
     group->all_reduce_max(max.data(), n);
     CHECK(max.read() == std::vector<float>(n, static_cast<float>(world.size - 1)));
   }
@@ -122,7 +107,7 @@ TEST_CASE("NCCL's halves move even and uneven slices, and nothing else", "[np4]"
     for (const Interval& slice : slices) {
       std::copy(sum.begin() + slice.begin, sum.begin() + slice.end, gathered.begin() + slice.begin);
     }
-    const Values values(world, before);
+    const DeviceValues values(world.arena, before);
     world.wait(*group->start_reduce_scatter_sum(values.data(), slices));
     CHECK(values.read() == scattered);
     group->all_gather(values.data(), slices);
@@ -162,9 +147,9 @@ TEST_CASE("sums of two groups go on at once, started in any order, while the hos
   const auto b = world.group();
   constexpr std::size_t n = 4000;
   constexpr int rounds = 4;
-  std::vector<Values> arrays;
+  std::vector<DeviceValues> arrays;
   std::vector<PendingPtr> pending;
-  for (int i = 0; i < 2 * rounds; ++i) arrays.emplace_back(world, contribution(100 * i + world.rank, n));
+  for (int i = 0; i < 2 * rounds; ++i) arrays.emplace_back(world.arena, contribution(100 * i + world.rank, n));
   for (int i = 0; i < 2 * rounds; ++i) {
     const int k = world.rank % 2 == 0 ? i : i ^ 1;  // group a's first, or b's
     Communicator& group = k % 2 == 0 ? *a : *b;
@@ -181,7 +166,7 @@ TEST_CASE("a sum that a member does not come to is named, and the group ended", 
   World world;
   Waiter impatient(0.3, CoreUse::shared);
   auto group = world.group();
-  const Values values(world, contribution(world.rank, 10));
+  const DeviceValues values(world.arena, contribution(world.rank, 10));
   if (world.rank != 2) {
     const PendingPtr sum = group->start_all_reduce_sum(values.data(), 10);
     while (!sum->join()) {
