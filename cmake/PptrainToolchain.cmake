@@ -9,9 +9,14 @@ endif()
 # -O2 without vector width costs 7-13x in the kernels, so optimise fully by default.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 
+# Paths below the source folder do not count, so that one cache serves every clone.
 find_program(PPTRAIN_CCACHE ccache)
-if(PPTRAIN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${PPTRAIN_CCACHE})
+if(PPTRAIN_CCACHE)
+  set(PPTRAIN_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime ${PPTRAIN_CCACHE})
+endif()
+if(PPTRAIN_COMPILER_LAUNCHER AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PPTRAIN_COMPILER_LAUNCHER})
 endif()
 
 add_library(pptrain_flags INTERFACE)

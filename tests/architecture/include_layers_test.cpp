@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace {
 
@@ -55,7 +56,7 @@ std::vector<std::string> includes_of(const fs::path& file) {
 
 TEST_CASE("every folder includes only folders above it") {
   const auto position = positions();
-  const fs::path source = fs::path(PPTRAIN_SOURCE_DIR) / "src";
+  const fs::path source = fs::path(pptrain::source_file("src"));
   int checked = 0;
   for (const auto& entry : fs::recursive_directory_iterator(source)) {
     const fs::path extension = entry.path().extension();
@@ -78,7 +79,7 @@ TEST_CASE("every folder includes only folders above it") {
 TEST_CASE("no type is defined twice") {
   static const std::regex definition(R"(^(?:struct|class|enum class) (\w+)(?: final)?(?: : .*)? \{.*)");
   std::map<std::string, std::string> known;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(PPTRAIN_SOURCE_DIR) / "src")) {
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(pptrain::source_file("src")))) {
     if (!entry.is_regular_file()) continue;
     std::ifstream stream(entry.path());
     std::string line;

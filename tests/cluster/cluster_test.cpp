@@ -6,13 +6,14 @@
 #include "cluster/read.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
 
 constexpr double gbit = 1.25e8;  // bytes per second
 
-Cluster amp_heterogeneous() { return read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/aws-heterogeneous.toml"); }
+Cluster amp_heterogeneous() { return read_cluster(source_file("inputs/clusters/aws-heterogeneous.toml")); }
 
 TEST_CASE("AMP's heterogeneous cluster has the paper's bandwidths", "[cluster]") {
   const Cluster cluster = amp_heterogeneous();
@@ -31,7 +32,7 @@ TEST_CASE("AMP's heterogeneous cluster has the paper's bandwidths", "[cluster]")
 }
 
 TEST_CASE("AMP's homogeneous cluster is one network of 50 Gbit/s", "[cluster]") {
-  const Cluster cluster = read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/aws-homogeneous.toml");
+  const Cluster cluster = read_cluster(source_file("inputs/clusters/aws-homogeneous.toml"));
   CHECK(cluster.num_devices() == 16);
   CHECK(cluster.bandwidth(DeviceId(0), DeviceId(1)) == Approx(50 * gbit));
   CHECK(cluster.bandwidth(DeviceId(0), DeviceId(15)) == Approx(50 * gbit));

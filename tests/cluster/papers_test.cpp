@@ -6,6 +6,7 @@
 #include "cluster/cluster.hpp"
 #include "cluster/read.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -58,7 +59,7 @@ const std::vector<PaperCluster>& paper_clusters() {
   return clusters;
 }
 
-const std::string folder = PPTRAIN_SOURCE_DIR "/inputs/clusters/";
+const std::string folder = source_file("inputs/clusters/");
 
 /// Devices, links and uplinks of the nodes, which are numbered from `node` on.
 void check_nodes(const Cluster& cluster, const Nodes& nodes, int node) {

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -72,7 +73,7 @@ TEST_CASE("syntax errors and duplicate keys name line and column", "[toml]") {
   CHECK(twice.starts_with("c.toml:3:"));
   CHECK(twice.find("redefine") != std::string::npos);
   CHECK(complaint_of([] { read_toml("no/such.toml"); }).starts_with("no/such.toml: the file does not exist"));
-  CHECK(complaint_of([] { read_toml(PPTRAIN_TEST_DATA); }).find("directory") != std::string::npos);
+  CHECK(complaint_of([] { read_toml(test_data("")); }).find("directory") != std::string::npos);
 }
 
 TEST_CASE("wrong types name place, key and what is wanted", "[toml]") {

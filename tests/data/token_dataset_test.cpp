@@ -9,6 +9,7 @@
 #include "data/permutation.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -61,7 +62,7 @@ TEST_CASE("header, bare tokens and text are told apart", "[data]") {
 }
 
 TEST_CASE("the reference tokens are read as their file has them", "[data]") {
-  const TokenDataset data({PPTRAIN_TEST_DATA "/gpt2-reference/untied/tokens.bin"}, options(8, 32));
+  const TokenDataset data({test_data("gpt2-reference/untied/tokens.bin")}, options(8, 32));
   CHECK(data.num_tokens() == 20 * 8 * 32 + 1);
   const Sample first = sample_of(data, 0, 0, 32);
   // The first tokens behind the header of that file.

@@ -10,6 +10,7 @@
 #include "io/parameters.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -107,8 +108,7 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
     CHECK_THAT(complaint_about(torn), Catch::Contains("torn"));
   }
   CHECK_THAT(complaint_about(folder.write("text.h5", "no HDF5 at all")), Catch::Contains("cannot be read"));
-  CHECK_THAT(complaint_about(std::string(PPTRAIN_TEST_DATA) + "/gpt2-reference/tied/initial.h5"),
-             Catch::Contains("no checkpoint"));
+  CHECK_THAT(complaint_about(test_data("gpt2-reference/tied/initial.h5")), Catch::Contains("no checkpoint"));
   CHECK_THAT(complaint_about(folder.path("none.h5")), Catch::Contains("does not exist"));
 }
 

@@ -6,11 +6,12 @@
 #include "data/files.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
 
-constexpr const char* reference = PPTRAIN_TEST_DATA "/gpt2-reference/tied/initial.h5";
+const std::string reference = test_data("gpt2-reference/tied/initial.h5");
 
 std::string refused(const std::string& path, const std::string& name, const std::vector<std::int64_t>& shape) {
   return complaint_of([&] { ParameterFile(path).read(name, shape); });

@@ -9,6 +9,7 @@
 #include "config/read.hpp"
 #include "cost/cost.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json figures() {
-  std::ifstream file(PPTRAIN_SOURCE_DIR "/benchmarks/papers.json");
+  std::ifstream file(source_file("benchmarks/papers.json"));
   return Json::parse(file);
 }
 
@@ -76,7 +77,7 @@ double rank_correlation(const std::vector<double>& first, const std::vector<doub
 
 /// Correlation of one closed form, by the profile and cluster that the job names, with the measured seconds.
 double correlation(const std::string& job, const std::vector<Json>& rows, const std::string& form) {
-  const Config config = read_config(PPTRAIN_SOURCE_DIR "/inputs/papers/" + job + ".toml");
+  const Config config = read_config(source_file("inputs/papers/") + job + ".toml");
   const Profile profile = read_profile(config.profile.file);
   const Cluster cluster = read_cluster(config.cluster.file);
   std::vector<double> estimated;

@@ -8,16 +8,15 @@
 #include "planners/grids/placement.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
 
-Profile profile_of(const std::string& model) {
-  return read_profile(PPTRAIN_SOURCE_DIR "/inputs/profiles/" + model + ".json");
-}
+Profile profile_of(const std::string& model) { return read_profile(source_file("inputs/profiles/") + model + ".json"); }
 
 Cluster configuration(const std::string& letter) {
-  return read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/dapple-" + letter + ".toml");
+  return read_cluster(source_file("inputs/clusters/dapple-") + letter + ".toml");
 }
 
 /// A stage of a published plan, on devices in order.

@@ -5,6 +5,7 @@
 #include "planners/search.hpp"
 #include "profile/analytic.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -16,7 +17,7 @@ struct PublishedJob {
   Profile profile;
 
   explicit PublishedJob(const std::string& name)
-      : config(read_config(PPTRAIN_SOURCE_DIR "/inputs/" + name + ".toml")),
+      : config(read_config(source_file("inputs/") + name + ".toml")),
         cluster(read_cluster(config.cluster.file)),
         profile(config.profile.file.empty() ? analytic_profile(config, cluster) : read_profile(config.profile.file)) {
     if (config.profile.analytic) fill_missing_kinds(profile, cluster, config.training.precision, config.source);

@@ -9,6 +9,7 @@
 #include "planners/grids/grid.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -328,7 +329,7 @@ TEST_CASE("AMP's heterogeneous cluster is planned as in the paper: a pipeline ov
   }
   add_kind(profile, "t4", 2.0);
   for (const int n : {2, 4}) add_degree(profile, n);
-  const Cluster cluster = read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/aws-heterogeneous.toml");
+  const Cluster cluster = read_cluster(source_file("inputs/clusters/aws-heterogeneous.toml"));
   const SearchResult result = search_plan("amp", {profile, cluster, 32}, {}, "x");
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->num_stages() >= 4);
@@ -351,7 +352,7 @@ TEST_CASE("ten thousand devices are planned within seconds", "[planners]") {
 
 TEST_CASE("every planner can be named in a configuration", "[planners]") {
   for (const std::string& name : planner_names()) {
-    const Config config = read_config(PPTRAIN_SOURCE_DIR "/inputs/gpt2.toml", {"planner.name=" + name});
+    const Config config = read_config(source_file("inputs/gpt2.toml"), {"planner.name=" + name});
     CHECK(config.planner.name == name);
   }
 }

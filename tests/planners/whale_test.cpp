@@ -8,6 +8,7 @@
 #include "planners/search.hpp"
 #include "planners/whale/virtual_devices.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -198,8 +199,8 @@ struct PaperJob {
   std::int64_t batch;
 
   PaperJob(const std::string& model, const std::string& machine, std::int64_t samples)
-      : profile(read_profile(fmt::format("{}/inputs/profiles/{}-analytic.json", PPTRAIN_SOURCE_DIR, model))),
-        cluster(read_cluster(fmt::format("{}/inputs/clusters/{}.toml", PPTRAIN_SOURCE_DIR, machine))),
+      : profile(read_profile(source_file(fmt::format("inputs/profiles/{}-analytic.json", model)))),
+        cluster(read_cluster(source_file(fmt::format("inputs/clusters/{}.toml", machine)))),
         batch(samples) {}
   Instance instance() const { return {profile, cluster, batch}; }
   Plan plan(const std::string& planner, const Restrictions& restrictions) const {

@@ -7,13 +7,14 @@
 #include "profile/analytic.hpp"
 #include "profile/json.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path inputs = PPTRAIN_SOURCE_DIR "/inputs";
+const fs::path inputs = source_file("inputs");
 
 /// The computed profile of each job: `pptrain profile inputs/papers/JOB.toml --analytic -o inputs/profiles/FILE.json`.
 const std::map<std::string, std::string> computed = {

@@ -6,11 +6,12 @@
 
 #include "profile/profile.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
 
-const std::string folder = PPTRAIN_SOURCE_DIR "/inputs/profiles/";
+const std::string folder = source_file("inputs/profiles/");
 
 Profile published(const std::string& model) { return read_profile(folder + model + ".json"); }
 

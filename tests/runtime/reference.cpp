@@ -10,6 +10,7 @@
 #include "kernels/kernels.hpp"
 #include "runtime/execute/session.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain::test {
 namespace {
@@ -60,7 +61,7 @@ Config config_of(const nlohmann::json& run) {
 }  // namespace
 
 Reference::Reference(const std::string& name) {
-  const std::string folder = std::string(PPTRAIN_TEST_DATA) + "/gpt2-reference/" + name;
+  const std::string folder = test_data("gpt2-reference/") + name;
   const nlohmann::json run = nlohmann::json::parse(std::ifstream(folder + "/expected.json"));
   config = config_of(run);
   losses = run.at("losses").get<std::vector<double>>();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/replay.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 
@@ -77,7 +78,7 @@ inline ScheduleRecord record_of(const nlohmann::json& json) {
 
 inline const std::vector<ScheduleRecord>& schedule_records() {
   static const std::vector<ScheduleRecord> records = [] {
-    std::ifstream file(std::string(PPTRAIN_TEST_DATA) + "/schedules/schedules.json");
+    std::ifstream file(test_data("schedules/schedules.json"));
     std::vector<ScheduleRecord> all;
     const nlohmann::json document = nlohmann::json::parse(file);
     for (const nlohmann::json& json : document.at("records")) all.push_back(record_of(json));

@@ -7,6 +7,7 @@
 #include "schedule/schedule.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -18,8 +19,8 @@ struct Result {
 };
 
 Result run(const std::string& schedule, Recompute recompute, int micro_batches) {
-  static const Profile profile = read_profile(PPTRAIN_SOURCE_DIR "/inputs/profiles/bert-48.json");
-  Cluster cluster = read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/dapple-b.toml");
+  static const Profile profile = read_profile(source_file("inputs/profiles/bert-48.json"));
+  Cluster cluster = read_cluster(source_file("inputs/clusters/dapple-b.toml"));
   cluster.groups.front().count = 2;
   cluster.finish("two servers");
   const std::int64_t batch = std::int64_t{2} * micro_batches;

@@ -11,6 +11,7 @@
 #include "schedule/schedule.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -25,14 +26,14 @@ const std::map<std::string, std::vector<int>> columns = {
     {"1.5b", {8, 16, 32}}, {"6.2b", {8, 16, 32}}, {"14.6b", {8, 16, 24}}};
 
 Cluster two_nodes() {
-  Cluster cluster = read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/zeropp-8x8.toml");
+  Cluster cluster = read_cluster(source_file("inputs/clusters/zeropp-8x8.toml"));
   cluster.groups.front().count = 2;
   cluster.finish("two nodes");
   return cluster;
 }
 
 Profile profile_of(const std::string& model) {
-  return read_profile(PPTRAIN_SOURCE_DIR "/inputs/profiles/gpt-" + model + "-analytic.json");
+  return read_profile(source_file("inputs/profiles/gpt-") + model + "-analytic.json");
 }
 
 /// Embedding and output take as long as a block.
