@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stopping and going on: kill -9 in the midst of writing, signals, the time limit, a full disk; afterwards the job
-# resumes and ends with the same values, bit for bit, as one that was never stopped.
+# Stopping and going on: kill -9 in the midst of writing, a rank that stands still, signals, the time limit, a full disk,
+# a directory that becomes read-only; the job resumes and ends with the same values, bit for bit, as one never stopped.
 # Usage: checkpoints.sh PPTRAIN MPIEXEC [KILLS]
 set -euo pipefail
 # shellcheck source=tests/cli/common.sh
@@ -81,6 +81,22 @@ train --resume latest || fail "the job did not go on after kill -9"
 train --resume latest || fail "a job that is done fails when it is resumed"
 grep -q 'nothing is left' errors.txt || fail "a job that is done does not say so"
 
+# --- a rank that stands still while a checkpoint is written: the job ends, and what is there is sound ------------
+
+"$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml --steps 100000 --set job.output=still --set "job.timeout=2 s" \
+  --set model.hidden_size=256 >output.txt 2>errors.txt &
+launcher=$!
+until [[ -n $(find still -name '*.partial' 2>/dev/null) ]] || ! kill -0 "$launcher" 2>/dev/null; do :; done
+kill -STOP "$(process_of "$launcher" 1)"
+start=$SECONDS
+code=0
+wait "$launcher" || code=$?
+[[ $code -ne 0 ]] || fail "a job with a rank that stands still ends with 0"
+((SECONDS - start <= 15)) || fail "a job with a rank that stands still went on for $((SECONDS - start)) s"
+grep -q 'waited' errors.txt || fail "nobody says what it waited for"
+! grep -q 'step 1: checkpoint' errors.txt || fail "the rank stood still too late"
+[[ -z $(newest still) ]] || fail "a checkpoint is there that was not completed"
+
 # --- a signal, and the end of the time -------------------------------------------------------------------------
 
 # stopped CODE TEXT: the job ended with the code and said so.
@@ -144,6 +160,27 @@ if mount -t tmpfs -o size=4m none full 2>/dev/null; then
   ((sound > 0)) || fail "no checkpoint was left when the disk was full"
 else
   echo "checkpoints: FULL DISK SKIPPED, no tmpfs can be mounted"
+fi
+
+# --- a run directory that becomes read-only ----------------------------------------------------------------------
+
+# Root may write everywhere unless it gives that up.
+obey=()
+[[ $(id -u) -ne 0 ]] || obey=(setpriv "--bounding-set=-dac_override,-dac_read_search")
+if "${obey[@]}" true 2>/dev/null; then
+  "${obey[@]}" "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml --steps 100000 --set job.output=locked \
+    --set checkpoint.interval=50 >output.txt 2>errors.txt &
+  launcher=$!
+  until [[ -n $(newest locked) ]] || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.01; done
+  chmod a-w locked/stopped/* locked/stopped/*/checkpoints
+  code=0
+  wait "$launcher" || code=$?
+  chmod u+w locked/stopped/* locked/stopped/*/checkpoints
+  [[ $code -eq 4 ]] || fail "exit code $code instead of 4 in a read-only run directory"
+  grep -qi 'permission denied' errors.txt || fail "nothing is said of a read-only run directory"
+  values "$(newest locked)" >/dev/null || fail "the last checkpoint is not sound after the directory became read-only"
+else
+  echo "checkpoints: READ-ONLY DIRECTORY SKIPPED, root cannot give up its rights"
 fi
 
 echo "checkpoints: $kills kills, signals, time limit, bad files: all as expected"
