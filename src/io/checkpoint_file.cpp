@@ -82,82 +82,6 @@ void write_digests(const Hdf5Handle& file, const CheckpointDataset& dataset) {
   check_hdf5(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, dataset.digests.data()), "writing a digest");
 }
 
-/// Each number and each text of a state, by its name in /state. What older files lack is `later`: 0 there.
-template <class State, class Integer, class Real, class Text, class Later>
-void visit_state(State& state, const Integer& integer, const Real& real, const Text& text, const Later& later) {
-  integer("step", state.step);
-  integer("samples", state.samples);
-  integer("seed", state.seed);
-  real("loss_scale", state.loss_scale);
-  later("good_steps", state.good_steps);
-  later("skipped_steps", state.skipped_steps);
-  text("data", state.data);
-  text("configuration", state.configuration);
-  text("plan", state.plan);
-  text("profile", state.profile);
-  text("cluster", state.cluster);
-}
-
-std::string digest_text(const CheckpointState& state) {
-  std::string all;
-  visit_state(
-      state, [&](const char*, std::int64_t value) { all += fmt::format("{}\n", value); },
-      [&](const char*, double value) { all += fmt::format("{}\n", value); },
-      [&](const char*, const std::string& value) { all += fmt::format("{}\n{}", value.size(), value); },
-      [&](const char* name, std::int64_t value) {
-        if (value != 0) all += fmt::format("{} {}\n", name, value);
-      });
-  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
-}
-
-void write_scalar(hid_t group, const char* name, hid_t stored, hid_t given, const void* value) {
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a data space");
-  const Hdf5Handle dataset(H5Dcreate2(group, name, stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                           H5Dclose, std::string("creating ") + name);
-  check_hdf5(H5Dwrite(dataset.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value), std::string("writing ") + name);
-}
-
-void write_state(const Hdf5Handle& file, const CheckpointState& state) {
-  const Hdf5Handle group(H5Gcreate2(file.get(), "state", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-                         "creating /state");
-  const auto integer = [&](const char* name, const std::int64_t& value) {
-    write_scalar(group.get(), name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
-  };
-  visit_state(
-      state, integer,
-      [&](const char* name, const double& value) {
-        write_scalar(group.get(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
-      },
-      [&](const char* name, const std::string& value) { write_string(group.get(), name, value); }, integer);
-  write_attribute(group.get(), digest_name, digest_text(state));
-}
-
-void read_scalar(hid_t group, const char* name, hid_t type, void* value) {
-  const Hdf5Handle dataset(H5Dopen2(group, name, H5P_DEFAULT), H5Dclose, std::string("opening /state/") + name);
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, std::string("reading /state/") + name);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) detail::throw_hdf5_failure(std::string("reading ") + name);
-  check_hdf5(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value), std::string("reading /state/") + name);
-}
-
-CheckpointState read_state(const Hdf5Handle& file, const std::string& path) {
-  const Hdf5Handle group(H5Gopen2(file.get(), "state", H5P_DEFAULT), H5Gclose, "opening /state");
-  CheckpointState state;
-  const auto integer = [&](const char* name, std::int64_t& value) {
-    read_scalar(group.get(), name, H5T_NATIVE_INT64, &value);
-  };
-  visit_state(
-      state, integer,
-      [&](const char* name, double& value) { read_scalar(group.get(), name, H5T_NATIVE_DOUBLE, &value); },
-      [&](const char* name, std::string& value) { value = read_string(group.get(), name); },
-      [&](const char* name, std::int64_t& value) {
-        if (H5Lexists(group.get(), name, H5P_DEFAULT) > 0) integer(name, value);
-      });
-  if (read_attribute(group.get(), digest_name) != digest_text(state)) {
-    throw_bad_input({path, "/state is damaged", "its digest is not that of what was written", "name another one"});
-  }
-  return state;
-}
-
 void read_digests(hid_t dataset, CheckpointDataset& read) {
   const Hdf5Handle attribute(H5Aopen(dataset, digest_name.c_str(), H5P_DEFAULT), H5Aclose,
                              "opening the digest of " + read.path);
@@ -207,7 +131,7 @@ CheckpointHead read_head(const std::string& path) {
   const Hdf5Handle file = open_file(path, H5F_ACC_RDONLY);
   check_schema(file, path);
   CheckpointHead head;
-  head.state = read_state(file, path);
+  head.state = read_checkpoint_state(file, path);
   for (const std::string& name : children_of(file, "/parameters")) head.datasets.push_back(read_dataset(file, name));
   for (const std::string& parameter : children_of(file, "/optimizer")) {
     for (const std::string& name : children_of(file, parameter)) head.datasets.push_back(read_dataset(file, name));
@@ -261,7 +185,7 @@ void seal_checkpoint(const std::string& path, const std::vector<CheckpointDatase
   try {
     Hdf5Handle file = open_file(path, H5F_ACC_RDWR);
     for (const CheckpointDataset& dataset : datasets) write_digests(file, dataset);
-    write_state(file, state);
+    write_checkpoint_state(file, state);
     check_hdf5(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "flushing the file");
     if (!file.close()) detail::throw_hdf5_failure("closing the file");
   } catch (const Hdf5Failure& failure) {
