@@ -43,6 +43,7 @@ class CudaDevice final : public Device {
   DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) override;
   DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) override;
   DeviceWorkPtr work_so_far() override { return record(compute_); }
+  DeviceMomentPtr moment() override { return std::make_unique<CudaMoment>(timed_events_, compute_); }
   void synchronize() override;
 
  private:
@@ -61,6 +62,7 @@ class CudaDevice final : public Device {
   cudaStream_t compute_ = nullptr;
   cudaStream_t downloads_ = nullptr;
   EventPool events_;
+  EventPool timed_events_{cudaEventDefault};
   PinnedMemory pinned_;
   Arena staging_;
   std::deque<Staged> uploads_;  // the oldest first

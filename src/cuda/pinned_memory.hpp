@@ -25,6 +25,7 @@ class PinnedMemory final : public Device {
     return host_device().start_upload(to, from, bytes);
   }
   DeviceWorkPtr work_so_far() override { return host_device().work_so_far(); }
+  DeviceMomentPtr moment() override { return host_device().moment(); }
   void synchronize() override {}
 };
 

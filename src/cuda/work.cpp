@@ -11,7 +11,7 @@ EventPool::~EventPool() {
 cudaEvent_t EventPool::take() {
   cudaEvent_t event = nullptr;
   if (free_.empty()) {
-    PPTRAIN_CUDA(cudaEventCreateWithFlags, &event, cudaEventDisableTiming);
+    PPTRAIN_CUDA(cudaEventCreateWithFlags, &event, flags_);
   } else {
     event = free_.back();
     free_.pop_back();
@@ -33,5 +33,14 @@ bool CudaWork::has_ended() {
 void CudaWork::wait() { PPTRAIN_CUDA(cudaEventSynchronize, event_); }
 
 void CudaWork::precede(cudaStream_t stream) const { PPTRAIN_CUDA(cudaStreamWaitEvent, stream, event_, 0U); }
+
+double CudaMoment::seconds_since(DeviceMoment& earlier) {
+  CudaWork& start = dynamic_cast<CudaMoment&>(earlier).work_;
+  start.wait();
+  work_.wait();
+  float milliseconds = 0.0F;
+  PPTRAIN_CUDA(cudaEventElapsedTime, &milliseconds, start.event(), work_.event());
+  return milliseconds * 1e-3;
+}
 
 }  // namespace pptrain

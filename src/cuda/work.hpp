@@ -12,7 +12,7 @@ namespace pptrain {
 /// CUDA events, used again and again: creating one costs microseconds.
 class EventPool {
  public:
-  EventPool() = default;
+  explicit EventPool(unsigned flags = cudaEventDisableTiming) : flags_(flags) {}
   ~EventPool();
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
@@ -21,6 +21,7 @@ class EventPool {
   void give_back(cudaEvent_t event) { free_.push_back(event); }
 
  private:
+  unsigned flags_;
   std::vector<cudaEvent_t> free_;
 };
 
@@ -37,6 +38,7 @@ class CudaWork final : public DeviceWork {
   void wait();
   /// Lets what is called on `stream` from now on come behind it.
   void precede(cudaStream_t stream) const;
+  cudaEvent_t event() const { return event_; }
 
  private:
   EventPool& pool_;
@@ -44,5 +46,17 @@ class CudaWork final : public DeviceWork {
 };
 
 using CudaWorkPtr = std::unique_ptr<CudaWork>;
+
+/// The same with the time, by the GPU's clock; the pool's events must keep it.
+class CudaMoment final : public DeviceMoment {
+ public:
+  CudaMoment(EventPool& pool, cudaStream_t stream) : work_(pool, stream) {}
+
+  bool has_ended() override { return work_.has_ended(); }
+  double seconds_since(DeviceMoment& earlier) override;
+
+ private:
+  CudaWork work_;
+};
 
 }  // namespace pptrain

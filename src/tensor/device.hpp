@@ -15,6 +15,15 @@ class DeviceWork {
 };
 using DeviceWorkPtr = std::unique_ptr<DeviceWork>;
 
+/// A point in the order of a device, and when it got there.
+class DeviceMoment : public DeviceWork {
+ public:
+  /// Seconds by the device's clock from `earlier`, a moment of the same device, to this one, to about a microsecond as
+  /// long as they are seconds apart; waits until both have ended.
+  virtual double seconds_since(DeviceMoment& earlier) = 0;
+};
+using DeviceMomentPtr = std::unique_ptr<DeviceMoment>;
+
 /// Memory of one device and the order in which it works.
 ///
 /// Kernels, products and copies run one after another in the order of the calls, perhaps later than the call: the
@@ -49,6 +58,9 @@ class Device {
   virtual DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) = 0;
   /// What has been called so far.
   virtual DeviceWorkPtr work_so_far() = 0;
+  /// What has been called so far, with the time at which it ends. The clock is the one that tells what a device takes:
+  /// a GPU's own, the calling thread's CPU time on the host, where ranks may share a core.
+  virtual DeviceMomentPtr moment() = 0;
   /// Waits for everything that has been called.
   virtual void synchronize() = 0;
 };

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/timing.hpp"
 #include "tensor/device.hpp"
 
 namespace pptrain {
@@ -11,6 +12,17 @@ constexpr std::size_t alignment = 64;
 class Ended final : public DeviceWork {
  public:
   bool has_ended() override { return true; }
+};
+
+class HostMoment final : public DeviceMoment {
+ public:
+  bool has_ended() override { return true; }
+  double seconds_since(DeviceMoment& earlier) override {
+    return seconds_ - dynamic_cast<const HostMoment&>(earlier).seconds_;
+  }
+
+ private:
+  double seconds_ = thread_cpu_seconds();
 };
 
 class HostDevice final : public Device {
@@ -40,6 +52,7 @@ class HostDevice final : public Device {
     return std::make_unique<Ended>();
   }
   DeviceWorkPtr work_so_far() override { return std::make_unique<Ended>(); }
+  DeviceMomentPtr moment() override { return std::make_unique<HostMoment>(); }
   void synchronize() override {}
 };
 

@@ -99,6 +99,23 @@ TEST_CASE("a download goes on behind what was called before and beside what come
   REQUIRE(other.fetch()[4999] == 5.0f * 4999.0f);
 }
 
+TEST_CASE("a GPU tells when it got where", "[cuda]") {
+  Gpu gpu;
+  const DeviceMomentPtr start = gpu.device.moment();
+  DeviceValues<float> x(gpu, counted(1 << 16, 1.0f));
+  gpu.kernels.scale(x.data(), 3.0f, 1 << 16);
+  const DeviceMomentPtr middle = gpu.device.moment();
+  for (int i = 0; i < 20; ++i) gpu.kernels.scale(x.data(), 1.5f, 1 << 16);
+  const DeviceMomentPtr end = gpu.device.moment();
+  const double later = end->seconds_since(*middle);
+  REQUIRE(later > 0.0);
+  REQUIRE(later < 10.0);
+  REQUIRE(start->has_ended());
+  REQUIRE(end->has_ended());
+  REQUIRE(end->seconds_since(*start) == Approx(middle->seconds_since(*start) + later).margin(2e-6));
+  REQUIRE(middle->seconds_since(*end) == Approx(-later).margin(1e-9));
+}
+
 TEST_CASE("memory that is not pinned is copied too", "[cuda]") {
   Gpu gpu;
   const std::vector<float> values = counted(5000, 1.0f);

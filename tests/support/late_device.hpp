@@ -45,6 +45,10 @@ class LateDevice final : public Device {
   DeviceWorkPtr work_so_far() override {
     return std::make_unique<Work>(*this, [] {});
   }
+  DeviceMomentPtr moment() override {
+    synchronize();
+    return host_device().moment();
+  }
   void synchronize() override {
     ++num_blocking_;
     run_until(num_ordered_);
