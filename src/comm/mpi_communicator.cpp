@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.hpp"
-
 namespace pptrain {
 namespace {
 
@@ -11,38 +9,28 @@ namespace {
 /// are this far apart are ever under way at once.
 constexpr int tag_period = 8192;
 
+/// A message to or from one rank.
 class MpiPending final : public Pending {
  public:
-  explicit MpiPending(RankId peer) : peer_(peer) {}
-  ~MpiPending() override {
-    // Only an error leaves a message behind. A receive is taken back, so that nothing writes into freed memory.
-    if (request == MPI_REQUEST_NULL) return;
-    MPI_Cancel(&request);
-    MPI_Request_free(&request);
-  }
-  bool test() override {
-    int ended = 0;
-    MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
-    return ended != 0;
-  }
+  MpiPending(RankId peer, std::size_t most_bytes) : messages(most_bytes), peer_(peer) {}
+  bool test() override { return messages.have_ended(); }
   std::string missing() const override { return fmt::format("rank {}", peer_.value); }
 
-  MPI_Request request = MPI_REQUEST_NULL;
+  MpiMessages messages;
 
  private:
   RankId peer_;
 };
 
-int checked_count(std::size_t bytes) {
-  PPTRAIN_ASSERT(bytes <= 0x7fffffff, "a message of {} bytes is too long for one MPI call", bytes);
-  return static_cast<int>(bytes);
-}
-
 }  // namespace
 
 MpiCommunicator::MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name,
-                                 Arena& arena, Waiter& waiter)
-    : comm_(MpiComm::group(parent, members, tag)), name_(std::move(name)), arena_(arena), waiter_(waiter) {
+                                 Arena& arena, Waiter& waiter, std::size_t most_bytes)
+    : comm_(MpiComm::group(parent, members, tag)),
+      name_(std::move(name)),
+      arena_(arena),
+      waiter_(waiter),
+      most_bytes_(most_bytes) {
   rank_ = comm_.rank();
   size_ = comm_.size();
 }
@@ -55,7 +43,7 @@ int MpiCommunicator::next_tag() {
 template <class T>
 void MpiCommunicator::run(Reduction reduction, T* data, std::size_t n) {
   if (size_ == 1) return;
-  OrderedAllReduce<T> operation(comm_.get(), arena_, reduction, data, n, next_tag());
+  OrderedAllReduce<T> operation(comm_.get(), arena_, reduction, data, n, next_tag(), most_bytes_);
   waiter_.wait(operation, [this] { return name_; });
 }
 
@@ -64,18 +52,19 @@ template void MpiCommunicator::run(Reduction, double*, std::size_t);
 
 template <class T>
 PendingPtr MpiCommunicator::start_sum(T* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag());
+  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag(), most_bytes_);
 }
 
 template <class T>
 PendingPtr MpiCommunicator::start_half(Halves half, T* data, const std::vector<Interval>& slices) {
-  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, half, data, slices, next_tag());
+  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, half, data, slices, next_tag(), most_bytes_);
 }
 
 PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) { return start_sum(data, n); }
 
 PendingPtr MpiCommunicator::start_all_reduce_max(float* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::max, data, n, next_tag());
+  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::max, data, n, next_tag(),
+                                                   most_bytes_);
 }
 
 PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
@@ -102,7 +91,8 @@ void MpiCommunicator::all_gather(float* data, const std::vector<Interval>& slice
   waiter_.wait(*gather, [this] { return name_; });
 }
 
-MpiTransport::MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) {
+MpiTransport::MpiTransport(MPI_Comm parent, std::size_t most_bytes)
+    : comm_(MpiComm::duplicate(parent)), most_bytes_(most_bytes) {
   int* largest = nullptr;
   int found = 0;
   MPI_Comm_get_attr(comm_.get(), MPI_TAG_UB, &largest, &found);
@@ -110,14 +100,14 @@ MpiTransport::MpiTransport(MPI_Comm parent) : comm_(MpiComm::duplicate(parent)) 
 }
 
 PendingPtr MpiTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {
-  auto pending = std::make_unique<MpiPending>(to);
-  MPI_Isend(data, checked_count(bytes), MPI_BYTE, to.value, tag, comm_.get(), &pending->request);
+  auto pending = std::make_unique<MpiPending>(to, most_bytes_);
+  pending->messages.send(comm_.get(), to.value, tag, data, bytes);
   return pending;
 }
 
 PendingPtr MpiTransport::receive(RankId from, int tag, void* data, std::size_t bytes) {
-  auto pending = std::make_unique<MpiPending>(from);
-  MPI_Irecv(data, checked_count(bytes), MPI_BYTE, from.value, tag, comm_.get(), &pending->request);
+  auto pending = std::make_unique<MpiPending>(from, most_bytes_);
+  pending->messages.receive(comm_.get(), from.value, tag, data, bytes);
   return pending;
 }
 

@@ -14,9 +14,10 @@ namespace pptrain {
 class MpiCommunicator final : public Communicator {
  public:
   /// `members` are ranks of `parent` in the order of the group. Collective over the members.
-  /// `name` and the waiter serve messages of a timeout; `tag` tells groups made at once apart.
+  /// `name` and the waiter serve messages of a timeout; `tag` tells groups made at once apart. Longer messages than
+  /// `most_bytes` travel in pieces.
   MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name, Arena& arena,
-                  Waiter& waiter);
+                  Waiter& waiter, std::size_t most_bytes = most_message_bytes);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -47,6 +48,7 @@ class MpiCommunicator final : public Communicator {
   std::string name_;
   Arena& arena_;
   Waiter& waiter_;
+  std::size_t most_bytes_;
   int rank_ = 0;
   int size_ = 1;
   int sequence_ = 0;
@@ -55,13 +57,14 @@ class MpiCommunicator final : public Communicator {
 /// Messages between all ranks of a communicator, which it duplicates: construction is Collective.
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(MPI_Comm parent);
+  explicit MpiTransport(MPI_Comm parent, std::size_t most_bytes = most_message_bytes);
   PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) override;
   PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) override;
   int num_tags() const override { return num_tags_; }
 
  private:
   MpiComm comm_;
+  std::size_t most_bytes_;
   int num_tags_ = 32767;  ///< what every MPI has
 };
 

@@ -12,19 +12,6 @@ namespace {
 /// Below this a second round trip costs more than sending everything to everybody.
 constexpr std::size_t whole_bytes = 8 * 1024;
 
-/// A request of several that have not all ended keeps its handle.
-bool under_way(MPI_Request request) {
-  int ended = 0;
-  MPI_Request_get_status(request, &ended, MPI_STATUS_IGNORE);
-  return ended == 0;
-}
-
-template <class T>
-MPI_Datatype mpi_type() {
-  if (std::is_same_v<T, BFloat16>) return MPI_UINT16_T;
-  return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
-}
-
 /// total[i] = the sum of what the members hold, in their order, added up in fp32.
 template <class ContributionOf>
 void sum_in_fp32(int members, const ContributionOf& contribution, BFloat16* total, std::size_t n) {
@@ -44,8 +31,9 @@ void sum_in_fp32(int members, const ContributionOf& contribution, BFloat16* tota
 }  // namespace
 
 template <class T>
-OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag)
-    : comm_(comm), reduction_(reduction), data_(data), tag_(tag) {
+OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag,
+                                      std::size_t most_bytes)
+    : comm_(comm), reduction_(reduction), data_(data), tag_(tag), messages_(most_bytes) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
   if (size_ == 1 || n == 0) {
@@ -60,8 +48,13 @@ OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction red
 
 template <class T>
 OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices,
-                                      int tag)
-    : comm_(comm), reduction_(Reduction::sum), data_(data), tag_(tag), slices_(std::move(slices)) {
+                                      int tag, std::size_t most_bytes)
+    : comm_(comm),
+      reduction_(Reduction::sum),
+      data_(data),
+      tag_(tag),
+      slices_(std::move(slices)),
+      messages_(most_bytes) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
   shares_ = halves != Halves::reduce_scatter;
@@ -75,34 +68,28 @@ OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves
 }
 
 template <class T>
-OrderedAllReduce<T>::~OrderedAllReduce() {
-  // Only an error leaves requests behind; the job ends then, but not with a write into freed memory.
-  for (MPI_Request& request : requests_) {
-    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
-  }
-}
-
-template <class T>
 T* OrderedAllReduce<T>::contribution(int member) const {
   if (member == rank_) return data_ + slices_[rank_].begin;
   return static_cast<T*>(buffer_.data()) + slot_ * member;
 }
 
 template <class T>
+std::size_t OrderedAllReduce<T>::bytes_of(int member) const {
+  return static_cast<std::size_t>(slices_[member].size()) * sizeof(T);
+}
+
+template <class T>
 void OrderedAllReduce<T>::start_gather(Arena& arena) {
   slot_ = static_cast<std::size_t>(slices_[rank_].size());
   buffer_ = Buffer(arena, std::max<std::size_t>(1, slot_) * size_ * sizeof(T));
-  requests_.assign(2 * size_, MPI_REQUEST_NULL);
   // Each member starts with another peer, so that not all send to member 0 first.
   for (int step = 1; step < size_; ++step) {
     const int from = (rank_ + size_ - step) % size_;
-    MPI_Irecv(contribution(from), static_cast<int>(slot_), mpi_type<T>(), from, tag_, comm_, &requests_[from]);
+    messages_.receive(comm_, from, tag_, contribution(from), slot_ * sizeof(T));
   }
   for (int step = 1; step < size_; ++step) {
     const int to = (rank_ + step) % size_;
-    const Interval slice = slices_[to];
-    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_, comm_,
-              &requests_[size_ + to]);
+    messages_.send(comm_, to, tag_, data_ + slices_[to].begin, bytes_of(to));
   }
 }
 
@@ -132,31 +119,19 @@ void OrderedAllReduce<T>::reduce() {
 template <class T>
 void OrderedAllReduce<T>::start_share() {
   phase_ = Phase::share;
-  requests_.assign(2 * size_, MPI_REQUEST_NULL);
   for (int step = 1; step < size_; ++step) {
     const int from = (rank_ + size_ - step) % size_;
-    const Interval slice = slices_[from];
-    MPI_Irecv(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), from, tag_ + 1, comm_,
-              &requests_[from]);
+    messages_.receive(comm_, from, tag_ + 1, data_ + slices_[from].begin, bytes_of(from));
   }
   for (int step = 1; step < size_; ++step) {
     const int to = (rank_ + step) % size_;
-    const Interval slice = slices_[rank_];
-    MPI_Isend(data_ + slice.begin, static_cast<int>(slice.size()), mpi_type<T>(), to, tag_ + 1, comm_,
-              &requests_[size_ + to]);
+    messages_.send(comm_, to, tag_ + 1, data_ + slices_[rank_].begin, bytes_of(rank_));
   }
-}
-
-template <class T>
-bool OrderedAllReduce<T>::requests_ended() {
-  int ended = 0;
-  MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &ended, MPI_STATUSES_IGNORE);
-  return ended != 0;
 }
 
 template <class T>
 bool OrderedAllReduce<T>::test() {
-  if (phase_ == Phase::gather && requests_ended()) {
+  if (phase_ == Phase::gather && messages_.have_ended()) {
     reduce();
     if (shares_) {
       start_share();
@@ -164,7 +139,7 @@ bool OrderedAllReduce<T>::test() {
       phase_ = Phase::ended;
     }
   }
-  if (phase_ == Phase::share && requests_ended()) phase_ = Phase::ended;
+  if (phase_ == Phase::share && messages_.have_ended()) phase_ = Phase::ended;
   return phase_ == Phase::ended;
 }
 
@@ -175,11 +150,10 @@ std::string OrderedAllReduce<T>::missing() const {
   MPI_Comm_group(comm_, &group);
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   std::string ranks;
-  for (int member = 0; member < size_; ++member) {
-    const bool open = under_way(requests_[member]) || under_way(requests_[size_ + member]);
+  for (const int member : messages_.missing()) {
     int world_rank = 0;
     MPI_Group_translate_ranks(group, 1, &member, world, &world_rank);
-    if (open) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", world_rank);
+    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", world_rank);
   }
   MPI_Group_free(&group);
   MPI_Group_free(&world);

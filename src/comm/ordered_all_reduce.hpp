@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/interval.hpp"
+#include "comm/mpi_messages.hpp"
 #include "comm/pending.hpp"
 #include "tensor/arena.hpp"
 #include "tensor/bfloat16.hpp"
@@ -27,10 +28,12 @@ enum class Halves { both, reduce_scatter, all_gather };
 template <class T>
 class OrderedAllReduce final : public Pending {
  public:
-  OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag);
+  /// Messages travel in pieces of `most_bytes`.
+  OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag,
+                   std::size_t most_bytes);
   /// Member k's slice of the data is slices[k]. After a reduce-scatter the rest of the data is what it was.
-  OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices, int tag);
-  ~OrderedAllReduce() override;
+  OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices, int tag,
+                   std::size_t most_bytes);
 
   bool test() override;
   std::string missing() const override;
@@ -39,10 +42,10 @@ class OrderedAllReduce final : public Pending {
   enum class Phase { gather, share, ended };
 
   T* contribution(int member) const;
+  std::size_t bytes_of(int member) const;  ///< of its slice
   void start_gather(Arena& arena);
   void reduce();
   void start_share();
-  bool requests_ended();
 
   MPI_Comm comm_;
   Reduction reduction_;
@@ -55,7 +58,7 @@ class OrderedAllReduce final : public Pending {
   std::size_t slot_ = 0;          ///< elements of one contribution in the buffer
   Buffer buffer_;                 ///< contributions of all members to this member's slice
   Phase phase_ = Phase::gather;
-  std::vector<MPI_Request> requests_;
+  MpiMessages messages_;
 };
 
 }  // namespace pptrain

@@ -39,7 +39,7 @@ template <class T>
 PendingPtr StagedCommunicator::start_whole(T* data, std::size_t n, std::function<PendingPtr(T*)> move) {
   const StagedPiece whole = {0, data, n * sizeof(T)};
   return std::make_unique<StagedTransfer>(
-      staging_, StagedWork{whole.bytes, {whole}, {whole}, [move = std::move(move)](std::byte* block) {
+      staging_, StagedWork{nullptr, whole.bytes, {whole}, {whole}, [move = std::move(move)](std::byte* block) {
                              return move(values<T>(block));
                            }});
 }
@@ -49,9 +49,10 @@ PendingPtr StagedCommunicator::start_scatter(T* data, const std::vector<Interval
   const Packed packed(data, slices);
   const StagedPiece own = packed.pieces[static_cast<std::size_t>(rank())];
   return std::make_unique<StagedTransfer>(
-      staging_, StagedWork{packed.bytes, packed.pieces, {own}, [this, slices = packed.slices](std::byte* block) {
-                             return host_->start_reduce_scatter_sum(values<T>(block), slices);
-                           }});
+      staging_,
+      StagedWork{nullptr, packed.bytes, packed.pieces, {own}, [this, slices = packed.slices](std::byte* block) {
+                   return host_->start_reduce_scatter_sum(values<T>(block), slices);
+                 }});
 }
 
 template <class T>
@@ -60,7 +61,7 @@ PendingPtr StagedCommunicator::start_gather(T* data, const std::vector<Interval>
   std::vector<StagedPiece> others = packed.pieces;
   const StagedPiece own = std::exchange(others[static_cast<std::size_t>(rank())], {});
   return std::make_unique<StagedTransfer>(
-      staging_, StagedWork{packed.bytes, {own}, others, [this, slices = packed.slices](std::byte* block) {
+      staging_, StagedWork{nullptr, packed.bytes, {own}, others, [this, slices = packed.slices](std::byte* block) {
                              return host_->start_all_gather(values<T>(block), slices);
                            }});
 }
@@ -95,14 +96,15 @@ PendingPtr StagedCommunicator::start_all_gather(BFloat16* data, const std::vecto
 
 PendingPtr StagedTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {
   const StagedPiece whole = {0, const_cast<void*>(data), bytes};  // only read: it is not among the uploads
-  return std::make_unique<StagedTransfer>(
-      staging_,
-      StagedWork{bytes, {whole}, {}, [this, to, tag, bytes](std::byte* b) { return host_->send(to, tag, b, bytes); }});
+  return std::make_unique<StagedTransfer>(staging_,
+                                          StagedWork{nullptr, bytes, {whole}, {}, [this, to, tag, bytes](std::byte* b) {
+                                                       return host_->send(to, tag, b, bytes);
+                                                     }});
 }
 
 PendingPtr StagedTransport::receive(RankId from, int tag, void* data, std::size_t bytes) {
   return std::make_unique<StagedTransfer>(
-      staging_, StagedWork{bytes, {}, {{0, data, bytes}}, [this, from, tag, bytes](std::byte* b) {
+      staging_, StagedWork{nullptr, bytes, {}, {{0, data, bytes}}, [this, from, tag, bytes](std::byte* b) {
                              return host_->receive(from, tag, b, bytes);
                            }});
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/log.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -12,14 +15,19 @@ bool have_ended(const std::vector<DeviceWorkPtr>& works) {
 
 }  // namespace
 
-StagedTransfer::StagedTransfer(Staging& staging, StagedWork work)
-    : staging_(staging), work_(std::move(work)), block_(staging.blocks(), work_.bytes) {
+StagedTransfer::StagedTransfer(Staging& staging, StagedWork work) : staging_(staging), work_(std::move(work)) {
+  const bool waits = work_.behind != nullptr || !work_.downloads.empty();
+  if (work_.behind != nullptr) {
+    downloads_.push_back(std::move(work_.behind));
+  } else {
+    block_ = Buffer(staging.blocks(), work_.bytes);
+  }
   for (const StagedPiece& piece : work_.downloads) {
     if (piece.bytes == 0) continue;
     downloads_.push_back(staging_.device().start_download(static_cast<std::byte*>(block_.data()) + piece.offset,
                                                           piece.device, piece.bytes));
   }
-  if (work_.downloads.empty()) start_move();
+  if (!waits) start_move();
   staging_.transfers_.push_back(this);
 }
 
@@ -27,7 +35,8 @@ StagedTransfer::~StagedTransfer() {
   // Only an error leaves a transfer behind. The message is taken back before its block goes.
   staging_.transfers_.remove(this);
   transfer_.reset();
-  if (block_) staging_.keep(std::move(block_), std::move(downloads_));
+  // Whether the device has done with it is asked later: it may answer with an error.
+  if (block_) staging_.kept_.push_back({std::move(block_), std::move(downloads_)});
 }
 
 bool StagedTransfer::test() {
@@ -61,7 +70,11 @@ void StagedTransfer::try_to_end() {
 }
 
 Staging::~Staging() {
-  device_.synchronize();
+  try {
+    device_.synchronize();
+  } catch (const Error& error) {
+    log_warning("{}", error.what());
+  }
   kept_.clear();
 }
 

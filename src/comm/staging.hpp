@@ -7,6 +7,7 @@
 
 #include "comm/pending.hpp"
 #include "tensor/arena.hpp"
+#include "tensor/device.hpp"
 
 namespace pptrain {
 
@@ -21,6 +22,7 @@ struct StagedPiece {
 
 /// What is done between copies from and to the device.
 struct StagedWork {
+  DeviceWorkPtr behind = nullptr;                    ///< where there is no block: what has to have ended before
   std::size_t bytes = 0;                             ///< of the block
   std::vector<StagedPiece> downloads;                ///< before
   std::vector<StagedPiece> uploads;                  ///< after
@@ -28,7 +30,7 @@ struct StagedWork {
 };
 
 /// A transfer of memory of a device by way of the host: a copy from the device, MPI, a copy to it. It has ended when
-/// the last copy is in the device's order.
+/// the last copy is in the device's order. Without a block, only MPI's part, which moves the device's memory itself.
 class StagedTransfer final : public Pending {
  public:
   StagedTransfer(Staging& staging, StagedWork work);
@@ -65,7 +67,7 @@ class Staging {
  public:
   /// The device must outlive this, and this the transfers.
   explicit Staging(Device& device) : device_(device), blocks_(0, {}, device.host_memory()) {}
-  /// Waits for the device.
+  /// Waits for the device; where that has failed, which ends the job, there is nothing to wait for.
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;

@@ -26,9 +26,10 @@ struct JobConfig {
   std::string name = "job";
   std::string output = "outputs";  ///< run directories go below it
   std::int64_t seed = 1234;
-  double timeout = 120.0;       ///< seconds; longest wait for a peer
-  double time_limit = 0.0;      ///< seconds; 0: none
-  std::string device = "auto";  ///< what a rank computes with: "gpu", "host", or the first where there is one
+  double timeout = 120.0;              ///< seconds; longest wait for a peer
+  double time_limit = 0.0;             ///< seconds; 0: none
+  std::string device = "auto";         ///< what a rank computes with: "gpu", "host", or the first where there is one
+  std::string gpu_transport = "auto";  ///< of groups of GPUs: "nccl", "mpi", or the first where it can be
 };
 
 /// One of Whale's primitives for an interval of layers.

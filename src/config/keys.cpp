@@ -24,6 +24,7 @@ void visit(KeyVisitor& v, JobConfig& job) {
   v.seconds("timeout", job.timeout, positive("a peer needs some time to answer"));
   v.seconds("time_limit", job.time_limit, not_negative());
   v.name("device", job.device, {"auto", "host", "gpu"});
+  v.name("gpu_transport", job.gpu_transport, {"auto", "nccl", "mpi"});
 }
 
 void visit(KeyVisitor& v, Annotation& annotation) {

@@ -77,6 +77,35 @@ TEST_CASE("reduce-scatter and all-gather of uneven slices make an all-reduce", "
   CHECK(data == expected);
 }
 
+TEST_CASE("messages longer than MPI counts travel in pieces, in their order", "[np4]") {
+  World world;
+  std::vector<int> all(static_cast<std::size_t>(world.size));
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::size_t most : {1U, 1000U, 4096U}) {
+    INFO(most);
+    MpiCommunicator in_pieces(MPI_COMM_WORLD, all, 8, "test", world.arena, world.waiter, most);
+    const std::size_t n = most == 1 ? 3 : 5000;
+    std::vector<float> expected = contribution(world.rank, n), sum = expected;
+    world.group->all_reduce_sum(expected.data(), n);
+    in_pieces.all_reduce_sum(sum.data(), n);
+    CHECK(sum == expected);
+    MpiTransport transport(MPI_COMM_WORLD, most);
+    const RankId next((world.rank + 1) % world.size), previous((world.rank + world.size - 1) % world.size);
+    const std::vector<float> own = contribution(world.rank, n), other = contribution(10 + world.rank, n / 2);
+    std::vector<float> first(n), empty, second(n / 2);
+    std::vector<PendingPtr> pending;
+    for (const std::vector<float>* from : {&own, static_cast<const std::vector<float>*>(&empty), &other}) {
+      pending.push_back(transport.send(next, 2, from->data(), from->size() * sizeof(float)));
+    }
+    for (std::vector<float>* to : {&first, &empty, &second}) {
+      pending.push_back(transport.receive(previous, 2, to->data(), to->size() * sizeof(float)));
+    }
+    for (const PendingPtr& message : pending) world.waiter.wait(*message, [] { return "test"; });
+    CHECK(first == contribution(previous.value, n));
+    CHECK(second == contribution(10 + previous.value, n / 2));
+  }
+}
+
 TEST_CASE("bf16 is summed in fp32 in the order of the members and rounded once", "[np4]") {
   World world;
   for (const std::size_t n : {1U, 3U, 4096U, 4097U, 100003U}) {

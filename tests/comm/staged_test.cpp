@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "comm/device_transport.hpp"
 #include "comm/staged_communicator.hpp"
 #include "support/catch.hpp"
 #include "support/device_values.hpp"
@@ -101,9 +102,12 @@ TEST_CASE("staged sums under way at once are told apart, whichever is looked at 
   for (int k = 0; k < num_sums; ++k) CHECK(arrays[static_cast<std::size_t>(k)].read() == expected[k]);
 }
 
-TEST_CASE("what is to be sent leaves while its rank waits for others", "[np4]") {
+namespace {
+
+template <class DevicesTransport>
+void send_around() {
   World world;
-  StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
+  DevicesTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
   MpiTransport plain(MPI_COMM_WORLD);
   const std::vector<float> own = contribution(world.rank, 70000);
   const DeviceValues out(world.arena, own);
@@ -124,6 +128,37 @@ TEST_CASE("what is to be sent leaves while its rank waits for others", "[np4]") 
   world.wait(*sending);
   CHECK(token == 1.0F);
   CHECK(in.read() == contribution(previous, own.size()));
+}
+
+}  // namespace
+
+TEST_CASE("what is to be sent leaves while its rank waits for others", "[np4]") {
+  send_around<StagedTransport>();
+  send_around<DeviceTransport>();
+}
+
+TEST_CASE("MPI that takes a device's memory reads and writes it behind the work of the device, without a copy",
+          "[np2]") {
+  World world;
+  DeviceTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
+  constexpr std::size_t n = 30000, bytes = n * sizeof(float);
+  const std::vector<float> own = contribution(world.rank, n), before = contribution(10 + world.rank, n);
+  const DeviceValues out(world.arena, std::vector<float>(n, 0.0F)), source(world.arena, own);
+  const DeviceValues in(world.arena, before), kept(world.arena, std::vector<float>(n, 0.0F));
+  const RankId peer(1 - world.rank);
+  // Late work: what is sent is formed, and what is overwritten is read, behind these calls.
+  world.device.copy(out.data(), source.data(), bytes);
+  world.device.copy(kept.data(), in.data(), bytes);
+  const int blocking = world.device.num_blocking();
+  const PendingPtr receiving = transport.receive(peer, 5, in.data(), bytes);
+  const PendingPtr sending = transport.send(peer, 5, out.data(), bytes);
+  CHECK(receiving->missing() == "the work of late device before a transfer");
+  world.wait(*sending);
+  world.wait(*receiving);
+  CHECK(world.device.num_blocking() == blocking);
+  CHECK(world.staging.blocks().peak_bytes() == 0);
+  CHECK(in.read() == contribution(peer.value, n));
+  CHECK(kept.read() == before);
 }
 
 TEST_CASE("a staged message to a rank that waits for something else does leave", "[np2]") {
@@ -173,4 +208,16 @@ TEST_CASE("the block of a transfer that is given up is not handed out while the 
   CHECK(held > 0);
   for (int i = 0; i < 5; ++i) world.staging.progress();
   CHECK(world.staging.blocks().bytes_in_use() == 0);
+}
+
+TEST_CASE("transfers are given up quietly where the device has failed, so that its error is what is told", "[np2]") {
+  const auto use = [] {
+    World world;
+    const DeviceValues values(world.arena, contribution(0, 100));
+    StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
+    const PendingPtr sending = transport.send(RankId(1 - world.rank), 1, values.data(), 100 * sizeof(float));
+    world.device.fail();
+    world.wait(*sending);
+  };
+  CHECK_THROWS_WITH(use(), Catch::Contains("the device has failed"));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "tensor/device.hpp"
 
 namespace pptrain::test {
@@ -50,10 +51,13 @@ class LateDevice final : public Device {
     return host_device().moment();
   }
   void synchronize() override {
+    if (fails_) throw_runtime_failure({"", "the device has failed", "", ""});
     ++num_blocking_;
     run_until(num_ordered_);
   }
 
+  /// From now on waiting for it fails, as after an error of a kernel.
+  void fail() { fails_ = true; }
   /// Calls that made the host wait.
   int num_blocking() const { return num_blocking_; }
 
@@ -63,6 +67,7 @@ class LateDevice final : public Device {
     Work(LateDevice& device, std::function<void()> then)
         : device_(device), behind_(device.num_ordered_), then_(std::move(then)) {}
     bool has_ended() override {
+      if (device_.fails_) throw_runtime_failure({"", "the device has failed", "", ""});
       constexpr int patience = 3;
       if (polls_ == patience) return true;
       if (++polls_ < patience) return false;
@@ -93,6 +98,7 @@ class LateDevice final : public Device {
   std::size_t num_ordered_ = 0;
   std::size_t num_done_ = 0;
   int num_blocking_ = 0;
+  bool fails_ = false;
 };
 
 }  // namespace pptrain::test

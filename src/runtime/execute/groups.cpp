@@ -8,7 +8,9 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "comm/collective.hpp"
+#include "comm/device_transport.hpp"
 #include "comm/staged_communicator.hpp"
 
 namespace pptrain {
@@ -101,13 +103,33 @@ std::string why_by_mpi(const std::vector<RankReach>& reach, const std::vector<in
   return "";
 }
 
+namespace {
+
+/// Every rank comes to the same answer.
+void require_direct(const std::vector<RankReach>& reach, const std::string& where) {
+  std::vector<int> everyone(reach.size());
+  std::iota(everyone.begin(), everyone.end(), 0);
+  const std::string why = why_by_mpi(reach, everyone);
+  if (why.empty()) return;
+  throw_bad_input({where, "groups cannot all communicate by NCCL", why,
+                   "start one rank per GPU, or set it to \"auto\" or \"mpi\""});
+}
+
+std::string describe_messages(const MpiDeviceMemory& mpi) {
+  const char* way =
+      mpi.path == MessagePath::direct ? "MPI, which takes the GPU's memory itself" : "MPI by way of the host";
+  return fmt::format("messages between stages: {} ({})", way, mpi.reason);
+}
+
+}  // namespace
+
 std::unique_ptr<Communicator> GroupMaker::make_plain(const std::vector<int>& ranks, int tag, const std::string& name) {
   if (staging == nullptr) return std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
   auto host = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging->blocks(), waiter);
-  const std::string why = why_by_mpi(reach, ranks);
+  const std::string why = own.wanted == "mpi" ? "[job] gpu_transport says so" : why_by_mpi(reach, ranks);
   if (why.empty()) {
-    ways.push_back(fmt::format("{}: {}", name, direct->name()));
-    return direct->make(std::move(host), fmt::format("{} (ranks {})", name, list_of(ranks)), waiter);
+    ways.push_back(fmt::format("{}: {}", name, own.direct->name()));
+    return own.direct->make(std::move(host), fmt::format("{} (ranks {})", name, list_of(ranks)), waiter);
   }
   ways.push_back(fmt::format("{}: MPI by way of the host, as {}", name, why));
   return std::make_unique<StagedCommunicator>(std::move(host), *staging, name, waiter);
@@ -175,18 +197,21 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
 }
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-                       CommunicationDecorator* decorator, const std::vector<int>& nodes, DirectGroups* direct)
-    : movement_(waiter), direct_(direct) {
-  const std::vector<RankReach> reach = gather_reach(world, waiter, direct);
+                       CommunicationDecorator* decorator, const std::vector<int>& nodes, const Reach& own)
+    : movement_(waiter), direct_(own.direct) {
+  const std::vector<RankReach> reach = gather_reach(world, waiter, own.direct);
+  if (own.wanted == "nccl") require_direct(reach, own.where);
+  const MpiDeviceMemory mpi = own.mpi ? *own.mpi : mpi_device_memory();
   if (!arena.device().is_host()) {
     staging_ = std::make_unique<Staging>(arena.device());
     waiter.move_beside([this] { move_on(); });
   }
-  transport_ = make_transport(world, decorator);
-  between_parts_ = make_transport(world, decorator);
+  transport_ = make_transport(world, decorator, mpi.path);
+  between_parts_ = make_transport(world, decorator, mpi.path);
+  if (staging_ != nullptr) ways_.push_back(describe_messages(mpi));
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world, map, arena, waiter, staging_.get(), direct, reach, ways_, decorator, nodes, 0};
+  GroupMaker maker = {world, map, arena, waiter, staging_.get(), own, reach, ways_, decorator, nodes, 0};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;
@@ -199,9 +224,14 @@ void RankGroups::move_on() {
   if (direct_ != nullptr) direct_->progress();
 }
 
-std::unique_ptr<Transport> RankGroups::make_transport(MPI_Comm world, CommunicationDecorator* decorator) {
+std::unique_ptr<Transport> RankGroups::make_transport(MPI_Comm world, CommunicationDecorator* decorator,
+                                                      MessagePath path) {
   std::unique_ptr<Transport> transport = std::make_unique<MpiTransport>(world);
-  if (staging_ != nullptr) transport = std::make_unique<StagedTransport>(std::move(transport), *staging_);
+  if (staging_ != nullptr && path == MessagePath::direct) {
+    transport = std::make_unique<DeviceTransport>(std::move(transport), *staging_);
+  } else if (staging_ != nullptr) {
+    transport = std::make_unique<StagedTransport>(std::move(transport), *staging_);
+  }
   return decorator == nullptr ? std::move(transport) : decorator->decorate(std::move(transport));
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/device_memory.hpp"
 #include "comm/direct_groups.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "comm/staging.hpp"
@@ -67,14 +68,22 @@ std::vector<RankReach> gather_reach(MPI_Comm world, Waiter& waiter, const Direct
 /// Why these ranks have to communicate by MPI; "" where they need not.
 std::string why_by_mpi(const std::vector<RankReach>& reach, const std::vector<int>& ranks);
 
+/// By what a rank reaches the memory of other devices than the host.
+struct Reach {
+  DirectGroups* direct = nullptr;      ///< outlives the groups; null: nothing but MPI
+  std::string wanted = "auto";         ///< [job] gpu_transport
+  std::string where = {};              ///< it was wanted
+  std::optional<MpiDeviceMemory> mpi;  ///< nothing: what MPI says of itself
+};
+
 /// What makes the groups of one rank.
 struct GroupMaker {
   MPI_Comm world;
   const RankMap& map;
   Arena& arena;
   Waiter& waiter;
-  Staging* staging;      ///< null where MPI reaches the device's memory
-  DirectGroups* direct;  ///< null: no group does without MPI
+  Staging* staging;  ///< null where MPI reaches the device's memory
+  const Reach& own;
   const std::vector<RankReach>& reach;
   std::vector<std::string>& ways;  ///< how the groups of devices that MPI does not reach communicate
   CommunicationDecorator* decorator = nullptr;
@@ -125,10 +134,9 @@ class PartGroups {
 /// Construction is Collective over `world`.
 class RankGroups {
  public:
-  /// `nodes`: as `sum_groups` has them. `direct`, which may be null, outlives this.
+  /// `nodes`: as `sum_groups` has them. Throws exit code 2 on all ranks where NCCL is wanted and cannot be.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {},
-             DirectGroups* direct = nullptr);
+             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {}, const Reach& own = {});
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 
@@ -144,7 +152,7 @@ class RankGroups {
   std::string unfinished() const { return direct_ == nullptr ? "" : direct_->unfinished(); }
 
  private:
-  std::unique_ptr<Transport> make_transport(MPI_Comm world, CommunicationDecorator* decorator);
+  std::unique_ptr<Transport> make_transport(MPI_Comm world, CommunicationDecorator* decorator, MessagePath path);
 
   void move_on();
 

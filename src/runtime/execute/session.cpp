@@ -63,8 +63,9 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       communication_(options.communication),
-      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
-                                           options.direct)),
+      groups_(std::make_unique<RankGroups>(
+          world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
+          Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory})),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   wants_stop_ = options.wants_stop;

@@ -19,8 +19,9 @@ struct SessionOptions {
   std::vector<int> nodes = {};       ///< of each device, within which gradients are summed first; empty: all are on one
   Backend backend = host_backend();  ///< what the rank computes with
   DirectGroups* direct = nullptr;    ///< what it communicates by without MPI; outlives the session; null: nothing
-  std::size_t memory_bytes = 0;      ///< that the device has; 0: what it gives
-  std::string device_name = {};      ///< who runs out of it
+  std::optional<MpiDeviceMemory> mpi_memory = {};   ///< in place of what MPI says of itself
+  std::size_t memory_bytes = 0;                     ///< that the device has; 0: what it gives
+  std::string device_name = {};                     ///< who runs out of it
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
   std::function<bool()> wants_stop = {};            ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
