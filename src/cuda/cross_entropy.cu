@@ -23,7 +23,7 @@ PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned t
 
 /// bodies::CrossEntropyMax, a block per row.
 template <unsigned N, class T>
-__global__ void largest_of_rows(bodies::CrossEntropyMax<T> body, std::size_t rows) {
+__global__ void __launch_bounds__(most_threads) largest_of_rows(bodies::CrossEntropyMax<T> body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     float most = -__builtin_huge_valf();
@@ -36,7 +36,7 @@ __global__ void largest_of_rows(bodies::CrossEntropyMax<T> body, std::size_t row
 
 /// bodies::CrossEntropySum, a block per row.
 template <unsigned N, class T>
-__global__ void sums_of_rows(bodies::CrossEntropySum<T> body, std::size_t rows) {
+__global__ void __launch_bounds__(most_threads) sums_of_rows(bodies::CrossEntropySum<T> body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* logits = body.logits.row(row);
@@ -67,7 +67,7 @@ struct GradientPacks : bodies::CrossEntropyGradient<T> {
   }
 };
 
-unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : 1024U; }
+unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : most_threads; }
 
 }  // namespace
 

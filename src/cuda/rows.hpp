@@ -11,6 +11,9 @@ namespace pptrain::cuda {
 constexpr unsigned rows_per_block = 4;                     // of a warp each
 constexpr std::size_t longest_row_of_warp = 2048;          // 64 elements a lane
 constexpr std::size_t most_blocks = std::size_t{1} << 20;  // beyond, blocks take several rows
+/// Of a block. What is launched with so many has to be bounded to them, or it may ask for more registers than there
+/// are.
+constexpr unsigned most_threads = 1024;
 
 template <class Body>
 __global__ void rows_by_warp(Body body, std::size_t rows) {
@@ -22,7 +25,7 @@ __global__ void rows_by_warp(Body body, std::size_t rows) {
 }
 
 template <class Body>
-__global__ void rows_by_block(Body body, std::size_t rows) {
+__global__ void __launch_bounds__(most_threads) rows_by_block(Body body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   const BlockTeam team(threadIdx.x, blockDim.x, scratch);
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) body(team, row);
@@ -39,7 +42,7 @@ void launch_rows(cudaStream_t stream, std::size_t rows, std::size_t columns, con
     launch(stream, num_blocks((rows + rows_per_block - 1) / rows_per_block), dim3(warp_size, rows_per_block), 0,
            rows_by_warp<Body>, body, rows);
   } else {
-    launch(stream, num_blocks(rows), columns < 8192 ? 256U : 1024U, 0, rows_by_block<Body>, body, rows);
+    launch(stream, num_blocks(rows), columns < 8192 ? 256U : most_threads, 0, rows_by_block<Body>, body, rows);
   }
 }
 

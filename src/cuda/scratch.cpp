@@ -2,25 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace pptrain {
 
 Scratch::~Scratch() {
-  if (block_ != nullptr) device_.free(block_);
+  for (void* block : blocks_) device_.free(block);
 }
 
+/// An outgrown block is not given back: cudaFree waits for the whole GPU, where a sum over ranks may go on that waits
+/// for another rank, and that one for this one's host.
 void* Scratch::take_bytes(std::size_t bytes) {
-  if (bytes <= bytes_) return block_;
-  if (block_ != nullptr) device_.free(block_);
-  bytes_ = 0;
-  block_ = device_.allocate(bytes);
-  if (block_ == nullptr) {
-    throw_runtime_failure({"", fmt::format("{} gave no {} bytes for the kernels' own use", device_.name(), bytes),
+  if (!blocks_.empty() && bytes <= bytes_) return blocks_.back();
+  const std::size_t size = std::max(bytes, 2 * bytes_);
+  void* block = device_.allocate(size);
+  if (block == nullptr) {
+    throw_runtime_failure({"", fmt::format("{} gave no {} bytes for the kernels' own use", device_.name(), size),
                            "its memory is full", "use a smaller micro-batch or fewer ranks per GPU"});
   }
-  bytes_ = bytes;
-  return block_;
+  blocks_.push_back(block);
+  bytes_ = size;
+  return block;
 }
 
 }  // namespace pptrain

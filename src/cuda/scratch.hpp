@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "tensor/device.hpp"
 
 namespace pptrain {
 
-/// Memory of a device for what kernels hand to the next kernel of the same call: one block, which grows as needed and
-/// is used again by the next call, later in the device's order. Outside every arena; a few megabytes.
+/// Memory of a device for what kernels hand to the next kernel of the same call: a block that is used again by the next
+/// call, later in the device's order, and gives way to one twice as large where it is too small. Outside every arena; a
+/// few megabytes.
 class Scratch {
  public:
   explicit Scratch(Device& device) : device_(device) {}
@@ -25,8 +27,8 @@ class Scratch {
   void* take_bytes(std::size_t bytes);
 
   Device& device_;
-  void* block_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::vector<void*> blocks_;  ///< the last is in use; the others stay, see take_bytes
+  std::size_t bytes_ = 0;      ///< of the last
 };
 
 }  // namespace pptrain
