@@ -1,0 +1,256 @@
+// The whole training on GPUs against the host's and the recorded runs.
+#include <cmath>
+#include <filesystem>
+
+#include "comm/alarm.hpp"
+#include "comm/mpi.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/hardware.hpp"
+#include "runtime/checkpoint/block_transfer.hpp"
+#include "runtime/checkpoint/checkpointer.hpp"
+#include "runtime/checkpoint/resume.hpp"
+#include "runtime/noisy_text.hpp"
+#include "runtime/reference.hpp"
+#include "runtime/replan/redistribute.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+/// What two ways to compute a loss in fp32 may differ by.
+constexpr double tolerance = 2e-5;
+
+int steps_on(int gpus, int stand_in) { return hardware() == Hardware::gpus ? gpus : stand_in; }
+
+int steps_of(const Reference& reference) { return steps_on(static_cast<int>(reference.config.training.steps), 3); }
+
+/// A GPU for this rank: one of its own, with NCCL, or the one that all share.
+struct Gpu {
+  std::unique_ptr<GpuBackend> parts;
+
+  explicit Gpu(Gpus gpus) : parts(make_gpu_backend(gpu_of_rank(gpus))) {}
+  SessionOptions options() const {
+    SessionOptions options = {.backend = parts->backend()};
+    options.direct = parts->direct();
+    return options;
+  }
+};
+
+void check_equal(const Curve& curve, const Curve& expected) {
+  CHECK(largest_difference(curve.losses, expected.losses) <= tolerance);
+  CHECK(largest_difference(curve.grad_norms, expected.grad_norms) <= tolerance * expected.grad_norms.front());
+}
+
+/// On a GPU as on the host, and as recorded.
+void check_plan(const Reference& reference, const Plan& plan, const Gpu& gpu) {
+  INFO(plan.shape());
+  const int steps = steps_of(reference);
+  const Curve device = train_reference(MPI_COMM_WORLD, reference, plan, steps, gpu.options());
+  check_equal(device, train_reference(MPI_COMM_WORLD, reference, plan, steps));
+  const std::vector<double> recorded(reference.losses.begin(), reference.losses.begin() + steps);
+  CHECK(largest_difference(device.losses, recorded) <= tolerance);
+}
+
+/// What the groups of a plan communicate by, one line each.
+std::string ways_of(const Reference& reference, const Plan& plan, const Gpu& gpu) {
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared,
+                  gpu.options());
+  std::string all;
+  for (const std::string& way : session.groups().ways()) all += way + "\n";
+  return all;
+}
+
+Plan with_zero(Plan plan, int zero_stage) {
+  for (Stage& stage : plan.stages) stage.zero_stage = zero_stage;
+  return plan;
+}
+
+/// Steps of a small model on one rank.
+class SmallJob {
+ public:
+  SmallJob(Precision precision, const SessionOptions& options)
+      : config_(small_job(precision)),
+        session_(MPI_COMM_WORLD, config_, build_model(config_.model, config_.training, "test"),
+                 uniform_plan({{0, 4}}, 1, 1, 8, 8, "1f1b"), RankMap::identity(1), CoreUse::shared, options) {
+    session_.arena().poison(true);
+    fill_random(session_.device()->parameters(), 1);
+  }
+  IterationResult train(int step) { return session_.train(step, noisy_text(config_, step)); }
+  LossScale& loss_scale() { return session_.loss_scale(); }
+
+ private:
+  Config config_;
+  Session session_;
+};
+
+}  // namespace
+
+TEST_CASE("one rank trains on a GPU as on the host", "[np1]") {
+  const Gpu gpu(Gpus::own);
+  for (const char* run : {"untied", "tied", "untied_sgd", "untied_sched"}) {
+    INFO(run);
+    const Reference reference(run);
+    check_plan(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu);
+  }
+}
+
+TEST_CASE("bf16 and fp16 train on a GPU as fp32 does on the host", "[np1]") {
+  const Gpu gpu(Gpus::own);
+  const int steps = steps_on(200, 4);
+  SmallJob host(Precision::fp32, {}), bf16(Precision::bf16, gpu.options()), fp16(Precision::fp16, gpu.options());
+  for (int step = 0; step < steps; ++step) {
+    CAPTURE(step);
+    const double expected = host.train(step).loss;
+    REQUIRE(bf16.train(step).loss == Approx(expected).epsilon(0.01));
+    REQUIRE(fp16.train(step).loss == Approx(expected).epsilon(0.01));
+  }
+  CHECK(fp16.loss_scale().state().skipped_steps == 0);
+}
+
+TEST_CASE("on a GPU, gradients that overflow fp16 leave no trace but a smaller loss scale", "[np1]") {
+  const Gpu gpu(Gpus::own);
+  SmallJob host(Precision::fp32, {}), fp16(Precision::fp16, gpu.options());
+  constexpr double too_large = 1 << 26;
+  fp16.loss_scale().restore({too_large, 0, 0});
+  IterationResult result = fp16.train(0);
+  CHECK(result.skipped);
+  while (result.skipped && fp16.loss_scale().value() > 1.0) result = fp16.train(0);
+  CHECK_FALSE(result.skipped);
+  CHECK(fp16.loss_scale().value() < too_large);
+  for (int step = 0; step < 3; ++step) {
+    CHECK((step == 0 ? result : fp16.train(step)).loss == Approx(host.train(step).loss).epsilon(0.01));
+  }
+}
+
+TEST_CASE("ranks that share a GPU train as one rank does", "[np8]") {
+  const Reference reference("tied");
+  const Gpu gpu(Gpus::shared);
+  const int steps = steps_of(reference);
+  const Plan plan = reference.plan(2, 2, 2, 2, "1f1b");
+  CHECK_THAT(ways_of(reference, plan, gpu), Catch::Contains("share a device"));
+  const Curve together = train_reference(MPI_COMM_WORLD, reference, plan, steps, gpu.options());
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    check_equal(together,
+                train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 4, "1f1b"), steps, gpu.options()));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("NCCL is refused to ranks that share a GPU, with the reason and what else there is", "[np2]") {
+  Reference reference("tied");
+  const Gpu gpu(Gpus::shared);
+  const Plan plan = reference.plan(1, 2, 1, 4, "1f1b");
+  reference.config.job.gpu_transport = "nccl";
+  CHECK_THROWS_WITH(ways_of(reference, plan, gpu),
+                    Catch::Contains("ranks 0 and 1 share a device, which NCCL refuses") &&
+                        Catch::Contains("job.gpu_transport") && Catch::Contains("\"mpi\""));
+}
+
+namespace {
+
+/// Plans of as many ranks as there are.
+std::vector<Plan> plans_of_world(const Reference& reference) {
+  const int ranks = size_of(MPI_COMM_WORLD);
+  if (ranks == 2) return {reference.plan(1, 2, 1, 4, "1f1b"), reference.plan(1, 1, 2, 4, "1f1b")};
+  if (ranks == 8) return {reference.plan(2, 2, 2, 2, "1f1b")};
+  return {reference.plan(1, 4, 1, 4, "1f1b"), reference.plan(1, 2, 2, 2, "1f1b"), reference.plan(2, 2, 1, 2, "zb-h1")};
+}
+
+}  // namespace
+
+TEST_CASE("ranks with a GPU each train by NCCL as on the host", "[np2][np4][np8][own]") {
+  Reference reference("tied");
+  const Gpu gpu(Gpus::own);
+  for (const Plan& plan : plans_of_world(reference)) {
+    CHECK_THAT(ways_of(reference, plan, gpu), Catch::Contains(": NCCL"));
+    check_plan(reference, plan, gpu);
+  }
+  reference.config.job.gpu_transport = "mpi";
+  CHECK_THAT(ways_of(reference, plans_of_world(reference).front(), gpu), !Catch::Contains(": NCCL"));
+}
+
+namespace {
+
+void check_zero(Gpus gpus) {
+  const Reference reference("untied");
+  const Gpu gpu(gpus);
+  for (const int stage : {1, 2, 3}) check_plan(reference, with_zero(reference.plan(1, 4, 1, 4, "1f1b"), stage), gpu);
+}
+
+}  // namespace
+
+TEST_CASE("ZeRO's stages train on GPUs as on the host, by NCCL", "[np4][own]") { check_zero(Gpus::own); }
+TEST_CASE("ZeRO's stages train on a GPU as on the host, by MPI", "[np4]") { check_zero(Gpus::shared); }
+
+namespace {
+
+/// A folder that all ranks share; rank 0 makes and removes it.
+class SharedFolder {
+ public:
+  SharedFolder() {
+    char name[64] = "/tmp/pptrain-gpu-XXXXXX";
+    if (rank_in(MPI_COMM_WORLD) == 0) REQUIRE(mkdtemp(name) != nullptr);
+    MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD);
+    path_ = name;
+  }
+  ~SharedFolder() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_in(MPI_COMM_WORLD) == 0) std::filesystem::remove_all(path_);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// A checkpoint's file, with the datasets in the model's order.
+Resumed resumed_from(const std::string& path, const Model& model, const OptimizerConfig& optimizer) {
+  Resumed from;
+  from.path = path;
+  from.datasets = datasets_of(model, optimizer);
+  const CheckpointHead head = read_checkpoint_head(path);
+  for (CheckpointDataset& dataset : from.datasets) {
+    for (const CheckpointDataset& there : head.datasets) {
+      if (there.path == dataset.path) dataset = there;
+    }
+  }
+  return from;
+}
+
+}  // namespace
+
+TEST_CASE("state goes from GPUs to a checkpoint and to other plans, on GPUs and on the host", "[np4][own]") {
+  const Reference reference("tied");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const std::vector<int> nodes = {0, 0, 1, 1};
+  const Gpu gpu(Gpus::own);
+  const auto session = [&](const Plan& plan, const SessionOptions& options) {
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4),
+                                     CoreUse::shared, options);
+  };
+  const Plan divided = with_zero(reference.plan(1, 2, 2, 2, "1f1b"), 2);
+  const Plan pipeline = reference.plan(4, 1, 1, 1, "1f1b");
+  const auto trained = session(divided, gpu.options());
+  reference.fill(*trained);
+  for (int step = 0; step < 2; ++step) trained->train(step, reference.samples(step));
+  SharedFolder folder;
+  Alarm alarm(MPI_COMM_WORLD);
+  Checkpointer checkpointer({MPI_COMM_WORLD, reference.config, model, nodes, folder.path(), CoreUse::shared}, alarm);
+  CheckpointState state;
+  state.step = 2;
+  const std::string path = checkpointer.save(state, *trained).path;
+  Waiter waiter(60.0, CoreUse::shared);
+  const double expected = Reference("tied").losses[2];
+  for (const SessionOptions& options : {SessionOptions(), gpu.options()}) {
+    const auto loaded = session(pipeline, options);
+    load_checkpoint(MPI_COMM_WORLD, waiter, nodes, model, resumed_from(path, model, reference.config.optimizer),
+                    *loaded);
+    CHECK(std::abs(loaded->train(2, reference.samples(2)).loss - expected) <= tolerance);
+    const auto moved = session(pipeline, options);
+    redistribute(MPI_COMM_WORLD, waiter, model, nodes, *trained, *moved);
+    CHECK(std::abs(moved->train(2, reference.samples(2)).loss - expected) <= tolerance);
+  }
+}
