@@ -8,6 +8,7 @@ the most, less what was there before. Start it by gpu_compare.sh.
 
 import argparse
 import json
+import os
 import re
 import shutil
 import statistics
@@ -30,7 +31,9 @@ PEAK = {"H200": 989e12, "H100": 989e12, "GH200": 989e12, "B200": 2250e12, "A100"
 
 
 def nvidia_smi(field):
-    answer = subprocess.run(["nvidia-smi", "--query-gpu=" + field, "--format=csv,noheader,nounits", "--id=0"],
+    """Of the GPU that both sides use: the first that they see."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    answer = subprocess.run(["nvidia-smi", "--query-gpu=" + field, "--format=csv,noheader,nounits", "--id=" + first],
                             capture_output=True, text=True, check=True)
     return answer.stdout.strip()
 
@@ -105,11 +108,13 @@ def compare(name, options, peak):
            "peer": statistics.median(tokens / seconds for seconds, _, _ in theirs),
            "memory": max(used for _, used in ours), "peer_memory": max(used for _, used, _ in theirs)}
     row["ratio"] = row["ours"] / row["peer"]
-    row["utilisation"] = row["ours"] * flop_per_token(shape) / peak if peak else None
+    for side in ("ours", "peer"):
+        row[side + "_utilisation"] = row[side] * flop_per_token(shape) / peak if peak else None
     print("{shape}, micro-batch {micro_batch}: pptrain {ours:.0f}, PyTorch {torch_version} {peer:.0f} tokens/s, ratio "
           "{ratio:.3f}; {mfu}; memory {gib:.1f} against {peer_gib:.1f} GB".format(
               gib=row["memory"] / 1e9, peer_gib=row["peer_memory"] / 1e9,
-              mfu="utilisation {:.1%}".format(row["utilisation"]) if peak else "peak of this GPU unknown", **row),
+              mfu="model FLOP utilisation {ours_utilisation:.1%} against {peer_utilisation:.1%}".format(**row)
+              if peak else "peak of this GPU unknown", **row),
           flush=True)
     return row
 

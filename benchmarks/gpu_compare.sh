@@ -24,8 +24,9 @@ command -v nvidia-smi >/dev/null || skip "nvidia-smi is not there, so neither is
 nvidia-smi >/dev/null 2>&1 || skip "nvidia-smi finds no GPU"
 python=$(find_python)
 [[ -n $python ]] || skip "no python3 has a PyTorch that sees the GPU (set PPTRAIN_PYTHON)"
-[[ -x $root/pptrain ]] || {
-  printf 'gpu_compare: ./pptrain is missing: build it with -DPPTRAIN_CUDA=ON (./bootstrap.sh build)\n' >&2
+pptrain=${PPTRAIN:-$root/pptrain}
+[[ -x $pptrain ]] || {
+  printf 'gpu_compare: %s is missing: build it with -DPPTRAIN_CUDA=ON (./bootstrap.sh build)\n' "$pptrain" >&2
   exit 2
 }
 exec "$python" "$root/benchmarks/gpu_compare.py" "$@"

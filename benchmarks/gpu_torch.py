@@ -3,7 +3,7 @@
 
 bf16 autocast over fp32 weights, torch.compile, fused attention (scaled_dot_product_attention), fused AdamW, a
 vocabulary padded to a multiple of 64, gradients accumulated over micro-batches. Prints one line of JSON: seconds of
-each steady step and the allocator's peak.
+each steady step and the allocator's peak. With --device cpu it only shows that it runs.
 """
 
 import argparse
@@ -61,6 +61,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("layers", "hidden", "heads", "length", "vocabulary", "batch", "micro-batch", "steps", "warmup"):
         parser.add_argument("--" + name, type=int, required=True)
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     return parser.parse_args()
 
 
@@ -68,8 +69,9 @@ def step(model, optimizer, options):
     """One iteration over the global batch; returns the loss of the last micro-batch, on the device."""
     micro_batches = options.batch // options.micro_batch
     for _ in range(micro_batches):
-        tokens = torch.randint(0, options.vocabulary, (options.micro_batch, options.length + 1), device="cuda")
-        with torch.autocast("cuda", dtype=torch.bfloat16):
+        tokens = torch.randint(0, options.vocabulary, (options.micro_batch, options.length + 1),
+                               device=options.device)
+        with torch.autocast(options.device, dtype=torch.bfloat16):
             loss = model(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous())
         (loss / micro_batches).backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -82,18 +84,20 @@ def main():
     options = parse()
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
-    model = Gpt2(options).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    on_gpu = options.device == "cuda"
+    synchronize = torch.cuda.synchronize if on_gpu else lambda: None
+    model = Gpt2(options).to(options.device)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=on_gpu)
     compiled = torch.compile(model)
     seconds = []
     for _ in range(options.warmup + options.steps):
-        torch.cuda.synchronize()
+        synchronize()
         begin = time.perf_counter()
         loss = step(compiled, optimizer, options)
-        torch.cuda.synchronize()
+        synchronize()
         seconds.append(time.perf_counter() - begin)
     print(json.dumps({"seconds": seconds[options.warmup:], "loss": float(loss), "torch": torch.__version__,
-                      "allocated": torch.cuda.max_memory_allocated()}))
+                      "allocated": torch.cuda.max_memory_allocated() if on_gpu else None}))
 
 
 main()

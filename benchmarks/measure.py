@@ -12,7 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "benchmarks"
-PPTRAIN = ROOT / "pptrain"
+PPTRAIN = pathlib.Path(os.environ.get("PPTRAIN", ROOT / "pptrain"))
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # The two shapes that every comparison uses; `batch` is samples per step.
