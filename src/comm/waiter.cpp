@@ -58,6 +58,16 @@ void Waiter::check(double waited_seconds, const Pending& pending, const std::fun
 }
 
 void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
+  if (observer_) observer_(WaitEdge::begin);
+  seconds_ += poll(pending, doing);
+  if (observer_) observer_(WaitEdge::end);
+}
+
+void Waiter::wait_for_own(Pending& pending) {
+  poll(pending, [] { return std::string(); });
+}
+
+double Waiter::poll(Pending& pending, const std::function<std::string()>& doing) {
   // The first look may already copy what has come; whether it does depends on who was sooner.
   const double cpu_start = thread_cpu_seconds();
   const Clock::time_point start = Clock::now();
@@ -67,8 +77,8 @@ void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
     // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.
     if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(seconds_since(start), pending, doing);
   }
-  seconds_ += seconds_since(start);
   cpu_seconds_ += thread_cpu_seconds() - cpu_start;
+  return seconds_since(start);
 }
 
 double Waiter::take_seconds() { return std::exchange(seconds_, 0.0); }

@@ -12,6 +12,9 @@ class Alarm;
 /// Whether this rank has a core of its own or must leave it to others while it waits.
 enum class CoreUse { own, shared };
 
+/// Where a wait is.
+enum class WaitEdge { begin, end };
+
 /// Waits for pending operations without wasting the core.
 ///
 /// Open MPI has no progress thread and spins in its own waits: with several ranks to a core that
@@ -30,18 +33,23 @@ class Waiter {
   /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }
 
+  /// Called as a wait begins and as it ends; empty: nothing is.
+  void observe(std::function<void(WaitEdge)> observer) { observer_ = std::move(observer); }
+
   /// Returns once what follows is ordered behind `pending` (`Pending::join`). `doing` tells what for, for the message
   /// of a timeout; it may be empty where the place says it.
   void wait(Pending& pending, const std::function<std::string()>& doing);
+  /// The same of what is no waiting for others: neither counted nor observed.
+  void wait_for_own(Pending& pending);
 
   /// Seconds spent in `wait` since the last call of this.
   double take_seconds();
-  /// Gives back what was taken.
-  void add_seconds(double seconds) { seconds_ += seconds; }
   /// Of these the CPU time of this thread, since the last call of this.
   double take_cpu_seconds();
 
  private:
+  /// Seconds that it took.
+  double poll(Pending& pending, const std::function<std::string()>& doing);
   /// Polls, half of them one after another and half with a yield between; after these come naps.
   long rounds_before_naps() const;
   void pause(long round) const;
@@ -52,6 +60,7 @@ class Waiter {
   Alarm* alarm_ = nullptr;
   std::function<std::string()> place_;
   std::function<void()> beside_;
+  std::function<void(WaitEdge)> observer_;
   double seconds_ = 0.0;
   double cpu_seconds_ = 0.0;
 };

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "cuda/pinned_memory.hpp"
+#include "cuda/ranges.hpp"
 #include "cuda/work.hpp"
 #include "tensor/arena.hpp"
 
@@ -45,6 +46,8 @@ class CudaDevice final : public Device {
   DeviceWorkPtr work_so_far() override { return record(compute_); }
   DeviceMomentPtr moment() override { return std::make_unique<CudaMoment>(timed_events_, compute_); }
   void synchronize() override;
+  void begin_range(const std::string& name) override { ranges_.begin(name); }
+  void end_range() override { ranges_.end(); }
 
  private:
   /// A pinned block that a copy is on its way from or to.
@@ -63,6 +66,7 @@ class CudaDevice final : public Device {
   cudaStream_t downloads_ = nullptr;
   EventPool events_;
   EventPool timed_events_{cudaEventDefault};
+  ProfilerRanges ranges_;
   PinnedMemory pinned_;
   Arena staging_;
   std::deque<Staged> uploads_;  // the oldest first

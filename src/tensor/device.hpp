@@ -63,6 +63,11 @@ class Device {
   virtual DeviceMomentPtr moment() = 0;
   /// Waits for everything that has been called.
   virtual void synchronize() = 0;
+
+  /// What is called from here to `end_range` belongs together under a name, for profilers of the device
+  /// (`DeviceRange`).
+  virtual void begin_range(const std::string& /*name*/) {}
+  virtual void end_range() {}
 };
 
 /// The memory of this process; all calls have ended when they return. Lives as long as the program.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cuda_runtime.h"
 
@@ -27,6 +28,8 @@ void set_capacity(std::size_t bytes);
 void set_num_devices(int devices);
 /// From now on, after each call, some of what waits is done at random (0: as late as possible).
 void set_eagerness(std::uint64_t seed);
+/// Names of the profiler's ranges that have begun since the last call of this.
+std::vector<std::string> take_ranges();
 /// Kernels and library calls that the device has done.
 std::uint64_t num_done();
 /// Ends the program with a message where host code touches device memory; for child processes of tests.

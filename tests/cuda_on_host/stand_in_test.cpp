@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <stdexcept>
 #include <string>
 
 #include "cuda/launch.hpp"
 #include "cuda/presence.hpp"
 #include "cuda/team.hpp"
 #include "cuda/twin.hpp"
+#include "tensor/device_range.hpp"
 
 using namespace pptrain;
 using namespace pptrain::cuda;
@@ -259,6 +261,17 @@ TEST_CASE("in whatever order the streams work, results are the same", "[cuda_on_
               3.0f + static_cast<float>(i));
     cuda_on_host::set_eagerness(0);
   }
+}
+
+TEST_CASE("ranges have their names in the profiler, one within another", "[cuda_on_host]") {
+  Bench bench;
+  cuda_on_host::take_ranges();
+  const DeviceRange outer(bench.device, [] { return std::string("BW1.3, stage 0"); });
+  {
+    const DeviceRange inner(bench.device, [] { return std::string("send"); });
+  }
+  const DeviceRange none(host_device(), []() -> std::string { throw std::runtime_error("names cost time"); });
+  REQUIRE(cuda_on_host::take_ranges() == std::vector<std::string>{"BW1.3, stage 0", "send"});
 }
 
 TEST_CASE("kept blocks are returned when the memory is full", "[cuda_on_host]") {

@@ -14,7 +14,7 @@ namespace pptrain::test {
 
 /// A device that does what it is told as late as it may: ordered work when something waits for it, copies to the host
 /// when they have been asked for several times. What changes too early, or is read too early, shows as a wrong number.
-class LateDevice final : public Device {
+class LateDevice : public Device {
  public:
   std::string name() const override { return "late device"; }
   void* allocate(std::size_t bytes) override { return host_device().allocate(bytes); }

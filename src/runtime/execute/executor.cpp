@@ -5,27 +5,34 @@
 #include "base/timing.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/prices.hpp"
+#include "tensor/device_range.hpp"
 
 namespace pptrain {
 namespace {
 
-/// Tasks and the optimizer step compute; of the rest only what may wait leaves an event.
-void record(Trace& trace, DeviceId device, const Instruction& instruction, double begin, double end) {
-  switch (instruction.op) {
+/// Tasks and the optimizer step compute; of the rest only what may wait is seen in a trace.
+std::optional<Lane> lane_of(Op op) {
+  switch (op) {
     case Op::post_receive:
     case Op::send:
     case Op::hand_over:
     case Op::gather_parameters:
     case Op::release_parameters:
-    case Op::reduce_gradients: return;
+    case Op::reduce_gradients: return std::nullopt;
     case Op::wait_receive:
     case Op::gather_received:
     case Op::wait_gradients:
     case Op::reduce_tied:
     case Op::reduce_loss:
-    case Op::reduce_norm: trace.push_back({device, Lane::communication, instruction, begin, end}); return;
-    default: trace.push_back({device, Lane::compute, instruction, begin, end});
+    case Op::reduce_norm: return Lane::communication;
+    default: return Lane::compute;
   }
+}
+
+/// As profilers show it: "BW1.3, stage 0, chunk 1, micro-batch 3".
+std::string range_name(const Program& program, const Instruction& i) {
+  const std::string name = fmt::format("{}, stage {}", to_string(i), program.stage.value);
+  return is_task(i.op) ? fmt::format("{}, chunk {}, micro-batch {}", name, i.chunk.value, i.micro_batch.value) : name;
 }
 
 /// Tasks that the host tells the device ahead of what it does: enough to keep it busy, and few enough that what others
@@ -82,7 +89,8 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       arena_(arena),
       kernels_(kernels),
       values_(0, {}, arena.device().host_memory()),
-      last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1) {
+      last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
+      times_(arena.device(), waiter) {
   sums_.buffer = Buffer(arena_, 2 * sizeof(double));
   waiter.name_place([this] { return place(); });
 }
@@ -90,47 +98,72 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
 Executor::~Executor() { waiter_.name_place({}); }
 
 IterationResult Executor::run(const Program& program, const Iteration& iteration) {
-  start_ = std::chrono::steady_clock::now();
-  if (iteration.trace != nullptr) iteration.trace->clear();
+  // From where the device has nothing left to do, its times are those of the host.
+  if (iteration.trace != nullptr) wait_for_device(arena_.device().work_so_far());
+  times_.start();
   result_ = {};
   arena_.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
-  waiter_.take_seconds();
   waiter_.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
   if (device_ != nullptr) {
     device_->announce(next_reader(program, 0));
     device_->carry();
   }
-  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    const Instruction& instruction = program.instructions[i];
-    current_ = &instruction;
-    if (reads_weights(instruction.op)) device_->announce(next_reader(program, i + 1));
-    if (is_task(instruction.op) && completes_gradients(program, i)) {
-      device_->begin(instruction.chunk, GradientPass::completes);
-    }
-    const double begin = seconds_since_start();
-    execute(instruction, iteration);
-    if (is_task(instruction.op)) limit_lead();
-    if (iteration.trace != nullptr) record(*iteration.trace, program.device, instruction, begin, seconds_since_start());
-    const double waited = waiter_.take_seconds();
-    (instruction.op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
-    release_sent();
-    if (device_ != nullptr) device_->progress();
-  }
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) run_instruction(program, i, iteration);
   current_ = nullptr;
+  wait_for_sends(iteration);
+  count_times(cpu_start);
+  if (iteration.trace != nullptr) write_trace(program, *iteration.trace);
+  return result_;
+}
+
+void Executor::run_instruction(const Program& program, std::size_t number, const Iteration& iteration) {
+  const Instruction& instruction = program.instructions[number];
+  current_ = &instruction;
+  if (reads_weights(instruction.op)) device_->announce(next_reader(program, number + 1));
+  if (is_task(instruction.op) && completes_gradients(program, number)) {
+    device_->begin(instruction.chunk, GradientPass::completes);
+  }
+  execute_traced(program, instruction, iteration);
+  if (is_task(instruction.op) || instruction.op == Op::step) limit_lead();
+  times_.count(instruction.op == Op::wait_receive ? WaitKind::idle : WaitKind::communication);
+  release_sent();
+  if (device_ != nullptr) device_->progress();
+}
+
+void Executor::execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration) {
+  const DeviceRange range(arena_.device(), [&] { return range_name(program, instruction); });
+  const std::optional<Lane> lane = iteration.trace == nullptr ? std::nullopt : lane_of(instruction.op);
+  DeviceTimes::Point begin = lane ? times_.now() : DeviceTimes::Point();
+  execute(instruction, iteration);
+  if (lane) traced_.push_back({&instruction, *lane, std::move(begin), times_.now()});
+}
+
+void Executor::wait_for_sends(const Iteration& iteration) {
   for (Outgoing& outgoing : outgoing_) {
     waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
   }
   outgoing_.clear();
   output_.reset();
-  result_.communication_seconds += waiter_.take_seconds();
-  result_.seconds = seconds_since_start();
-  result_.cpu_seconds = thread_cpu_seconds() - cpu_start - waiter_.take_cpu_seconds();
-  return result_;
+  times_.count(WaitKind::communication);
 }
 
-double Executor::seconds_since_start() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+void Executor::count_times(double cpu_start) {
+  result_.communication_seconds = times_.take(WaitKind::communication);
+  result_.idle_seconds = times_.take(WaitKind::idle);
+  result_.seconds = times_.host_seconds();
+  result_.cpu_seconds = arena_.device().is_host() ? thread_cpu_seconds() - cpu_start - waiter_.take_cpu_seconds()
+                                                  : result_.compute_seconds();
+}
+
+void Executor::write_trace(const Program& program, Trace& trace) {
+  wait_for_device(arena_.device().work_so_far());
+  trace.clear();
+  for (const Traced& traced : traced_) {
+    trace.push_back(
+        {program.device, traced.lane, *traced.instruction, times_.seconds(traced.begin), times_.seconds(traced.end)});
+  }
+  traced_.clear();
 }
 
 void Executor::execute(const Instruction& instruction, const Iteration& iteration) {
@@ -156,16 +189,14 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
   }
 }
 
-/// This is no waiting for others; what others wait for goes on.
+/// What others wait for goes on.
 void Executor::wait_for_device(DeviceWorkPtr work) {
-  const double waited = waiter_.take_seconds();
+  if (arena_.device().is_host()) return;
   WorkPending pending(arena_.device(), groups_, std::move(work));
-  waiter_.wait(pending, [] { return std::string(); });
-  waiter_.take_seconds();
-  waiter_.add_seconds(waited);
+  waiter_.wait_for_own(pending);
 }
 
-/// After a task.
+/// After a task, and after the step.
 void Executor::limit_lead() {
   if (arena_.device().is_host()) return;
   lead_.push_back(arena_.device().work_so_far());

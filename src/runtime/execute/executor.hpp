@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <list>
@@ -15,6 +14,7 @@
 #include "program/program.hpp"
 #include "program/trace.hpp"
 #include "runtime/execute/device_model.hpp"
+#include "runtime/execute/device_times.hpp"
 #include "runtime/execute/groups.hpp"
 #include "tensor/device_copy.hpp"
 
@@ -43,10 +43,10 @@ struct IterationResult {
   double loss_scale = 1.0;
   bool skipped = false;  ///< no update: gradients were not finite; known on every rank
   double seconds = 0.0;
-  double communication_seconds = 0.0;  ///< waiting in collectives
+  double communication_seconds = 0.0;  ///< waiting in collectives, by the device's clock; so the next one
   double idle_seconds = 0.0;           ///< waiting for another stage
   bool stop = false;                   ///< some rank wants the training to stop; known on every rank
-  double cpu_seconds = 0.0;            ///< of this thread, waiting left out
+  double cpu_seconds = 0.0;            ///< of this thread, waiting left out; of a GPU: compute_seconds()
   int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
 };
@@ -91,8 +91,19 @@ class Executor {
     std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part
   };
 
+  /// What an iteration leaves in the trace.
+  struct Traced {
+    const Instruction* instruction;
+    Lane lane;
+    DeviceTimes::Point begin, end;
+  };
+
+  void run_instruction(const Program& program, std::size_t number, const Iteration& iteration);
+  void execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration);
   void execute(const Instruction& instruction, const Iteration& iteration);
-  double seconds_since_start() const;
+  void wait_for_sends(const Iteration& iteration);
+  void count_times(double cpu_start);
+  void write_trace(const Program& program, Trace& trace);
   void forward(const Instruction& instruction, const Iteration& iteration, bool keep);
   void backward_input(const Instruction& instruction, bool with_weight);
   void backward_weight(const Instruction& instruction);
@@ -147,7 +158,8 @@ class Executor {
   std::map<std::pair<int, int>, Activation> activations_;
   const Instruction* current_ = nullptr;  ///< null between iterations
   Sums sums_;
-  std::chrono::steady_clock::time_point start_;  ///< of the iteration
+  DeviceTimes times_;
+  std::vector<Traced> traced_;
   IterationResult result_;
 };
 
