@@ -30,6 +30,7 @@ struct JobConfig {
   double time_limit = 0.0;             ///< seconds; 0: none
   std::string device = "auto";         ///< what a rank computes with: "gpu", "host", or the first where there is one
   std::string gpu_transport = "auto";  ///< of groups of GPUs: "nccl", "mpi", or the first where it can be
+  bool cuda_graphs = false;            ///< calls to a GPU that come again run as CUDA graphs
 };
 
 /// One of Whale's primitives for an interval of layers.

@@ -25,6 +25,7 @@ void visit(KeyVisitor& v, JobConfig& job) {
   v.seconds("time_limit", job.time_limit, not_negative());
   v.name("device", job.device, {"auto", "host", "gpu"});
   v.name("gpu_transport", job.gpu_transport, {"auto", "nccl", "mpi"});
+  v.flag("cuda_graphs", job.cuda_graphs);
 }
 
 void visit(KeyVisitor& v, Annotation& annotation) {

@@ -20,6 +20,8 @@ class CudaBackend final : public GpuBackend {
 
   Backend backend() override { return {device_, *gemm_, *attention_, kernels_}; }
   DirectGroups* direct() override { return direct_.get(); }
+  void use_graphs() override { device_.stream().use_graphs(); }
+  GraphCounts graph_counts() const override { return device_.stream().graph_counts(); }
 
  private:
   CudaDevice device_;

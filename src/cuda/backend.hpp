@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "comm/direct_groups.hpp"
+#include "cuda/graph_counts.hpp"
 #include "kernels/backend.hpp"
 
 namespace pptrain {
@@ -15,6 +16,10 @@ class GpuBackend {
   virtual Backend backend() = 0;
   /// Null where ranks have nothing but MPI.
   virtual DirectGroups* direct() = 0;
+
+  /// From now on kernels, products and copies that come again with the same arguments run as CUDA graphs.
+  virtual void use_graphs() = 0;
+  virtual GraphCounts graph_counts() const = 0;
 };
 
 /// The GPU of this number among those that the process sees; becomes the calling thread's current one. Throws `Error`

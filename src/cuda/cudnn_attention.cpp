@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "cuda/cudnn_attention_graphs.hpp"
 #include "cuda/device.hpp"
@@ -24,14 +26,17 @@ using namespace cuda;
 
 /// Before 9.10.2, cuDNN's backward pass is wrong for some sizes (release notes of 9.10.2).
 constexpr std::size_t oldest_version = 91002;
+/// Tensors of a graph.
+constexpr std::size_t most_pointers = 64;
 
 class CudnnAttentionOfDevice final : public CudnnAttention {
  public:
   explicit CudnnAttentionOfDevice(CudaDevice& device) : device_(device) {
     PPTRAIN_CHECKED(cudnnCreate, &handle_);
-    PPTRAIN_CHECKED(cudnnSetStream, handle_, device.stream());
+    PPTRAIN_CHECKED(cudnnSetStream, handle_, device.stream().handle());
   }
   ~CudnnAttentionOfDevice() override {
+    device_.stream().flush_or_warn();
     plans_.clear();
     backward_plans_.clear();
     PPTRAIN_CUDA_OR_WARN(cudnnDestroy, handle_);
@@ -57,11 +62,18 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
     Graph graph;
     std::optional<CudnnPlan> plan;
   };
+  struct Scalar {
+    CudnnTensor tensor;
+    float value;
+  };
   template <class Graph>
   using Plans = std::map<CudnnAttentionShape, Compiled<Graph>>;
 
   static CudnnAttentionShape shape_of(const Matrix& qkv, const Matrix& out, std::size_t samples, std::size_t length,
                                       std::size_t heads);
+  /// The plan on memory of the device and scalars, behind what the device was told. `kind` is the graph's.
+  void run(const void* kind, const CudnnAttentionShape& shape, const CudnnPlan& plan, std::vector<const void*> pointers,
+           std::vector<Scalar> scalars, void* scratch);
   template <class Graph>
   Compiled<Graph>& compiled(Plans<Graph>& plans, const CudnnAttentionShape& shape);
 
@@ -70,6 +82,9 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
   Plans<CudnnForward> plans_;
   Plans<CudnnBackward> backward_plans_;
 };
+
+constexpr char forward_call = 0, backward_call = 0;  // for their addresses
+constexpr float lowest = -std::numeric_limits<float>::infinity();
 
 bool has_aligned_rows(const Matrix& matrix) {
   return matrix.stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
@@ -120,21 +135,34 @@ bool CudnnAttentionOfDevice::takes(const Matrix& qkv, const Matrix& out, std::si
   return compiled(plans_, shape).plan.has_value() && compiled(backward_plans_, shape).plan.has_value();
 }
 
+void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& shape, const CudnnPlan& plan,
+                                 std::vector<const void*> pointers, std::vector<Scalar> scalars, void* scratch) {
+  std::array<const void*, most_pointers> of_call = {};
+  PPTRAIN_ASSERT(pointers.size() <= most_pointers, "{} tensors", pointers.size());
+  std::copy(pointers.begin(), pointers.end(), of_call.begin());
+  const auto run_now = [handle = handle_, &plan, pointers = std::move(pointers), scalars = std::move(scalars),
+                        scratch](cudaStream_t /*the handle's*/) {
+    std::vector<const void*> all = pointers;
+    for (const Scalar& scalar : scalars) all[scalar.tensor] = &scalar.value;
+    plan.run(handle, all, scratch);
+  };
+  // The scalars follow from the shape.
+  device_.stream().call(kind, run_now, shape, of_call, scratch);
+}
+
 void CudnnAttentionOfDevice::forward(const Matrix& qkv, std::size_t samples, std::size_t length, std::size_t heads,
                                      const Matrix& out, float* log_sum, Arena& workspace) {
   const CudnnAttentionShape shape = shape_of(qkv, out, samples, length, heads);
   const auto& [graph, plan] = compiled(plans_, shape);
-  const float scale = scale_of(shape), lowest = -std::numeric_limits<float>::infinity();
   std::vector<const void*> pointers(graph.graph.num_tensors());
   pointers[graph.q] = part(qkv, shape, 0);
   pointers[graph.k] = part(qkv, shape, 1);
   pointers[graph.v] = part(qkv, shape, 2);
-  pointers[graph.scale] = &scale;
-  pointers[graph.lowest] = &lowest;
   pointers[graph.out] = out.data;
   pointers[graph.log_sum] = log_sum;
   const Buffer scratch(workspace, plan->workspace_bytes());
-  plan->run(handle_, pointers, scratch.data());
+  run(&forward_call, shape, *plan, std::move(pointers), {{graph.scale, scale_of(shape)}, {graph.lowest, lowest}},
+      scratch.data());
 }
 
 void CudnnAttentionOfDevice::backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout,
@@ -142,7 +170,6 @@ void CudnnAttentionOfDevice::backward(const Matrix& qkv, const Matrix& out, cons
                                       Arena& workspace) {
   const CudnnAttentionShape shape = shape_of(qkv, out, samples, length, heads);
   const auto& [graph, plan] = compiled(backward_plans_, shape);
-  const float scale = scale_of(shape), lowest = -std::numeric_limits<float>::infinity(), one = 1.0F;
   const Tensor delta(workspace, samples * heads, length), sums(workspace, out.rows, out.columns);
   device_.fill(sums.matrix().data, 0, sums.bytes());
   std::vector<const void*> pointers(graph.graph.num_tensors());
@@ -152,16 +179,14 @@ void CudnnAttentionOfDevice::backward(const Matrix& qkv, const Matrix& out, cons
   pointers[graph.out] = out.data;
   pointers[graph.dout] = dout.data;
   pointers[graph.log_sum] = log_sum;
-  pointers[graph.scale] = &scale;
-  pointers[graph.lowest] = &lowest;
-  pointers[graph.one] = &one;
   pointers[graph.dq] = part(dqkv, shape, 0);
   pointers[graph.dk] = part(dqkv, shape, 1);
   pointers[graph.dv] = part(dqkv, shape, 2);
   pointers[graph.delta] = delta.f32();
   pointers[graph.dq_sums] = sums.f32();
   const Buffer scratch(workspace, plan->workspace_bytes());
-  plan->run(handle_, pointers, scratch.data());
+  run(&backward_call, shape, *plan, std::move(pointers),
+      {{graph.scale, scale_of(shape)}, {graph.lowest, lowest}, {graph.one, 1.0F}}, scratch.data());
 }
 
 }  // namespace

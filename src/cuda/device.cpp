@@ -11,7 +11,13 @@ namespace pptrain {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{4} << 20;         // of a copy through pinned memory
+constexpr char fill_call = 0, copy_call = 0;                      // for their addresses
 constexpr std::size_t most_upload_bytes = std::size_t{64} << 20;  // pinned, on their way
+
+int made_current(int ordinal) {
+  PPTRAIN_CUDA(cudaSetDevice, ordinal);
+  return ordinal;
+}
 
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
@@ -30,20 +36,16 @@ const char* bytes_from(const void* block, std::size_t offset) { return static_ca
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal), staging_(0, "", pinned_) {
-  PPTRAIN_CUDA(cudaSetDevice, ordinal);
+CudaDevice::CudaDevice(int ordinal) : ordinal_(made_current(ordinal)), staging_(0, "", pinned_) {
   cudaDeviceProp properties = {};
   PPTRAIN_CUDA(cudaGetDeviceProperties, &properties, ordinal);
   name_ = fmt::format("GPU {} ({})", ordinal, properties.name);
-  compute_ = new_stream();
   downloads_ = new_stream();
 }
 
 CudaDevice::~CudaDevice() {
-  for (const cudaStream_t stream : {compute_, downloads_}) {
-    PPTRAIN_CUDA_OR_WARN(cudaStreamSynchronize, stream);
-    PPTRAIN_CUDA_OR_WARN(cudaStreamDestroy, stream);
-  }
+  PPTRAIN_CUDA_OR_WARN(cudaStreamSynchronize, downloads_);
+  PPTRAIN_CUDA_OR_WARN(cudaStreamDestroy, downloads_);
 }
 
 void* CudaDevice::allocate(std::size_t bytes) {
@@ -58,14 +60,23 @@ void* CudaDevice::allocate(std::size_t bytes) {
   return block;
 }
 
-void CudaDevice::free(void* block) { PPTRAIN_CUDA_OR_WARN(cudaFree, block); }
+void CudaDevice::free(void* block) {
+  compute_.flush_or_warn();  // what waits may use the block
+  PPTRAIN_CUDA_OR_WARN(cudaFree, block);
+}
 
 void CudaDevice::fill(void* block, unsigned char byte, std::size_t bytes) {
-  if (bytes != 0) PPTRAIN_CUDA(cudaMemsetAsync, block, byte, bytes, compute_);
+  if (bytes == 0) return;
+  const auto fill_now = [=](cudaStream_t stream) { PPTRAIN_CUDA(cudaMemsetAsync, block, byte, bytes, stream); };
+  compute_.call(&fill_call, fill_now, block, byte, bytes);
 }
 
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes != 0) PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, compute_);
+  if (bytes == 0) return;
+  const auto copy_now = [=](cudaStream_t stream) {
+    PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+  };
+  compute_.call(&copy_call, copy_now, to, from, bytes);
 }
 
 Buffer CudaDevice::staging_block(std::size_t bytes) {
@@ -82,8 +93,8 @@ void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
     const std::size_t piece = std::min(piece_bytes, bytes - done);
     Buffer block = staging_block(piece);
     std::memcpy(block.data(), bytes_from(from, done), piece);
-    PPTRAIN_CUDA(cudaMemcpyAsync, bytes_from(to, done), block.data(), piece, cudaMemcpyHostToDevice, compute_);
-    uploads_.push_back({std::move(block), record(compute_)});
+    PPTRAIN_CUDA(cudaMemcpyAsync, bytes_from(to, done), block.data(), piece, cudaMemcpyHostToDevice, compute_.handle());
+    uploads_.push_back({std::move(block), record(compute_.handle())});
     upload_bytes_ += piece;
     done += piece;
   }
@@ -91,8 +102,8 @@ void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
 
 CudaDevice::Staged CudaDevice::download_piece(const void* from, std::size_t bytes) {
   Buffer block(staging_, bytes);
-  PPTRAIN_CUDA(cudaMemcpyAsync, block.data(), from, bytes, cudaMemcpyDeviceToHost, compute_);
-  return {std::move(block), record(compute_)};
+  PPTRAIN_CUDA(cudaMemcpyAsync, block.data(), from, bytes, cudaMemcpyDeviceToHost, compute_.handle());
+  return {std::move(block), record(compute_.handle())};
 }
 
 void CudaDevice::download(void* to, const void* from, std::size_t bytes) {
@@ -117,7 +128,7 @@ DeviceWorkPtr CudaDevice::start_download(void* to, const void* from, std::size_t
     download(to, from, bytes);
     return work_so_far();
   }
-  record(compute_)->precede(downloads_);
+  record(compute_.handle())->precede(downloads_);
   PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToHost, downloads_);
   return record(downloads_);
 }
@@ -125,7 +136,7 @@ DeviceWorkPtr CudaDevice::start_download(void* to, const void* from, std::size_t
 DeviceWorkPtr CudaDevice::start_upload(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return work_so_far();
   if (is_pinned(from)) {
-    PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyHostToDevice, compute_);
+    PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyHostToDevice, compute_.handle());
   } else {
     upload(to, from, bytes);
   }
@@ -133,7 +144,7 @@ DeviceWorkPtr CudaDevice::start_upload(void* to, const void* from, std::size_t b
 }
 
 void CudaDevice::synchronize() {
-  for (const cudaStream_t stream : {compute_, downloads_}) PPTRAIN_CUDA(cudaStreamSynchronize, stream);
+  for (const cudaStream_t stream : {compute_.handle(), downloads_}) PPTRAIN_CUDA(cudaStreamSynchronize, stream);
 }
 
 }  // namespace pptrain

@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "cuda/compute_stream.hpp"
 #include "cuda/pinned_memory.hpp"
 #include "cuda/ranges.hpp"
 #include "cuda/work.hpp"
@@ -25,7 +26,8 @@ class CudaDevice final : public Device {
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   int ordinal() const { return ordinal_; }
-  cudaStream_t stream() const { return compute_; }
+  cuda::ComputeStream& stream() { return compute_; }
+  const cuda::ComputeStream& stream() const { return compute_; }
   /// What has been called on `stream`, one of this GPU's, so far.
   CudaWorkPtr record(cudaStream_t stream) { return std::make_unique<CudaWork>(events_, stream); }
 
@@ -43,8 +45,8 @@ class CudaDevice final : public Device {
   /// Memory of the host that is not pinned has it when this returns.
   DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) override;
   DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) override;
-  DeviceWorkPtr work_so_far() override { return record(compute_); }
-  DeviceMomentPtr moment() override { return std::make_unique<CudaMoment>(timed_events_, compute_); }
+  DeviceWorkPtr work_so_far() override { return record(compute_.handle()); }
+  DeviceMomentPtr moment() override { return std::make_unique<CudaMoment>(timed_events_, compute_.handle()); }
   void synchronize() override;
   void begin_range(const std::string& name) override { ranges_.begin(name); }
   void end_range() override { ranges_.end(); }
@@ -60,9 +62,9 @@ class CudaDevice final : public Device {
   Buffer staging_block(std::size_t bytes);
   Staged download_piece(const void* from, std::size_t bytes);
 
-  int ordinal_;
+  int ordinal_;  // its GPU is the current one before what follows is made
   std::string name_;
-  cudaStream_t compute_ = nullptr;
+  cuda::ComputeStream compute_;
   cudaStream_t downloads_ = nullptr;
   EventPool events_;
   EventPool timed_events_{cudaEventDefault};

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 
+#include "cuda/compute_stream.hpp"
 #include "tensor/tensor.hpp"
 
 /// Causal self-attention by kernels of our own, for every type and GPU (Dao, FlashAttention-2, arXiv:2307.08691): a
@@ -20,9 +19,10 @@ struct FlashShape {
 constexpr std::size_t most_head_size = 256;
 
 /// qkv (R, 3 * heads * head_size), out (R, heads * head_size); log_sum (samples, heads, length).
-void flash_forward(cudaStream_t stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out, float* log_sum);
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
+                   float* log_sum);
 /// dqkv, laid out as qkv; delta, of log_sum's size, is scratch.
-void flash_backward(cudaStream_t stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
                     const float* log_sum, const Matrix& dout, const Matrix& dqkv, float* delta);
 
 }  // namespace pptrain::cuda

@@ -99,7 +99,7 @@ __global__ void key_gradients(FlashShape s, Rows<const T> qkv, const float* log_
 
 }  // namespace
 
-void flash_backward(cudaStream_t stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
                     const float* log_sum, const Matrix& dout, const Matrix& dqkv, float* delta) {
   for_type_and_tile(qkv.type, shape.head_size, [&](auto element, auto tile) {
     using T = decltype(element);

@@ -51,7 +51,8 @@ __global__ void forward(FlashShape s, Rows<const T> qkv, Rows<T> out, float* log
 
 }  // namespace
 
-void flash_forward(cudaStream_t stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out, float* log_sum) {
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
+                   float* log_sum) {
   for_type_and_tile(qkv.type, shape.head_size, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);

@@ -17,6 +17,7 @@ using namespace cuda;
 using kernels::check_product;
 using kernels::finish_product;
 
+constexpr char product_call = 0;  // for its address
 /// NVIDIA's recommendation for its newest devices.
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
@@ -27,6 +28,7 @@ class CudaGemm final : public Gemm {
     PPTRAIN_CHECKED(cublasLtCreate, &handle_);
   }
   ~CudaGemm() override {
+    device_.stream().flush_or_warn();
     products_.clear();
     PPTRAIN_CUDA_OR_WARN(cublasLtDestroy, handle_);
   }
@@ -86,7 +88,13 @@ bool CudaGemm::run(const LtCall& call) {
   if (!workspace_) workspace_ = Buffer(scratch_, workspace_bytes);
   auto [product, is_new] = products_.try_emplace(key_of(call), handle_, call, fp32_, workspace_bytes);
   if (!product->second.is_supported()) return false;
-  product->second.run(handle_, call, workspace_.data(), workspace_bytes, device_.stream());
+  const LtProduct* chosen = &product->second;
+  void* workspace = workspace_.data();
+  const auto run_now = [chosen, handle = handle_, call, workspace](cudaStream_t stream) {
+    chosen->run(handle, call, workspace, workspace_bytes, stream);
+  };
+  device_.stream().call(&product_call, run_now, product->first, fp32_, call.a.data, call.b.data, call.c.data,
+                        call.vector, call.aux.data, workspace);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cuda/check.hpp"
+#include "cuda/compute_stream.hpp"
 
 /// How kernels start. C++17; nothing here is CUDA's own language, so that tests compile it for the host.
 namespace pptrain::cuda {
@@ -26,6 +27,16 @@ void launch(cudaStream_t stream, dim3 grid, dim3 block, std::size_t shared_bytes
   config.stream = stream;
   const cudaError_t status = cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
   if (status != cudaSuccess) fail_launch(reinterpret_cast<const void*>(kernel), config, status);
+}
+
+/// The same behind what was called on the compute stream.
+template <class... Parameters, class... Arguments>
+void launch(ComputeStream& stream, dim3 grid, dim3 block, std::size_t shared_bytes, void (*kernel)(Parameters...),
+            const Arguments&... arguments) {
+  stream.call(
+      reinterpret_cast<const void*>(kernel),
+      [=](cudaStream_t at) { launch(at, grid, block, shared_bytes, kernel, arguments...); }, grid, block, shared_bytes,
+      static_cast<Parameters>(arguments)...);
 }
 
 }  // namespace pptrain::cuda

@@ -97,7 +97,7 @@ class NcclCommunicator::Running final : public Pending {
   bool join() override {
     group_.progress();
     if (operation_->work() == nullptr) return false;
-    operation_->work()->precede(group_.device_.stream());
+    operation_->work()->precede(group_.device_.stream().handle());
     return true;
   }
   std::string missing() const override { return operation_->what(); }
@@ -200,8 +200,8 @@ std::string NcclCommunicator::unfinished() const {
 PendingPtr NcclCommunicator::start(std::string what, std::vector<Step> steps, Buffer memory) {
   const std::string place = waiter_.place();
   what += " in " + name_ + (place.empty() ? "" : ", started by " + place);
-  waiting_.push_back(std::make_shared<Operation>(std::move(what), device_.record(device_.stream()), std::move(steps),
-                                                 std::move(memory)));
+  waiting_.push_back(std::make_shared<Operation>(std::move(what), device_.record(device_.stream().handle()),
+                                                 std::move(steps), std::move(memory)));
   auto running = std::make_unique<Running>(*this, waiting_.back());
   progress();
   return running;

@@ -92,7 +92,7 @@ __global__ void packs_of_rows(Body body, std::size_t rows, std::size_t columns) 
 }
 
 template <unsigned N, class Body>
-void launch_packs_of(cudaStream_t stream, const Extent& extent, const Body& body) {
+void launch_packs_of(ComputeStream& stream, const Extent& extent, const Body& body) {
   if (extent.rows == 0 || extent.columns == 0) return;
   const std::size_t packs = std::max<std::size_t>(extent.columns / N, 1), most_rows = 65535;
   const auto threads =
@@ -103,7 +103,7 @@ void launch_packs_of(cudaStream_t stream, const Extent& extent, const Body& body
 
 /// The same in packs of N where `aligned`, else element by element.
 template <unsigned N, class Body>
-void launch_packs(cudaStream_t stream, const Extent& extent, bool aligned, const Body& body) {
+void launch_packs(ComputeStream& stream, const Extent& extent, bool aligned, const Body& body) {
   if (aligned) {
     launch_packs_of<N>(stream, extent, body);
   } else {

@@ -36,7 +36,7 @@ inline unsigned num_blocks(std::size_t blocks) { return static_cast<unsigned>(st
 
 /// body(team, row) for row in [0, rows), rows of `columns` elements.
 template <class Body>
-void launch_rows(cudaStream_t stream, std::size_t rows, std::size_t columns, const Body& body) {
+void launch_rows(ComputeStream& stream, std::size_t rows, std::size_t columns, const Body& body) {
   if (rows == 0) return;
   if (columns <= longest_row_of_warp) {
     launch(stream, num_blocks((rows + rows_per_block - 1) / rows_per_block), dim3(warp_size, rows_per_block), 0,

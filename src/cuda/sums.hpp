@@ -31,7 +31,7 @@ static __global__ void add_partial_sums(const double* partial_sums, unsigned n, 
 
 /// `partial_sums`: room for `most_partial_sums`.
 template <class Term>
-void launch_sum(cudaStream_t stream, std::size_t n, const Term& term, double* partial_sums, double* total) {
+void launch_sum(ComputeStream& stream, std::size_t n, const Term& term, double* partial_sums, double* total) {
   if (n == 0) return;
   const std::size_t per_block = std::size_t{16} * threads_of_sum;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(most_partial_sums, (n + per_block - 1) / per_block));
@@ -86,13 +86,13 @@ static __global__ void add_chunks(const float* partial_sums, std::size_t chunks,
 }
 
 template <class Body>
-void launch_sum_chunks(cudaStream_t stream, std::size_t columns, const RowChunks& chunks, const Body& body) {
+void launch_sum_chunks(ComputeStream& stream, std::size_t columns, const RowChunks& chunks, const Body& body) {
   constexpr unsigned threads = 128;
   const dim3 grid(static_cast<unsigned>((columns + threads - 1) / threads), static_cast<unsigned>(chunks.count()));
   launch(stream, grid, threads, 0, sum_chunks<Body>, body, columns, chunks);
 }
 
-inline void launch_add_chunks(cudaStream_t stream, std::size_t columns, const RowChunks& chunks,
+inline void launch_add_chunks(ComputeStream& stream, std::size_t columns, const RowChunks& chunks,
                               const float* partial_sums, float* sums) {
   launch(stream, static_cast<unsigned>((columns + warp_size - 1) / warp_size), dim3(warp_size, chunk_groups), 0,
          add_chunks, partial_sums, chunks.count(), columns, sums);

@@ -157,6 +157,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory}, std::move(running));
   const TrainingEnd end = trainer.run(from ? from->state.step : 0);
   recorder->finish(trainer.peak_bytes());
+  if (names) job.device.log_graphs();
   if (end == TrainingEnd::done) return;
   throw Error(ExitCode::stopped_early, fmt::format("stopped early, {}: go on with --resume latest, from {}",
                                                    stop.reason(), trainer.last_checkpoint().path));

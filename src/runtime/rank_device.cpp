@@ -18,6 +18,7 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
     const int gpus = num_gpus();
     if (gpus > 0) {
       gpu_ = make_gpu_backend(gpu_of(local_rank, gpus));
+      if (config.job.cuda_graphs) gpu_->use_graphs();
     } else if (config.job.device == "gpu") {
       throw_bad_input({config.where("job.device"), fmt::format("rank {} has no GPU", rank), why_no_gpu(),
                        "use device = \"auto\" or \"host\""});
@@ -30,6 +31,17 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   names_ = broadcast(world, names_, waiter);
   if (names_.find("GPU") == std::string::npos) names_.clear();
   if (rank == 0 && !names_.empty()) log_info("Ranks compute with: {}", names_);
+  if (!config.job.cuda_graphs) return;
+  if (!names_.empty()) names_ += ", CUDA graphs";
+  if (rank == 0 && gpu_ == nullptr) log_info("cuda_graphs = true changes nothing: rank 0 computes with the host");
+}
+
+void RankDevice::log_graphs() const {
+  const GraphCounts counts = gpu_ == nullptr ? GraphCounts() : gpu_->graph_counts();
+  if (counts.calls == 0) return;
+  log_info("{} launches of {} CUDA graphs made {:.1f} % of the {} calls to {}", counts.launches, counts.graphs,
+           100.0 * static_cast<double>(counts.calls_in_graphs) / static_cast<double>(counts.calls), counts.calls,
+           gpu_->backend().device.name());
 }
 
 }  // namespace pptrain

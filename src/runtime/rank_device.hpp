@@ -28,6 +28,8 @@ class RankDevice {
   Backend backend() const { return gpu_ == nullptr ? host_backend() : gpu_->backend(); }
   /// What all ranks compute with, for the key of what is measured; "" where that is the host.
   const std::string& names() const { return names_; }
+  /// Says in the log how many of this rank's calls ran in CUDA graphs, where it uses them.
+  void log_graphs() const;
   /// Null where there is nothing but MPI.
   DirectGroups* direct() const { return gpu_ == nullptr ? nullptr : gpu_->direct(); }
 

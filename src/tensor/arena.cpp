@@ -1,5 +1,7 @@
 #include "tensor/arena.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "base/error.hpp"
@@ -81,7 +83,12 @@ void* Arena::allocate(std::size_t bytes) {
 void Arena::release(void* block, std::size_t bytes) {
   const std::size_t size = rounded(bytes);
   in_use_ -= size;
-  cache_[size].push_back(block);
+  std::vector<void*>& blocks = cache_[size];
+  // On the host the last one is in the processor's caches. On a device the lowest address goes out first, so that equal
+  // tasks get equal blocks, in whatever order they gave them back.
+  const auto place =
+      device_.is_host() ? blocks.end() : std::lower_bound(blocks.begin(), blocks.end(), block, std::greater<>());
+  blocks.insert(place, block);
 }
 
 }  // namespace pptrain

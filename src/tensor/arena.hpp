@@ -13,7 +13,8 @@ namespace pptrain {
 /// Memory of one device: a caching allocator that counts what is in use and its peak.
 ///
 /// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they
-/// are returned to the device when others need the room.
+/// are returned to the device when others need the room. On a device other than the host, equal sequences of requests
+/// get the same blocks, in whatever order those were freed before.
 /// Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena per rank.
 class Arena {
  public:

@@ -136,6 +136,13 @@ TEST_CASE("every key is read", "[config]") {
   CHECK(config.where("training.nothing") == "c.toml");
 }
 
+TEST_CASE("CUDA graphs are asked for", "[config]") {
+  CHECK_FALSE(parse("").job.cuda_graphs);
+  const Config config = parse("[job]\ncuda_graphs = true\n");
+  CHECK(config.job.cuda_graphs);
+  CHECK(parse(write_config(config)).job.cuda_graphs);
+}
+
 TEST_CASE("what is written reads back the same", "[config]") {
   for (const std::string_view text : {std::string_view(""), everything}) {
     const std::string written = write_config(parse(text));

@@ -60,6 +60,8 @@ enum cudaError_t {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorLaunchFailure = 719,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
 };
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
@@ -74,6 +76,13 @@ constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventBlo
 
 using cudaStream_t = struct StandInStream*;
 using cudaEvent_t = struct StandInEvent*;
+using cudaGraph_t = struct StandInGraph*;
+using cudaGraphExec_t = struct StandInGraphExec*;
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal = 0,
+  cudaStreamCaptureModeThreadLocal = 1,
+  cudaStreamCaptureModeRelaxed = 2,
+};
 
 struct cudaDeviceProp {
   char name[256];
@@ -133,6 +142,14 @@ const char* cudaGetErrorString(cudaError_t error);
 [[nodiscard]] cudaError_t cudaEventQuery(cudaEvent_t event);
 [[nodiscard]] cudaError_t cudaEventSynchronize(cudaEvent_t event);
 [[nodiscard]] cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
+
+[[nodiscard]] cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+[[nodiscard]] cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+[[nodiscard]] cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                                        unsigned long long flags);
+[[nodiscard]] cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+[[nodiscard]] cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+[[nodiscard]] cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
 [[nodiscard]] cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 [[nodiscard]] cudaError_t cudaFuncGetName(const char** name, const void* kernel);

@@ -199,17 +199,20 @@ bool is_pinned_memory(const void* block, std::size_t bytes) {
 using namespace cuda_on_host;
 
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   *block = memory().allocate(bytes);
   return *block == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 cudaError_t cudaFree(void* block) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   finish_everything();  // as the real one
   if (block != nullptr && !memory().release(block)) fault("cudaFree of what is no block of device memory");
   return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned /*flags*/) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   *block = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (*block == nullptr) return cudaErrorMemoryAllocation;
   std::memset(*block, poison, bytes);
@@ -218,6 +221,7 @@ cudaError_t cudaHostAlloc(void** block, std::size_t bytes, unsigned /*flags*/) {
 }
 
 cudaError_t cudaFreeHost(void* block) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   finish_everything();
   if (block != nullptr && pinned_blocks().erase(static_cast<unsigned char*>(block)) == 0) {
     fault("cudaFreeHost of what is no block of pinned memory");

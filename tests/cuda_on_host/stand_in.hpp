@@ -32,6 +32,8 @@ void set_eagerness(std::uint64_t seed);
 std::vector<std::string> take_ranges();
 /// Kernels and library calls that the device has done.
 std::uint64_t num_done();
+/// Graphs that were launched.
+std::uint64_t num_graph_launches();
 /// Ends the program with a message where host code touches device memory; for child processes of tests.
 void explain_crashes();
 
@@ -42,6 +44,11 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 /// The same of work that is tried again until it says that it has ended: it waits for other processes, and blocks in
 /// nothing.
 cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work);
+/// Whether what is put into the stream goes into a graph that is captured.
+bool is_captured(cudaStream_t stream);
+void capture_work(std::function<bool()> work);
+/// Whether something is captured, which is broken by what was called.
+bool breaks_capture();
 bool is_device_memory(const void* block, std::size_t bytes);
 bool is_pinned_memory(const void* block, std::size_t bytes);
 

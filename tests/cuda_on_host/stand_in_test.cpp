@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -110,7 +111,7 @@ TEST_CASE("a missing event shows as a wrong number, an event as the right one", 
     float* to = nullptr;
     REQUIRE(cudaHostAlloc(reinterpret_cast<void**>(&to), 4, cudaHostAllocDefault) == cudaSuccess);
     launch(bench.device.stream(), 1, 1, 0, write_number, bench.block, has_event ? 7.0f : 5.0f);
-    if (has_event) bench.device.record(bench.device.stream())->precede(bench.other);
+    if (has_event) bench.device.record(bench.device.stream().handle())->precede(bench.other);
     REQUIRE(cudaMemcpyAsync(to, bench.block, 4, cudaMemcpyDeviceToHost, bench.other) == cudaSuccess);
     REQUIRE(cudaStreamSynchronize(bench.other) == cudaSuccess);
     REQUIRE(*to == (has_event ? 7.0f : 1.0f));
@@ -122,7 +123,7 @@ TEST_CASE("work is done as late as possible", "[cuda_on_host]") {
   Bench bench;
   const std::uint64_t before = cuda_on_host::num_done();
   launch(bench.device.stream(), 1, 1, 0, write_number, bench.block, 2.0f);
-  const CudaWorkPtr first = bench.device.record(bench.device.stream());
+  const CudaWorkPtr first = bench.device.record(bench.device.stream().handle());
   launch(bench.device.stream(), 1, 1, 0, write_number, bench.block, 3.0f);
   REQUIRE_FALSE(first->has_ended());
   REQUIRE(cuda_on_host::num_done() == before);
@@ -137,7 +138,7 @@ TEST_CASE("pinned memory that changes too early shows as a wrong number", "[cuda
   float* from = nullptr;
   REQUIRE(cudaHostAlloc(reinterpret_cast<void**>(&from), 4, cudaHostAllocDefault) == cudaSuccess);
   *from = 5;
-  REQUIRE(cudaMemcpyAsync(bench.block, from, 4, cudaMemcpyHostToDevice, bench.device.stream()) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(bench.block, from, 4, cudaMemcpyHostToDevice, bench.device.stream().handle()) == cudaSuccess);
   *from = 6;
   float back = 0;
   bench.device.download(&back, bench.block, 4);
@@ -272,6 +273,65 @@ TEST_CASE("ranges have their names in the profiler, one within another", "[cuda_
   }
   const DeviceRange none(host_device(), []() -> std::string { throw std::runtime_error("names cost time"); });
   REQUIRE(cuda_on_host::take_ranges() == std::vector<std::string>{"BW1.3, stage 0", "send"});
+}
+
+TEST_CASE("a graph repeats what was captured, with the arguments of then", "[cuda_on_host]") {
+  Bench bench;
+  REQUIRE(cudaStreamBeginCapture(bench.other, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  float number = 7.0f;
+  launch(bench.other, 1, 1, 0, write_number, bench.block, number);
+  number = 9.0f;
+  REQUIRE(cudaMemcpyAsync(bench.block + 1, bench.block, 4, cudaMemcpyDeviceToDevice, bench.other) == cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(bench.other, &graph) == cudaSuccess);
+  cudaGraphExec_t executable = nullptr;
+  REQUIRE(cudaGraphInstantiateWithFlags(&executable, graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
+  std::vector<float> numbers(2);
+  const std::uint64_t launches = cuda_on_host::num_graph_launches();
+  for (int i = 0; i < 2; ++i) {
+    bench.device.download(numbers.data(), bench.block, 8);
+    REQUIRE(numbers == std::vector<float>(2, i == 0 ? 1.0f : 7.0f));  // capturing did nothing
+    REQUIRE(cudaGraphLaunch(executable, bench.other) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(bench.other) == cudaSuccess);
+  }
+  REQUIRE(cuda_on_host::num_graph_launches() == launches + 2);
+  REQUIRE(cudaGraphExecDestroy(executable) == cudaSuccess);
+}
+
+TEST_CASE("what waits, allocates or asks breaks a capture", "[cuda_on_host]") {
+  Bench bench;
+  void* block = nullptr;
+  cudaEvent_t event = nullptr;
+  REQUIRE(cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
+  const std::function<cudaError_t()> breaks[] = {
+      [&] { return cudaMalloc(&block, 8); },       [&] { return cudaStreamSynchronize(bench.other); },
+      [&] { return cudaHostAlloc(&block, 8, 0); }, [&] { return cudaEventQuery(event); },
+      [&] { return cudaFree(bench.block); },       [&] { return cudaDeviceSynchronize(); },
+  };
+  for (const auto& call : breaks) {
+    REQUIRE(cudaStreamBeginCapture(bench.other, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    REQUIRE(call() == cudaErrorStreamCaptureUnsupported);
+    cudaGraph_t graph = nullptr;
+    REQUIRE(cudaStreamEndCapture(bench.other, &graph) == cudaErrorStreamCaptureInvalidated);
+    REQUIRE(graph == nullptr);
+  }
+  REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+}
+
+TEST_CASE("a graph that is destroyed while it runs is noticed", "[cuda_on_host]") {
+  REQUIRE(contains(complaint_of_child([] {
+                     Bench bench;
+                     cudaGraph_t graph = nullptr;
+                     cudaGraphExec_t executable = nullptr;
+                     PPTRAIN_CUDA(cudaStreamBeginCapture, bench.other, cudaStreamCaptureModeThreadLocal);
+                     launch(bench.other, 1, 1, 0, write_number, bench.block, 1.0f);
+                     PPTRAIN_CUDA(cudaStreamEndCapture, bench.other, &graph);
+                     PPTRAIN_CUDA(cudaGraphInstantiateWithFlags, &executable, graph, 0ULL);
+                     PPTRAIN_CUDA(cudaGraphLaunch, executable, bench.other);
+                     PPTRAIN_CUDA(cudaGraphExecDestroy, executable);
+                   }),
+                   "a graph is destroyed while it runs"));
 }
 
 TEST_CASE("kept blocks are returned when the memory is full", "[cuda_on_host]") {

@@ -115,6 +115,10 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
 
 cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work) {
   require(stream, "work");
+  if (is_captured(stream)) {
+    capture_work(std::move(work));
+    return cudaSuccess;
+  }
   stream->waiting.push_back(std::move(work));
   ++stream->num_enqueued;
   work_at_random();
@@ -134,11 +138,13 @@ void finish_everything() {
 using namespace cuda_on_host;
 
 cudaError_t cudaDeviceSynchronize() {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   finish_everything();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if ((flags & cudaStreamNonBlocking) == 0) fault("a stream that waits for the default stream was created");
   *stream = new StandInStream;
   streams.push_back(*stream);
@@ -156,6 +162,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   require(stream, "cudaStreamDestroy");
   run_all(stream);
   std::erase(streams, stream);  // what is left of it names moments that have passed
@@ -163,6 +170,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   require(stream, "cudaStreamSynchronize");
   run_all(stream);
   check_surroundings();
@@ -170,11 +178,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   require(stream, "cudaStreamQuery");
   return stream->waiting.empty() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   require(stream, "cudaStreamWaitEvent");
   const Moment moment = event->moment;  // as recorded now, whatever the event is used for later
   if (moment.stream == stream) return cudaSuccess;
@@ -199,6 +209,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   require(stream, "cudaEventRecord");
   if (event->times) {
     if (event->done_at == nullptr) event->done_at = new Clock::time_point;
@@ -211,12 +222,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (is_past(event->moment)) return cudaSuccess;
   if (++event->questions < questions_until_done) return cudaErrorNotReady;
   return try_until(event->moment) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   run_until(event->moment);
   return cudaSuccess;
 }

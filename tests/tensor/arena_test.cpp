@@ -1,5 +1,7 @@
 #include "tensor/arena.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -7,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
+#include "support/late_device.hpp"
 #include "tensor/tensor.hpp"
 
 using namespace pptrain;
@@ -33,6 +36,28 @@ TEST_CASE("an arena wastes at most an eighth and aligns to 64 bytes", "[tensor]"
     REQUIRE(reinterpret_cast<std::uintptr_t>(block.data()) % 64 == 0);
     REQUIRE(arena.bytes_in_use() >= bytes);
     REQUIRE(arena.bytes_in_use() <= bytes + bytes / 8 + 64);
+  }
+}
+
+TEST_CASE("blocks of a device are given out in the same order, whatever order they came back in", "[tensor]") {
+  test::LateDevice device;
+  Arena arena(0, "", device);
+  std::vector<Buffer> blocks(3);
+  std::vector<void*> first;
+  for (Buffer& block : blocks) {
+    block = Buffer(arena, 256);
+    first.push_back(block.data());
+  }
+  std::sort(first.begin(), first.end());
+  std::sort(blocks.begin(), blocks.end(), [](const Buffer& a, const Buffer& b) { return a.data() < b.data(); });
+  for (const auto& order : {std::array{0, 1, 2}, std::array{2, 0, 1}, std::array{1, 2, 0}}) {
+    for (const int block : order) blocks[static_cast<std::size_t>(block)].reset();
+    std::vector<void*> now;
+    for (Buffer& block : blocks) {
+      block = Buffer(arena, 256);
+      now.push_back(block.data());
+    }
+    REQUIRE(now == first);
   }
 }
 

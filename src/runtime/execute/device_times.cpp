@@ -20,11 +20,9 @@ void DeviceTimes::observe(WaitEdge edge) {
 
 void DeviceTimes::start() {
   start_ = std::chrono::steady_clock::now();
-  if (device_.is_host()) {
-    waiter_.take_seconds();
-  } else {
-    device_start_ = device_.moment();
-  }
+  if (!device_.is_host()) device_start_ = device_.moment();
+  waiter_.take_seconds();  // what was waited between iterations belongs to none
+  uncounted_.clear();
 }
 
 double DeviceTimes::host_seconds() const {
