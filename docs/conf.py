@@ -12,12 +12,15 @@ nitpicky = True
 
 # Headings can be linked to as on other hosts of Markdown: page.md#a-heading.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["deflist"]
 
 html_theme = "furo"  # holds all its fonts, styles and scripts, so the site needs no network
 html_title = "pptrain"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+smartquotes = False  # text is often code
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "cluster/keys.hpp"
 #include "config/toml_reader.hpp"
 
 namespace pptrain {
@@ -48,7 +49,7 @@ Link read_link(const TomlTable& parent, const std::string& key) {
   if (!table) return link;
   link.bandwidth = positive(*table, "bandwidth", Quantity::bandwidth);
   link.latency = seconds_at_least_zero(*table, "latency");
-  table->finish();
+  table->finish(cluster_keys::link);
   return link;
 }
 
@@ -56,7 +57,7 @@ CoreSeconds read_core_seconds(const TomlTable& parent) {
   const std::optional<TomlTable> table = parent.table("core_seconds");
   if (!table) return {};
   const CoreSeconds result = {seconds_at_least_zero(*table, "message"), seconds_at_least_zero(*table, "wait")};
-  table->finish();
+  table->finish(cluster_keys::core_seconds);
   return result;
 }
 
@@ -66,16 +67,16 @@ DeviceKind read_device(const TomlTable& table) {
   kind.memory = positive(table, "memory", Quantity::bytes);
   kind.memory_bandwidth = positive(table, "memory_bandwidth", Quantity::bandwidth, 0.0);
   if (const std::optional<TomlTable> flops = table.table("flops")) {
-    for (const char* precision : {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8"}) {
+    for (const std::string& precision : cluster_keys::flops.names()) {
       if (!flops->has(precision)) {
         flops->quantity(precision, Quantity::flop_rate, 0.0);  // known, though absent
         continue;
       }
       kind.flops[precision] = positive(*flops, precision, Quantity::flop_rate);
     }
-    flops->finish();
+    flops->finish(cluster_keys::flops);
   }
-  table.finish();
+  table.finish(cluster_keys::device);
   return kind;
 }
 
@@ -90,7 +91,7 @@ NodeGroup read_node(const TomlTable& table) {
   }
   group.device_kind = devices->string("kind");
   group.num_devices = count_at_least(*devices, "count", 1, 1);
-  devices->finish();
+  devices->finish(cluster_keys::devices);
   group.link = read_link(table, "link");
   group.uplink = read_link(table, "uplink");
   group.host_link = read_link(table, "host_link");
@@ -99,7 +100,7 @@ NodeGroup read_node(const TomlTable& table) {
   group.core_seconds = read_core_seconds(table);
   group.core_pool = table.string("core_pool", "");
   group.hosts = table.strings("hosts");
-  table.finish();
+  table.finish(cluster_keys::node);
   return group;
 }
 
@@ -108,7 +109,7 @@ Switch read_switch(const TomlTable& table) {
   result.name = table.string("name");
   result.uplink = read_link(table, "uplink");
   result.parent = table.string("switch", "");
-  table.finish();
+  table.finish(cluster_keys::switches);
   return result;
 }
 
@@ -139,7 +140,7 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   for (const TomlTable& table : root.tables("device")) cluster.device_kinds.push_back(read_device(table));
   for (const TomlTable& table : root.tables("node")) cluster.groups.push_back(read_node(table));
   for (const TomlTable& table : root.tables("switch")) cluster.switches.push_back(read_switch(table));
-  root.finish();
+  root.finish(cluster_keys::root);
   cluster.finish([&](const std::string& path) { return path.empty() ? source : locate(root, path); });
   return cluster;
 }

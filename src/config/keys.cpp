@@ -18,36 +18,54 @@ Range above_one(const std::string& reason) { return {.least = 1.0, .least_open =
 Range below_one(const std::string& reason) { return {0.0, 1.0, false, true, reason}; }
 
 void visit(KeyVisitor& v, JobConfig& job) {
-  v.text("name", job.name);
-  v.text("output", job.output);
-  v.integer("seed", job.seed, {.least = 0, .most = 9007199254740992.0});
-  v.seconds("timeout", job.timeout, positive("a peer needs some time to answer"));
-  v.seconds("time_limit", job.time_limit, not_negative());
-  v.name("device", job.device, {"auto", "host", "gpu"});
-  v.name("gpu_transport", job.gpu_transport, {"auto", "nccl", "mpi"});
-  v.flag("cuda_graphs", job.cuda_graphs);
+  v.text({"name", "Name of the job and of the folder of its runs."}, job.name);
+  v.text({"output", "Folder below which runs leave their results: OUTPUT/NAME/START-TIME."}, job.output);
+  v.integer({"seed", "From it all random numbers follow: first weights, order of samples."}, job.seed,
+            {.least = 0, .most = 9007199254740992.0});
+  v.seconds({"timeout", "How long a rank waits for a peer before the job ends with the reason."}, job.timeout,
+            positive("a peer needs some time to answer"));
+  v.seconds({"time_limit",
+             "The job ends with a checkpoint and exit code 75 before it has run for so long; \"0 s\": no limit."},
+            job.time_limit, not_negative());
+  v.name({"device", "What a rank computes with; \"auto\": a GPU where the rank sees one, else the host."}, job.device,
+         {"auto", "host", "gpu"});
+  v.name({"gpu_transport",
+          "What carries sums between GPUs; \"auto\": NCCL where every rank of a group has a GPU of its own, else MPI."},
+         job.gpu_transport, {"auto", "nccl", "mpi"});
+  v.flag({"cuda_graphs", "Whether rows of calls that come again are handed to a GPU as CUDA graphs."}, job.cuda_graphs);
 }
 
 void visit(KeyVisitor& v, Annotation& annotation) {
-  v.interval("layers", annotation.layers);
-  v.name("primitive", annotation.primitive, {"replicate", "split"});
-  v.integer("devices", annotation.devices, at_least(0));
+  v.interval({"layers", "The first layer of the part and the one behind its last, numbered as in the chain."},
+             annotation.layers);
+  v.name({"primitive",
+          "Whale's primitive: \"replicate\": a replica of the part per device; \"split\": the part is divided over all "
+          "of its devices."},
+         annotation.primitive, {"replicate", "split"});
+  v.integer({"devices", "How many devices the part gets; 0: the planner chooses."}, annotation.devices, at_least(0));
 }
 
 void visit(KeyVisitor& v, ModelConfig& model) {
-  v.text("name", model.name);
-  v.integer("layers", model.layers, at_least(1));
-  v.integer("hidden_size", model.hidden_size, at_least(1));
+  v.text({"name", "\"gpt2\" and \"mlp-classifier\" can be trained; any other model is for planning."}, model.name);
+  v.integer({"layers", "Blocks of a transformer, or dense layers of a classifier's features."}, model.layers,
+            at_least(1));
+  v.integer({"hidden_size", "Width of a layer."}, model.hidden_size, at_least(1));
   if (model.is_classifier()) {
-    v.integer("input_size", model.input_size, between(1, 1048576));
-    v.integer("classes", model.classes, between(2, 100000));
+    v.integer({"input_size", "Numbers in a sample."}, model.input_size, between(1, 1048576));
+    v.integer({"classes", "Classes that samples belong to."}, model.classes, between(2, 100000));
   } else {
-    v.integer("heads", model.heads, at_least(1));
-    v.integer("vocabulary_size", model.vocabulary_size, between(1, 65536, "tokens are stored in 16 bits"));
-    v.flag("tied", model.tied);
+    v.integer({"heads", "Attention heads of a block; they divide hidden_size."}, model.heads, at_least(1));
+    v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size,
+              between(1, 65536, "tokens are stored in 16 bits"));
+    v.flag({"tied", "Whether the output layer shares the weights of the token embedding."}, model.tied);
   }
-  v.input_path("initial_parameters", model.initial_parameters, "");
-  model.annotate.resize(v.elements("annotate", model.annotate.size()));
+  v.input_path(
+      {"initial_parameters",
+       "An HDF5 file, such as a checkpoint, from whose /parameters the training starts; empty: random weights."},
+      model.initial_parameters, "");
+  model.annotate.resize(
+      v.elements({"annotate", "Parts of the model with one of Whale's primitives each; for the planner whale."},
+                 model.annotate.size()));
   for (std::size_t i = 0; i < model.annotate.size(); ++i) {
     v.begin_element("annotate", i);
     visit(v, model.annotate[i]);
@@ -57,9 +75,14 @@ void visit(KeyVisitor& v, ModelConfig& model) {
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const std::string keyword = model.is_classifier() ? synthetic_data : "";
-  v.input_paths("train", data.train, keyword);
-  v.input_paths("validation", data.validation, keyword);
-  v.flag("shuffle", data.shuffle);
+  v.input_paths({"train",
+                 "What is trained on: token files, or text whose bytes are the tokens; for a classifier an HDF5 file, "
+                 "or \"synthetic\": points that are made as they are needed."},
+                data.train, keyword);
+  v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);
+  v.flag({"shuffle",
+          "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
+         data.shuffle);
 }
 
 Precision precision_of(const std::string& name) {
@@ -70,85 +93,118 @@ Precision precision_of(const std::string& name) {
 }
 
 void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
-  v.integer("steps", training.steps, at_least(1));
-  if (!model.is_classifier()) v.integer("sequence_length", training.sequence_length, at_least(1));
-  v.integer("global_batch_size", training.global_batch_size, at_least(1));
-  v.integer_or_auto("micro_batch_size", training.micro_batch_size, at_least(1));
+  v.integer({"steps", "Optimizer steps to train for."}, training.steps, at_least(1));
+  if (!model.is_classifier())
+    v.integer({"sequence_length", "Tokens of a sample."}, training.sequence_length, at_least(1));
+  v.integer({"global_batch_size", "Samples of a step, over all replicas."}, training.global_batch_size, at_least(1));
+  v.integer_or_auto({"micro_batch_size", "Samples that enter the pipeline together; they divide the global batch."},
+                    training.micro_batch_size, at_least(1));
   std::string precision = to_string(training.precision);
-  v.name("precision", precision, {"fp32", "bf16", "fp16"});
+  v.name({"precision", "What products are computed in; weights and optimizer state are kept in fp32 in any case."},
+         precision, {"fp32", "bf16", "fp16"});
   training.precision = precision_of(precision);
-  v.number_or("loss_scale", training.loss_scale, "dynamic", between(1.0, 16777216.0));
+  v.number_or({"loss_scale", "Factor on the loss with fp16; \"dynamic\": as large as gradients stay finite with."},
+              training.loss_scale, "dynamic", between(1.0, 16777216.0));
   std::string gradients = to_string(training.gradient_precision);
-  v.name("gradient_precision", gradients, {"fp32", "bf16"});
+  v.name({"gradient_precision", "In what gradients travel from replica to replica."}, gradients, {"fp32", "bf16"});
   training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {
-  v.name("name", optimizer.name, {"adamw", "sgd"});
-  v.number("learning_rate", optimizer.learning_rate, positive("nothing is learned otherwise"));
-  v.number("beta1", optimizer.beta1, below_one("it is the weight of the past in a running mean"));
-  v.number("beta2", optimizer.beta2, below_one("it is the weight of the past in a running mean"));
-  v.number("epsilon", optimizer.epsilon, positive("it keeps a division finite"));
-  v.number("weight_decay", optimizer.weight_decay, not_negative());
-  v.number("gradient_clip", optimizer.gradient_clip, not_negative("it is a norm, 0 for no clipping"));
+  v.name({"name", "The optimizer."}, optimizer.name, {"adamw", "sgd"});
+  v.number({"learning_rate", "Largest step size; the scheduler lowers it."}, optimizer.learning_rate,
+           positive("nothing is learned otherwise"));
+  v.number({"beta1", "AdamW: weight of the past in the running mean of gradients."}, optimizer.beta1,
+           below_one("it is the weight of the past in a running mean"));
+  v.number({"beta2", "AdamW: weight of the past in the running mean of their squares."}, optimizer.beta2,
+           below_one("it is the weight of the past in a running mean"));
+  v.number({"epsilon", "AdamW: what is added to the root that it divides by."}, optimizer.epsilon,
+           positive("it keeps a division finite"));
+  v.number({"weight_decay", "Part of a weight that goes in a step, times the learning rate; not of norms and biases."},
+           optimizer.weight_decay, not_negative());
+  v.number({"gradient_clip", "Largest global norm of the gradient, which is scaled down to it; 0: no clipping."},
+           optimizer.gradient_clip, not_negative("it is a norm, 0 for no clipping"));
 }
 
 void visit(KeyVisitor& v, LrSchedulerConfig& scheduler) {
-  v.name("name", scheduler.name, {"constant", "cosine", "linear"});
-  v.integer("warmup_steps", scheduler.warmup_steps, at_least(0));
-  v.number("minimum", scheduler.minimum, not_negative());
+  v.name({"name", "How the learning rate falls from its largest value to the least one, over the steps of the job."},
+         scheduler.name, {"constant", "cosine", "linear"});
+  v.integer({"warmup_steps", "Steps over which the learning rate rises from 0 first."}, scheduler.warmup_steps,
+            at_least(0));
+  v.number({"minimum", "Where the learning rate ends; constant ignores it."}, scheduler.minimum, not_negative());
 }
 
 void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
-  v.integer_or_auto("data", parallelism.data, at_least(1));
-  v.integer_or_auto("pipeline", parallelism.pipeline, at_least(1));
-  v.integer_or_auto("tensor", parallelism.tensor, at_least(1));
+  v.integer_or_auto({"data", "Replicas of each stage. Like all of this section \"auto\" leaves it to the planner."},
+                    parallelism.data, at_least(1));
+  v.integer_or_auto({"pipeline", "Stages of the pipeline."}, parallelism.pipeline, at_least(1));
+  v.integer_or_auto({"tensor", "Devices that share each layer."}, parallelism.tensor, at_least(1));
   v.name(
-      "schedule", parallelism.schedule,
+      {"schedule", "The order of tasks."}, parallelism.schedule,
       {"auto", "gpipe", "1f1b", "dapple-b", "interleaved-1f1b", "breadth-first", "zb-h1", "zb-h2", "zb-v", "zeropp"});
-  v.integer_or_auto("virtual_stages", parallelism.virtual_stages, at_least(1));
-  v.integer("unit", parallelism.unit, at_least(0));
-  v.name("recompute", parallelism.recompute, {"none", "selective", "full", "auto"});
-  v.integer_or_auto("zero_stage", parallelism.zero_stage, between(0, 3));
-  v.name("zero_group", parallelism.zero_group, {"replicas", "node"});
-  v.flag("offload", parallelism.offload);
-  v.input_path("plan", parallelism.plan, "");
+  v.integer_or_auto({"virtual_stages", "Chunks of layers per stage, for schedules that know them."},
+                    parallelism.virtual_stages, at_least(1));
+  v.integer({"unit", "Micro-batches of a scheduling unit of zeropp; 0: chosen."}, parallelism.unit, at_least(0));
+  v.name({"recompute",
+          "What is computed again in the backward pass instead of being stored: nothing, what attention makes, or "
+          "whole layers."},
+         parallelism.recompute, {"none", "selective", "full", "auto"});
+  v.integer_or_auto(
+      {"zero_stage", "What replicas divide among themselves: 1: optimizer state, 2: gradients too, 3: weights too."},
+      parallelism.zero_stage, between(0, 3));
+  v.name(
+      {"zero_group", "Whether all replicas of a stage divide it, or those of each node, with all of it on every node."},
+      parallelism.zero_group, {"replicas", "node"});
+  v.flag({"offload", "Whether the optimizer state is kept in the host's memory."}, parallelism.offload);
+  v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
 }
 
 void visit(KeyVisitor& v, PlannerConfig& planner) {
-  v.name("name", planner.name,
+  v.name({"name", "The planner; \"all\" is \"auto\" with the plans of all others beside it."}, planner.name,
          {"auto", "amp", "amp-sa", "megatron", "data-parallel", "dapple", "pipedream", "whale", "alpa",
           "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive", "all"});
-  v.seconds("time_limit", planner.time_limit, positive("a search needs some time"));
-  v.integer("trials", planner.trials, at_least(0));
-  v.integer("trial_steps", planner.trial_steps, at_least(1));
-  v.number("drift_factor", planner.drift_factor, above_one("it is a slowdown"));
-  v.integer("drift_window", planner.drift_window, at_least(1));
-  v.name("replan", planner.replan, {"never", "on-drift"});
+  v.seconds({"time_limit", "The search ends after it with the best plan so far."}, planner.time_limit,
+            positive("a search needs some time"));
+  v.integer({"trials", "How many of the best plans run some real iterations before one is chosen; 0: none."},
+            planner.trials, at_least(0));
+  v.integer({"trial_steps", "Iterations of a trial, the first of which only warms up."}, planner.trial_steps,
+            at_least(1));
+  v.number({"drift_factor", "A rank that computes this many times as long as expected has fallen behind."},
+           planner.drift_factor, above_one("it is a slowdown"));
+  v.integer({"drift_window", "Steps over which that is measured."}, planner.drift_window, at_least(1));
+  v.name({"replan", "Whether the job is planned anew, and goes on in memory, when a rank has fallen behind."},
+         planner.replan, {"never", "on-drift"});
 }
 
-void visit(KeyVisitor& v, ClusterConfig& cluster) { v.input_path("file", cluster.file, "discover"); }
+void visit(KeyVisitor& v, ClusterConfig& cluster) {
+  v.input_path({"file", "A CLUSTER.toml; \"discover\": the machine is measured."}, cluster.file, "discover");
+}
 
 void visit(KeyVisitor& v, ProfileConfig& profile) {
-  v.input_path("file", profile.file, "");
-  v.flag("cache", profile.cache);
-  v.flag("analytic", profile.analytic);
+  v.input_path({"file", "A PROFILE.json instead of measuring; empty: none."}, profile.file, "");
+  v.flag(
+      {"cache", "Whether times that were measured for the same layers on the same machine are taken from the cache."},
+      profile.cache);
+  v.flag({"analytic", "Whether times are computed from FLOP, bytes and the cluster's rates instead of being measured."},
+         profile.analytic);
 }
 
 void visit(KeyVisitor& v, CheckpointConfig& checkpoint) {
-  v.integer("interval", checkpoint.interval, at_least(0));
-  v.integer("keep", checkpoint.keep, at_least(1));
+  v.integer({"interval", "Steps from one checkpoint to the next; 0: only when the job is asked to stop."},
+            checkpoint.interval, at_least(0));
+  v.integer({"keep", "How many of the newest checkpoints of the run stay."}, checkpoint.keep, at_least(1));
 }
 
 void visit(KeyVisitor& v, MetricsConfig& metrics) {
-  v.integer("interval", metrics.interval, at_least(1));
-  v.integer("evaluation_interval", metrics.evaluation_interval, at_least(0));
-  v.flag("trace", metrics.trace);
+  v.integer({"interval", "Steps from one row of metrics.h5 to the next."}, metrics.interval, at_least(1));
+  v.integer({"evaluation_interval", "Steps from one evaluation on data.validation to the next; 0: none."},
+            metrics.evaluation_interval, at_least(0));
+  v.flag({"trace", "Whether trace.json is written: what every device did when in the last iteration."}, metrics.trace);
 }
 
 template <class Section, class... More>
-void visit_section(KeyVisitor& v, const std::string& name, Section& section, const More&... more) {
-  v.begin_section(name);
+void visit_section(KeyVisitor& v, const Key& key, Section& section, const More&... more) {
+  v.begin_section(key);
   visit(v, section, more...);
   v.end_section();
 }
@@ -169,18 +225,20 @@ std::string Range::describe() const {
 }
 
 void visit_keys(KeyVisitor& visitor, Config& config) {
-  visit_section(visitor, "job", config.job);
-  visit_section(visitor, "model", config.model);
-  visit_section(visitor, "data", config.data, config.model);
-  visit_section(visitor, "training", config.training, config.model);
-  visit_section(visitor, "optimizer", config.optimizer);
-  visit_section(visitor, "lr_scheduler", config.lr_scheduler);
-  visit_section(visitor, "parallelism", config.parallelism);
-  visit_section(visitor, "cluster", config.cluster);
-  visit_section(visitor, "planner", config.planner);
-  visit_section(visitor, "profile", config.profile);
-  visit_section(visitor, "checkpoint", config.checkpoint);
-  visit_section(visitor, "metrics", config.metrics);
+  visit_section(visitor, {"job", "The job: its name, results, time and devices."}, config.job);
+  visit_section(visitor, {"model", "What is trained."}, config.model);
+  visit_section(visitor, {"data", "What it is trained on."}, config.data, config.model);
+  visit_section(visitor, {"training", "How long, in which batches and in what precision."}, config.training,
+                config.model);
+  visit_section(visitor, {"optimizer", "How weights follow from gradients."}, config.optimizer);
+  visit_section(visitor, {"lr_scheduler", "How the learning rate changes."}, config.lr_scheduler);
+  visit_section(visitor, {"parallelism", "How model and batch are divided: what the planner may not choose itself."},
+                config.parallelism);
+  visit_section(visitor, {"cluster", "What it runs on."}, config.cluster);
+  visit_section(visitor, {"planner", "How the plan is searched."}, config.planner);
+  visit_section(visitor, {"profile", "Where the times of layers come from."}, config.profile);
+  visit_section(visitor, {"checkpoint", "When the state is saved."}, config.checkpoint);
+  visit_section(visitor, {"metrics", "What is recorded."}, config.metrics);
 }
 
 }  // namespace pptrain

@@ -23,7 +23,13 @@ struct Range {
   std::string describe() const;
 };
 
-/// What is done with every key of a configuration: reading it, writing it.
+/// A key or section as it is written, and what it is for: docs/reference is made of it.
+struct Key {
+  std::string name;
+  std::string description;
+};
+
+/// What is done with every key of a configuration: reading it, writing it, describing it.
 ///
 /// `visit_keys` calls one method per key, in the order of the file, so that a key is named and
 /// limited in exactly one place.
@@ -31,26 +37,26 @@ class KeyVisitor {
  public:
   virtual ~KeyVisitor() = default;
 
-  virtual void begin_section(const std::string& name) = 0;
+  virtual void begin_section(const Key& section) = 0;
   virtual void end_section() = 0;
-  virtual void text(const std::string& key, std::string& value) = 0;
+  virtual void text(const Key& key, std::string& value) = 0;
   /// A file that is read; relative ones are looked for beside the configuration first.
   /// `keyword` is a value that is no path.
-  virtual void input_path(const std::string& key, std::string& value, const std::string& keyword) = 0;
-  virtual void input_paths(const std::string& key, std::vector<std::string>& values, const std::string& keyword) = 0;
-  virtual void flag(const std::string& key, bool& value) = 0;
-  virtual void integer(const std::string& key, std::int64_t& value, const Range& range) = 0;
-  virtual void integer_or_auto(const std::string& key, AutoInt& value, const Range& range) = 0;
+  virtual void input_path(const Key& key, std::string& value, const std::string& keyword) = 0;
+  virtual void input_paths(const Key& key, std::vector<std::string>& values, const std::string& keyword) = 0;
+  virtual void flag(const Key& key, bool& value) = 0;
+  virtual void integer(const Key& key, std::int64_t& value, const Range& range) = 0;
+  virtual void integer_or_auto(const Key& key, AutoInt& value, const Range& range) = 0;
   /// A number, or nothing where it is `keyword`.
-  virtual void number_or(const std::string& key, std::optional<double>& value, const std::string& keyword,
+  virtual void number_or(const Key& key, std::optional<double>& value, const std::string& keyword,
                          const Range& range) = 0;
-  virtual void number(const std::string& key, double& value, const Range& range) = 0;
-  virtual void seconds(const std::string& key, double& value, const Range& range) = 0;
-  virtual void name(const std::string& key, std::string& value, const std::vector<std::string>& names) = 0;
-  virtual void interval(const std::string& key, Interval& value) = 0;
+  virtual void number(const Key& key, double& value, const Range& range) = 0;
+  virtual void seconds(const Key& key, double& value, const Range& range) = 0;
+  virtual void name(const Key& key, std::string& value, const std::vector<std::string>& names) = 0;
+  virtual void interval(const Key& key, Interval& value) = 0;
   /// An array of tables with `size` elements so far; returns how many it has then. Every element
   /// is visited between `begin_element` and `end_element`.
-  virtual std::size_t elements(const std::string& key, std::size_t size) = 0;
+  virtual std::size_t elements(const Key& key, std::size_t size) = 0;
   virtual void begin_element(const std::string& key, std::size_t index) = 0;
   virtual void end_element() = 0;
 };

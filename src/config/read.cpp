@@ -26,69 +26,69 @@ class Reader : public KeyVisitor {
   Reader(TomlTable root, std::string folder, std::map<std::string, std::string>& places)
       : root_(std::move(root)), folder_(std::move(folder)), places_(places) {}
 
-  void begin_section(const std::string& name) override { table_ = root_.table(name); }
+  void begin_section(const Key& section) override { table_ = root_.table(section.name); }
   void end_section() override {
     if (table_) table_->finish();
     table_.reset();
   }
-  void text(const std::string& key, std::string& value) override {
-    if (find(key)) value = table_->string(key);
+  void text(const Key& key, std::string& value) override {
+    if (find(key)) value = table_->string(key.name);
   }
-  void input_path(const std::string& key, std::string& value, const std::string& keyword) override {
+  void input_path(const Key& key, std::string& value, const std::string& keyword) override {
     text(key, value);
     if (value != keyword) value = resolve(value, folder_);
   }
-  void input_paths(const std::string& key, std::vector<std::string>& values, const std::string& keyword) override {
+  void input_paths(const Key& key, std::vector<std::string>& values, const std::string& keyword) override {
     if (!find(key)) return;
-    values = table_->strings(key);
+    values = table_->strings(key.name);
     std::erase(values, "");  // "" says none
     for (std::string& value : values) {
       if (value != keyword) value = resolve(value, folder_);
     }
   }
-  void flag(const std::string& key, bool& value) override {
-    if (find(key)) value = table_->boolean(key);
+  void flag(const Key& key, bool& value) override {
+    if (find(key)) value = table_->boolean(key.name);
   }
-  void integer(const std::string& key, std::int64_t& value, const Range& range) override {
+  void integer(const Key& key, std::int64_t& value, const Range& range) override {
     if (!find(key)) return;
-    value = table_->integer(key);
+    value = table_->integer(key.name);
     check(key, static_cast<double>(value), range);
   }
-  void integer_or_auto(const std::string& key, AutoInt& value, const Range& range) override {
+  void integer_or_auto(const Key& key, AutoInt& value, const Range& range) override {
     if (!find(key)) return;
-    value = table_->integer_or_auto(key, value);
+    value = table_->integer_or_auto(key.name, value);
     if (value) check(key, static_cast<double>(*value), range);
   }
-  void number_or(const std::string& key, std::optional<double>& value, const std::string& keyword,
+  void number_or(const Key& key, std::optional<double>& value, const std::string& keyword,
                  const Range& range) override {
     if (!find(key)) return;
-    value = table_->number_or(key, keyword);
+    value = table_->number_or(key.name, keyword);
     if (value) check(key, *value, range);
   }
-  void number(const std::string& key, double& value, const Range& range) override {
+  void number(const Key& key, double& value, const Range& range) override {
     if (!find(key)) return;
-    value = table_->number(key);
+    value = table_->number(key.name);
     check(key, value, range);
   }
-  void seconds(const std::string& key, double& value, const Range& range) override {
+  void seconds(const Key& key, double& value, const Range& range) override {
     if (!find(key)) return;
-    value = table_->quantity(key, Quantity::seconds);
+    value = table_->quantity(key.name, Quantity::seconds);
     check(key, value, range);
   }
-  void name(const std::string& key, std::string& value, const std::vector<std::string>& names) override {
-    if (find(key)) value = table_->name(key, names);
+  void name(const Key& key, std::string& value, const std::vector<std::string>& names) override {
+    if (find(key)) value = table_->name(key.name, names);
   }
-  void interval(const std::string& key, Interval& value) override {
-    if (!find(key)) table_->integer(key);  // refuses the missing key
-    const std::vector<std::int64_t> ends = table_->integers(key);
+  void interval(const Key& key, Interval& value) override {
+    if (!find(key)) table_->integer(key.name);  // refuses the missing key
+    const std::vector<std::int64_t> ends = table_->integers(key.name);
     if (ends.size() != 2) {
-      table_->refuse(key, fmt::format("{} has {} numbers", table_->full_name(key), ends.size()), "an interval has two",
-                     "give the first and the one behind the last");
+      table_->refuse(key.name, fmt::format("{} has {} numbers", table_->full_name(key.name), ends.size()),
+                     "an interval has two", "give the first and the one behind the last");
     }
     value = {ends[0], ends[1]};
   }
-  std::size_t elements(const std::string& key, std::size_t size) override {
-    return find(key) ? table_->tables(key).size() : size;
+  std::size_t elements(const Key& key, std::size_t size) override {
+    return find(key) ? table_->tables(key.name).size() : size;
   }
   void begin_element(const std::string& key, std::size_t index) override {
     section_ = table_;
@@ -102,19 +102,19 @@ class Reader : public KeyVisitor {
 
  private:
   /// Whether the key is written; a key that is not keeps its default. Notes its place.
-  bool find(const std::string& key) {
+  bool find(const Key& key) {
     if (!table_) return false;
     // Tells the table that the key is known, written or not.
-    table_->know(key);
-    if (!table_->has(key)) return false;
-    places_[table_->full_name(key)] = table_->where(key);
+    table_->know(key.name);
+    if (!table_->has(key.name)) return false;
+    places_[table_->full_name(key.name)] = table_->where(key.name);
     return true;
   }
 
-  void check(const std::string& key, double value, const Range& range) const {
+  void check(const Key& key, double value, const Range& range) const {
     if (range.contains(value)) return;
     const std::string limits = "it has to be " + range.describe();
-    table_->refuse(key, fmt::format("{} = {:.16g} is out of range", table_->full_name(key), value),
+    table_->refuse(key.name, fmt::format("{} = {:.16g} is out of range", table_->full_name(key.name), value),
                    range.reason.empty() ? limits : limits + ": " + range.reason,
                    "choose one that is, or leave the key out for its default");
   }

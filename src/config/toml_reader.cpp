@@ -235,6 +235,13 @@ void TomlTable::finish() const {
                    near.empty() ? "remove it" : fmt::format("did you mean {}?", full_name(near))});
 }
 
+void TomlTable::finish(const KeyTable& described) const {
+  const std::vector<std::string> names = described.names();
+  PPTRAIN_ASSERT(std::set<std::string>(names.begin(), names.end()) == state_->known,
+                 "keys of {} that are read are not those that are described", described.path);
+  finish();
+}
+
 void TomlTable::refuse(std::string_view key, const std::string& problem, const std::string& reason,
                        const std::string& suggestion) const {
   throw_bad_input({where(key), problem, reason, suggestion});

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/key_table.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
@@ -60,6 +61,8 @@ class TomlTable {
 
   /// Refuses the first key that no getter asked for and names the nearest known one.
   void finish() const;
+  /// The same for a table whose keys are described; that all getters asked for these and no others is an invariant.
+  void finish(const KeyTable& described) const;
 
   /// Throws with the place of `key`.
   [[noreturn]] void refuse(std::string_view key, const std::string& problem, const std::string& reason,

@@ -24,45 +24,40 @@ class Writer : public KeyVisitor {
  public:
   std::string text_written() && { return std::move(text_); }
 
-  void begin_section(const std::string& name) override {
-    section_ = name;
-    text_ += fmt::format("{}[{}]\n", text_.empty() ? "" : "\n", name);
+  void begin_section(const Key& section) override {
+    section_ = section.name;
+    text_ += fmt::format("{}[{}]\n", text_.empty() ? "" : "\n", section.name);
   }
   void end_section() override {}
-  void text(const std::string& key, std::string& value) override { line(key, quote_toml(value)); }
-  void input_path(const std::string& key, std::string& value, const std::string&) override {
-    line(key, quote_toml(value));
-  }
-  void input_paths(const std::string& key, std::vector<std::string>& values, const std::string&) override {
+  void text(const Key& key, std::string& value) override { line(key, quote_toml(value)); }
+  void input_path(const Key& key, std::string& value, const std::string&) override { line(key, quote_toml(value)); }
+  void input_paths(const Key& key, std::vector<std::string>& values, const std::string&) override {
     line(key, values.size() == 1 ? quote_toml(values[0]) : quoted_list(values));
   }
-  void flag(const std::string& key, bool& value) override { line(key, value ? "true" : "false"); }
-  void integer(const std::string& key, std::int64_t& value, const Range&) override { line(key, std::to_string(value)); }
-  void integer_or_auto(const std::string& key, AutoInt& value, const Range&) override {
+  void flag(const Key& key, bool& value) override { line(key, value ? "true" : "false"); }
+  void integer(const Key& key, std::int64_t& value, const Range&) override { line(key, std::to_string(value)); }
+  void integer_or_auto(const Key& key, AutoInt& value, const Range&) override {
     line(key, value ? std::to_string(*value) : "\"auto\"");
   }
-  void number_or(const std::string& key, std::optional<double>& value, const std::string& keyword,
-                 const Range&) override {
+  void number_or(const Key& key, std::optional<double>& value, const std::string& keyword, const Range&) override {
     line(key, value ? float_text(*value) : quote_toml(keyword));
   }
-  void number(const std::string& key, double& value, const Range&) override { line(key, float_text(value)); }
-  void seconds(const std::string& key, double& value, const Range&) override {
-    line(key, fmt::format("\"{} s\"", value));
-  }
-  void name(const std::string& key, std::string& value, const std::vector<std::string>&) override {
+  void number(const Key& key, double& value, const Range&) override { line(key, float_text(value)); }
+  void seconds(const Key& key, double& value, const Range&) override { line(key, fmt::format("\"{} s\"", value)); }
+  void name(const Key& key, std::string& value, const std::vector<std::string>&) override {
     line(key, quote_toml(value));
   }
-  void interval(const std::string& key, Interval& value) override {
+  void interval(const Key& key, Interval& value) override {
     line(key, fmt::format("[{}, {}]", value.begin, value.end));
   }
-  std::size_t elements(const std::string&, std::size_t size) override { return size; }
+  std::size_t elements(const Key&, std::size_t size) override { return size; }
   void begin_element(const std::string& key, std::size_t) override {
     text_ += fmt::format("\n[[{}.{}]]\n", section_, key);
   }
   void end_element() override {}
 
  private:
-  void line(const std::string& key, const std::string& value) { text_ += fmt::format("{} = {}\n", key, value); }
+  void line(const Key& key, const std::string& value) { text_ += fmt::format("{} = {}\n", key.name, value); }
 
   std::string section_;
   std::string text_;

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "io/hdf5.hpp"
+#include "io/keys.hpp"
 
 namespace pptrain {
 namespace {
@@ -56,6 +57,10 @@ void read_scalar(hid_t group, const char* name, hid_t type, void* value) {
 }  // namespace
 
 void write_checkpoint_state(const Hdf5Handle& file, const CheckpointState& state) {
+  std::vector<std::string> names;
+  const auto note = [&names](const char* name, const auto&) { names.emplace_back(name); };
+  visit_state(state, note, note, note, note);
+  PPTRAIN_ASSERT(names == io_keys::state.names(), "what is in /state is not what is described");
   const Hdf5Handle group(H5Gcreate2(file.get(), "state", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
                          "creating /state");
   const auto integer = [&](const char* name, const std::int64_t& value) {

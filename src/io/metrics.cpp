@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "io/keys.hpp"
 
 namespace pptrain {
 namespace {
@@ -53,6 +54,17 @@ const SeriesInfo drift_factor = {"factor", "1", "how many times as long as expec
 
 const SeriesInfo evaluation_loss = {"loss", "nat", "mean cross-entropy per token of held-back data"};
 
+KeyTable described(const std::string& group, const std::string& text, const std::string& shape,
+                   const std::vector<std::vector<SeriesInfo>>& series) {
+  KeyTable table = {group, text, {}};
+  for (const auto& part : series) {
+    for (const SeriesInfo& info : part) {
+      table.keys.push_back({info.name, shape + ", " + info.units, "", info.description});
+    }
+  }
+  return table;
+}
+
 constexpr double missing_real = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t missing_integer = -1;
 
@@ -72,6 +84,16 @@ Hdf5Handle make_group(const Hdf5Handle& file, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<KeyTable> io_keys::metrics() {
+  return {described("/steps", "A row every `[metrics] interval` steps and after the last.", "[row]",
+                    {step_integers, step_reals}),
+          described("/ranks", "The same rows.", "[row, rank]", {rank_reals, {rank_peak}}),
+          described("/evaluation", "A row every `[metrics] evaluation_interval` steps.", "[row]",
+                    {{step_integers[0]}, {evaluation_loss}}),
+          described("/drift", "A row for each rank that fell behind, and window of steps.", "[row]",
+                    {drift_integers, {drift_factor}})};
+}
 
 MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
                          const std::map<std::string, std::string>& environment, const MetricsHistory* history)

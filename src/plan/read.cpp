@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/names.hpp"
+#include "plan/keys.hpp"
 #include "plan/plan.hpp"
 #include "plan/validate.hpp"
 #include "profile/json.hpp"
@@ -56,7 +57,7 @@ Recompute read_recompute(const JsonNode& node) {
 }
 
 Block read_block(const JsonNode& node) {
-  node.allow_keys({"layers", "replicas", "tensor_parallel", "pattern", "samples", "shards"});
+  node.allow_keys(plan_keys::block);
   static const std::vector<std::string> patterns = {"replicate", "megatron", "sp1", "sp2"};
   Block block;
   block.layers = read_interval(node.at("layers"));
@@ -69,8 +70,7 @@ Block read_block(const JsonNode& node) {
 }
 
 Stage read_stage(const JsonNode& node) {
-  node.allow_keys({"layers", "replicas", "tensor_parallel", "devices", "samples", "shards", "recompute", "zero_stage",
-                   "zero_groups", "offload", "blocks"});
+  node.allow_keys(plan_keys::stage);
   Stage stage;
   stage.layers = read_intervals(node.at("layers"));
   stage.replicas = node.at("replicas").small_integer_at_least(1);
@@ -89,7 +89,7 @@ Stage read_stage(const JsonNode& node) {
 }
 
 ScheduleChoice read_schedule(const JsonNode& node) {
-  node.allow_keys({"name", "virtual_stages", "unit"});
+  node.allow_keys(plan_keys::schedule);
   ScheduleChoice schedule;
   schedule.name = node.at("name").string();
   if (node.has("virtual_stages")) schedule.virtual_stages = node.at("virtual_stages").small_integer_at_least(1);
@@ -98,8 +98,7 @@ ScheduleChoice read_schedule(const JsonNode& node) {
 }
 
 TimeParts read_parts(const JsonNode& node) {
-  node.allow_keys({"compute_seconds", "bubble_seconds", "pipeline_communication_seconds",
-                   "tensor_communication_seconds", "parameter_gather_seconds", "gradient_synchronization_seconds"});
+  node.allow_keys(plan_keys::parts);
   TimeParts parts;
   parts.compute = node.at("compute_seconds").number();
   parts.bubble = node.at("bubble_seconds").number();
@@ -111,8 +110,7 @@ TimeParts read_parts(const JsonNode& node) {
 }
 
 Prediction read_prediction(const JsonNode& node) {
-  node.allow_keys({"basis", "iteration_seconds", "estimate_seconds", "estimates", "lower_bound_seconds",
-                   "bubble_fraction", "parts", "stage_seconds", "peak_bytes"});
+  node.allow_keys(plan_keys::predicted);
   Prediction prediction;
   if (node.has("basis") && node.at("basis").string() == "simulation") prediction.basis = PredictionBasis::simulation;
   prediction.iteration_seconds = node.at("iteration_seconds").number();
@@ -130,7 +128,7 @@ Prediction read_prediction(const JsonNode& node) {
 }
 
 Alternative read_alternative(const JsonNode& node) {
-  node.allow_keys({"planner", "iteration_seconds", "feasible", "why_not", "measured_seconds"});
+  node.allow_keys(plan_keys::alternative);
   Alternative alternative;
   alternative.planner = node.at("planner").string();
   const JsonNode seconds = node.at("iteration_seconds");
@@ -142,7 +140,7 @@ Alternative read_alternative(const JsonNode& node) {
 }
 
 RankCorrelations read_rank_correlations(const JsonNode& node) {
-  node.allow_keys({"plans", "forms"});
+  node.allow_keys(plan_keys::rank_correlations);
   RankCorrelations correlations;
   correlations.num_plans = node.at("plans").small_integer_at_least(0);
   for (const std::string& form : node.at("forms").keys()) correlations.forms[form] = node.at("forms").at(form).number();
@@ -150,7 +148,7 @@ RankCorrelations read_rank_correlations(const JsonNode& node) {
 }
 
 ScheduleAlternative read_schedule_alternative(const JsonNode& node) {
-  node.allow_keys({"schedule", "iteration_seconds", "why_not"});
+  node.allow_keys(plan_keys::schedule_alternative);
   ScheduleAlternative other;
   other.schedule = read_schedule(node.at("schedule"));
   const JsonNode seconds = node.at("iteration_seconds");
@@ -162,7 +160,7 @@ ScheduleAlternative read_schedule_alternative(const JsonNode& node) {
 std::vector<KindRun> read_device_kinds(const JsonNode& node) {
   std::vector<KindRun> runs;
   for (const JsonNode& element : node.elements()) {
-    element.allow_keys({"kind", "count"});
+    element.allow_keys(plan_keys::device_kind);
     runs.push_back({element.at("kind").string(), element.at("count").small_integer_at_least(1)});
   }
   return runs;
@@ -173,7 +171,7 @@ void read_commentary(const JsonNode& root, Plan& plan) {
   if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
   if (root.has("search")) {
     const JsonNode search = root.at("search");
-    search.allow_keys({"candidates", "seconds", "complete", "schedules", "rank_correlations"});
+    search.allow_keys(plan_keys::search);
     plan.search_candidates = search.at("candidates").integer_at_least(0);
     plan.search_seconds = search.at("seconds").number_at_least(0.0);
     if (search.has("complete")) plan.search_complete = search.at("complete").boolean();
@@ -200,8 +198,7 @@ Plan parse_plan(const std::string& text, const std::string& source) {
     root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
-  root.allow_keys({"schema", "planner", "model", "cluster", "device_kinds", "global_batch_size", "micro_batch_size",
-                   "micro_batches", "schedule", "stages", "predicted", "search", "alternatives"});
+  root.allow_keys(plan_keys::root);
   Plan plan;
   if (root.has("planner")) plan.planner = root.at("planner").string();
   if (root.has("model")) plan.model = root.at("model").string();

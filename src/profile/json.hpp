@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/key_table.hpp"
+
 namespace pptrain {
 
 using Json = nlohmann::ordered_json;
@@ -30,6 +32,7 @@ class JsonNode {
 
   /// Refuses anything but an object with no other keys than these, naming the nearest one.
   void allow_keys(const std::vector<std::string>& known) const;
+  void allow_keys(const KeyTable& described) const { allow_keys(described.names()); }
   bool has(const std::string& key) const;
   bool is_null() const { return value_->is_null(); }
   /// The member `key`, which must be there.

@@ -6,6 +6,7 @@
 
 #include "model/model.hpp"
 #include "profile/json.hpp"
+#include "profile/keys.hpp"
 #include "profile/profile.hpp"
 
 namespace pptrain {
@@ -31,8 +32,7 @@ LayerSeconds read_seconds(const JsonNode& node) {
 }
 
 ProfileRow read_row(const JsonNode& node) {
-  node.allow_keys({"device", "tensor_parallel", "samples", "forward", "backward_input", "backward_weight", "backward",
-                   "stored_bytes", "deferred_bytes", "workspace_bytes"});
+  node.allow_keys(profile_keys::row);
   ProfileRow row;
   row.device = node.at("device").string();
   row.tensor_parallel = node.at("tensor_parallel").small_integer_at_least(1);
@@ -61,7 +61,7 @@ void read_rows(const JsonNode& node, ProfileLayer& layer) {
 
 void read_updates(const JsonNode& node, ProfileLayer& layer) {
   for (const JsonNode& element : node.elements()) {
-    element.allow_keys({"device", "tensor_parallel", "seconds"});
+    element.allow_keys(profile_keys::update);
     const std::string device = element.at("device").string();
     const int degree = element.at("tensor_parallel").small_integer_at_least(1);
     const double seconds = element.at("seconds").number_at_least(0.0);
@@ -73,8 +73,7 @@ void read_updates(const JsonNode& node, ProfileLayer& layer) {
 }
 
 ProfileLayer read_layer(const JsonNode& node) {
-  node.allow_keys({"name", "parameters", "undivided_parameters", "output_bytes", "stored_bytes",
-                   "tensor_parallel_allreduce_bytes", "seconds", "update"});
+  node.allow_keys(profile_keys::layer);
   ProfileLayer layer;
   layer.name = node.at("name").string();
   if (layer.name.empty()) node.at("name").refuse("is empty", "layers are told apart by their names", "give a name");
@@ -117,13 +116,12 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     root.at("schema").refuse(fmt::format("unknown schema \"{}\"", found), "",
                              fmt::format("this pptrain reads \"{}\"", schema));
   }
-  root.allow_keys({"schema", "model", "source", "bytes_per_parameter", "axes", "layers", "workspace_bytes",
-                   "workspace_bytes_per_sample"});
+  root.allow_keys(profile_keys::root);
   Profile profile;
   profile.model = root.at("model").string();
   if (root.has("source")) profile.source = root.at("source").string();
   const JsonNode bytes = root.at("bytes_per_parameter");
-  bytes.allow_keys({"weight", "gradient", "optimizer", "sent_gradient"});
+  bytes.allow_keys(profile_keys::bytes_per_parameter);
   profile.bytes_per_parameter.weight = bytes.at("weight").number_at_least(0.0);
   profile.bytes_per_parameter.gradient = bytes.at("gradient").number_at_least(0.0);
   profile.bytes_per_parameter.optimizer = bytes.at("optimizer").number_at_least(0.0);

@@ -18,6 +18,7 @@
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "config/read.hpp"
+#include "io/keys.hpp"
 #include "kernels/gemm.hpp"
 #include "pptrain_version.hpp"
 #include "runtime/rank_places.hpp"
@@ -110,6 +111,10 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
 
 void Recorder::open_metrics(std::map<std::string, std::string> environment) {
   environment["resumed_from"] = begins_.checkpoint;
+  for (const std::string& name : io_keys::environment.names()) {
+    PPTRAIN_ASSERT(environment.contains(name), "{} is described and not written", name);
+  }
+  PPTRAIN_ASSERT(environment.size() == io_keys::environment.keys.size(), "an attribute is not described");
   const std::string path = directory_->file("metrics.h5");
   std::optional<MetricsHistory> history;
   if (begins_.step > 0) history.emplace();

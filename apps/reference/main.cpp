@@ -1,0 +1,92 @@
+// Writes the pages of docs/reference that follow from the code: pptrain_reference FOLDER.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <map>
+
+#include "cluster/keys.hpp"
+#include "config_page.hpp"
+#include "io/keys.hpp"
+#include "plan/keys.hpp"
+#include "profile/keys.hpp"
+#include "tables.hpp"
+
+namespace pptrain {
+namespace {
+
+std::string cluster_page() {
+  return page_head("CLUSTER.toml",
+                   "A cluster, as `pptrain cluster --format toml` writes it and `[cluster] file` or `--cluster` names "
+                   "it. Quantities are\nnumbers with a unit (`\"16 GiB\"`, `\"10 Gbit/s\"`, `\"125 TFLOP/s\"`, `\"5 "
+                   "us\"`), or bare numbers in bytes, bytes per second, FLOP per\nsecond or seconds.") +
+         table_sections(cluster_keys::all(), Fallback::default_value);
+}
+
+std::string profile_page() {
+  return page_head("PROFILE.json",
+                   "How long each layer takes on each kind of device, as `pptrain profile` writes it; what it is for: "
+                   "[profiles](../profiles.md).") +
+         table_sections(profile_keys::all(), Fallback::default_value);
+}
+
+std::string plan_page() {
+  return page_head("PLAN.json",
+                   "A plan, as `pptrain plan -o` writes it and `[parallelism] plan` names it; how to read one: [read a "
+                   "plan](../how-to/read-a-plan.md).") +
+         table_sections(plan_keys::all(), Fallback::default_value);
+}
+
+std::string run_page() {
+  return page_head("Run directory",
+                   "What a job leaves. Files whose keys are described on other pages can be fed back.") +
+         table_section(io_keys::run_directory, Fallback::when);
+}
+
+std::string metrics_page() {
+  return page_head(
+             "metrics.h5",
+             "Series of a run, each with the attributes `units` and `description`; how to read them while the job "
+             "runs: [report](../report.md).") +
+         table_sections(io_keys::metrics(), Fallback::when) + "\n## /plan\n\nThe plan, as PLAN.json.\n" +
+         table_section(io_keys::environment, Fallback::when);
+}
+
+std::string checkpoint_page() {
+  return page_head(
+             "Checkpoints",
+             "Who can go on from `checkpoints/step-N.h5`, and how it is written: [checkpoints](../checkpoints.md).") +
+         table_section(io_keys::checkpoint, Fallback::when) + table_section(io_keys::state, Fallback::when);
+}
+
+void write(const std::string& folder, const std::string& name, const std::string& text) {
+  std::ofstream file(folder + "/" + name);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error(folder + "/" + name + " cannot be written");
+}
+
+}  // namespace
+}  // namespace pptrain
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: pptrain_reference FOLDER\n");
+    return 2;
+  }
+  try {
+    const std::string folder = argv[1];
+    pptrain::write(folder, "config.md", pptrain::config_page());
+    pptrain::write(folder, "cluster.md", pptrain::cluster_page());
+    pptrain::write(folder, "profile.md", pptrain::profile_page());
+    pptrain::write(folder, "plan.md", pptrain::plan_page());
+    pptrain::write(folder, "run-directory.md", pptrain::run_page());
+    pptrain::write(folder, "metrics.md", pptrain::metrics_page());
+    pptrain::write(folder, "checkpoint.md", pptrain::checkpoint_page());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

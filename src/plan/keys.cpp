@@ -1,0 +1,132 @@
+#include "plan/keys.hpp"
+
+namespace pptrain::plan_keys {
+namespace {
+
+const std::string seconds = "seconds";
+const std::string count = "integer, at least 1";
+const std::string intervals = "array of intervals";
+
+const KeyDescription shards = {
+    "shards", "object: arrays of intervals", "even",
+    "Shares of the tensor-parallel members where they are not even: an interval per member for each of the profile's "
+    "axes."};
+
+}  // namespace
+
+const KeyTable root = {
+    "the document",
+    "An interval is `[first, last + 1]`. What a planner adds for people (`predicted`, `search`, `alternatives`) may be "
+    "left out, and nothing is decided by it.",
+    {{"schema", "`\"pptrain.plan/1\"`", "", "What the file is."},
+     {"planner", "text", "not said", "Which planner made it."},
+     {"model", "text", "not said", "Name of the model."},
+     {"cluster", "text", "not said", "Name of the cluster."},
+     {"device_kinds", "array of objects", "not checked", "All devices of that cluster, in order, as runs of one kind."},
+     {"global_batch_size", count, "", "Samples of a step: `micro_batch_size` x `micro_batches`."},
+     {"micro_batch_size", count, "", "Samples that enter the pipeline together."},
+     {"micro_batches", count, "", "How often they do in a step."},
+     {"schedule", "object", "", "The order of tasks."},
+     {"stages", "array of objects", "", "Who holds what."},
+     {"predicted", "object", "none", "What is predicted of the plan."},
+     {"search", "object", "none", "How it was found."},
+     {"alternatives", "array of objects", "none", "The best plan of each other planner, and plans of trials."}}};
+
+const KeyTable device_kind = {
+    "device_kinds[]",
+    "",
+    {{"kind", "text", "", "Kind of device."}, {"count", count, "", "How many of them follow one another."}}};
+
+const KeyTable schedule = {"schedule",
+                           "",
+                           {{"name", "text", "", "A schedule that pptrain knows."},
+                            {"virtual_stages", count, "1", "Chunks of layers per stage."},
+                            {"unit", "integer, at least 0", "0: chosen", "Micro-batches of a unit of zeropp."}}};
+
+const KeyTable stage = {
+    "stages[]",
+    "Layers held by replicas of a tensor-parallel group.",
+    {{"layers", intervals, "", "Its layers, an interval per chunk."},
+     {"replicas", count, "", "Equal copies of the stage, which compute different samples."},
+     {"tensor_parallel", count, "", "Devices that share each layer of a replica."},
+     {"devices", "array of arrays of integers", "", "A row per replica, a device per tensor-parallel member."},
+     {"samples", intervals, "", "Which samples of a micro-batch each replica computes."},
+     shards,
+     {"recompute", "`\"none\"`, `\"selective\"` or `\"full\"`", "\"none\"",
+      "What is computed again in the backward pass instead of being stored."},
+     {"zero_stage", "integer, 0 to 3", "0",
+      "What replicas divide among themselves: 1: optimizer state, 2: gradients too, 3: weights too."},
+     {"zero_groups", intervals, "one of all replicas", "Runs of replicas that divide it, each all of it."},
+     {"offload", "true or false", "false", "Whether the optimizer state is kept in the host's memory."},
+     {"blocks", "array of objects", "none",
+      "Parts of its layers that are divided differently over the same devices."}}};
+
+const KeyTable block = {
+    "stages[].blocks[]",
+    "",
+    {{"layers", "interval", "", "Its layers."},
+     {"replicas", count, "", "As of a stage."},
+     {"tensor_parallel", count, "", "As of a stage."},
+     {"pattern", "`\"replicate\"`, `\"megatron\"`, `\"sp1\"` or `\"sp2\"`", "", "How members share a layer."},
+     {"samples", intervals, "", "As of a stage."},
+     shards}};
+
+const KeyTable predicted = {
+    "predicted",
+    "",
+    {{"basis", "`\"simulation\"` or `\"estimate\"`", "\"estimate\"", "Where iteration, bubble and peaks are from."},
+     {"iteration_seconds", seconds, "", "Time of a step."},
+     {"estimate_seconds", seconds, "", "By the larger of the closed forms."},
+     {"estimates", "object: seconds", "", "By each closed form: `amp`, `dapple`."},
+     {"lower_bound_seconds", seconds, "", "No plan for the same job is faster."},
+     {"bubble_fraction", "number", "", "1 - time in which devices compute / (devices x iteration)."},
+     {"parts", "object", "none", "Where the time of the `amp` estimate goes."},
+     {"stage_seconds", "array of seconds", "none", "Time of one micro-batch on each stage, forward and backward."},
+     {"peak_bytes", "array of bytes", "", "Most memory in use, per device of the cluster."}}};
+
+const KeyTable parts = {"predicted.parts",
+                        "They add up to the `amp` estimate.",
+                        {{"compute_seconds", seconds, "", "Of all micro-batches on the slowest stage."},
+                         {"bubble_seconds", seconds, "", "The pipeline fills and drains."},
+                         {"pipeline_communication_seconds", seconds, "", "From stage to stage."},
+                         {"tensor_communication_seconds", seconds, "", "Within tensor-parallel groups."},
+                         {"parameter_gather_seconds", seconds, "", "Weights that ZeRO stage 3 gathers."},
+                         {"gradient_synchronization_seconds", seconds, "", "The longest sum over replicas."}}};
+
+const KeyTable search = {
+    "search",
+    "",
+    {{"candidates", "integer, at least 0", "", "Plans that were looked at."},
+     {"seconds", seconds, "", "How long the search took."},
+     {"complete", "true or false", "true", "Whether it came to its end, before the time limit."},
+     {"schedules", "array of objects", "none", "The same stages in the order of other schedules."},
+     {"rank_correlations", "object", "none", "How well closed forms rank plans; with `--correlation`."}}};
+
+const KeyTable schedule_alternative = {
+    "search.schedules[]",
+    "",
+    {{"schedule", "object", "", "As `schedule` above."},
+     {"iteration_seconds", "seconds or null", "", "Time of a step; null: it does not fit."},
+     {"why_not", "text", "", "What does not fit."}}};
+
+const KeyTable rank_correlations = {
+    "search.rank_correlations",
+    "",
+    {{"plans", "integer, at least 0", "", "Plans that were compared."},
+     {"forms", "object: numbers", "", "Spearman's coefficient of each closed form and the simulator."}}};
+
+const KeyTable alternative = {
+    "alternatives[]",
+    "",
+    {{"planner", "text", "", "Which planner made it; `trial`: it was run."},
+     {"iteration_seconds", "seconds or null", "", "Time of a step as predicted; null: no plan."},
+     {"feasible", "true or false", "", "Whether it fits."},
+     {"why_not", "text", "", "What it lacks, or why it is slower."},
+     {"measured_seconds", seconds, "not run", "Time of a step in a trial."}}};
+
+std::vector<KeyTable> all() {
+  return {root,   device_kind,          schedule,          stage,      block, predicted, parts,
+          search, schedule_alternative, rank_correlations, alternative};
+}
+
+}  // namespace pptrain::plan_keys

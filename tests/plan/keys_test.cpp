@@ -1,0 +1,50 @@
+#include "plan/keys.hpp"
+
+#include "plan/plan.hpp"
+#include "support/key_tables.hpp"
+
+namespace pptrain {
+namespace {
+
+const std::string everything = R"({
+ "schema": "pptrain.plan/1", "planner": "p", "model": "m", "cluster": "c", "device_kinds": [{"kind": "d", "count": 2}],
+ "global_batch_size": 4, "micro_batch_size": 2, "micro_batches": 2,
+ "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
+ "stages": [{"layers": [[0, 3]], "replicas": 2, "tensor_parallel": 1, "devices": [[0], [1]],
+   "samples": [[0, 1], [1, 2]], "shards": {}, "recompute": "none", "zero_stage": 0,
+   "offload": false,
+   "blocks": [{"layers": [1, 2], "replicas": 1, "tensor_parallel": 2, "pattern": "sp1", "samples": [[0, 2]],
+               "shards": {}}]}],
+ "predicted": {"basis": "simulation", "iteration_seconds": 1, "estimate_seconds": 1, "estimates": {"amp": 1},
+   "lower_bound_seconds": 1, "bubble_fraction": 0,
+   "parts": {"compute_seconds": 1, "bubble_seconds": 0, "pipeline_communication_seconds": 0,
+     "tensor_communication_seconds": 0, "parameter_gather_seconds": 0, "gradient_synchronization_seconds": 0},
+   "stage_seconds": [1], "peak_bytes": [1, 1]},
+ "search": {"candidates": 1, "seconds": 1, "complete": true,
+   "schedules": [{"schedule": {"name": "gpipe"}, "iteration_seconds": null, "why_not": "too large"}],
+   "rank_correlations": {"plans": 1, "forms": {"amp": 1}}},
+ "alternatives": [{"planner": "q", "iteration_seconds": 2, "feasible": true, "why_not": "", "measured_seconds": 2}]})";
+
+TEST_CASE("keys of a plan are those that are described", "[keys]") {
+  const Json document = parse_json(everything, "file");
+  REQUIRE_NOTHROW(parse_plan(everything, "file"));
+  const std::vector<std::pair<std::string, KeyTable>> places = {
+      {"", plan_keys::root},
+      {"/device_kinds/0", plan_keys::device_kind},
+      {"/schedule", plan_keys::schedule},
+      {"/stages/0", plan_keys::stage},
+      {"/stages/0/blocks/0", plan_keys::block},
+      {"/predicted", plan_keys::predicted},
+      {"/predicted/parts", plan_keys::parts},
+      {"/search", plan_keys::search},
+      {"/search/schedules/0", plan_keys::schedule_alternative},
+      {"/search/rank_correlations", plan_keys::rank_correlations},
+      {"/alternatives/0", plan_keys::alternative}};
+  for (const auto& [pointer, table] : places) {
+    check_key_table(document, pointer, table, parse_plan, {"zero_groups"});  // a stage has these or blocks
+  }
+  CHECK(plan_keys::all().size() == places.size());
+}
+
+}  // namespace
+}  // namespace pptrain

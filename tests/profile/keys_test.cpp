@@ -1,0 +1,33 @@
+#include "profile/keys.hpp"
+
+#include "profile/profile.hpp"
+#include "support/key_tables.hpp"
+
+namespace pptrain {
+namespace {
+
+const std::string everything = R"({
+ "schema": "pptrain.profile/1", "model": "m", "source": "here",
+ "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8, "sent_gradient": 2},
+ "axes": {"heads": 2}, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
+ "layers": [{"name": "l", "parameters": 3, "undivided_parameters": 1, "output_bytes": 1, "stored_bytes": 1,
+   "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [{"device": "d", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1,
+                "backward_weight": 1, "stored_bytes": 1, "deferred_bytes": 1, "workspace_bytes": 1}],
+   "update": [{"device": "d", "tensor_parallel": 1, "seconds": 1}]}]})";
+
+TEST_CASE("keys of a profile are those that are described", "[keys]") {
+  const Json document = parse_json(everything, "file");
+  REQUIRE_NOTHROW(parse_profile(everything, "file"));
+  check_key_table(document, "", profile_keys::root, parse_profile);
+  check_key_table(document, "/bytes_per_parameter", profile_keys::bytes_per_parameter, parse_profile);
+  check_key_table(document, "/layers/0", profile_keys::layer, parse_profile);
+  check_key_table(
+      document, "/layers/0/seconds/0", profile_keys::row, parse_profile,
+      {"backward", "backward_input", "backward_weight", "stored_bytes", "deferred_bytes", "workspace_bytes"});
+  check_key_table(document, "/layers/0/update/0", profile_keys::update, parse_profile);
+  CHECK(profile_keys::all().size() == 5);
+}
+
+}  // namespace
+}  // namespace pptrain
