@@ -111,7 +111,7 @@ void require_direct(const std::vector<RankReach>& reach, const std::string& wher
   std::iota(everyone.begin(), everyone.end(), 0);
   const std::string why = why_by_mpi(reach, everyone);
   if (why.empty()) return;
-  throw_bad_input({where, "groups cannot all communicate by NCCL", why,
+  throw_bad_input({where, "[job] gpu_transport is \"nccl\", but not all groups can communicate so", why,
                    "start one rank per GPU, or set it to \"auto\" or \"mpi\""});
 }
 
