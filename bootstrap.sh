@@ -27,6 +27,7 @@ Usage: ./bootstrap.sh COMMAND
 
   build                          install what is missing, configure, build, write env.sh
   run CONFIG [pptrain options]   build, then mpirun -np $main_ranks ./pptrain CONFIG
+  install PREFIX                 build, then install below this folder (docs/install.md)
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
   bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners checkpoint
@@ -231,6 +232,13 @@ command_run() {
   exec mpirun -np "${PPTRAIN_RANKS:-$main_ranks}" "$root/pptrain" "$config" "$@"
 }
 
+command_install() {
+  [[ $# -eq 1 ]] || fail "install needs the folder to install to; for instance: ./bootstrap.sh install ~/.local" 2
+  setup pptrain pptrain_planning manual
+  phase "installing to $1" cmake --install "$build" --prefix "$1"
+  say "installed. Next:  export PATH=$1/bin:\$PATH && pptrain --version"
+}
+
 command_test() {
   local select=(-LE long)
   if [[ ${1:-} == --long ]]; then
@@ -303,7 +311,7 @@ command_tidy() {
 { : <&0; } 2>/dev/null || exec </dev/null
 
 case ${1:-} in
-  build | run | test | bench | fuzz | style | tidy)
+  build | run | install | test | bench | fuzz | style | tidy)
     name=$1
     shift
     "command_$name" "$@"

@@ -1,10 +1,10 @@
 # NVIDIA GPUs. PPTRAIN_CUDA=AUTO builds for them where nvcc is found; the program starts without driver and GPU all the
-# same. Sets PPTRAIN_HAVE_CUDA, PPTRAIN_NCCL and PPTRAIN_CUDNN.
+# same. Sets PPTRAIN_HAVE_CUDA, PPTRAIN_HAVE_NCCL and PPTRAIN_HAVE_CUDNN.
 set(PPTRAIN_CUDA AUTO CACHE STRING "Build for NVIDIA GPUs: AUTO (where nvcc is found), ON, OFF")
-set_property(CACHE PPTRAIN_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PPTRAIN_NCCL AUTO CACHE STRING "Communicate by NCCL between GPUs: AUTO (where it is found), ON, OFF")
+set(PPTRAIN_CUDNN AUTO CACHE STRING "Compute attention by cuDNN on GPUs: AUTO (where it is found), ON, OFF")
+set_property(CACHE PPTRAIN_CUDA PPTRAIN_NCCL PPTRAIN_CUDNN PROPERTY STRINGS AUTO ON OFF)
 set(PPTRAIN_HAVE_CUDA OFF)
-set(PPTRAIN_NCCL OFF)
-set(PPTRAIN_CUDNN OFF)
 
 function(_pptrain_find_nvcc)
   if(CMAKE_CUDA_COMPILER OR NOT "$ENV{CUDACXX}" STREQUAL "")
@@ -66,14 +66,19 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
 find_package(CUDAToolkit REQUIRED)
-find_package(NCCL)
-find_package(cuDNN)
-set(PPTRAIN_NCCL ${NCCL_FOUND})
-set(PPTRAIN_CUDNN ${cuDNN_FOUND})
 foreach(_library IN ITEMS NCCL cuDNN)
-  if(NOT ${_library}_FOUND)
-    set(${_library}_VERSION "not found")
+  string(TOUPPER ${_library} _name)
+  if(PPTRAIN_${_name})  # AUTO is not false either
+    find_package(${_library})
   endif()
+  if(PPTRAIN_${_name} AND NOT PPTRAIN_${_name} STREQUAL "AUTO" AND NOT ${_library}_FOUND)
+    message(FATAL_ERROR "PPTRAIN_${_name}=${PPTRAIN_${_name}}, but ${_library} was not found; name its folder in "
+                        "${_library}_ROOT, or set PPTRAIN_${_name}=OFF")
+  endif()
+  if(NOT ${_library}_FOUND)
+    set(${_library}_VERSION "no")
+  endif()
+  set(PPTRAIN_HAVE_${_name} ${${_library}_FOUND})
 endforeach()
 message(STATUS "CUDA: ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}; "
                "NCCL: ${NCCL_VERSION}; cuDNN: ${cuDNN_VERSION}")

@@ -21,12 +21,14 @@ load_site() {
   source "$site"
 }
 
-# find_pptrain: $PPTRAIN, else the one built here, else the one installed.
+# find_pptrain: $PPTRAIN, else the one built here, else the one installed with these scripts, else the one on PATH.
 find_pptrain() {
   if [[ -n ${PPTRAIN:-} ]]; then
     pptrain=$PPTRAIN
   elif [[ -x ./pptrain ]]; then
     pptrain=./pptrain
+  elif [[ -x $scripts/../../../bin/pptrain ]]; then
+    pptrain=$scripts/../../../bin/pptrain
   else
     pptrain=pptrain
   fi
@@ -109,7 +111,7 @@ run_and_requeue() {
   find_launcher
   tell_end_time
   say "job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)) on $SLURM_JOB_NODELIST at $(date -Is): ${launcher[*]} $pptrain"
-  launch train "${@:-inputs/gpt2.toml}" --resume latest
+  launch train "${@:-$scripts/../inputs/gpt2.toml}" --resume latest
   case $code in
     0) ;;
     2 | 3) say "pptrain ended with exit code $code: starting again would not help; what is wrong is said above" ;;

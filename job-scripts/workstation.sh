@@ -17,6 +17,6 @@ cores=$(lscpu -p=Core,Socket | grep -v '^#' | sort -u | wc -l)
 PPTRAIN_LAUNCHER=${PPTRAIN_LAUNCHER:-mpirun -np ${PPTRAIN_RANKS:-$cores}}
 find_pptrain
 find_launcher
-launch train "${@:-inputs/gpt2.toml}" --resume latest
+launch train "${@:-$scripts/../inputs/gpt2.toml}" --resume latest
 if [[ $code -eq 75 ]]; then say "stopped early with a checkpoint; the same command goes on"; fi
 exit "$code"

@@ -1,0 +1,244 @@
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "plan/plan.hpp"
+#include "planners/search.hpp"
+
+namespace pptrain {
+namespace {
+
+std::string exit_codes_text() {
+  std::vector<std::string> parts;
+  for (const ExitCodeMeaning& code : exit_code_meanings())
+    parts.push_back(fmt::format("{} {}", code.code, code.meaning));
+  return "Exit codes: " + join(parts) + ".";
+}
+
+}  // namespace
+
+const std::vector<ExitCodeMeaning>& exit_code_meanings() {
+  static const auto number = [](ExitCode code) { return static_cast<int>(code); };
+  static const std::vector<ExitCodeMeaning> meanings = {
+      {number(ExitCode::success), "success"},
+      {number(ExitCode::bad_input), "bad input"},
+      {number(ExitCode::no_feasible_plan), "no feasible plan"},
+      {number(ExitCode::runtime_failure), "failure at run time"},
+      {number(ExitCode::stopped_early),
+       "stopped early on request with a checkpoint written (start it again with --resume latest)"},
+      {number(ExitCode::other), "anything else"}};
+  return meanings;
+}
+
+const std::vector<std::string>& command_names() {
+  static const std::vector<std::string> names = {"train",    "cluster", "profile",  "plan",
+                                                 "simulate", "report",  "validate", "tokenize"};
+  return names;
+}
+
+CommandLine::CommandLine(Options& options, std::function<std::string()> version)
+    : options_(options),
+      app_("Trains large neural networks on mixed clusters: profiles, plans, simulates, trains.", "pptrain") {
+  app_.set_version_flag("--version", std::move(version),
+                        "show the version, what was built in and which GPUs there are");
+  app_.set_help_flag("-h,--help", "show this help");
+  app_.require_subcommand(1);
+  verbosity_flags(&app_);
+  describe(&app_, "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...",
+           {{"mpirun -np 16 pptrain inputs/gpt2.toml", "train a small GPT-2 on 16 ranks"},
+            {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment; no machine needed"}});
+  train();
+  cluster();
+  profile();
+  plan();
+  simulate();
+  report();
+  validate();
+  tokenize();
+}
+
+const std::vector<std::string>& CommandLine::choices(const CLI::Option* option) const {
+  static const std::vector<std::string> none;
+  const auto found = choices_.find(option);
+  return found == choices_.end() ? none : found->second;
+}
+
+CLI::App* CommandLine::command(Command value, const std::string& name, const std::string& description) {
+  CLI::App* sub = app_.add_subcommand(name, description);
+  sub->callback([this, value] { options_.command = value; });
+  verbosity_flags(sub);
+  return sub;
+}
+
+void CommandLine::describe(CLI::App* sub, const std::string& details, const std::vector<CommandExample>& examples) {
+  std::string footer = details + "\n\nExamples:\n";
+  for (const CommandExample& example : examples)
+    footer += fmt::format("  {:<60}  {}\n", example.command, example.purpose);
+  sub->footer(footer + "\n" + exit_codes_text());
+  details_[sub->get_name()] = details;
+  examples_[sub->get_name()] = examples;
+}
+
+void CommandLine::verbosity_flags(CLI::App* app) {
+  app->add_flag("-q,--quiet", quiet, "only warnings and errors");
+  app->add_flag("-v,--verbose", verbose, "more about what is done");
+}
+
+void CommandLine::overrides(CLI::App* sub) {
+  sub->add_option("--set", options_.overrides, "SECTION.KEY=VALUE instead of the configuration's; may be repeated")
+      ->type_name("SECTION.KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void CommandLine::format(CLI::App* sub, const std::vector<std::string>& names) {
+  CLI::Option* option = sub->add_option("--format", options_.format, "how to print: " + join(names) + "; none: text")
+                            ->type_name("FORMAT");
+  option->check(CLI::IsMember(names).description(""));
+  choices_[option] = names;
+}
+
+void CommandLine::cluster_file(CLI::App* sub) {
+  sub->add_option("--cluster", options_.cluster, "instead of the configuration's cluster")->type_name("CLUSTER.toml");
+}
+
+void CommandLine::profile_file(CLI::App* sub, const std::string& description) {
+  sub->add_option("--profile", options_.profile, description)->type_name("PROFILE.json");
+}
+
+void CommandLine::analytic(CLI::App* sub, const std::string& description) {
+  sub->add_flag("--analytic", options_.analytic, description);
+}
+
+void CommandLine::output(CLI::App* sub, const std::string& type) {
+  sub->add_option("-o,--output", options_.output, "write to this file")->type_name(type);
+}
+
+void CommandLine::train() {
+  CLI::App* sub = command(Command::train, "train", "Profile, plan and train");
+  sub->add_option("CONFIG.toml", options_.input, "the job")->required()->type_name("");
+  overrides(sub);
+  sub->add_option_function<std::int64_t>(
+         "--steps", [this](std::int64_t n) { options_.overrides.push_back("training.steps=" + std::to_string(n)); },
+         "number of steps instead of the configuration's")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  sub->add_option("--resume", options_.resume,
+                  "go on from this checkpoint; latest: from the newest sound one of the job, or from the start")
+      ->type_name("PATH|latest");
+  sub->add_flag("--dry-run", options_.dry_run, "stop after planning; nothing is written");
+  describe(
+      sub,
+      "Finds and measures the machine, times the layers, plans, and trains on the ranks that mpirun or srun started. "
+      "What is needed to repeat the job, metrics and checkpoints go to OUTPUT/JOB/START_TIME. SIGUSR1 ends it after "
+      "the iteration with a checkpoint.",
+      {{"mpirun -np 16 pptrain train inputs/gpt2.toml", "train on 16 ranks"},
+       {"mpirun -np 16 pptrain train inputs/gpt2.toml --resume latest", "go on where it was stopped"},
+       {"mpirun -np 16 pptrain train inputs/gpt2.toml --dry-run", "only show the plan"}});
+}
+
+void CommandLine::cluster() {
+  CLI::App* sub = command(Command::cluster, "cluster", "Show the machine that is found, or a cluster file");
+  sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml; none: find the machine")->type_name("");
+  format(sub, {"text", "json", "toml"});
+  output(sub, "FILE");
+  describe(sub, "Under mpirun or srun the links between the ranks are measured too.",
+           {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
+            {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
+}
+
+void CommandLine::profile() {
+  CLI::App* sub = command(Command::profile, "profile", "Time the model's layers on every kind of device");
+  sub->add_option("CONFIG.toml", options_.input, "the job")->required()->type_name("");
+  overrides(sub);
+  cluster_file(sub);
+  analytic(sub, "compute the times from FLOP, bytes and the cluster's rates instead of measuring");
+  output(sub, "PROFILE.json");
+  describe(
+      sub, "Measures on the ranks that mpirun or srun started, unless --analytic is given.",
+      {{"mpirun -np 4 pptrain profile inputs/gpt2.toml -o profile.json", "measure here"},
+       {"pptrain profile job.toml --cluster cluster.toml --analytic", "compute for a cluster that is not at hand"}});
+}
+
+void CommandLine::plan() {
+  CLI::App* sub = command(Command::plan, "plan", "Search the best plan and show it with its alternatives");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
+  overrides(sub);
+  cluster_file(sub);
+  profile_file(sub, "instead of measuring");
+  analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  choices_[sub->add_option("--planner", options_.planner,
+                           join(planner_names()) + " (auto and every other one beside it)")
+               ->type_name("NAME")] = planner_names();
+  sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration")
+      ->type_name("N");
+  sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together")
+      ->type_name("N");
+  sub->add_flag("--correlation", options_.correlation,
+                "also compare how the closed forms and the simulator rank the plans of all planners");
+  format(sub, {"text", "json"});
+  output(sub, "PLAN.json");
+  describe(sub,
+           "Needs no machine where configuration or options name cluster and profile. Ctrl-C ends the search with the "
+           "best plan so far.",
+           {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
+            {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
+}
+
+void CommandLine::simulate() {
+  CLI::App* sub = command(Command::simulate, "simulate", "Execute a plan's schedule event by event and show its time");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
+  sub->add_option("--plan", options_.plan, "the plan")->required()->type_name("PLAN.json");
+  overrides(sub);
+  cluster_file(sub);
+  profile_file(sub, "instead of the configuration's profile");
+  analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  choices_[sub->add_option("--schedule", options_.schedule, "instead of the plan's: " + join(schedule_names()))
+               ->type_name("NAME")] = schedule_names();
+  sub->add_option("--order", options_.order, "instead of a schedule: a list of tasks per device")
+      ->excludes("--schedule")
+      ->type_name("ORDER.json");
+  sub->add_option("--trace", options_.trace, "write a Chrome trace to this file")->type_name("TRACE.json");
+  format(sub, {"text", "json"});
+  describe(sub, "Needs no machine.",
+           {{"pptrain simulate --plan P.json --cluster C.toml --profile L.json", "draw the pipeline of a plan"}});
+}
+
+void CommandLine::report() {
+  CLI::App* sub = command(Command::report, "report", "Show a run, however it ended, as one HTML file");
+  sub->add_option("RUN_DIR", options_.input, "the directory that the job has printed, OUTPUT/JOB/START_TIME")
+      ->required()
+      ->type_name("");
+  sub->add_option("-o,--output", options_.output, "write to this file; none: report.html in RUN_DIR")
+      ->type_name("REPORT.html");
+  sub->add_option("--tensorboard", options_.tensorboard, "also write the series as an event file into this folder")
+      ->type_name("DIR");
+  describe(sub, "The file needs no network.",
+           {{"pptrain report outputs/gpt2/START_TIME", "write report.html beside the metrics"}});
+}
+
+void CommandLine::validate() {
+  CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
+  sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5")
+      ->required()
+      ->type_name("");
+  describe(sub, "A mistake is answered with its line, the reason and a suggestion.",
+           {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
+}
+
+void CommandLine::tokenize() {
+  CLI::App* sub = command(Command::tokenize, "tokenize", "Turn text into a token file");
+  sub->add_option("TEXT", options_.texts, "text files, one after another")->required()->type_name("");
+  sub->add_option("-o,--output", options_.output, "the token file")->required()->type_name("TOKENS.bin");
+  CLI::Option* model = sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model; none: bytes")
+                           ->type_name("PIECES.model");
+  sub->add_option("--train-vocabulary", options_.train_vocabulary, "train a SentencePiece model of this many pieces")
+      ->check(CLI::PositiveNumber)
+      ->excludes(model)
+      ->type_name("N");
+  describe(sub, "Prints the vocabulary_size that [model] then needs.",
+           {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"}});
+}
+
+}  // namespace pptrain

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+namespace pptrain {
+
+/// A use of a subcommand, for people.
+struct CommandExample {
+  std::string command;
+  std::string purpose;
+};
+
+struct ExitCodeMeaning {
+  int code = 0;
+  std::string meaning;
+};
+
+/// What the command line returns.
+const std::vector<ExitCodeMeaning>& exit_code_meanings();
+
+/// Names of the subcommands.
+const std::vector<std::string>& command_names();
+
+/// The command line of pptrain in CLI11's objects, filling `Options`: what --help, the man pages, the completions of
+/// shells and the documentation's reference are made from.
+class CommandLine {
+ public:
+  /// `version` makes the text of --version.
+  CommandLine(Options& options, std::function<std::string()> version);
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  CLI::App& app() { return app_; }
+  /// What is to be known of a subcommand beside its options.
+  const std::string& details(const std::string& command) const { return details_.at(command); }
+  const std::vector<CommandExample>& examples(const std::string& command) const { return examples_.at(command); }
+  /// The values that an option has; empty where it takes others.
+  const std::vector<std::string>& choices(const CLI::Option* option) const;
+
+  bool quiet = false;
+  bool verbose = false;
+
+ private:
+  CLI::App* command(Command value, const std::string& name, const std::string& description);
+  void describe(CLI::App* sub, const std::string& details, const std::vector<CommandExample>& examples);
+  void verbosity_flags(CLI::App* app);
+  void overrides(CLI::App* sub);
+  void format(CLI::App* sub, const std::vector<std::string>& names);
+  void cluster_file(CLI::App* sub);
+  void profile_file(CLI::App* sub, const std::string& description);
+  void analytic(CLI::App* sub, const std::string& description);
+  void output(CLI::App* sub, const std::string& type);
+  void train();
+  void cluster();
+  void profile();
+  void plan();
+  void simulate();
+  void report();
+  void validate();
+  void tokenize();
+
+  Options& options_;
+  CLI::App app_;
+  std::map<std::string, std::string> details_;
+  std::map<std::string, std::vector<CommandExample>> examples_;
+  std::map<const CLI::Option*, std::vector<std::string>> choices_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,21 @@
+# Run while installing, with SOURCE (src/), HEADERS (below it), MADE (a folder to work in) and INCLUDE_FOLDER (below the
+# prefix). Installs the headers and all that they include; "plan/plan.hpp" becomes "pptrain/plan/plan.hpp" in them, so
+# that they meet no header of another library.
+cmake_policy(VERSION 3.25)
+set(todo ${HEADERS})
+set(done "")
+file(REMOVE_RECURSE ${MADE})
+while(todo)
+  list(POP_FRONT todo header)
+  if(header IN_LIST done)
+    continue()
+  endif()
+  list(APPEND done ${header})
+  file(READ ${SOURCE}/${header} text)
+  string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${text}")
+  list(TRANSFORM includes REPLACE "#include \"(.*)\"" "\\1")
+  list(APPEND todo ${includes})
+  string(REPLACE "#include \"" "#include \"pptrain/" text "${text}")
+  file(WRITE ${MADE}/${header} "${text}")
+endwhile()
+file(INSTALL ${MADE}/ DESTINATION ${CMAKE_INSTALL_PREFIX}/${INCLUDE_FOLDER})

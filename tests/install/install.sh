@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# cmake --install: what is there, and that it works from where it lies.
+# Usage: install.sh PPTRAIN MPIEXEC CMAKE BUILD_FOLDER CXX
+set -euo pipefail
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/../cli/common.sh"
+cmake=$3
+build=$4
+compiler=$5
+examples=$inputs/../examples
+
+# Installed for one place by way of another, then moved: nothing may hold a path.
+expect "cmake --install" 0 Installing env DESTDIR="$folder/stage" "$cmake" --install "$build" --prefix /opt/pptrain
+mv stage/opt/pptrain prefix
+prefix=$folder/prefix
+share=$prefix/share/pptrain
+library=$(dirname -- "$(find "$prefix" -name libpptrain_plan.a)")
+check "no path in text files" bash -c "! grep -rIl -e /opt/pptrain -e '$folder' -- '$prefix'"
+
+for file in bin/pptrain share/man/man1/pptrain.1 share/bash-completion/completions/pptrain \
+  share/zsh/site-functions/_pptrain share/fish/vendor_completions.d/pptrain.fish share/pptrain/inputs/gpt2.toml \
+  share/pptrain/job-scripts/hetero.slurm share/pptrain/job-scripts/sites include/pptrain/planners/search.hpp include/pptrain/plan/plan.hpp \
+  share/doc/pptrain/LICENSE share/doc/pptrain/CITATION.cff share/doc/pptrain/examples/plan_and_simulate.cpp; do
+  check "$file" test -e "$prefix/$file"
+done
+check "job scripts can be executed" test -x "$share/job-scripts/workstation.sh"
+
+# --- the program ---
+installed=$prefix/bin/pptrain
+cd "$(mktemp -d -p "$folder")"
+expect "starts" 0 '^pptrain [0-9]' "$installed" --version
+expect "plans" 0 'dapple' "$installed" plan "$share/inputs/papers/dapple-bert-48.toml" --planner dapple -o plan.json
+expect "simulates" 0 makespan "$installed" simulate "$share/inputs/papers/dapple-bert-48.toml" --plan plan.json
+expect "a job script plans" 0 'the plan is in plan-' \
+  env PATH="$prefix/bin:$PATH" bash "$share/job-scripts/plan-only.slurm" "$share/inputs/papers/dapple-vgg-19.toml" \
+  --planner dapple
+expect "a job script trains" 0 'plan' env PPTRAIN_LAUNCHER="$mpiexec -np 2" \
+  "$share/job-scripts/workstation.sh" "$share/inputs/classifier.toml" --dry-run
+
+# --- man pages ---
+commands=$("$installed" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+check "eight subcommands" test "$(wc -w <<<"$commands")" -eq 8
+for command in '' $commands; do
+  page=$prefix/share/man/man1/pptrain${command:+-$command}.1
+  if command -v man >/dev/null; then
+    check "man ${page##*/}" bash -c "[[ -z \$(LC_ALL=C.UTF-8 man --warnings -l -Tutf8 -Z '$page' 2>&1 >/dev/null) ]]"
+  fi
+  if command -v mandoc >/dev/null; then check "mandoc ${page##*/}" mandoc -T lint -W warning "$page"; fi
+  # shellcheck disable=SC2086  # no subcommand is no word
+  options=$("$installed" $command --help | grep -oE '^  (-[a-z],)?--[a-z-]+' | grep -oE -- '--[a-z-]+')
+  for option in $options; do
+    grep -qF -- "${option//-/\\-}" "$page" || complain "${page##*/}" "$option is missing"
+  done
+done
+
+# --- completions ---
+# completed WORD...: what bash offers for the last word.
+completed() {
+  bash -c 'source "$1"; shift; COMP_WORDS=(pptrain "$@"); COMP_CWORD=$#; _pptrain; printf "%s\n" "${COMPREPLY[@]}"' \
+    bash "$prefix/share/bash-completion/completions/pptrain" "$@" | sort | tr '\n' ' '
+}
+# offers EXPECTED WORD...
+offers() {
+  local title="bash offers '$1' after ${*:2}"
+  cases=$((cases + 1))
+  if [[ $(completed "${@:2}") == "$1" ]]; then printf 'ok %s\n' "$title"; else complain "$title" "not '$(completed "${@:2}")'"; fi
+}
+mkdir -p folder
+touch job.toml plan.json notes.txt
+rm -f plan-*.json
+offers 'plan profile ' p
+offers '--format ' plan --fo
+offers 'json text ' plan --format ''
+offers 'json text toml ' cluster --format ''
+offers 'folder job.toml ' plan ''
+offers 'plan.json ' simulate --plan p
+offers 'folder ' report ''
+offers '--resume ' job.toml --res
+offers 'zb-h1 zb-h2 zb-v zeropp ' simulate --schedule z
+if command -v zsh >/dev/null; then check "zsh" zsh -n "$prefix/share/zsh/site-functions/_pptrain"; fi
+if command -v fish >/dev/null; then
+  fish_offers() {
+    [[ $(HOME=$folder fish -c "source $prefix/share/fish/vendor_completions.d/pptrain.fish; complete -C '$1'" |
+      cut -f 1 | tr '\n' ' ') == "$2" ]]
+  }
+  check "fish offers subcommands" fish_offers 'pptrain pr' 'profile '
+  check "fish offers values" fish_offers 'pptrain plan --format ' 'json text '
+fi
+
+# --- libpptrain_plan ---
+cluster=$share/inputs/clusters/dapple-a.toml
+profile=$share/inputs/profiles/bert-48.json
+find "$prefix/include/pptrain" -name '*.hpp' -printf '#include <pptrain/%P>\n' | sort >all.cpp
+check "headers of the pure half only" bash -c "! grep -vE 'pptrain/(base|config|model|cluster|profile|plan|program|cost|schedule|simulate|planners)/' all.cpp"
+check "every public header compiles" "$compiler" -std=c++20 -fsyntax-only -I"$prefix/include" all.cpp
+export PKG_CONFIG_PATH=$library/pkgconfig
+# shellcheck disable=SC2046  # words
+check "builds by pkg-config" "$compiler" -std=c++20 "$examples/plan_and_simulate.cpp" \
+  $(pkg-config --cflags --libs pptrain_plan) -o by_pkg_config
+check "configures by CMake" bash -c "'$cmake' -S '$examples' -B by_cmake -DCMAKE_PREFIX_PATH='$prefix' -DCMAKE_CXX_COMPILER='$compiler' >configured.txt 2>&1"
+check "builds by CMake" bash -c "'$cmake' --build by_cmake >built.txt 2>&1"
+predicted=$("$installed" plan --cluster "$cluster" --profile "$profile" --global-batch-size 64 --format json |
+  sed -n 's/.*"iteration_seconds": \([0-9.e-]*\).*/\1/p' | head -n 1)
+for example in ./by_pkg_config by_cmake/plan_and_simulate; do
+  expect "$example" 0 'an iteration takes' "$example" "$cluster" "$profile" 64
+  simulated=$(sed -n 's/an iteration takes \([0-9.e-]*\) s.*/\1/p' output.txt)
+  check "$example predicts what pptrain plan does" awk -v a="$simulated" -v b="$predicted" \
+    'BEGIN {exit !(a > 0 && (a - b)^2 < (1e-4 * b)^2)}'
+  expect "$example says what is wrong" 2 'no-such.json' "$example" "$cluster" no-such.json 64
+done
+finish
