@@ -37,6 +37,10 @@ expect "a job script plans" 0 'the plan is in plan-' \
 expect "a job script trains" 0 'plan' env PPTRAIN_LAUNCHER="$mpiexec -np 2" \
   "$share/job-scripts/workstation.sh" "$share/inputs/classifier.toml" --dry-run
 
+for tool in man mandoc zsh fish; do
+  command -v "$tool" >/dev/null || echo "SKIPPED what needs $tool, which is not there"
+done
+
 # --- man pages ---
 commands=$("$installed" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 check "eight subcommands" test "$(wc -w <<<"$commands")" -eq 8
