@@ -1,7 +1,6 @@
 #include "runtime/layer_timer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "base/random.hpp"
@@ -18,13 +17,8 @@ constexpr int copies_of_blocks = 3;
 constexpr int fewest_passes = 3;
 constexpr int most_passes = 15;
 constexpr double enough_seconds = 0.15;
-
-/// Seconds of work of a device, up to what it has been told so far.
-double seconds_of_work(Device& device) {
-  if (device.is_host()) return thread_cpu_seconds();
-  device.synchronize();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+/// An idle GPU takes a while to raise its clocks. The host's passes are warm after one.
+constexpr double gpu_warm_up_seconds = 0.05;
 
 /// A chain of copies of one layer with random inputs.
 class Chain {
@@ -62,38 +56,38 @@ class Chain {
     batch.loss = loss();
     std::vector<SavedPtr> saved(layers_.size());
     Tensor x = reads_samples(kind_) ? Tensor() : random_rows(batch);
-    LayerSeconds seconds;
-    double start = now();
+    std::vector<BackwardMoments> backward(layers_.size());
+    const DeviceMomentPtr start = moment();
     for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
-    seconds.forward = now() - start;
+    const DeviceMomentPtr end = moment();
     stored_bytes_ = arena_.bytes_in_use() - resident_bytes_ - x.bytes();
     if (reads_samples(kind_)) x = random_rows(batch);  // as the gradient
     for (std::size_t l = layers_.size(); l-- > 0;) {
-      start = now();
+      backward[l].start = moment();
       x = layers_[l]->backward_input(batch, std::move(x), *saved[l]);
-      const double middle = now();
+      backward[l].middle = moment();
       if (l + 1 == layers_.size()) deferred_bytes_ = deferred_by_last(x);
       layers_[l]->backward_weight(batch, *saved[l]);
       saved[l].reset();
-      seconds.backward_input += middle - start;
-      seconds.backward_weight += now() - middle;
+      backward[l].end = moment();
     }
-    const double share = 1.0 / static_cast<double>(layers_.size());
-    return {seconds.forward * share, seconds.backward_input * share, seconds.backward_weight * share};
+    return seconds_of(end->seconds_since(*start), backward);
   }
 
   double update() {
-    const double start = now();
+    const DeviceMomentPtr start = moment();
     arena_.device().fill(squares(), 0, sizeof(double));
     for (const OwnPart& part : store_.own_parts())
       context_.backend.kernels.sum_of_squares(part.gradients, part.size, squares());
     double sum = 0.0;
     arena_.device().download(&sum, squares(), sizeof(sum));
     optimizer_->step({0, 1e-9, clip_factor(sum, 1.0)});
-    return (now() - start) / static_cast<double>(layers_.size());
+    return seconds_since(*start) / static_cast<double>(layers_.size());
   }
 
-  double now() const { return seconds_of_work(arena_.device()); }
+  DeviceMomentPtr moment() const { return arena_.device().moment(); }
+  /// Of the device, since `start`; waits for all that it has been told.
+  double seconds_since(DeviceMoment& start) const { return moment()->seconds_since(start); }
 
   /// Of one layer. The most is in use in the backward of the last one, when all others hold what they store.
   LayerBytes bytes() const {
@@ -103,7 +97,27 @@ class Chain {
             std::max(0.0, most - stored)};
   }
 
+  double peak_bytes() const { return static_cast<double>(arena_.peak_bytes()); }
+
  private:
+  /// Around the passes of a layer.
+  struct BackwardMoments {
+    DeviceMomentPtr start;
+    DeviceMomentPtr middle;  ///< between backward_input and backward_weight
+    DeviceMomentPtr end;
+  };
+
+  /// Of one layer. Asked for when all has been called: so the host runs ahead of a GPU as in training.
+  LayerSeconds seconds_of(double forward, const std::vector<BackwardMoments>& backward) const {
+    LayerSeconds sum = {forward, 0.0, 0.0};
+    for (const BackwardMoments& moments : backward) {
+      sum.backward_input += moments.middle->seconds_since(*moments.start);
+      sum.backward_weight += moments.end->seconds_since(*moments.middle);
+    }
+    const double share = 1.0 / static_cast<double>(layers_.size());
+    return {sum.forward * share, sum.backward_input * share, sum.backward_weight * share};
+  }
+
   void draw_samples(const Model& model) {
     const std::size_t rows = samples_ * static_cast<std::size_t>(model.sequence_length);
     const std::size_t inputs = rows * static_cast<std::size_t>(model.inputs);
@@ -132,8 +146,10 @@ class Chain {
 
   Tensor random_rows(const Batch& batch) {
     Tensor x(arena_, context_.rows(batch), context_.hidden());
-    random_rows_.resize(x.size());
-    CounterRandom(3, "profile").fill_normal(0, x.size(), random_rows_.data());
+    if (random_rows_.size() != x.size()) {
+      random_rows_.resize(x.size());
+      CounterRandom(3, "profile").fill_normal(0, x.size(), random_rows_.data());
+    }
     arena_.device().upload(x.f32(), random_rows_.data(), x.bytes());
     return x;
   }
@@ -159,25 +175,36 @@ class Chain {
   std::size_t deferred_bytes_ = 0;  // by one
 };
 
+/// Passes that are not counted: the first one allocates.
+void warm_up(Chain& chain, double seconds) {
+  const DeviceMomentPtr start = chain.moment();
+  do {
+    chain.pass();
+  } while (chain.seconds_since(*start) < seconds);
+}
+
 }  // namespace
 
 LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
                        std::int64_t samples, const Backend& backend) {
   Chain chain(config, model, layer, tensor_parallel, samples, backend);
-  chain.pass();  // allocates and warms up
+  warm_up(chain, backend.device.is_host() ? 0.0 : gpu_warm_up_seconds);
   std::vector<double> forward;
   std::vector<double> backward_input;
   std::vector<double> backward_weight;
   std::vector<double> update;
-  const double start = chain.now();
-  for (int i = 0; i < fewest_passes || (i < most_passes && chain.now() - start < enough_seconds); ++i) {
+  const DeviceMomentPtr start = chain.moment();
+  for (int i = 0; i < fewest_passes || (i < most_passes && chain.seconds_since(*start) < enough_seconds); ++i) {
     const LayerSeconds seconds = chain.pass();
     forward.push_back(seconds.forward);
     backward_input.push_back(seconds.backward_input);
     backward_weight.push_back(seconds.backward_weight);
     if (i < fewest_passes) update.push_back(chain.update());
   }
-  return {{median(forward), median(backward_input), median(backward_weight)}, median(update), chain.bytes()};
+  return {{median(forward), median(backward_input), median(backward_weight)},
+          median(update),
+          chain.bytes(),
+          chain.peak_bytes()};
 }
 
 }  // namespace pptrain

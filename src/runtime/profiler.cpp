@@ -1,6 +1,7 @@
 #include "runtime/profiler.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -68,7 +69,9 @@ std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster, 
   return ranks;
 }
 
-nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task, const Backend& backend) {
+/// `memory_bytes`: of the device.
+nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task, const Backend& backend,
+                        double memory_bytes) {
   nlohmann::json rows = nlohmann::json::array();
   double update = 0.0;
   double workspace = 0.0;
@@ -80,7 +83,8 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
                     timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace});
     update = timing.update_seconds;
     workspace = timing.bytes.workspace / static_cast<double>(samples);  // that of the largest micro-batch
-    if (timing.seconds.total() > long_pass_seconds) break;
+    const bool next_fits = 2.0 * timing.peak_bytes <= memory_bytes;
+    if (timing.seconds.total() > long_pass_seconds || !next_fits) break;
   }
   return {{"device", task.device_kind},
           {"kind", static_cast<int>(task.layer_kind)},
@@ -192,10 +196,13 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
     const std::vector<RankId>& of_kind = ranks.at(task.device_kind);
     if (of_kind[dealt[task.device_kind]++ % of_kind.size()].value == rank) own.push_back(&task);
   }
+  // The host pages; a GPU has what it has.
+  const double memory_bytes = backend.device.is_host() ? std::numeric_limits<double>::infinity()
+                                                       : cluster.kind_of(map.device_of(RankId(rank))).memory;
   collectively(world, waiter, [&] {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (rank == 0) progress(static_cast<int>(i), static_cast<int>(own.size()));
-      mine.push_back(run_task(config, model, *own[i], backend));
+      mine.push_back(run_task(config, model, *own[i], backend, memory_bytes));
     }
     if (rank == 0) progress(static_cast<int>(own.size()), static_cast<int>(own.size()));
   });
