@@ -62,8 +62,11 @@ void run_cluster(const Options& options) {
     return;
   }
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover");
-  if (rank_in(MPI_COMM_WORLD) == 0) deliver(cluster_text(machine.cluster, options.format), options.output);
+  const RankDevice device(MPI_COMM_WORLD, waiter, options.input.empty() ? Config() : read_config(options.input));
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover", device);
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  const bool tells_gpus = options.format == "text" && !machine.gpus.empty();
+  deliver(cluster_text(machine.cluster, options.format) + (tells_gpus ? "\n" + machine.gpus : ""), options.output);
 }
 
 std::string validated_checkpoint(const std::string& path) {

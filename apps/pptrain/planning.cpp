@@ -158,9 +158,10 @@ void run_profile(const Options& options) {
   job.overrides.insert(job.overrides.end(), {"profile.cache=false", "profile.file=\"\""});
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
+  const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named);
+  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(write_profile(profile), options.output);
 }
 
@@ -173,9 +174,10 @@ void run_plan(const Options& options) {
   const JobOptions job = job_options(options);
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config));
+  const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named);
+  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                              tied_embedding(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {

@@ -185,10 +185,9 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     if (rank == 0) log_info("All {} steps are done: nothing is left to train", config.training.steps);
     return;
   }
-  const Machine machine = find_machine(world, waiter, cluster_file(options, config));
-  if (rank == 0) print_result("Cluster\n" + describe_cluster(machine.cluster) + "\n");
-  const bool emulates = machine.cluster.emulate != Emulate::no;  // on the host
-  const RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
+  const RankDevice device = find_device(world, waiter, options, config);
+  const Machine machine = find_machine(world, waiter, cluster_file(options, config), device);
+  if (rank == 0) print_result(describe_machine(machine) + "\n");
   const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");

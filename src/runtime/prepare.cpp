@@ -21,6 +21,7 @@
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
+#include "runtime/gpu_table.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {
@@ -79,6 +80,11 @@ Emulate file_emulates(const std::string& cluster_file) {
 
 }  // namespace
 
+std::string describe_machine(const Machine& machine) {
+  const std::string cluster = "Cluster\n" + describe_cluster(machine.cluster);
+  return machine.gpus.empty() ? cluster : cluster + "\n" + machine.gpus;
+}
+
 std::vector<int> nodes_of_ranks(const Machine& machine) {
   std::vector<int> nodes;
   for (int r = 0; r < machine.map.size(); ++r) {
@@ -120,18 +126,26 @@ std::string cluster_file(const JobOptions& options, const Config& config) {
   return options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
 }
 
-Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path) {
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
+  const bool emulates = emulation_of(world, waiter, cluster_file(options, config)) != Emulate::no;
+  return emulates ? RankDevice() : RankDevice(world, waiter, config);
+}
+
+Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, const RankDevice& device) {
   Machine machine;
   if (path == "discover") {
-    Discovery discovery = discover_cluster(world, waiter);
+    Discovery discovery = discover_cluster(world, waiter, device.probed());
     machine.cluster = std::move(discovery.cluster);
     machine.map = RankMap(discovery.rank_of_device);
+    machine.gpus = describe_gpus(discovery.ranks, discovery.neighbours);
   } else {
     std::string text;
     collectively(world, waiter, [&] {
       if (rank_in(world) == 0) text = write_cluster(emulated_or_given(world, path, read_cluster(path)).cluster);
     });
     machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
+    const std::vector<RankHost> ranks = find_rank_hosts(world, waiter, device.probed());
+    machine.gpus = describe_gpus(ranks, find_gpu_neighbours(world, waiter, ranks));
   }
   machine.core_use = core_use(world, waiter);
   return machine;

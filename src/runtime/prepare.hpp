@@ -32,7 +32,11 @@ struct Machine {
   Cluster cluster;
   RankMap map = RankMap::identity(0);
   CoreUse core_use = CoreUse::own;
+  std::string gpus = {};  ///< a table for people of the ranks' GPUs; "" where no rank has one
 };
+
+/// For people: the cluster, and the ranks' GPUs.
+std::string describe_machine(const Machine& machine);
 
 /// The node of each rank.
 std::vector<int> nodes_of_ranks(const Machine& machine);
@@ -47,9 +51,12 @@ std::string cluster_file(const JobOptions& options, const Config& config);
 /// Whether the devices of the cluster file are emulated, and how; not those of "discover". Collective.
 Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file);
 
+/// What this rank computes with in a job: the host where the cluster's devices are emulated. Collective.
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config);
+
 /// The cluster of the job: found, or read from `file`, whose devices must then be as many as there
-/// are ranks. Collective.
-Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file);
+/// are ranks. `device`: what this rank computes with. Collective.
+Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file, const RankDevice& device = {});
 
 /// The plan that the configuration names, refused where it does not match the job or cannot be run; nothing where it
 /// names none. Collective.

@@ -1,7 +1,6 @@
 #include "runtime/rank_device.hpp"
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "cuda/presence.hpp"
@@ -13,11 +12,13 @@ int gpu_of(int local_rank, int gpus) { return local_rank % gpus; }
 RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   const int rank = rank_in(world);
   const int local_rank = MpiComm::shared_memory(world).rank();
+  int ordinal = 0;
   collectively(world, waiter, [&] {
     if (config.job.device == "host") return;
     const int gpus = num_gpus();
     if (gpus > 0) {
-      gpu_ = make_gpu_backend(gpu_of(local_rank, gpus));
+      ordinal = gpu_of(local_rank, gpus);
+      gpu_ = make_gpu_backend(ordinal);
       if (config.job.cuda_graphs) gpu_->use_graphs();
     } else if (config.job.device == "gpu") {
       throw_bad_input({config.where("job.device"), fmt::format("rank {} has no GPU", rank), why_no_gpu(),
@@ -30,7 +31,10 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   }
   names_ = broadcast(world, names_, waiter);
   if (names_.find("GPU") == std::string::npos) names_.clear();
-  if (rank == 0 && !names_.empty()) log_info("Ranks compute with: {}", names_);
+  // From here on all contexts are there, so that what is free stays free.
+  collectively(world, waiter, [&] {
+    if (gpu_ != nullptr) probed_.emplace(ProbedGpu{report_gpu(ordinal), gpu_->backend().device, gpu_->direct()});
+  });
   if (!config.job.cuda_graphs) return;
   if (!names_.empty()) names_ += ", CUDA graphs";
   if (rank == 0 && gpu_ == nullptr) log_info("cuda_graphs = true changes nothing: rank 0 computes with the host");

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "comm/direct_groups.hpp"
@@ -10,6 +11,7 @@
 #include "config/config.hpp"
 #include "cuda/backend.hpp"
 #include "kernels/backend.hpp"
+#include "probe/rank_hosts.hpp"
 
 namespace pptrain {
 
@@ -32,9 +34,12 @@ class RankDevice {
   void log_graphs() const;
   /// Null where there is nothing but MPI.
   DirectGroups* direct() const { return gpu_ == nullptr ? nullptr : gpu_->direct(); }
+  /// What there is to know of the GPU; null where the rank computes with the host. Lives as long as this.
+  const ProbedGpu* probed() const { return probed_ ? &*probed_ : nullptr; }
 
  private:
   std::unique_ptr<GpuBackend> gpu_;
+  std::optional<ProbedGpu> probed_;
   std::string names_;
 };
 

@@ -84,8 +84,18 @@ enum cudaStreamCaptureMode {
   cudaStreamCaptureModeRelaxed = 2,
 };
 
+enum cudaDeviceAttr {
+  cudaDevAttrClockRate = 13,
+  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrGlobalMemoryBusWidth = 37,
+};
+enum cudaDeviceP2PAttr { cudaDevP2PAttrAccessSupported = 2, cudaDevP2PAttrNativeAtomicSupported = 3 };
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;
   std::size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin;
   int multiProcessorCount, major, minor;
   int pciBusID, pciDeviceID, pciDomainID;
@@ -109,6 +119,8 @@ struct cudaLaunchConfig_t {
 [[nodiscard]] cudaError_t cudaSetDevice(int device);
 [[nodiscard]] cudaError_t cudaGetDevice(int* device);
 [[nodiscard]] cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+[[nodiscard]] cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+[[nodiscard]] cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int from, int to);
 [[nodiscard]] cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 [[nodiscard]] cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 [[nodiscard]] cudaError_t cudaDriverGetVersion(int* version);

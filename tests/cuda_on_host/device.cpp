@@ -4,21 +4,40 @@
 #include "stand_in.hpp"
 
 namespace {
-int num_devices = 2;
+
+std::vector<cuda_on_host::Gpu> gpus = {{}, {.bus = 2}};
 int current_device = 0;
+int peer_access = 1;
+int peer_atomics = 0;
+
+bool is_there(int device) { return device >= 0 && device < static_cast<int>(gpus.size()); }
+const cuda_on_host::Gpu& gpu(int device) { return gpus[static_cast<std::size_t>(device)]; }
+
 }  // namespace
 
 namespace cuda_on_host {
-void set_num_devices(int devices) { num_devices = devices; }
+
+void set_gpus(std::vector<Gpu> there) { gpus = std::move(there); }
+
+void set_num_devices(int devices) {
+  gpus.clear();
+  for (int i = 0; i < devices; ++i) gpus.push_back({.bus = i + 1});
+}
+
+void set_peer_access(int access, int atomics) {
+  peer_access = access;
+  peer_atomics = atomics;
+}
+
 }  // namespace cuda_on_host
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = num_devices == 0 ? -1 : num_devices;
-  return num_devices == 0 ? cudaErrorInsufficientDriver : cudaSuccess;
+  *count = gpus.empty() ? -1 : static_cast<int>(gpus.size());
+  return gpus.empty() ? cudaErrorInsufficientDriver : cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= num_devices) return cudaErrorInvalidDevice;
+  if (!is_there(device)) return cudaErrorInvalidDevice;
   current_device = device;
   return cudaSuccess;
 }
@@ -29,19 +48,39 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device < 0 || device >= num_devices) return cudaErrorInvalidDevice;
+  if (!is_there(device)) return cudaErrorInvalidDevice;
   *properties = {};
-  std::strcpy(properties->name, "stand-in");
-  properties->multiProcessorCount = 4;
-  properties->major = 9;
+  std::strcpy(properties->name, gpu(device).name);
+  properties->uuid.bytes[0] = static_cast<char>(0xab);
+  properties->uuid.bytes[15] = static_cast<char>(gpu(device).bus);
+  properties->multiProcessorCount = gpu(device).multiprocessors;
+  properties->major = gpu(device).major;
+  properties->minor = gpu(device).minor;
   properties->sharedMemPerBlock = std::size_t{48} << 10;
   properties->sharedMemPerBlockOptin = std::size_t{227} << 10;
   std::size_t unused = 0;
   return cudaMemGetInfo(&unused, &properties->totalGlobalMem);
 }
 
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (!is_there(device)) return cudaErrorInvalidDevice;
+  switch (attribute) {
+    case cudaDevAttrClockRate: *value = gpu(device).clock_khz; return cudaSuccess;
+    case cudaDevAttrMemoryClockRate: *value = gpu(device).memory_clock_khz; return cudaSuccess;
+    case cudaDevAttrGlobalMemoryBusWidth: *value = gpu(device).memory_bus_bits; return cudaSuccess;
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int from, int to) {
+  if (!is_there(from) || !is_there(to) || from == to) return cudaErrorInvalidDevice;
+  *value = attribute == cudaDevP2PAttrAccessSupported ? peer_access : peer_atomics;
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
+  if (!is_there(device)) return cudaErrorInvalidDevice;
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", gpu(device).bus);
   return cudaSuccess;
 }
 

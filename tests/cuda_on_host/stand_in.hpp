@@ -24,8 +24,25 @@ namespace cuda_on_host {
 
 /// Bytes of device memory from now on.
 void set_capacity(std::size_t bytes);
-/// GPUs that cudaGetDeviceCount finds from now on; 0: none, and no driver.
+/// What CUDA says of a GPU. Nothing but this tells two of them apart: they have one memory.
+struct Gpu {
+  const char* name = "stand-in";
+  int bus = 1;  ///< on PCI, by which other processes know it
+  int major = 9;
+  int minor = 0;
+  int multiprocessors = 4;
+  int clock_khz = 1000000;
+  int memory_clock_khz = 500000;
+  int memory_bus_bits = 1024;
+};
+
+/// GPUs that cudaGetDeviceCount finds from now on, in order; none: no driver either.
+void set_gpus(std::vector<Gpu> gpus);
+/// This many, alike, on the buses from 1 on.
 void set_num_devices(int devices);
+/// What cudaDeviceGetP2PAttribute says from now on of cudaDevP2PAttrAccessSupported and
+/// cudaDevP2PAttrNativeAtomicSupported between any two.
+void set_peer_access(int access, int atomics);
 /// From now on, after each call, some of what waits is done at random (0: as late as possible).
 void set_eagerness(std::uint64_t seed);
 /// Names of the profiler's ranges that have begun since the last call of this.

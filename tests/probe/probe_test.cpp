@@ -2,6 +2,7 @@
 
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
+#include "probe/found_cluster.hpp"
 #include "probe/message_costs.hpp"
 #include "support/catch.hpp"
 

@@ -1,5 +1,6 @@
 #include "runtime/replan/running_plan.hpp"
 
+#include "comm/mpi.hpp"
 #include "runtime/agreement.hpp"
 
 namespace pptrain {
@@ -11,6 +12,11 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   options.alarm = &alarm;
   options.wants_stop = job.wants_stop;
   options.direct = job.device.direct();
+  if (job.device.probed() != nullptr) {
+    const DeviceId own = job.machine.map.device_of(RankId(rank_in(job.world)));
+    options.memory_bytes = static_cast<std::size_t>(job.machine.cluster.kind_of(own).memory);
+    options.device_name = job.device.backend().device.name();
+  }
   options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
   options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);
   for (int d = 0; d < job.machine.cluster.num_devices(); ++d) {
