@@ -22,7 +22,7 @@ constexpr int questions_until_settled = 2;
 /// What every rank knows of a member.
 struct Member {
   int world_rank;
-  int device;
+  int bus;  ///< of its GPU
 };
 
 /// In the first bytes of an identity: who made it, and how many it had made.
@@ -234,7 +234,11 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
   made->members.resize(static_cast<std::size_t>(ranks));
   Member own = {0, 0};
   MPI_Comm_rank(MPI_COMM_WORLD, &own.world_rank);
-  if (cudaGetDevice(&own.device) != cudaSuccess) return ncclUnhandledCudaError;
+  int device = 0;
+  char bus_id[32] = {};
+  if (cudaGetDevice(&device) != cudaSuccess) return ncclUnhandledCudaError;
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device) != cudaSuccess) return ncclUnhandledCudaError;
+  own.bus = std::stoi(std::string(bus_id).substr(5), nullptr, 16);  // behind the domain
   made->members[rank] = own;
   const auto bytes = static_cast<int>(sizeof(Member) * made->members.size());
   struct Hello {
@@ -255,7 +259,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
   }
   for (int a = 0; a < ranks; ++a) {
     for (int b = 0; b < a; ++b) {
-      if (made->members[a].device == made->members[b].device) return ncclInvalidUsage;  // "Duplicate GPU detected"
+      if (made->members[a].bus == made->members[b].bus) return ncclInvalidUsage;  // "Duplicate GPU detected"
     }
   }
   *comm = made.release();
