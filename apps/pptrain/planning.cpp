@@ -8,7 +8,6 @@
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
-#include "config/supported.hpp"
 #include "config/toml_reader.hpp"
 #include "interrupt.hpp"
 #include "model/model.hpp"
@@ -193,7 +192,6 @@ void run_plan(const Options& options) {
 std::string validated_job(const std::string& path) {
   const Config config = read_config(path);
   if (config.can_train_model() && !names_files(config)) {
-    refuse_unsupported(config);
     if (!config.profile.file.empty()) named_profile(config);
     return fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
   }

@@ -107,8 +107,9 @@ struct ParallelismConfig {
   std::string recompute = "none";  ///< none, selective, full, auto
   AutoInt zero_stage = 0;
   std::string zero_group = "replicas";  ///< or "node": divided within a node, whole on every node
-  bool offload = false;
-  std::string plan;  ///< a PLAN.json to run as it is
+  bool offload = false;                 ///< whether optimizer state may be kept in the host's memory
+  bool offload_activations = false;     ///< whether stored activations may be
+  std::string plan;                     ///< a PLAN.json to run as it is
 };
 
 struct ClusterConfig {

@@ -23,7 +23,8 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
     const auto sharers = static_cast<double>(mesh.sharding_group_of(j).size());
     const double model =
         bytes_per_parameter(profile.bytes_per_parameter, mesh, sharers) * parameters / mesh.tensor_parallel;
-    const double activations = static_cast<double>(mesh.samples[j].size()) * (in_flight * stored);
+    const double held = mesh.offload_activations ? 0.0 : in_flight;
+    const double activations = static_cast<double>(mesh.samples[j].size()) * (held * stored);
     for (int k = 0; k < mesh.tensor_parallel; ++k) {
       need[mesh.devices[j][k].index()] += member_load(mesh, k) * model + activations;
     }

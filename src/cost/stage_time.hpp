@@ -107,6 +107,12 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
 /// The same of a certain device, with offloaded optimizer state in from its host and out again.
 double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device);
 
+/// Bytes that the step holds of offloaded optimizer state, two chunks of it (cost/offload.hpp); 0 where none is.
+double step_bytes(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device);
+
+/// What the layers of a part store of a micro-batch, one way between a replica's slowest device and its host.
+double activation_offload_seconds(const Instance& instance, const StagePart& part, int replica);
+
 /// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh: ZeRO divides them by
 /// the replicas that share them, offload keeps the optimizer state on the host.
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers);

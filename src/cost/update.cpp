@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "cost/offload.hpp"
 #include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
@@ -22,13 +23,16 @@ double largest_load(const Cluster& cluster, const Stage& mesh, int kind) {
   return largest;
 }
 
-/// Optimizer state of one device of the stage, in from the host and out again.
-double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group, int kind) {
-  if (group.host_link.bandwidth == 0.0) {
-    throw_bad_input({"", "a stage of the plan offloads its optimizer state",
-                     fmt::format("nodes \"{}\" of cluster \"{}\" have no host_link", group.kind, instance.cluster.name),
-                     "add host_link = { bandwidth = \"...\" } to the [[node]], or plan without offload"});
-  }
+/// The link of a device to the memory of its host. Throws `Error` (exit code 2) where there is none.
+Link host_link(const Instance& instance, const NodeGroup& group, const char* what) {
+  if (group.host_link.bandwidth > 0.0) return group.host_link;
+  throw_bad_input({"", fmt::format("a stage of the plan offloads its {}", what),
+                   fmt::format("nodes \"{}\" of cluster \"{}\" have no host_link", group.kind, instance.cluster.name),
+                   "add host_link = { bandwidth = \"...\" } to the [[node]], or plan without offload"});
+}
+
+/// Optimizer state of one device of the stage.
+double state_bytes(const Instance& instance, const StageParts& parts, int kind) {
   double bytes = 0.0;
   for (const StagePart& part : parts.all()) {
     for (const Interval& layers : part.layers) {
@@ -37,7 +41,13 @@ double offload_seconds(const Instance& instance, const StageParts& parts, const 
                largest_load(instance.cluster, *part.mesh, kind);
     }
   }
-  return 2.0 * (bytes / group.host_link.bandwidth + group.host_link.latency);
+  return bytes;
+}
+
+/// In from the host and out again.
+double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group, int kind) {
+  const Link link = host_link(instance, group, "optimizer state");
+  return 2.0 * (state_bytes(instance, parts, kind) / link.bandwidth + link.latency);
 }
 
 }  // namespace
@@ -63,6 +73,32 @@ double step_seconds(const Instance& instance, const StageParts& parts, const Sta
   const NodeGroup& group = instance.cluster.groups[instance.cluster.group_of(device)];
   const double offload = stage.offload ? offload_seconds(instance, parts, group, kind) : 0.0;
   return update_seconds(instance, parts, kind) + offload;
+}
+
+double step_bytes(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device) {
+  if (!stage.offload) return 0.0;
+  const double per_parameter = instance.profile.bytes_per_parameter.optimizer;
+  const double bytes = state_bytes(instance, parts, instance.cluster.kind_index_of(device));
+  const std::size_t chunk = offloaded_chunk_elements(static_cast<std::size_t>(bytes / per_parameter));
+  return std::min(2.0 * static_cast<double>(chunk) * per_parameter, bytes);
+}
+
+double activation_offload_seconds(const Instance& instance, const StagePart& part, int replica) {
+  const Stage& mesh = *part.mesh;
+  double stored = 0.0;
+  for (const Interval& layers : part.layers) {
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+      stored += stored_bytes_of(instance.profile, l, mesh.recompute);
+    }
+  }
+  const double bytes = static_cast<double>(mesh.samples[replica].size()) * stored;
+  double slowest = 0.0;
+  for (const DeviceId device : mesh.devices[replica]) {
+    const NodeGroup& group = instance.cluster.groups[instance.cluster.group_of(device)];
+    const Link link = host_link(instance, group, "activations");
+    slowest = std::max(slowest, bytes / link.bandwidth + link.latency);
+  }
+  return slowest;
 }
 
 double longest_update_seconds(const Instance& instance, const Plan& plan) {

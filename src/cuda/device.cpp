@@ -41,11 +41,14 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(made_current(ordinal)), staging_(
   PPTRAIN_CUDA(cudaGetDeviceProperties, &properties, ordinal);
   name_ = fmt::format("GPU {} ({})", ordinal, properties.name);
   downloads_ = new_stream();
+  fetches_ = new_stream();
 }
 
 CudaDevice::~CudaDevice() {
-  PPTRAIN_CUDA_OR_WARN(cudaStreamSynchronize, downloads_);
-  PPTRAIN_CUDA_OR_WARN(cudaStreamDestroy, downloads_);
+  for (const cudaStream_t stream : {downloads_, fetches_}) {
+    PPTRAIN_CUDA_OR_WARN(cudaStreamSynchronize, stream);
+    PPTRAIN_CUDA_OR_WARN(cudaStreamDestroy, stream);
+  }
 }
 
 void* CudaDevice::allocate(std::size_t bytes) {
@@ -143,8 +146,17 @@ DeviceWorkPtr CudaDevice::start_upload(void* to, const void* from, std::size_t b
   return work_so_far();
 }
 
+DeviceWorkPtr CudaDevice::start_fetch(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0 || !is_pinned(from)) return start_upload(to, from, bytes);
+  for (const cudaStream_t before : {compute_.handle(), downloads_}) record(before)->precede(fetches_);
+  PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyHostToDevice, fetches_);
+  return record(fetches_);
+}
+
+void CudaDevice::follow(DeviceWork& work) { dynamic_cast<CudaWork&>(work).precede(compute_.handle()); }
+
 void CudaDevice::synchronize() {
-  for (const cudaStream_t stream : {compute_.handle(), downloads_}) PPTRAIN_CUDA(cudaStreamSynchronize, stream);
+  for (const cudaStream_t stream : {compute_.handle(), downloads_, fetches_}) PPTRAIN_CUDA(cudaStreamSynchronize, stream);
 }
 
 }  // namespace pptrain

@@ -12,7 +12,8 @@
 
 namespace pptrain {
 
-/// One GPU. Its order is that of the *compute stream*; downloads that go on beside it have a stream of their own.
+/// One GPU. Its order is that of the *compute stream*; downloads and fetches, which go on beside it, have a stream
+/// each.
 ///
 /// Memory comes from cudaMalloc and is cached by an `Arena`: unlike that of cudaMallocAsync it can be registered with
 /// NCCL, a GPU-aware MPI and other processes, and a steady iteration allocates none. One thread uses it, for which its
@@ -45,6 +46,9 @@ class CudaDevice final : public Device {
   /// Memory of the host that is not pinned has it when this returns.
   DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) override;
   DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) override;
+  /// From memory of the host that is not pinned as `start_upload`.
+  DeviceWorkPtr start_fetch(void* to, const void* from, std::size_t bytes) override;
+  void follow(DeviceWork& work) override;
   DeviceWorkPtr work_so_far() override { return record(compute_.handle()); }
   DeviceMomentPtr moment() override { return std::make_unique<CudaMoment>(timed_events_, compute_.handle()); }
   void synchronize() override;
@@ -66,6 +70,7 @@ class CudaDevice final : public Device {
   std::string name_;
   cuda::ComputeStream compute_;
   cudaStream_t downloads_ = nullptr;
+  cudaStream_t fetches_ = nullptr;
   EventPool events_;
   EventPool timed_events_{cudaEventDefault};
   ProfilerRanges ranges_;

@@ -24,6 +24,10 @@ class PinnedMemory final : public Device {
   DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) override {
     return host_device().start_upload(to, from, bytes);
   }
+  DeviceWorkPtr start_fetch(void* to, const void* from, std::size_t bytes) override {
+    return host_device().start_fetch(to, from, bytes);
+  }
+  void follow(DeviceWork& work) override { host_device().follow(work); }
   DeviceWorkPtr work_so_far() override { return host_device().work_so_far(); }
   DeviceMomentPtr moment() override { return host_device().moment(); }
   void synchronize() override {}

@@ -7,6 +7,11 @@ namespace pptrain {
 /// R rows, H hidden, C classes of this member.
 struct Classifier::State final : Saved {
   Tensor take_input() override { return std::move(input); }
+  std::vector<Tensor*> kept() override {
+    std::vector<Tensor*> tensors = loss.kept();
+    tensors.insert(tensors.end(), {&input, &logits});
+    return tensors;
+  }
 
   Tensor input;   // (R, H) fp32, kept until W
   Tensor logits;  // (R, C) fp32, since members may sum them; their gradient after backward_input

@@ -14,6 +14,8 @@ class CrossEntropy {
                const Batch& batch);
   /// The logits become their own gradient, times the batch's scale.
   void backward(const LayerContext& context, const Matrix& logits, const Batch& batch) const;
+  /// As of `Saved`.
+  std::vector<Tensor*> kept() { return {&row_max_, &row_sum_}; }
 
  private:
   Tensor row_max_;  // (1, R), over all classes

@@ -5,6 +5,7 @@ namespace pptrain {
 /// R rows, I inputs, O' outputs before GELU: those of this member where columns are divided.
 struct DenseLayer::State final : Saved {
   Tensor take_input() override { return std::move(input); }
+  std::vector<Tensor*> kept() override { return {&input, &product}; }
 
   Tensor input;     // (R, I) fp32, kept until W; none of the first layer
   Tensor product;   // (R, O'): before GELU

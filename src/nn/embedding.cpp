@@ -5,6 +5,7 @@ namespace {
 
 struct SavedEmbedding final : Saved {
   Tensor take_input() override { return {}; }
+  std::vector<Tensor*> kept() override { return {}; }
 
   Tensor gradient;  // (R, H), from backward_input to backward_weight
 };

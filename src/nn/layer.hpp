@@ -50,6 +50,9 @@ class Saved {
   virtual ~Saved() = default;
   /// Gives up the layer's input (R, H); the rest is of no use then.
   virtual Tensor take_input() = 0;
+  /// All that it holds between forward and backward_input, some of it perhaps empty. Its memory may be let go of in
+  /// between, and the values be elsewhere when it is back.
+  virtual std::vector<Tensor*> kept() = 0;
 };
 using SavedPtr = std::unique_ptr<Saved>;
 

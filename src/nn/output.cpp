@@ -4,15 +4,21 @@
 
 namespace pptrain {
 
-/// R rows, H hidden, V = local part of the vocabulary.
+/// R rows, H hidden, V = local part of the vocabulary: the logits are (R, V) of the activation type.
 struct OutputLayer::State final : Saved {
   Tensor take_input() override { return std::move(input); }
+  std::vector<Tensor*> kept() override {
+    std::vector<Tensor*> tensors = loss.kept();
+    tensors.insert(tensors.end(), {&input, &mean, &rstd, &normalised, &rows});
+    return tensors;
+  }
+  Matrix logits() const { return rows.matrix().columns_from(0, vocabulary); }
 
   Tensor input;       // (R, H) fp32
   Tensor mean, rstd;  // (1, R)
   Tensor normalised;  // (R, H), kept until W
-  Tensor rows;        // of the logits, each with what it is padded with
-  Matrix logits;      // (R, V) of the activation type; their gradient after backward_input
+  Tensor rows;        // of the logits, each with what it is padded with; their gradient after backward_input
+  std::size_t vocabulary = 0;
   CrossEntropy loss;
 };
 
@@ -42,20 +48,19 @@ Tensor OutputLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   context_.backend.kernels.residual_layer_norm_forward(s.input, {}, nullptr, s.input, context_.parameters.weight(gain_),
                                                        context_.parameters.weight(offset_), s.normalised, s.mean.f32(),
                                                        s.rstd.f32());
-  const auto vocabulary = static_cast<std::size_t>(context_.part(ShardAxis::vocabulary).size());
-  s.rows = Tensor(arena, rows, padded_columns(vocabulary, context_.type), context_.type);
-  s.logits = s.rows.matrix().columns_from(0, vocabulary);
-  Linear(context_, head_).forward(s.normalised, s.logits);
-  s.loss.forward(context_, context_.tensor_group, s.logits, context_.part(ShardAxis::vocabulary).begin, batch);
+  s.vocabulary = static_cast<std::size_t>(context_.part(ShardAxis::vocabulary).size());
+  s.rows = Tensor(arena, rows, padded_columns(s.vocabulary, context_.type), context_.type);
+  Linear(context_, head_).forward(s.normalised, s.logits());
+  s.loss.forward(context_, context_.tensor_group, s.logits(), context_.part(ShardAxis::vocabulary).begin, batch);
   if (saved != nullptr) *saved = std::move(state);
   return {};
 }
 
 Tensor OutputLayer::backward_input(const Batch& batch, Tensor /*gradient*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
-  s.loss.backward(context_, s.logits, batch);
+  s.loss.backward(context_, s.logits(), batch);
   Tensor normalised_gradient(context_.arena, s.input.rows(), context_.hidden());
-  Linear(context_, head_).backward_input(s.logits, normalised_gradient);
+  Linear(context_, head_).backward_input(s.logits(), normalised_gradient);
   context_.tensor_group.all_reduce_sum(normalised_gradient.f32(), normalised_gradient.size());
   ParameterStore& store = context_.parameters;
   Tensor input_gradient(context_.arena, s.input.rows(), context_.hidden());
@@ -68,7 +73,7 @@ Tensor OutputLayer::backward_input(const Batch& batch, Tensor /*gradient*/, Save
 
 void OutputLayer::backward_weight(const Batch& /*batch*/, Saved& saved) {
   auto& s = static_cast<State&>(saved);
-  Linear(context_, head_).backward_weight(s.logits, s.normalised);
+  Linear(context_, head_).backward_weight(s.logits(), s.normalised);
 }
 
 }  // namespace pptrain

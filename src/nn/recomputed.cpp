@@ -6,6 +6,7 @@ namespace {
 /// The input until the backward pass begins, then all that the layer keeps.
 struct Kept final : Saved {
   Tensor take_input() override { return std::move(input); }
+  std::vector<Tensor*> kept() override { return {&input}; }
 
   Tensor input;
   SavedPtr whole;

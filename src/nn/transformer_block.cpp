@@ -5,6 +5,9 @@ namespace pptrain {
 /// R rows, H hidden, A = local heads * head size, C = local columns.
 struct TransformerBlock::State final : Saved {
   Tensor take_input() override { return std::move(input); }
+  std::vector<Tensor*> kept() override {
+    return {&input, &ln1_mean, &ln1_rstd, &qkv_out, &attended, &log_sum, &middle, &ln2_mean, &ln2_rstd, &up_out};
+  }
 
   // From F to B.
   Tensor input;               // (R, H) fp32

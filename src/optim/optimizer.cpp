@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
+#include "optim/offloaded_moments.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -18,25 +21,59 @@ std::size_t state_size(const std::vector<ParameterRun>& runs) {
 /// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
 class AdamW final : public Optimizer {
  public:
-  AdamW(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena, Kernels& kernels)
-      : config_(config),
-        kernels_(kernels),
-        runs_(std::move(runs)),
-        first_(arena, 1, state_size(runs_)),
-        second_(arena, 1, state_size(runs_)) {
-    kernels_.fill_zero(first_.f32(), first_.size());
-    kernels_.fill_zero(second_.f32(), second_.size());
-    std::size_t state = 0;
-    for (const ParameterRun& run : runs_) {
+  AdamW(const OptimizerConfig& config, const std::vector<ParameterRun>& runs, Arena& arena, Kernels& kernels,
+        StatePlace place)
+      : config_(config), kernels_(kernels), device_(arena.device()), host_(0, {}, device_.host_memory()) {
+    const std::size_t size = state_size(runs);
+    Arena& state = place == StatePlace::host ? host_ : arena;
+    state_device_ = &state.device();
+    first_ = Tensor(state, 1, size);
+    second_ = Tensor(state, 1, size);
+    for (const Tensor* moments : {&first_, &second_}) state_device_->fill(moments->f32(), 0, moments->bytes());
+    for (const ParameterRun& run : runs) {
+      offsets_.push_back(with_state_.empty() ? 0 : offsets_.back() + aligned(with_state_.back().size));
       const float weight_decay = run.decays ? static_cast<float>(config_.weight_decay) : 0.0F;
-      with_state_.push_back({run.weights, run.gradients, first_.f32() + state, second_.f32() + state, run.copies,
-                             run.size, weight_decay});
-      state += aligned(run.size);
+      with_state_.push_back({run.weights, run.gradients, first_.f32() + offsets_.back(),
+                             second_.f32() + offsets_.back(), run.copies, run.size, weight_decay});
+    }
+    if (place == StatePlace::device) return;
+    offloaded_ =
+        std::make_unique<OffloadedMoments>(with_state_, offsets_, size, first_.f32(), second_.f32(), arena, kernels_);
+  }
+  ~AdamW() override {
+    // Pinned memory that copies under way write must not be given back.
+    try {
+      if (offloaded_) device_.synchronize();
+    } catch (const Error&) {
+      // The device has failed, which ends the job elsewhere.
     }
   }
+  AdamW(const AdamW&) = delete;
+  AdamW& operator=(const AdamW&) = delete;
 
   using Optimizer::step;
   void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
+    const AdamWStep step = numbers_of(values);
+    if (offloaded_) return offloaded_->step(step, updated);
+    for (std::size_t r = 0; r < with_state_.size();) {
+      const std::size_t last = r + kernels_.adamw(&with_state_[r], with_state_.size() - r, step);
+      for (; r < last; ++r) updated(r);
+    }
+  }
+
+  std::vector<std::vector<float*>> state() override {
+    if (offloaded_) device_.synchronize();  // the host reads it without the device
+    std::vector<std::vector<float*>> quantities;
+    for (const Tensor* quantity : {&first_, &second_}) {
+      std::vector<float*>& of_runs = quantities.emplace_back();
+      for (const std::size_t offset : offsets_) of_runs.push_back(quantity->f32() + offset);
+    }
+    return quantities;
+  }
+  Device& state_device() override { return *state_device_; }
+
+ private:
+  AdamWStep numbers_of(const StepValues& values) const {
     const double number = static_cast<double>(values.step) + 1.0;
     AdamWStep step = {};
     step.learning_rate = static_cast<float>(values.learning_rate);
@@ -46,32 +83,19 @@ class AdamW final : public Optimizer {
     step.gradient_scale = static_cast<float>(values.gradient_scale);
     step.bias_correction1 = static_cast<float>(1.0 - std::pow(config_.beta1, number));
     step.bias_correction2 = static_cast<float>(1.0 - std::pow(config_.beta2, number));
-    for (std::size_t r = 0; r < with_state_.size();) {
-      const std::size_t last = r + kernels_.adamw(&with_state_[r], with_state_.size() - r, step);
-      for (; r < last; ++r) updated(r);
-    }
+    return step;
   }
 
-  std::vector<std::vector<float*>> state() override {
-    std::vector<std::vector<float*>> quantities;
-    for (const Tensor* quantity : {&first_, &second_}) {
-      std::vector<float*>& of_runs = quantities.emplace_back();
-      std::size_t offset = 0;
-      for (const ParameterRun& run : runs_) {
-        of_runs.push_back(quantity->f32() + offset);
-        offset += aligned(run.size);
-      }
-    }
-    return quantities;
-  }
-
- private:
   OptimizerConfig config_;
   Kernels& kernels_;
-  std::vector<ParameterRun> runs_;
-  Tensor first_;   // m
-  Tensor second_;  // v
-  std::vector<AdamWRun> with_state_;
+  Device& device_;
+  Arena host_;  // of offloaded state
+  Device* state_device_ = nullptr;
+  Tensor first_;                      // m
+  Tensor second_;                     // v
+  std::vector<AdamWRun> with_state_;  // of offloaded state, where it lies
+  std::vector<std::size_t> offsets_;  // of their state
+  std::unique_ptr<OffloadedMoments> offloaded_;
 };
 
 /// Plain stochastic gradient descent: no momentum, no weight decay.
@@ -89,6 +113,7 @@ class Sgd final : public Optimizer {
     }
   }
   std::vector<std::vector<float*>> state() override { return {}; }
+  Device& state_device() override { return host_device(); }
 
  private:
   std::vector<ParameterRun> runs_;
@@ -98,9 +123,9 @@ class Sgd final : public Optimizer {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena,
-                                          Kernels& kernels) {
+                                          Kernels& kernels, StatePlace place) {
   if (config.name == "sgd") return std::make_unique<Sgd>(std::move(runs), kernels);
-  return std::make_unique<AdamW>(config, std::move(runs), arena, kernels);
+  return std::make_unique<AdamW>(config, runs, arena, kernels, place);
 }
 
 std::vector<std::string> state_names(const OptimizerConfig& config) {

@@ -28,6 +28,12 @@ struct StepValues {
   double gradient_scale = 1.0;  ///< clipping, min(1, clip / (norm + 1e-6)), by the loss scale
 };
 
+/// Where an optimizer keeps its state.
+enum class StatePlace {
+  device,
+  host,  ///< offloaded: in memory of the host, from which a step fetches it and to which it sends it back
+};
+
 /// Updates weights from gradients.
 class Optimizer {
  public:
@@ -38,14 +44,15 @@ class Optimizer {
     step(values, [](std::size_t) {});
   }
   /// What it keeps beside the weights, one value per element: state()[k][r] are the values of run r in its
-  /// k-th quantity (AdamW: m, then v). Empty where nothing is kept.
+  /// k-th quantity (AdamW: m, then v), in the memory of `state_device`. Empty where nothing is kept.
   virtual std::vector<std::vector<float*>> state() = 0;
+  virtual Device& state_device() = 0;
 };
 
 /// The optimizer the configuration names, with the state of all that is updated: `runs`, in the memory of the kernels'
-/// device.
+/// device, as their state is unless `place` says otherwise. The same numbers wherever it is.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena,
-                                          Kernels& kernels);
+                                          Kernels& kernels, StatePlace place = StatePlace::device);
 
 /// Names of what it keeps, as `Optimizer::state` counts: "m" and "v" of AdamW.
 std::vector<std::string> state_names(const OptimizerConfig& config);

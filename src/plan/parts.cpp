@@ -50,6 +50,7 @@ const Stage* StageParts::mesh_of(const Stage& stage, const Block& block) {
   mesh.recompute = stage.recompute;
   mesh.zero_stage = stage.zero_stage;
   mesh.offload = stage.offload;
+  mesh.offload_activations = stage.offload_activations;
   for (const auto& row : stage.devices) {
     for (const DeviceId device : row) {
       if (mesh.devices.empty() || static_cast<int>(mesh.devices.back().size()) == block.tensor_parallel) {

@@ -43,8 +43,11 @@ struct Stage {
   /// Runs of replicas that divide among themselves what ZeRO divides; each run holds all of it. Empty: all replicas
   /// are one run.
   std::vector<Interval> zero_groups;
-  bool offload = false;
+  bool offload = false;              ///< optimizer state lies in the host's memory, ...
+  bool offload_activations = false;  ///< ... and what layers store from F to B
   std::vector<Block> blocks;
+
+  bool offloads() const { return offload || offload_activations; }
 
   /// The runs of replicas that divide what ZeRO divides, in order.
   std::vector<Interval> sharding_groups() const;

@@ -42,6 +42,7 @@ Json stage_json(const Stage& stage) {
                {"zero_stage", stage.zero_stage},
                {"offload", stage.offload},
                {"blocks", blocks}};
+  if (stage.offload_activations) json["offload_activations"] = true;
   if (!stage.zero_groups.empty()) json["zero_groups"] = intervals_json(stage.zero_groups);
   return json;
 }

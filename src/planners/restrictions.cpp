@@ -112,10 +112,14 @@ class RestrictionChecker {
   }
 
   void check_offload() const {
-    if (!fixed_.offload || instance_.cluster.has_host_links()) return;
-    refuse("offload", "offload = true, but there is nothing to offload to",
-           fmt::format("nodes of cluster \"{}\" have no host_link", instance_.cluster.name),
-           "add host_link = { bandwidth = \"...\" } to each [[node]], or use offload = false");
+    if (instance_.cluster.has_host_links()) return;
+    for (const auto& [key, asked] : {std::pair<const char*, bool>{"offload", fixed_.offload},
+                                     {"offload_activations", fixed_.offload_activations}}) {
+      if (!asked) continue;
+      refuse(key, fmt::format("{} = true, but there is nothing to offload to", key),
+             fmt::format("nodes of cluster \"{}\" have no host_link", instance_.cluster.name),
+             fmt::format("add host_link = {{ bandwidth = \"...\" }} to each [[node]], or use {} = false", key));
+    }
   }
 
   void check_devices() const {
@@ -242,10 +246,11 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.zero_stage = config.parallelism.zero_stage;
   restrictions.zero_group = config.parallelism.zero_group == "node" ? ZeroGroup::node : ZeroGroup::replicas;
   restrictions.offload = config.parallelism.offload;
+  restrictions.offload_activations = config.parallelism.offload_activations;
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
-  for (const char* key :
-       {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload"}) {
+  for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload",
+                          "offload_activations"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {

@@ -29,6 +29,7 @@ struct Restrictions {
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
   ZeroGroup zero_group = ZeroGroup::replicas;            ///< who divides what ZeRO divides
   bool offload = false;                                  ///< whether optimizer state may be offloaded
+  bool offload_activations = false;                      ///< whether stored activations may be
   std::vector<Annotation> annotations;                   ///< Whale's primitives
   bool blocks = true;                                    ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.

@@ -25,10 +25,17 @@ json stage_document(const Stage& stage, const Profile& profile) {
   }
   json samples = json::array();
   for (const Interval& share : stage.samples) samples.push_back(interval(share));
-  return {{"layers", std::move(layers)},    {"replicas", stage.replicas},    {"tensor_parallel", stage.tensor_parallel},
-          {"devices", std::move(devices)},  {"samples", std::move(samples)}, {"recompute", to_string(stage.recompute)},
-          {"zero_stage", stage.zero_stage}, {"offload", stage.offload},      {"uneven_shards", !stage.shards.empty()},
-          {"blocks", stage.blocks.size()}};
+  return {{"layers", std::move(layers)},
+          {"replicas", stage.replicas},
+          {"tensor_parallel", stage.tensor_parallel},
+          {"devices", std::move(devices)},
+          {"samples", std::move(samples)},
+          {"recompute", to_string(stage.recompute)},
+          {"zero_stage", stage.zero_stage},
+          {"offload", stage.offload},
+          {"uneven_shards", !stage.shards.empty()},
+          {"blocks", stage.blocks.size()},
+          {"offload_activations", stage.offload_activations}};
 }
 
 std::string schedule_text(const ScheduleChoice& schedule) {

@@ -18,6 +18,7 @@
 #include "runtime/checkpoint/resume.hpp"
 #include "runtime/checkpoint/same_job.hpp"
 #include "runtime/execute/executable.hpp"
+#include "runtime/offload_check.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/rehearse.hpp"
 #include "runtime/replan/trials.hpp"
@@ -89,14 +90,19 @@ Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, con
                   const Machine& machine, const RankDevice& device) {
   Planned planned;
   planned.cluster = machine.cluster;
+  collectively(world, waiter, [&] { check_offload(config, machine, device); });
   const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
-  if (!named) collectively(world, waiter, [&] { check_parallelism(config, model, machine.cluster); });
+  collectively(world, waiter, [&] {
+    if (named) return check_offload(*named, config.parallelism.plan, machine, device);
+    check_parallelism(config, model, machine.cluster);
+  });
   planned.profile = obtain_profile(world, waiter, options, config, model, machine, named, device);
   planned.plans = choose_plans(world, waiter, config, machine, planned.profile);
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {
     check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
     check_blocks_executable(plan, model, "the plan that was found");
+    check_offload(plan, "the plan that was found", machine, device);
   };
   check(planned.plans.front());
   std::erase_if(planned.plans, [&](const Plan& plan) { return fails([&] { check(plan); }); });
@@ -114,6 +120,7 @@ Planned plan_job(MPI_Comm world, Waiter& waiter, const JobOptions& options, cons
     return plan_anew(world, waiter, options, config, model, machine, device);
   }
   Planned planned = planned_before(from->state);
+  collectively(world, waiter, [&] { check_offload(planned.plans.front(), "the checkpoint's plan", machine, device); });
   if (prints) print_result(describe_plan(planned.plans.front(), planned.cluster) + "\n");
   return planned;
 }

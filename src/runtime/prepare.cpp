@@ -11,7 +11,6 @@
 #include "config/check.hpp"
 #include "config/pack.hpp"
 #include "config/read.hpp"
-#include "config/supported.hpp"
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
@@ -49,14 +48,6 @@ Profile profile_of(const Model& model, const std::string& path) {
   Profile profile = read_profile(path);
   check_layers(profile, model, path);
   return profile;
-}
-
-void refuse_offload(const Plan& plan, const std::string& path) {
-  for (int s = 0; s < plan.num_stages(); ++s) {
-    if (!plan.stages[s].offload) continue;
-    throw_bad_input({fmt::format("{}: stages[{}].offload", path, s), "offload = true is not supported by this version",
-                     "there is no host memory to offload to", "use offload = false"});
-  }
 }
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
@@ -113,10 +104,7 @@ Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Config config = read_config(options.config_path, options.overrides);
-    if (file_emulates(cluster_file(options, config)) != Emulate::timing) {
-      check_trainable(config);
-      refuse_unsupported(config);
-    }
+    if (file_emulates(cluster_file(options, config)) != Emulate::timing) check_trainable(config);
     text = pack_config(config);
   });
   return unpack_config(broadcast(world, text, waiter));
@@ -171,7 +159,6 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
     const Plan plan = read_plan(path);
     check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, path);
     check_blocks_executable(plan, model, path);
-    refuse_offload(plan, path);
     text = write_plan(plan);
   });
   return parse_plan(broadcast(world, text, waiter), path);

@@ -28,8 +28,10 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   const std::string own = gpu_ == nullptr ? "" : gpu_->backend().device.name();
   for (const std::string& of_rank : gather(world, own, waiter)) {
     names_ += (names_.empty() ? "" : ", ") + (of_rank.empty() ? std::string("host") : of_rank);
+    on_gpu_ += of_rank.empty() ? '0' : '1';
   }
   names_ = broadcast(world, names_, waiter);
+  on_gpu_ = broadcast(world, on_gpu_, waiter);
   if (names_.find("GPU") == std::string::npos) names_.clear();
   // From here on all contexts are there, so that what is free stays free.
   collectively(world, waiter, [&] {

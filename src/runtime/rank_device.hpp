@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/ids.hpp"
 #include "comm/direct_groups.hpp"
 #include "comm/waiter.hpp"
 #include "config/config.hpp"
@@ -32,6 +33,8 @@ class RankDevice {
   const std::string& names() const { return names_; }
   /// Says in the log how many of this rank's calls ran in CUDA graphs, where it uses them.
   void log_graphs() const;
+  /// Whether a rank computes on the host; known on all ranks.
+  bool is_host(RankId rank) const { return on_gpu_.empty() || on_gpu_[rank.index()] == '0'; }
   /// Null where there is nothing but MPI.
   DirectGroups* direct() const { return gpu_ == nullptr ? nullptr : gpu_->direct(); }
   /// What there is to know of the GPU; null where the rank computes with the host. Lives as long as this.
@@ -41,6 +44,7 @@ class RankDevice {
   std::unique_ptr<GpuBackend> gpu_;
   std::optional<ProbedGpu> probed_;
   std::string names_;
+  std::string on_gpu_;  ///< of each rank '0' or '1'; empty: none is
 };
 
 }  // namespace pptrain

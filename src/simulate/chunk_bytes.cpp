@@ -152,9 +152,10 @@ class Passes {
 ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
   std::vector<LayerUse> layers;
   ChunkBytes bytes;
+  const bool offloads = parts.first_mesh().offload_activations;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
     layers.push_back(use_of(instance, on));
-    bytes.stored += layers.back().kept;
+    if (!offloads) bytes.stored += layers.back().kept;
     bytes.deferred += layers.back().deferred;
   });
   share_gradients(instance, parts, layers, bytes);
@@ -162,17 +163,20 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const Interval all = {0, static_cast<std::int64_t>(layers.size())};
   const Interval last = {all.end - 1, all.end};
   const Interval others = {0, all.end - 1};
-  const auto kept = [](const LayerUse& use) { return use.kept; };
+  const Interval front = {0, 1};
+  // Of offloaded activations those of the layer before are on their way.
+  const auto kept = [offloads](const LayerUse& use) { return offloads ? 0.0 : use.kept; };
+  const auto neighbour = [&](std::size_t l) { return offloads && l > 0 ? layers[l - 1].kept : 0.0; };
   const auto deferred = [](const LayerUse& use) { return use.deferred; };
   const auto open = [](const LayerUse& use) { return use.open; };
   const auto nothing = [](const LayerUse&) { return 0.0; };
   const auto beyond = [](double most, double held) { return std::max(0.0, most - held); };
-  const auto forward = [&](std::size_t l) { return layers[l].running + passes.forwards(l); };
-  const auto input = [&](std::size_t l) { return layers[l].running + passes.backwards(l); };
+  const auto forward = [&](std::size_t l) { return layers[l].running + neighbour(l) + passes.forwards(l); };
+  const auto input = [&](std::size_t l) { return layers[l].running + neighbour(l) + passes.backwards(l); };
   const auto both = [&](std::size_t l) {
-    return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + passes.behind(l));
+    return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + neighbour(l) + passes.behind(l));
   };
-  const auto both_summed = [&](std::size_t l) { return passes.weighted(l) + passes.behind(l); };
+  const auto both_summed = [&](std::size_t l) { return passes.weighted(l) + neighbour(l) + passes.behind(l); };
   const auto weight = [&](std::size_t l) { return passes.weighting(l); };
   const auto weight_summed = [&](std::size_t l) { return passes.weighted(l); };
   bytes.carried = std::max(layers.front().weights, layers.back().weights);
@@ -186,17 +190,47 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
       beyond(passes.most(last, deferred, open, weight), bytes.deferred),
       beyond(std::max(passes.most(others, deferred, open, weight), passes.most(all, deferred, open, weight_summed)),
              bytes.deferred)};
+  if (!offloads) return bytes;
+  bytes.offload.kept = layers.back().kept;
+  bytes.offload.num_layers = static_cast<int>(layers.size());
+  bytes.offload.forward = {passes.most(front, kept, nothing, forward), passes.most(last, kept, nothing, forward)};
+  bytes.offload.backward_input = {passes.most(last, kept, deferred, input), passes.most(front, kept, deferred, input)};
+  bytes.offload.backward = {passes.most(last, kept, open, both), std::max(passes.most(front, kept, open, both),
+                                                                          passes.most(front, kept, open, both_summed))};
+  return bytes;
+}
+
+/// Of offloaded activations a layer and the one before are there.
+ChunkBytes modelled_offload(const std::vector<LayerUse>& layers) {
+  ChunkBytes bytes;
+  double before = 0.0;
+  for (const LayerUse& layer : layers) {
+    bytes.forward_work = std::max(bytes.forward_work, layer.kept + before);
+    bytes.backward_input_work = std::max(bytes.backward_input_work, layer.running + before);
+    bytes.deferred += layer.kept;
+    before = layer.kept;
+  }
+  bytes.backward_work.first = bytes.backward_input_work;
+  const double before_last = layers.size() > 1 ? layers[layers.size() - 2].kept : 0.0;
+  bytes.offload.kept = layers.back().kept;
+  bytes.offload.num_layers = static_cast<int>(layers.size());
+  bytes.offload.forward = {layers.front().kept, layers.back().kept + before_last};
+  bytes.offload.backward = {layers.back().running + before_last, layers.front().running};
+  bytes.offload.backward_input = bytes.offload.backward;
   return bytes;
 }
 
 ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
   ChunkBytes bytes;
+  std::vector<LayerUse> layers;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
     const double kept = on.samples() * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
     const double whole = on.samples() * stored_bytes_of(instance.profile, on.layer, Recompute::none);
     bytes.stored += kept;
+    layers.push_back({.kept = kept, .running = on.layer > 0 ? whole : kept});
     if (on.layer > 0) bytes.backward_input_work = std::max(bytes.backward_input_work, whole - kept);
   });
+  if (parts.first_mesh().offload_activations) return modelled_offload(layers);
   bytes.deferred = bytes.stored;
   bytes.backward_work.first = bytes.backward_input_work;
   return bytes;
@@ -216,6 +250,16 @@ BytesBasis bytes_basis(const Instance& instance, const StageParts& parts) {
 ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage, BytesBasis basis) {
   return basis == BytesBasis::measured ? measured_bytes(instance, parts, device_of_stage)
                                        : modelled_bytes(instance, parts, device_of_stage);
+}
+
+double ChunkBytes::offloaded_work(Op op, double summed_before, double carried_on, double leaving, double coming) const {
+  const double work_of_op = work(op, summed_before, carried_on);
+  if (op == Op::backward_weight || op == Op::evaluate) return work_of_op + leaving + coming;
+  const Offload::Ends& ends = op == Op::forward          ? offload.forward
+                              : op == Op::backward_input ? offload.backward_input
+                                                         : offload.backward;
+  if (offload.num_layers == 1) return std::max(work_of_op, summed_before + ends.first + leaving + coming);
+  return std::max({work_of_op, summed_before + ends.first + leaving, ends.last + coming});
 }
 
 double ChunkBytes::work(Op op, double summed_before, double carried_on) const {

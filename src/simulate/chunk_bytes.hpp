@@ -24,10 +24,26 @@ struct ChunkBytes {
   };
   Weighting backward_work;         ///< of B and W in one
   Weighting backward_weight_work;  ///< of W alone
+  /// Where activations are offloaded: `stored` is 0, works have what is there of them, and beside that:
+  struct Offload {
+    /// In the layer that runs first in a pass, and in the one that runs last.
+    struct Ends {
+      double first = 0.0;
+      double last = 0.0;
+    };
+    Ends forward;
+    Ends backward_input;
+    Ends backward;
+    double kept = 0.0;   ///< by the last layer: what leaves behind F, and what B begins with
+    int num_layers = 0;  ///< 0: nothing is offloaded
+  } offload;
 
   /// While a task of this op runs, with what the W before left; `carried_on`: where another task follows that reads
   /// weights.
   double work(Op op, double summed_before, double carried_on) const;
+  /// The same of a task whose activations are offloaded, with `leaving` from the task before until its first layer has
+  /// run, and `coming` for the next one from its last layer on.
+  double offloaded_work(Op op, double summed_before, double carried_on, double leaving, double coming) const;
 };
 
 /// Where the bytes of a stage's layers are from.

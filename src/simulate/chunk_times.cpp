@@ -20,13 +20,20 @@ ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool g
 std::array<TaskPrice, num_phases> ChunkTimes::of_replica(int replica) const {
   const StagePart& part = parts_.all().front();
   const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, replica);
-  return together(computing_seconds(instance_, part, group), tensor_phase_seconds(instance_, part, group));
+  return together(computing_seconds(instance_, part, group), tensor_phase_seconds(instance_, part, group),
+                  offload_seconds(part, replica));
 }
 
 std::array<TaskPrice, num_phases> ChunkTimes::of_stage() const {
   PhaseSeconds computing = {};
   PhaseSeconds tensor = {};
+  double offload = 0.0;
   for (const StagePart& part : parts_.all()) {
+    double slowest_offload = 0.0;
+    for (int j = 0; j < part.mesh->replicas; ++j) {
+      slowest_offload = std::max(slowest_offload, offload_seconds(part, j));
+    }
+    offload += slowest_offload;
     PhaseSeconds slowest = {};
     PhaseSeconds collectives = {};
     for (const ReplicaGroup& group : replica_groups(instance_.cluster, *part.mesh)) {
@@ -41,7 +48,7 @@ std::array<TaskPrice, num_phases> ChunkTimes::of_stage() const {
     computing += slowest;
     tensor += collectives;
   }
-  return together(computing, tensor);
+  return together(computing, tensor, offload);
 }
 
 PhaseSeconds ChunkTimes::own(int device_of_stage) const {
@@ -53,11 +60,18 @@ PhaseSeconds ChunkTimes::own(int device_of_stage) const {
   return sum;
 }
 
-std::array<TaskPrice, num_phases> ChunkTimes::together(const PhaseSeconds& computing,
-                                                       const PhaseSeconds& tensor) const {
+double ChunkTimes::offload_seconds(const StagePart& part, int replica) const {
+  return part.mesh->offload_activations ? activation_offload_seconds(instance_, part, replica) : 0.0;
+}
+
+std::array<TaskPrice, num_phases> ChunkTimes::together(const PhaseSeconds& computing, const PhaseSeconds& tensor,
+                                                       double offload) const {
   std::array<TaskPrice, num_phases> tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     tasks[i].communication = tensor[i] + between_[i];
+    // W moves nothing.
+    const double moving = static_cast<Phase>(i) == Phase::backward_weight ? 0.0 : offload;
+    tasks[i].communication += std::max(0.0, moving - computing[i] - tasks[i].communication);
     tasks[i].seconds = computing[i] + tasks[i].communication;
   }
   return tasks;

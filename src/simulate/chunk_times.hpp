@@ -21,7 +21,10 @@ class ChunkTimes {
   PhaseSeconds own(int device_of_stage) const;
 
  private:
-  std::array<TaskPrice, num_phases> together(const PhaseSeconds& computing, const PhaseSeconds& tensor) const;
+  /// `offload`: of activations, one way, beside F and beside B.
+  double offload_seconds(const StagePart& part, int replica) const;
+  std::array<TaskPrice, num_phases> together(const PhaseSeconds& computing, const PhaseSeconds& tensor,
+                                             double offload) const;
 
   const Instance& instance_;
   const StageParts& parts_;

@@ -51,10 +51,28 @@ void add(Signature& signature, const ChunkPrice& price) {
     }
   }
   const ChunkBytes& held = price.bytes;
-  for (const double bytes :
-       {held.stored, held.deferred, held.carried, held.summed, held.opens, held.closes, held.forward_work,
-        held.backward_input_work, held.backward_work.first, held.backward_work.rest, held.backward_weight_work.first,
-        held.backward_weight_work.rest, price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
+  for (const double bytes : {held.stored,
+                             held.deferred,
+                             held.carried,
+                             held.summed,
+                             held.opens,
+                             held.closes,
+                             held.forward_work,
+                             held.backward_input_work,
+                             held.backward_work.first,
+                             held.backward_work.rest,
+                             held.backward_weight_work.first,
+                             held.backward_weight_work.rest,
+                             held.offload.forward.first,
+                             held.offload.forward.last,
+                             held.offload.backward_input.first,
+                             held.offload.backward_input.last,
+                             held.offload.backward.first,
+                             held.offload.backward.last,
+                             held.offload.kept,
+                             price.handed_bytes[0],
+                             price.handed_bytes[1],
+                             price.gathered_bytes}) {
     add(signature, bytes);
   }
   for (const int group : groups_of(price)) signature.push_back(group < 0);
@@ -134,6 +152,7 @@ void ProgramClasses::start(const Programs& sample, const Prices& prices) {
     }
     for (const ChunkId chunk : chunks_[p]) add(signature, prices.of(p, chunk));
     add(signature, prices.step_seconds(p));
+    add(signature, prices.step_bytes(p));
     add(signature, prices.fixed_bytes(p));
     signature.push_back(prices.counts_buffers(p));
   });

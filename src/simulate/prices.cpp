@@ -79,7 +79,9 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
   }
   for (const Program& p : programs) {
     const Stage& stage = plan.stages[p.stage.index()];
-    steps_.push_back(pptrain::step_seconds(instance, StageParts(stage), stage, p.device));
+    const StageParts parts(stage);
+    steps_.push_back(pptrain::step_seconds(instance, parts, stage, p.device));
+    step_bytes_.push_back(pptrain::step_bytes(instance, parts, stage, p.device));
   }
   count_fixed_bytes(instance, plan, programs);
   count_buffers(instance, plan, programs);
@@ -164,6 +166,7 @@ Prices Prices::of_classes(const SimulatedClasses& classes) const {
   made.num_lanes_ = classes.lanes.num();
   for (const int p : classes.programs.first) {
     made.steps_.push_back(steps_[p]);
+    made.step_bytes_.push_back(step_bytes_[p]);
     made.fixed_bytes_.push_back(fixed_bytes_[p]);
     made.counts_buffers_.push_back(counts_buffers_[p]);
     for (int c = 0; c < num_chunks(); ++c) {

@@ -85,6 +85,8 @@ class Prices {
   const std::vector<PricedCollective>& reductions() const { return reductions_; }
   int num_lanes() const { return num_lanes_; }
   double step_seconds(int program) const { return steps_[program]; }
+  /// That the step holds for a moment.
+  double step_bytes(int program) const { return step_bytes_[program]; }
   /// Model state; where buffers are not counted as they come and go, also the workspace and the layers that ZeRO holds
   /// whole for the time being.
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
@@ -119,6 +121,7 @@ class Prices {
   std::vector<PricedCollective> reductions_;
   int num_lanes_ = 0;
   std::vector<double> steps_;
+  std::vector<double> step_bytes_;
   std::map<int, Publication> publications_;  // by the first program of a replica
   std::vector<double> fixed_bytes_;
   std::vector<char> counts_buffers_;  // by program

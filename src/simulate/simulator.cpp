@@ -23,7 +23,9 @@ Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfer
   for (const Program& program : programs) {
     result_.devices.emplace_back();
     result_.devices.back().device = program.device;
-    progress_[result_.devices.size() - 1].tasks = TaskBytes(program);
+    const int p = static_cast<int>(result_.devices.size()) - 1;
+    progress_[p].tasks =
+        TaskBytes(program, [&](ChunkId chunk) -> const ChunkBytes& { return prices_.of(p, chunk).bytes; });
   }
 }
 

@@ -79,6 +79,8 @@ void Simulator::end_task(double now, int p) {
 
 /// A step that takes no time leaves no mark.
 void Simulator::step(double now, int p) {
+  progress_[p].store(prices_.step_bytes(p));
+  progress_[p].release(prices_.step_bytes(p));
   const double seconds = prices_.step_seconds(p);
   if (seconds > 0.0) {
     result_.devices[p].busy_seconds += seconds;

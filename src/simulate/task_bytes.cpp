@@ -3,15 +3,43 @@
 #include <utility>
 
 namespace pptrain {
+namespace {
 
-TaskBytes::TaskBytes(const Program& program) {
+bool is_training_task(Op op) { return reads_weights(op) ? op != Op::evaluate : op == Op::backward_weight; }
+
+bool of_same_activations(const Instruction& a, const Instruction& b) {
+  return a.chunk == b.chunk && a.micro_batch == b.micro_batch;
+}
+
+bool begins_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
+
+/// The task behind instruction `i`, or null.
+const Instruction* next_task(const Program& program, std::size_t i) {
+  for (++i; i < program.instructions.size(); ++i) {
+    if (is_training_task(program.instructions[i].op)) return &program.instructions[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TaskBytes::TaskBytes(const Program& program, const std::function<const ChunkBytes&(ChunkId)>& chunk_of)
+    : program_(&program) {
   for (std::size_t i = program.instructions.size(); i-- > 0 && last_reader_ == 0;) {
     if (reads_weights(program.instructions[i].op)) last_reader_ = i;
+  }
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.op != Op::forward || kept_.count(instruction.chunk.value) > 0) continue;
+    const ChunkBytes::Offload& offload = chunk_of(instruction.chunk).offload;
+    if (offload.num_layers == 0) break;  // as in all chunks of the stage
+    kept_[instruction.chunk.value] = offload.kept;
   }
 }
 
 double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
-  work_ = chunk.work(op, summed_, i < last_reader_ ? chunk.carried : 0.0) - summed_;
+  const double carried = i < last_reader_ ? chunk.carried : 0.0;
+  if (!kept_.empty()) return start_offloaded(i, chunk, carried);
+  work_ = chunk.work(op, summed_, carried) - summed_;
   if (op == Op::backward || op == Op::backward_weight) {
     if (chunk.opens > 0.0) work_ -= open_;  // among the gradients that it works on
     if (chunk.closes > 0.0) work_ += chunk.closes - open_;
@@ -19,11 +47,40 @@ double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
   return work_ + (op == Op::forward ? chunk.stored : 0.0);
 }
 
+/// What the last layer of F keeps leaves beside the next task, unless that is its own B; what a B begins with comes
+/// beside the task before (`ActivationOffload` of the runtime).
+double TaskBytes::start_offloaded(std::size_t i, const ChunkBytes& chunk, double carried) {
+  const Instruction& task = program_->instructions[i];
+  const Instruction* next = next_task(*program_, i);
+  const bool own_follows = next != nullptr && begins_backward(next->op) && of_same_activations(task, *next);
+  const bool other_follows = next != nullptr && begins_backward(next->op) && !own_follows;
+  const double coming = other_follows ? kept_.at(next->chunk.value) : 0.0;
+  const double left = task.op == Op::forward ? chunk.offload.kept : 0.0;
+  leaving_next_ = own_follows ? 0.0 : left;
+  held_next_ = left + coming;
+  work_ = chunk.offloaded_work(task.op, summed_, carried, leaving_, coming) - summed_;
+  return work_ - held_;
+}
+
 double TaskBytes::end(Op op, const ChunkBytes& chunk) {
-  if (op == Op::forward || op == Op::evaluate) return work_;
+  if (op == Op::evaluate) return work_;
+  if (!kept_.empty()) return end_offloaded(op, chunk);
+  if (op == Op::forward) return work_;
   if (op == Op::backward_input) return work_ + chunk.stored - chunk.deferred;
-  double given_back = work_ + (op == Op::backward ? chunk.stored : chunk.deferred);
-  given_back += std::exchange(summed_, chunk.summed) - chunk.summed;
+  return work_ + (op == Op::backward ? chunk.stored : chunk.deferred) + end_gradients(chunk);
+}
+
+double TaskBytes::end_offloaded(Op op, const ChunkBytes& chunk) {
+  held_ = held_next_;
+  leaving_ = leaving_next_;
+  const double given_back = work_ - held_;
+  if (op == Op::forward) return given_back;
+  if (op == Op::backward_input) return given_back - chunk.deferred;
+  return given_back + (op == Op::backward ? 0.0 : chunk.deferred) + end_gradients(chunk);
+}
+
+double TaskBytes::end_gradients(const ChunkBytes& chunk) {
+  double given_back = std::exchange(summed_, chunk.summed) - chunk.summed;
   if (chunk.opens > 0.0 || chunk.closes > 0.0) given_back += std::exchange(open_, chunk.opens) - chunk.opens;
   return given_back;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 
 #include "program/program.hpp"
 #include "simulate/chunk_bytes.hpp"
@@ -11,7 +13,8 @@ namespace pptrain {
 class TaskBytes {
  public:
   TaskBytes() = default;
-  explicit TaskBytes(const Program& program);
+  /// `chunk_of(c)` are the bytes of a chunk of the program, which must outlive this.
+  TaskBytes(const Program& program, const std::function<const ChunkBytes&(ChunkId)>& chunk_of);
 
   /// Bytes taken when the task that is instruction `i` starts, and given back when it ends.
   double start(std::size_t i, Op op, const ChunkBytes& chunk);
@@ -20,6 +23,16 @@ class TaskBytes {
   double end_sums();
 
  private:
+  double start_offloaded(std::size_t i, const ChunkBytes& chunk, double carried);
+  double end_offloaded(Op op, const ChunkBytes& chunk);
+  double end_gradients(const ChunkBytes& chunk);
+
+  const Program* program_ = nullptr;
+  std::map<int, double> kept_;  ///< by the last layer of each chunk whose activations are offloaded
+  double held_ = 0.0;           ///< of offloaded activations between the last task and the next
+  double leaving_ = 0.0;        ///< of that
+  double held_next_ = 0.0;      ///< both behind the task that runs
+  double leaving_next_ = 0.0;
   std::size_t last_reader_ = 0;  ///< the last task that reads weights
   double work_ = 0.0;            ///< of the task that runs
   double summed_ = 0.0;          ///< left by the last W

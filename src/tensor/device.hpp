@@ -56,6 +56,12 @@ class Device {
   virtual DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) = 0;
   /// Copies in the device's order; `from` may not change until the result has ended.
   virtual DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) = 0;
+  /// Copies from memory of the host behind everything before, downloads included, and beside everything after: neither
+  /// side may be used, or change, until the result has ended or is followed.
+  virtual DeviceWorkPtr start_fetch(void* to, const void* from, std::size_t bytes) = 0;
+  /// What is called from now on comes behind `work`, a download or fetch that this device has started; it may then be
+  /// let go of.
+  virtual void follow(DeviceWork& work) = 0;
   /// What has been called so far.
   virtual DeviceWorkPtr work_so_far() = 0;
   /// What has been called so far, with the time at which it ends. The clock is the one that tells what a device takes:

@@ -51,6 +51,10 @@ class HostDevice final : public Device {
     copy(to, from, bytes);
     return std::make_unique<Ended>();
   }
+  DeviceWorkPtr start_fetch(void* to, const void* from, std::size_t bytes) override {
+    return start_upload(to, from, bytes);
+  }
+  void follow(DeviceWork& /*work*/) override {}
   DeviceWorkPtr work_so_far() override { return std::make_unique<Ended>(); }
   DeviceMomentPtr moment() override { return std::make_unique<HostMoment>(); }
   void synchronize() override {}

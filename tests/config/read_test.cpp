@@ -5,7 +5,6 @@
 
 #include "config/check.hpp"
 #include "config/pack.hpp"
-#include "config/supported.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -75,6 +74,7 @@ recompute = "selective"
 zero_stage = "auto"
 zero_group = "node"
 offload = true
+offload_activations = true
 plan = "p.json"
 [cluster]
 file = "c.toml"
@@ -334,19 +334,6 @@ TEST_CASE("input paths are found beside the configuration first", "[config]") {
   CHECK(config.data.validation.empty());
   CHECK(config.cluster.file == "discover");
   std::filesystem::remove_all(folder);
-}
-
-TEST_CASE("what this version cannot do is refused by place and key", "[config]") {
-  refuse_unsupported(parse(""));
-  refuse_unsupported(parse("[parallelism]\nschedule = \"gpipe\"\n[training]\nprecision = \"bf16\"\n"));
-  refuse_unsupported(parse("[[model.annotate]]\nlayers = [0, 2]\ndevices = 1\n", {"planner.name=dapple"}));
-  refuse_unsupported(parse("[planner]\ntrials = 3\nreplan = \"on-drift\"\n"));
-  refuse_unsupported(parse("[training]\nprecision = \"fp16\"\n"));
-  const Config config = parse("", {"parallelism.offload=true"});
-  const std::string message = complaint_of([&] { refuse_unsupported(config); });
-  CHECK(message.starts_with("--set "));
-  CHECK(message.find("is not supported by this version (") != std::string::npos);
-  CHECK(message.find("; use ") != std::string::npos);
 }
 
 TEST_CASE("a loss scale is dynamic or a number, of fp16", "[config]") {

@@ -31,6 +31,7 @@ class WaitingLayer final : public LayerModule {
  private:
   struct Nothing final : Saved {
     Tensor take_input() override { return {}; }
+    std::vector<Tensor*> kept() override { return {}; }
   };
 
   static void wait(double seconds) {

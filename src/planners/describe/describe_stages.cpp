@@ -87,6 +87,7 @@ std::string choices_text(const Stage& stage) {
   if (stage.zero_stage > 0) text += fmt::format(", ZeRO {}", stage.zero_stage);
   if (!stage.zero_groups.empty()) text += fmt::format(" in {} groups of replicas", stage.zero_groups.size());
   if (stage.offload) text += ", optimizer offloaded";
+  if (stage.offload_activations) text += ", activations offloaded";
   if (!stage.shards.empty()) text += ", uneven shards";
   for (const Block& block : stage.blocks) {
     text += fmt::format(", layers {}-{} {} {} x {}", block.layers.begin, block.layers.end - 1, block.pattern,

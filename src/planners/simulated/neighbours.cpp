@@ -6,6 +6,7 @@
 #include "plan/zero_groups.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/simulated/schedule_choices.hpp"
+#include "planners/stages/stage_mesh.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
@@ -52,16 +53,20 @@ std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch)
 struct Mode {
   Recompute recompute;
   int zero_stage;
+  OffloadChoice offload;
 };
 
-std::vector<Mode> modes_under(const Restrictions& restrictions) {
+std::vector<Mode> modes_under(const SearchSpace& space) {
+  const Restrictions& restrictions = space.restrictions;
   std::vector<Recompute> recomputes = {Recompute::none, Recompute::selective, Recompute::full};
   if (restrictions.recompute) recomputes = {*restrictions.recompute};
   std::vector<int> zero_stages = {0, 1, 2, 3};
   if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
   std::vector<Mode> modes;
   for (const Recompute recompute : recomputes) {
-    for (const int zero_stage : zero_stages) modes.push_back({recompute, zero_stage});
+    for (const int zero_stage : zero_stages) {
+      for (const OffloadChoice& offload : offload_choices(space)) modes.push_back({recompute, zero_stage, offload});
+    }
   }
   return modes;
 }
@@ -95,10 +100,12 @@ std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan
 
 std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
-  const std::vector<Mode> modes = modes_under(space.restrictions);
+  const std::vector<Mode> modes = modes_under(space);
   if (modes.size() == 1) return plans;
   const auto set = [&space](Stage& stage, const Mode& mode) {
     stage.recompute = mode.recompute;
+    stage.offload = mode.offload.states;
+    stage.offload_activations = mode.offload.activations;
     divide_state(stage, mode.zero_stage, space.restrictions.zero_group, space.instance.cluster);
   };
   for (const Mode& mode : modes) {

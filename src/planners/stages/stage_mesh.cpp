@@ -98,6 +98,17 @@ void StageOption::apply_to(Stage& stage) const {
   stage.recompute = recompute;
   stage.zero_stage = zero_stage;
   stage.offload = offload;
+  stage.offload_activations = offload_activations;
+}
+
+std::vector<OffloadChoice> offload_choices(const SearchSpace& space) {
+  const Restrictions& allowed = space.restrictions;
+  std::vector<OffloadChoice> choices = {{}};
+  if (!space.instance.cluster.has_host_links()) return choices;
+  if (allowed.offload) choices.push_back({true, false});
+  if (allowed.offload_activations) choices.push_back({false, true});
+  if (allowed.offload && allowed.offload_activations) choices.push_back({true, true});
+  return choices;
 }
 
 std::vector<StageOption> stage_options(const SearchSpace& space) {
@@ -106,13 +117,10 @@ std::vector<StageOption> stage_options(const SearchSpace& space) {
   if (restrictions.recompute) recomputes = {*restrictions.recompute};
   std::vector<int> zero_stages = {0, 1, 2, 3};
   if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
-  const bool may_offload = restrictions.offload && space.instance.cluster.has_host_links();
   std::vector<StageOption> options;
-  for (const bool offload : {false, true}) {
+  for (const OffloadChoice& offload : offload_choices(space)) {
     for (const Recompute recompute : recomputes) {
-      for (const int zero : zero_stages) {
-        if (!offload || may_offload) options.push_back({recompute, zero, offload});
-      }
+      for (const int zero : zero_stages) options.push_back({recompute, zero, offload.states, offload.activations});
     }
   }
   return options;
@@ -163,9 +171,21 @@ double MeshCost::gather_seconds(int option, int begin, int end) const {
 double MeshCost::seconds(int option, int begin, int end) const {
   double slowest = 0.0;
   for (const Part& part : parts_) {
-    slowest = std::max(slowest, part.times[option]->total[end] - part.times[option]->total[begin]);
+    const double computing = part.times[option]->total[end] - part.times[option]->total[begin];
+    slowest = std::max({slowest, computing, offload_seconds(option, begin, end, part.samples)});
   }
   return slowest + gather_seconds(option, begin, end);
+}
+
+double MeshCost::offload_seconds(int option, int begin, int end, std::int64_t samples) const {
+  if (!options_[option].offload_activations) return 0.0;
+  double bandwidth = std::numeric_limits<double>::infinity();
+  for (const DeviceId device : mesh_.devices()) {
+    const Cluster& cluster = instance_.cluster;
+    bandwidth = std::min(bandwidth, cluster.groups[cluster.group_of(device)].host_link.bandwidth);
+  }
+  const double stored = sums_.stored_bytes(begin, end, options_[option].recompute);
+  return 2.0 * static_cast<double>(samples) * stored / bandwidth;
 }
 
 double MeshCost::least_seconds(int option, int begin, int end) const {
@@ -197,7 +217,8 @@ double MeshCost::state_bytes(int option, int begin, int end) const {
 }
 
 double MeshCost::bytes_per_sample(int option, int begin, int end, double in_flight) const {
-  return in_flight * sums_.stored_bytes(begin, end, options_[option].recompute) +
+  const double held = options_[option].offload_activations ? 0.0 : in_flight;
+  return held * sums_.stored_bytes(begin, end, options_[option].recompute) +
          instance_.profile.workspace_bytes_per_sample;
 }
 

@@ -78,10 +78,18 @@ struct StageOption {
   Recompute recompute = Recompute::none;
   int zero_stage = 0;
   bool offload = false;
+  bool offload_activations = false;
 
   void apply_to(Stage& stage) const;
 };
-/// Those that the restrictions allow; offload only where every node has a link to its host's memory, and last.
+/// What may be offloaded, nothing first.
+struct OffloadChoice {
+  bool states = false;
+  bool activations = false;
+};
+/// Those that the restrictions allow; nothing but that where a node has no link to its host's memory.
+std::vector<OffloadChoice> offload_choices(const SearchSpace& space);
+/// Those that the restrictions allow, with what is offloaded last.
 std::vector<StageOption> stage_options(const SearchSpace& space);
 
 /// What a mesh costs with one micro-batch size. Costs any layers in constant time.
@@ -98,7 +106,7 @@ class MeshCost {
   const std::vector<Interval>& samples() const { return samples_; }
   const std::vector<StageOption>& options() const { return options_; }
 
-  /// F + B + W of one micro-batch on the slowest replica.
+  /// F + B + W of one micro-batch on the slowest replica; offloaded activations go and come meanwhile.
   double seconds(int option, int begin, int end) const;
   /// The same on the replica that is slowest with the whole model: adds up over the layers, and is never more.
   double least_seconds(int option, int begin, int end) const;
@@ -125,6 +133,8 @@ class MeshCost {
   };
 
   void add_part(LayerSums& sums, int row_class, std::int64_t samples);
+  /// Offloaded activations of so many samples, there and back.
+  double offload_seconds(int option, int begin, int end, std::int64_t samples) const;
 
   const Instance& instance_;
   const LayerSums& sums_;

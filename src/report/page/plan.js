@@ -25,7 +25,7 @@ function stageRows(plan) {
     samplesText(stage),
     predicted && predicted.stage_seconds[s] !== undefined ? seconds(predicted.stage_seconds[s]) : "–",
     [stage.recompute === "none" ? null : `recompute ${stage.recompute}`, stage.zero_stage ? `ZeRO ${stage.zero_stage}` : null,
-      stage.offload ? "offload" : null, stage.uneven_shards ? "uneven shards" : null,
+      stage.offload ? "optimizer offloaded" : null, stage.offload_activations ? "activations offloaded" : null, stage.uneven_shards ? "uneven shards" : null,
       stage.blocks ? plural(stage.blocks, "block") : null].filter(Boolean).join(", ") || "–",
   ]);
 }

@@ -34,8 +34,7 @@ BlockTransfer::BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waite
       model_(model),
       parts_(world, waiter, held_state(model, session)),
       transport_(transport),
-      device_(session.arena().device()),
-      exchange_(rank_in(world), nodes, device_),
+      exchange_(rank_in(world), nodes, session.arena().device()),
       given_(nodes.size(), 0),
       in_round_(nodes.size(), 0) {}
 
@@ -79,7 +78,7 @@ void BlockTransfer::add_block(Direction direction, std::size_t dataset, int inde
   const bool own = block.rank == rank_in(world_);
   if (own) block.values = place_of(elements, block.held[rank]);
   block.in_file.resize(held.size());
-  block.in_file[rank] = Elements(elements, block.values);
+  block.in_file[rank] = Elements(elements, block.values, own ? &host_device() : nullptr);
   round_.push_back(std::move(block));
 }
 
@@ -97,7 +96,7 @@ int BlockTransfer::choose_rank(const std::vector<Elements>& held) const {
 }
 
 float* BlockTransfer::place_of(Interval elements, const Elements& own) {
-  if (device_.is_host() && own.runs() == Runs{elements}) return own.at(elements.begin);
+  if (own.device() != nullptr && own.device()->is_host() && own.runs() == Runs{elements}) return own.at(elements.begin);
   return buffers_.emplace_back(static_cast<std::size_t>(elements.size())).data();
 }
 
@@ -125,10 +124,10 @@ void BlockTransfer::end_round(Direction direction) {
       file_->read(dataset.block_offset(block.index), block.values, count * sizeof(float), dataset.path);
       check_block(path_, dataset, block.index, block.values);
     });
-    for (const Block& block : round_) exchange_.add({block.in_file, host_device()}, {block.held, device_});
+    for (const Block& block : round_) exchange_.add(block.in_file, block.held);
     exchange_.run(transport_, waiter_, "handing out a checkpoint");
   } else {
-    for (const Block& block : round_) exchange_.add({block.held, device_}, {block.in_file, host_device()});
+    for (const Block& block : round_) exchange_.add(block.held, block.in_file);
     exchange_.run(transport_, waiter_, "gathering a checkpoint");
     for_own([&](const Block& block, const CheckpointDataset& dataset, std::size_t count) {
       digests_.push_back({block.dataset, static_cast<std::uint64_t>(block.index), block_digest(block.values, count)});

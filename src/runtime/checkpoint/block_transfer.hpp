@@ -65,7 +65,6 @@ class BlockTransfer {
   const Model& model_;
   HeldParts parts_;
   Transport& transport_;
-  Device& device_;  ///< of this rank, that holds its parts
   StateExchange exchange_;
   std::vector<std::int64_t> given_;     ///< elements of blocks, by rank
   std::vector<std::int64_t> in_round_;  ///< likewise

@@ -27,6 +27,7 @@ class EmulatedOptimizer final : public Optimizer {
     for (std::size_t run = 0; run < runs; ++run) updated(run);
   }
   std::vector<std::vector<float*>> state() override { return real_->state(); }
+  Device& state_device() override { return real_->state_device(); }
 
  private:
   std::unique_ptr<Optimizer> real_;

@@ -65,7 +65,10 @@ IterationResult Rehearsal::run(Trace* trace) {
   const int tag = prices_.num_lanes() + 1 + static_cast<int>(prices_.task_groups().size());
   result_ = {};
   weight_waits_ = {};
-  if (own_ != nowhere) task_bytes_ = TaskBytes(programs_[own_]);
+  if (own_ != nowhere) {
+    task_bytes_ =
+        TaskBytes(programs_[own_], [&](ChunkId chunk) -> const ChunkBytes& { return prices_.of(own_, chunk).bytes; });
+  }
   if (trace != nullptr) trace->clear();
   start_ = meet(everyone_, tag, EmulatedClock::host());
   clock_.reach(start_);
@@ -111,7 +114,11 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
     case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_loss:
     case Op::reduce_norm: clock_.reach(meet(all_of_plan_, prices_.num_lanes(), clock_.now())); break;
-    case Op::step: clock_.sleep_until(clock_.now() + prices_.step_seconds(own_)); break;
+    case Op::step:
+      memory_.take(prices_.step_bytes(own_));
+      clock_.sleep_until(clock_.now() + prices_.step_seconds(own_));
+      memory_.give_back(prices_.step_bytes(own_));
+      break;
     case Op::evaluate:      // no evaluation without numbers
     case Op::post_receive:  // messages without data need no place
     case Op::hand_over:

@@ -64,6 +64,14 @@ const Instruction* next_reader(const Program& program, std::size_t begin) {
   return nullptr;
 }
 
+/// The first task of training from instruction `begin` on, or null.
+const Instruction* next_task(const Program& program, std::size_t begin) {
+  for (std::size_t i = begin; i < program.instructions.size(); ++i) {
+    if (is_task(program.instructions[i].op)) return &program.instructions[i];
+  }
+  return nullptr;
+}
+
 /// Whether the gradients of its chunk are complete with this task: their sum comes before the next one.
 bool completes_gradients(const Program& program, std::size_t task) {
   const std::vector<Instruction>& all = program.instructions;
@@ -92,6 +100,7 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
       times_(arena.device(), waiter) {
   sums_.buffer = Buffer(arena_, 2 * sizeof(double));
+  if (role_ && plan.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
   waiter.name_place([this] { return place(); });
 }
 
@@ -121,6 +130,7 @@ void Executor::run_instruction(const Program& program, std::size_t number, const
   const Instruction& instruction = program.instructions[number];
   current_ = &instruction;
   if (reads_weights(instruction.op)) device_->announce(next_reader(program, number + 1));
+  if (offload_ && is_task(instruction.op)) next_task_ = next_task(program, number + 1);
   if (is_task(instruction.op) && completes_gradients(program, number)) {
     device_->begin(instruction.chunk, GradientPass::completes);
   }

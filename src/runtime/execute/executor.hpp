@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "optim/optimizer.hpp"
 #include "program/program.hpp"
 #include "program/trace.hpp"
+#include "runtime/execute/activation_offload.hpp"
 #include "runtime/execute/device_model.hpp"
 #include "runtime/execute/device_times.hpp"
 #include "runtime/execute/groups.hpp"
@@ -120,6 +122,9 @@ class Executor {
   void update(const Iteration& iteration);
   void step(const Iteration& iteration);
 
+  void fetch_for_next(const Instruction& task);
+  void keep_or_send(const Instruction& task, bool last, Saved& saved);
+  void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);
@@ -156,7 +161,9 @@ class Executor {
   std::shared_ptr<Tensor> output_;  ///< shared with the sends under way
   std::list<Outgoing> outgoing_;
   std::map<std::pair<int, int>, Activation> activations_;
-  const Instruction* current_ = nullptr;  ///< null between iterations
+  const Instruction* current_ = nullptr;    ///< null between iterations
+  const Instruction* next_task_ = nullptr;  ///< behind the current one, or null
+  std::optional<ActivationOffload> offload_;
   Sums sums_;
   DeviceTimes times_;
   std::vector<Traced> traced_;

@@ -45,6 +45,33 @@ void Executor::load_targets(Activation& activation, const Instruction& instructi
   activation.batches.back().loss = sums_.loss();
 }
 
+/// At the last layer of a task: what the next one begins with comes back beside it.
+void Executor::fetch_for_next(const Instruction& task) {
+  if (!offload_ || next_task_ == nullptr) return;
+  if (next_task_->op != Op::backward && next_task_->op != Op::backward_input) return;
+  if (next_task_->chunk == task.chunk && next_task_->micro_batch == task.micro_batch) return;
+  const Activation& next = activations_.at({next_task_->chunk.value, next_task_->micro_batch.value});
+  offload_->fetch(*next.saved.back().back());
+}
+
+/// Behind a layer's forward. What comes back with the next task at once stays.
+void Executor::keep_or_send(const Instruction& task, bool last, Saved& saved) {
+  if (!offload_) return;
+  offload_->let_go();
+  const bool comes_back = last && next_task_ != nullptr && next_task_->op != Op::forward &&
+                          next_task_->chunk == task.chunk && next_task_->micro_batch == task.micro_batch;
+  if (!comes_back) offload_->send(saved);
+}
+
+/// Before the backward pass of layer `layer` of part `part`: its own, and beside it that of the layer that follows.
+void Executor::bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer) {
+  if (!offload_) return;
+  offload_->require(*activation.saved[part][layer]);
+  if (layer > 0) return offload_->fetch(*activation.saved[part][layer - 1]);
+  if (part > 0) return offload_->fetch(*activation.saved[part - 1].back());
+  fetch_for_next(task);
+}
+
 void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
   const int chunk = i.chunk.value;
   Activation& activation = activations_[{chunk, i.micro_batch.value}];
@@ -62,9 +89,13 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());
     activation.saved.emplace_back();
-    for (const auto& layer : parts[p]->layers(i.chunk)) {
+    const auto& layers = parts[p]->layers(i.chunk);
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const bool is_last = p + 1 == parts.size() && l + 1 == layers.size();
+      if (is_last && keep) fetch_for_next(i);
       SavedPtr saved;
-      x = layer->forward(activation.batches[p], std::move(x), keep ? &saved : nullptr);
+      x = layers[l]->forward(activation.batches[p], std::move(x), keep ? &saved : nullptr);
+      if (keep) keep_or_send(i, is_last, *saved);
       activation.saved.back().push_back(std::move(saved));
     }
   }
@@ -82,7 +113,9 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
     const Batch& batch = activation.batches[p];
     for (std::size_t l = layers.size(); l-- > 0;) {
       SavedPtr& saved = activation.saved[p][l];
+      bring_back(i, activation, p, l);
       gradient = layers[l]->backward_input(batch, std::move(gradient), *saved);
+      if (offload_) offload_->let_go();
       if (!with_weight) continue;
       layers[l]->backward_weight(batch, *saved);
       saved.reset();
@@ -99,7 +132,9 @@ void Executor::backward_weight(const Instruction& i) {
   for (std::size_t p = parts.size(); p-- > 0;) {
     auto& layers = parts[p]->layers(i.chunk);
     for (std::size_t l = layers.size(); l-- > 0;) {
+      if (p == 0 && l == 0) fetch_for_next(i);
       layers[l]->backward_weight(activation.batches[p], *activation.saved[p][l]);
+      if (offload_) offload_->let_go();
       activation.saved[p][l].reset();
     }
   }

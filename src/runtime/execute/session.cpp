@@ -78,7 +78,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       const std::vector<ParameterRun> of_part = parameter_runs(part->parameters());
       runs.insert(runs.end(), of_part.begin(), of_part.end());
     }
-    optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend.kernels);
+    const StatePlace place = plan_.stages[role_->stage.index()].offload ? StatePlace::host : StatePlace::device;
+    optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend.kernels, place);
     if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
   executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,

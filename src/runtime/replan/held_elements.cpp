@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 
 namespace pptrain {
 
 void Elements::add(const StatePart& part, const ParameterSpec& parameter) {
+  PPTRAIN_ASSERT(runs_.empty() || device_ == part.device, "parts of quantity {} in two memories", part.quantity);
+  device_ = part.device;
   float* values = part.values;
   for (const Interval& run : elements_of(part, parameter)) {
     add(run, values);
@@ -39,6 +42,7 @@ std::int64_t Elements::size() const {
 
 Elements Elements::within(Interval interval) const {
   Elements clipped;
+  clipped.device_ = device_;
   const auto first = std::upper_bound(runs_.begin(), runs_.end(), interval.begin,
                                       [](std::int64_t e, const Interval& run) { return e < run.end; });
   for (auto run = first; run != runs_.end() && run->begin < interval.end; ++run) {

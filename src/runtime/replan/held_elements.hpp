@@ -21,13 +21,15 @@ class Elements {
   };
 
   Elements() = default;
-  /// One run of elements; `values` may be null.
-  Elements(Interval run, float* values) : runs_{run}, values_{values} {}
+  /// One run of elements in the memory of `device`; both may be null.
+  Elements(Interval run, float* values, Device* device) : runs_{run}, values_{values}, device_(device) {}
 
   void add(const StatePart& part, const ParameterSpec& parameter);
   const Runs& runs() const { return runs_; }
   const std::vector<Copy>& copies() const { return copies_; }
   std::int64_t size() const;
+  /// In whose memory they all are; null where they are not of this rank.
+  Device* device() const { return device_; }
   /// Those of an interval.
   Elements within(Interval interval) const;
   /// The element lies in one run, of this rank.
@@ -39,6 +41,7 @@ class Elements {
   Runs runs_;
   std::vector<float*> values_;  ///< of each run
   std::vector<Copy> copies_;
+  Device* device_ = nullptr;
 };
 
 /// The parts that all ranks of a session hold. This rank's have values.

@@ -15,15 +15,13 @@ Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model, c
   HeldParts before(world, waiter, held_state(model, from));
   HeldParts after(world, waiter, held_state(model, to));
   MpiTransport transport(world);
-  Device& device_before = from.arena().device();
-  Device& device = to.arena().device();
-  StateExchange exchange(rank_in(world), nodes, device);
+  StateExchange exchange(rank_in(world), nodes, to.arena().device());
   const std::vector<ParameterSpec> parameters = logical_parameters(model);
   const int quantities = std::max(before.num_quantities(), after.num_quantities());
   collectively(world, waiter, [&] {
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
       for (int q = 0; q < quantities; ++q) {
-        exchange.add({before.take(p, q, parameters[p]), device_before}, {after.take(p, q, parameters[p]), device});
+        exchange.add(before.take(p, q, parameters[p]), after.take(p, q, parameters[p]));
       }
     }
   });

@@ -42,23 +42,23 @@ void StateExchange::Stream::take(std::size_t count, const Action& action) {
 }
 
 void StateExchange::add(const Side& before, const Side& after) {
-  const Elements& held = before.of_ranks[rank_];
-  const Elements& needed = after.of_ranks[rank_];
+  const Elements& held = before[rank_];
+  const Elements& needed = after[rank_];
   for (const Interval& kept : common_runs(needed.runs(), held.runs())) {
     const float* source = held.at(kept.begin);
     float* target = needed.at(kept.begin);
     const auto size = static_cast<std::size_t>(kept.size());
-    if (source != target) copy_between(after.device, target, before.device, source, size_in_bytes(size));
+    if (source != target) copy_between(*needed.device(), target, *held.device(), source, size_in_bytes(size));
     bytes_kept_ += bytes_of(kept.size());
   }
   for (const Elements::Copy& copy : needed.copies()) {
     const auto size = static_cast<std::size_t>(copy.elements.size());
-    copies_.emplace_back(Span{&after.device, needed.at(copy.elements.begin), size}, copy.values);
+    copies_.emplace_back(Span{needed.device(), needed.at(copy.elements.begin), size}, copy.values);
   }
-  for (const Move& move : choice_.choose(runs_of(before.of_ranks), runs_of(after.of_ranks))) {
+  for (const Move& move : choice_.choose(runs_of(before), runs_of(after))) {
     const auto size = static_cast<std::size_t>(move.elements.size());
-    if (move.from == rank_) stream(move.from, move.to).add({&before.device, held.at(move.elements.begin), size});
-    if (move.to == rank_) stream(move.from, move.to).add({&after.device, needed.at(move.elements.begin), size});
+    if (move.from == rank_) stream(move.from, move.to).add({held.device(), held.at(move.elements.begin), size});
+    if (move.to == rank_) stream(move.from, move.to).add({needed.device(), needed.at(move.elements.begin), size});
   }
 }
 

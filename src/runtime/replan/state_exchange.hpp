@@ -15,11 +15,8 @@ namespace pptrain {
 /// and needs it copies; the rest goes in messages of 1 MiB, some of which are under way at a time.
 class StateExchange {
  public:
-  /// What each rank has of one quantity of a parameter, this one in the memory of `device`.
-  struct Side {
-    const std::vector<Elements>& of_ranks;
-    Device& device;
-  };
+  /// What each rank has of one quantity of a parameter.
+  using Side = std::vector<Elements>;
 
   /// `nodes[r]` is the node of rank r; messages go through the memory of the host that `device` copies from fastest.
   StateExchange(int rank, const std::vector<int>& nodes, Device& device)

@@ -33,8 +33,9 @@ StatePart part_of(const Numbers& n) {
   return p;
 }
 
-StatePart part_of(int index, const LocalParameter& parameter, int quantity, Interval local, float* values) {
-  StatePart part = {index, quantity, parameter.spec, parameter.part, parameter.axis_size, local, values};
+StatePart part_of(int index, const LocalParameter& parameter, int quantity, Interval local, float* values,
+                  Device& device) {
+  StatePart part = {index, quantity, parameter.spec, parameter.part, parameter.axis_size, local, values, &device};
   part.division.name.clear();
   return part;
 }
@@ -58,6 +59,8 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
   std::map<std::string, int> index;
   for (const ParameterSpec& spec : logical_parameters(model)) index.emplace(spec.name, static_cast<int>(index.size()));
   const std::vector<std::vector<float*>> state = session.optimizer()->state();
+  Device& state_device = session.optimizer()->state_device();
+  Device& device = session.arena().device();
   std::size_t run = 0;  // of the optimizer, over all parts
   for (const auto& part : session.device()->parts()) {
     const ParameterStore& store = part->parameters();
@@ -65,16 +68,16 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
       for (std::size_t i = 0; i < store.parameters().size(); ++i) {
         const LocalParameter& p = store.parameters()[i];
         const Interval whole = {0, static_cast<std::int64_t>(p.size())};
-        parts.push_back(part_of(index.at(p.spec.name), p, 0, whole, store.weight(i)));
+        parts.push_back(part_of(index.at(p.spec.name), p, 0, whole, store.weight(i), device));
       }
     }
     for (const OwnPart& own : store.own_parts()) {
       const LocalParameter& p = store.parameters()[own.parameter];
       const int parameter = index.at(p.spec.name);
       const Interval local = {own.begin, own.begin + static_cast<std::int64_t>(own.size)};
-      if (store.sharding().shards_weights()) parts.push_back(part_of(parameter, p, 0, local, own.weights));
+      if (store.sharding().shards_weights()) parts.push_back(part_of(parameter, p, 0, local, own.weights, device));
       for (std::size_t k = 0; k < state.size(); ++k) {
-        parts.push_back(part_of(parameter, p, static_cast<int>(k) + 1, local, state[k][run]));
+        parts.push_back(part_of(parameter, p, static_cast<int>(k) + 1, local, state[k][run], state_device));
       }
       ++run;
     }

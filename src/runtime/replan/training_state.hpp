@@ -18,8 +18,9 @@ struct StatePart {
   ParameterSpec division;  ///< how the parameter is divided into shards; no name
   Interval part;           ///< the shard, on the axis ...
   std::int64_t axis_size = 1;
-  Interval local;           ///< of the shard's elements in increasing order: what of them is held
-  float* values = nullptr;  ///< null for a part of another rank
+  Interval local;            ///< of the shard's elements in increasing order: what of them is held
+  float* values = nullptr;   ///< null for a part of another rank
+  Device* device = nullptr;  ///< in whose memory they are; likewise
   std::int64_t size() const { return local.size(); }
 };
 
