@@ -76,8 +76,8 @@ double step_seconds(const Instance& instance, const StageParts& parts, const Sta
 }
 
 double step_bytes(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device) {
-  if (!stage.offload) return 0.0;
   const double per_parameter = instance.profile.bytes_per_parameter.optimizer;
+  if (!stage.offload || per_parameter == 0.0) return 0.0;
   const double bytes = state_bytes(instance, parts, instance.cluster.kind_index_of(device));
   const std::size_t chunk = offloaded_chunk_elements(static_cast<std::size_t>(bytes / per_parameter));
   return std::min(2.0 * static_cast<double>(chunk) * per_parameter, bytes);

@@ -81,7 +81,8 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
     const Stage& stage = plan.stages[p.stage.index()];
     const StageParts parts(stage);
     steps_.push_back(pptrain::step_seconds(instance, parts, stage, p.device));
-    step_bytes_.push_back(pptrain::step_bytes(instance, parts, stage, p.device));
+    const bool counts = stage_bytes_[p.stage.index()] == BytesBasis::measured;
+    step_bytes_.push_back(counts ? pptrain::step_bytes(instance, parts, stage, p.device) : 0.0);
   }
   count_fixed_bytes(instance, plan, programs);
   count_buffers(instance, plan, programs);

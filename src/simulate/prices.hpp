@@ -85,7 +85,7 @@ class Prices {
   const std::vector<PricedCollective>& reductions() const { return reductions_; }
   int num_lanes() const { return num_lanes_; }
   double step_seconds(int program) const { return steps_[program]; }
-  /// That the step holds for a moment.
+  /// That the step holds for a moment; 0 where buffers are not counted as they come and go.
   double step_bytes(int program) const { return step_bytes_[program]; }
   /// Model state; where buffers are not counted as they come and go, also the workspace and the layers that ZeRO holds
   /// whole for the time being.

@@ -123,6 +123,16 @@ where=$anywhere bad "micro-batch larger than the global batch" 2 2 'micro_batch_
 # --- device
 CUDA_VISIBLE_DEVICES='' bad "a GPU where there is none" 2 2 'no GPU' output 'device = "gpu"'
 
+for key in offload offload_activations; do
+  CUDA_VISIBLE_DEVICES='' job 2 good.toml --set "parallelism.$key=true"
+  refused "$key on the host" 2 "--set parallelism.$key" "$key = true, but all ranks .* the host's already"
+done
+for key in offload offload_activations; do
+  sed 's/"offload": *false/"'$key'": true/' good_plan.json >offload_plan.json
+  CUDA_VISIBLE_DEVICES='' job 2 good.toml --set parallelism.plan=offload_plan.json
+  refused "a plan with $key on the host" 2 '[^ ]*offload_plan.json: stages.0..'$key 'rank 0 computes on the host'
+done
+
 # --- grid
 # Other planners leave ranks out. The edit is for sed, which expands it.
 # shellcheck disable=SC2016

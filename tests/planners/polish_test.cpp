@@ -99,3 +99,28 @@ TEST_CASE("optimizer state is offloaded where nothing else fits, and only on req
   CHECK(result.plan->predicted->iteration_seconds ==
         Approx(result.plan->predicted->estimates.at("amp") + 2 * 60 * 8 / 100.0));
 }
+
+TEST_CASE("activations are offloaded where nothing else fits, and only on request", "[planners]") {
+  Profile profile = six_layers();
+  for (ProfileLayer& l : profile.layers) l.stored_bytes = 50;
+  Cluster cluster = nodes_of(1, 1, 299);
+  const Instance instance = {profile, cluster, 2};
+  Restrictions offload;
+  offload.offload_activations = true;
+  CHECK_FALSE(search_plan("auto", instance, {}, "x").plan.has_value());
+  CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") != std::string::npos);
+  for (const double bandwidth : {1e6, 10.0}) {
+    cluster.groups[0].host_link = {bandwidth, 0.0};
+    cluster.finish("made");
+    const SearchResult result = search_plan("auto", instance, offload, "x");
+    REQUIRE(result.plan.has_value());
+    CHECK(result.plan->stages[0].offload_activations);
+    CHECK_FALSE(result.plan->stages[0].offload);
+    CHECK(result.plan->predicted->peak_bytes[0] <= 299.0);
+    // There and back, 300 bytes a sample, where that takes longer than the passes.
+    const double amp = result.plan->predicted->estimates.at("amp");
+    const double moving = 2 * 2 * 300 / bandwidth;
+    CHECK(result.plan->predicted->iteration_seconds >= std::max(amp, moving) * (1 - 1e-9));
+    CHECK(result.plan->predicted->iteration_seconds <= amp + moving);
+  }
+}

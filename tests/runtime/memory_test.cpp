@@ -20,6 +20,7 @@ Cluster equal_devices(int count) {
   group.count = 1;
   group.num_devices = count;
   group.link = group.uplink = {10e9, 1e-6};
+  group.host_link = {10e9, 1e-6};
   cluster.groups = {group};
   cluster.finish("made");
   return cluster;
@@ -48,6 +49,17 @@ class Comparison {
     return plan;
   }
 
+  /// The same plan with optimizer state, activations and both offloaded; on the host, to other memory of its own.
+  void check_offloaded(Plan plan) {
+    for (const auto& [states, activations] : {std::pair{true, false}, {false, true}, {true, true}}) {
+      for (Stage& stage : plan.stages) {
+        stage.offload = states;
+        stage.offload_activations = activations;
+      }
+      check(plan);
+    }
+  }
+
   void check(const Plan& plan) {
     const TiedEmbedding tied = tied_embedding(reference_.config, profile_);
     const Instance instance = {profile_, cluster_, plan.global_batch_size, tied};
@@ -56,8 +68,9 @@ class Comparison {
     const double simulated = simulation.devices[rank_].peak_bytes;
     const auto held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
     INFO(plan.shape() << " " << plan.schedule.name << " V " << plan.schedule.virtual_stages << " zero "
-                      << plan.stages[0].zero_stage << " recompute " << to_string(plan.stages[0].recompute) << " rank "
-                      << rank_ << ": " << held << " bytes held, " << simulated << " simulated");
+                      << plan.stages[0].zero_stage << " offload " << plan.stages[0].offload
+                      << plan.stages[0].offload_activations << " recompute " << to_string(plan.stages[0].recompute)
+                      << " rank " << rank_ << ": " << held << " bytes held, " << simulated << " simulated");
     CHECK(simulated == Approx(held).epsilon(0.05));
   }
 
@@ -92,6 +105,16 @@ TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
       compare.check(compare.plan(1, 4, 1, 8, "1f1b", 1, zero_stage, Recompute::full));
     }
   }
+}
+
+TEST_CASE("simulated peaks with offloading are what arenas of four ranks hold", "[np4]") {
+  Comparison compare("untied");
+  compare.check_offloaded(compare.plan(4, 1, 1, 1, "gpipe", 1, 0, Recompute::none));
+  compare.check_offloaded(compare.plan(2, 2, 1, 2, "1f1b", 1, 1, Recompute::none));
+  compare.check_offloaded(compare.plan(2, 1, 2, 1, "zb-h1", 1, 0, Recompute::none));
+  compare.check_offloaded(compare.plan(1, 4, 1, 4, "1f1b", 1, 1, Recompute::none));
+  compare.check_offloaded(compare.plan(1, 4, 1, 4, "1f1b", 1, 3, Recompute::full));
+  compare.check_offloaded(compare.plan(2, 2, 1, 2, "interleaved-1f1b", 2, 0, Recompute::none));
 }
 
 TEST_CASE("simulated peaks are what arenas hold on every grid of eight ranks", "[np8][long]") {

@@ -40,6 +40,29 @@ void check_sums(const Simulation& simulation) {
   }
 }
 
+TEST_CASE("offloaded activations take the longer of passes and link, and leave a layer and a neighbour", "[simulate]") {
+  Profile profile = equal_layers(3);
+  for (ProfileLayer& l : profile.layers) l.stored_bytes = 100;
+  Cluster cluster = without_latency(1);
+  const Instance instance = {profile, cluster, 4};
+  Plan plan = uniform_plan({{0, 3}}, 1, 1, 4, 1, "gpipe");
+  plan.stages[0].offload_activations = true;
+  CHECK(complaint_of([&] { simulated(instance, plan); }).find("no host_link") != std::string::npos);
+  cluster.groups[0].host_link = {200.0, 0.25};
+  // F 3 s and B 6 s beside 1.75 s each way.
+  CHECK(simulated(instance, plan).makespan_seconds == 4 * 9.0);
+  cluster.groups[0].host_link = {60.0, 0.5};
+  const Simulation simulation = simulated(instance, plan);
+  // 5.5 s each way beside F 3 s and B 6 s.
+  CHECK(simulation.makespan_seconds == 4 * (5.5 + 6.0));
+  CHECK(simulation.devices[0].busy_seconds == 4 * 9.0);
+  check_sums(simulation);
+  // Behind the last F: its last layer, the one before that is leaving, and the last one of the first B, which comes.
+  CHECK(simulation.devices[0].peak_bytes == 300.0);
+  plan.stages[0].offload_activations = false;
+  CHECK(simulated(instance, plan).devices[0].peak_bytes == 1200.0);
+}
+
 TEST_CASE("without communication GPipe and 1F1B take (m + p - 1) micro-batches", "[simulate]") {
   for (const int p : {1, 2, 3, 5, 8}) {
     const Profile profile = equal_layers(p);

@@ -29,6 +29,7 @@ double state_bytes(const Profile& profile, const Stage& stage, const Part& part,
 
 /// What one sample of one micro-batch leaves behind in a part.
 double stored_bytes(const Profile& profile, const Stage& stage, const Part& part) {
+  if (stage.offload_activations) return 0.0;
   return sum_over_layers(part.layers, [&](int layer) {
     const double whole = profile.layers[layer].stored_bytes;
     if (stage.recompute != Recompute::full) return whole;

@@ -95,6 +95,7 @@ void divide_differently(const RandomInstance& instance, Choices& choices, Plan& 
     if (choices.one_in(4)) stage.recompute = Recompute::full;
     stage.shards = random_shards(choices, stage.tensor_parallel);
     stage.offload = choices.one_in(5);
+    stage.offload_activations = stage.offload && stage.replicas % 2 == 1;
     for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
       if (!stage.blocks.empty() && layer < stage.blocks.back().layers.end) continue;
       if (choices.one_in(3)) add_block(instance, choices, stage, layer, plan.micro_batch_size);
