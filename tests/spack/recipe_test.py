@@ -159,6 +159,7 @@ class Recipe(unittest.TestCase):
 
     def test_everything_that_cmake_looks_for_is_there(self):
         wanted = set(re.findall(r"find_package\((\w+)", cmake_text))
+        wanted |= {file.stem[len("Find"):] for file in (source / "cmake").glob("Find*.cmake")}
         wanted |= {name for line in re.findall(r"pkg_check_modules\(([^)]*)\)", cmake_text) for name in line.split()[-1:]}
         wanted |= set(re.findall(r"find_library\(PPTRAIN_\w+ (\w+)", cmake_text))
         wanted |= set(re.findall(r"find_file\(PPTRAIN_\w+ (\S+)", cmake_text))
