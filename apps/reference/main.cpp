@@ -11,6 +11,7 @@
 #include "io/keys.hpp"
 #include "plan/keys.hpp"
 #include "profile/keys.hpp"
+#include "simulate/keys.hpp"
 #include "tables.hpp"
 
 namespace pptrain {
@@ -41,7 +42,20 @@ std::string plan_page() {
 std::string run_page() {
   return page_head("Run directory",
                    "What a job leaves. Files whose keys are described on other pages can be fed back.") +
-         table_section(io_keys::run_directory, Fallback::when);
+         table_section(io_keys::run_directory, Fallback::when) + table_section(io_keys::placement, Fallback::when) +
+         "\n## trace.json\n\nEvents of [Chrome's trace "
+         "format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU), as Perfetto and\n"
+         "`chrome://tracing` open it: a process per device, a thread for what it computes and one for what it waits "
+         "for,"
+         "\ntimes in microseconds since the step began.\n";
+}
+
+std::string simulation_page() {
+  return page_head("Simulations",
+                   "What `pptrain simulate --format json` prints. `--order ORDER.json` takes an array with an array of "
+                   "tasks for each\ndevice, as `order` below; `BW` is B and W in one task. What is simulated: "
+                   "[simulation](../simulation.md).") +
+         table_sections(simulation_keys::all(), Fallback::default_value);
 }
 
 std::string metrics_page() {
@@ -82,6 +96,7 @@ int main(int argc, char** argv) {
     pptrain::write(folder, "profile.md", pptrain::profile_page());
     pptrain::write(folder, "plan.md", pptrain::plan_page());
     pptrain::write(folder, "run-directory.md", pptrain::run_page());
+    pptrain::write(folder, "simulation.md", pptrain::simulation_page());
     pptrain::write(folder, "metrics.md", pptrain::metrics_page());
     pptrain::write(folder, "checkpoint.md", pptrain::checkpoint_page());
   } catch (const std::exception& error) {

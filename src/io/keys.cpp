@@ -24,6 +24,18 @@ const KeyTable run_directory = {
       "A plan that took the place of the one before at step N."},
      {"report.html", "HTML", "`pptrain report`", "The run as a page."}}};
 
+const KeyTable placement = {
+    "placement.json",
+    "An array with an entry for each rank.",
+    {{"rank", "integer", always, "Its number."},
+     {"host", text, always, "The host that it is on."},
+     {"device", "integer", always, "Number of its device in the cluster file."},
+     {"kind", text, always, "Kind of the device."},
+     {"socket", "integer", "where it is known", "Socket of the host."},
+     {"stage", "integer", "where the plan uses it", "Its stage."},
+     {"replica", "integer", "where the plan uses it", "Its replica of the stage."},
+     {"shard", "integer", "where the plan uses it", "Its place in the tensor-parallel group."}}};
+
 const KeyTable environment = {
     "/environment",
     "Attributes of the group.",

@@ -8,6 +8,7 @@
 namespace pptrain::io_keys {
 
 extern const KeyTable run_directory;
+extern const KeyTable placement;    ///< entries of placement.json
 extern const KeyTable environment;  ///< attributes of /environment of metrics.h5
 extern const KeyTable checkpoint;
 extern const KeyTable state;  ///< datasets of /state of a checkpoint

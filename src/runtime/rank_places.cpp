@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "io/keys.hpp"
 #include "planners/describe/text_table.hpp"
 #include "probe/host.hpp"
 
@@ -89,6 +91,8 @@ std::string describe_places(const std::vector<RankPlace>& places, const Cluster&
 
 std::string places_to_json(const std::vector<RankPlace>& places, const Cluster& cluster) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const std::vector<std::string> names = io_keys::placement.names();
+  const std::set<std::string> described(names.begin(), names.end());
   for (std::size_t r = 0; r < places.size(); ++r) {
     const RankPlace& place = places[r];
     nlohmann::ordered_json entry = {{"rank", r},
@@ -100,6 +104,9 @@ std::string places_to_json(const std::vector<RankPlace>& places, const Cluster& 
       entry["stage"] = place.role->stage.value;
       entry["replica"] = place.role->replica;
       entry["shard"] = place.role->shard;
+    }
+    for (const auto& [name, value] : entry.items()) {
+      PPTRAIN_ASSERT(described.contains(name), "{} of placement.json is not described", name);
     }
     list.push_back(entry);
   }

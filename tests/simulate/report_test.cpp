@@ -3,6 +3,7 @@
 #include "cost/instances.hpp"
 #include "profile/json.hpp"
 #include "schedule/schedule.hpp"
+#include "simulate/keys.hpp"
 #include "simulate/read_order.hpp"
 #include "support/complaint.hpp"
 
@@ -58,6 +59,19 @@ TEST_CASE("a simulation as JSON", "[simulate]") {
   CHECK(last["last_end_seconds"] == 10);
   CHECK(last["peak_stored"] == 1);
   CHECK(last["order"] == Json({"F1.0", "B1.0", "F1.1", "B1.1", "F1.2", "B1.2"}));
+}
+
+TEST_CASE("keys of a simulation are those that are described", "[simulate]") {
+  Case made;
+  const Json document =
+      parse_json(simulation_json(made.run(task_orders(made.plan)), made.programs, {{{"amp", 13.0}}, 9.5}), "out");
+  const auto names = [](const Json& object) {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : object.items()) all.push_back(name);
+    return all;
+  };
+  CHECK(names(document) == simulation_keys::root.names());
+  CHECK(names(document["ranks"][0]) == simulation_keys::rank.names());
 }
 
 TEST_CASE("an order that was printed can be read", "[simulate]") {
