@@ -12,7 +12,7 @@ const std::string everything = R"({
  "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
  "stages": [{"layers": [[0, 3]], "replicas": 2, "tensor_parallel": 1, "devices": [[0], [1]],
    "samples": [[0, 1], [1, 2]], "shards": {}, "recompute": "none", "zero_stage": 0,
-   "offload": false,
+   "offload": false, "offload_activations": false,
    "blocks": [{"layers": [1, 2], "replicas": 1, "tensor_parallel": 2, "pattern": "sp1", "samples": [[0, 2]],
                "shards": {}}]}],
  "predicted": {"basis": "simulation", "iteration_seconds": 1, "estimate_seconds": 1, "estimates": {"amp": 1},
