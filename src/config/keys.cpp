@@ -155,8 +155,8 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.name(
       {"zero_group", "Whether all replicas of a stage divide it, or those of each node, with all of it on every node."},
       parallelism.zero_group, {"replicas", "node"});
-  v.flag({"offload", "Whether the optimizer state is kept in the host's memory."}, parallelism.offload);
-  v.flag({"offload_activations", "Whether what layers keep for the backward pass goes to the host's memory meanwhile."},
+  v.flag({"offload", "Whether planners may keep the optimizer state in the host's memory."}, parallelism.offload);
+  v.flag({"offload_activations", "Whether planners may keep what layers store from F to B in the host's memory."},
          parallelism.offload_activations);
   v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
 }

@@ -156,7 +156,8 @@ DeviceWorkPtr CudaDevice::start_fetch(void* to, const void* from, std::size_t by
 void CudaDevice::follow(DeviceWork& work) { dynamic_cast<CudaWork&>(work).precede(compute_.handle()); }
 
 void CudaDevice::synchronize() {
-  for (const cudaStream_t stream : {compute_.handle(), downloads_, fetches_}) PPTRAIN_CUDA(cudaStreamSynchronize, stream);
+  for (const cudaStream_t stream : {compute_.handle(), downloads_, fetches_})
+    PPTRAIN_CUDA(cudaStreamSynchronize, stream);
 }
 
 }  // namespace pptrain

@@ -59,7 +59,7 @@ const KeyTable stage = {
      {"zero_groups", intervals, "one of all replicas", "Runs of replicas that divide it, each all of it."},
      {"offload", "true or false", "false", "Whether the optimizer state is kept in the host's memory."},
      {"offload_activations", "true or false", "false",
-      "Whether what layers keep for the backward pass goes to the host's memory meanwhile."},
+      "Whether what layers store from F to B is kept in the host's memory."},
      {"blocks", "array of objects", "none",
       "Parts of its layers that are divided differently over the same devices."}}};
 
