@@ -217,9 +217,18 @@ double MeshCost::state_bytes(int option, int begin, int end) const {
 }
 
 double MeshCost::bytes_per_sample(int option, int begin, int end, double in_flight) const {
-  const double held = options_[option].offload_activations ? 0.0 : in_flight;
-  return held * sums_.stored_bytes(begin, end, options_[option].recompute) +
-         instance_.profile.workspace_bytes_per_sample;
+  const Recompute recompute = options_[option].recompute;
+  double stored = in_flight * sums_.stored_bytes(begin, end, recompute);
+  if (options_[option].offload_activations)
+    stored = std::min(stored, offloaded_bytes_per_sample(begin, end, recompute));
+  return stored + instance_.profile.workspace_bytes_per_sample;
+}
+
+/// Those of the layer at work, of one that leaves and of one that comes.
+double MeshCost::offloaded_bytes_per_sample(int begin, int end, Recompute recompute) const {
+  double largest = 0.0;
+  for (int l = begin; l < end; ++l) largest = std::max(largest, sums_.stored_bytes(l, l + 1, recompute));
+  return 3.0 * largest;
 }
 
 std::optional<int> MeshCost::fitting_option(int begin, int end, double in_flight) const {

@@ -135,6 +135,7 @@ class MeshCost {
   void add_part(LayerSums& sums, int row_class, std::int64_t samples);
   /// Offloaded activations of so many samples, there and back.
   double offload_seconds(int option, int begin, int end, std::int64_t samples) const;
+  double offloaded_bytes_per_sample(int begin, int end, Recompute recompute) const;
 
   const Instance& instance_;
   const LayerSums& sums_;
