@@ -17,7 +17,7 @@ namespace pptrain {
 struct ProbedGpu {
   GpuReport report;
   Device& device;
-  DirectGroups* direct = nullptr;  ///< null where there is nothing but MPI
+  DirectGroups* direct = nullptr;  ///< null where its groups use nothing but MPI
 };
 
 /// Where a rank runs.

@@ -1,6 +1,7 @@
 #include "runtime/rank_device.hpp"
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "cuda/presence.hpp"
@@ -35,7 +36,9 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   if (names_.find("GPU") == std::string::npos) names_.clear();
   // From here on all contexts are there, so that what is free stays free.
   collectively(world, waiter, [&] {
-    if (gpu_ != nullptr) probed_.emplace(ProbedGpu{report_gpu(ordinal), gpu_->backend().device, gpu_->direct()});
+    if (gpu_ == nullptr) return;
+    DirectGroups* direct = config.job.gpu_transport == "mpi" ? nullptr : gpu_->direct();
+    probed_.emplace(ProbedGpu{report_gpu(ordinal), gpu_->backend().device, direct});
   });
   if (!config.job.cuda_graphs) return;
   if (!names_.empty()) names_ += ", CUDA graphs";

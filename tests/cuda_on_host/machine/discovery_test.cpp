@@ -104,6 +104,11 @@ TEST_CASE("a job's machine is its GPUs, or the host where it asks for that", "[n
   const Machine on_gpus = find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
   CHECK(on_gpus.cluster.device_kinds.front().name == "standin");
   CHECK(describe_machine(on_gpus).find("GPUs\n") != std::string::npos);
+  config.job.gpu_transport = "mpi";  // links are measured by way of the host then
+  const RankDevice by_mpi(MPI_COMM_WORLD, waiter, config);
+  REQUIRE(by_mpi.probed() != nullptr);
+  CHECK(by_mpi.probed()->direct == nullptr);
+  CHECK(find_machine(MPI_COMM_WORLD, waiter, "discover", by_mpi).cluster.groups.front().link.bandwidth > 1e6);
   config.job.device = "host";
   const Machine on_host = find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
   CHECK(on_host.cluster.device_kinds.front().name != "standin");
