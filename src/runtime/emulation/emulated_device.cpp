@@ -93,7 +93,12 @@ LayerSeconds EmulatedDevice::seconds_of(const StagePart& part, int replica) cons
   PhaseSeconds seconds = computing_seconds(instance_, part, group);
   seconds += tensor_phase_seconds(instance_, part, group);
   const auto of = [&](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; };
-  return {of(Phase::forward), of(Phase::backward_input), of(Phase::backward_weight)};
+  LayerSeconds layer = {of(Phase::forward), of(Phase::backward_input), of(Phase::backward_weight)};
+  if (!part.mesh->offload_activations) return layer;
+  const double moving = activation_offload_seconds(instance_, part, replica);  // beside F, and beside B and W
+  layer.forward = std::max(layer.forward, moving);
+  layer.backward_input = std::max(layer.backward_input, moving - layer.backward_weight);
+  return layer;
 }
 
 void EmulatedDevice::meet(const std::vector<RankId>& group) {
