@@ -21,6 +21,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 smartquotes = False  # text is often code
+highlight_language = "none"  # of blocks that name none
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
