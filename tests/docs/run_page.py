@@ -32,17 +32,15 @@ def blocks_of(page):
         lines = file.read().split("\n")
     index = 0
     while index < len(lines):
-        match = re.match(r"^```(\w+)(.*)$", lines[index])
-        plain = re.match(r"^```\s*$", lines[index])
-        if not match and not plain:
+        match = re.match(r"^```(\S*)(.*)$", lines[index])
+        if not match:
             index += 1
             continue
         start = index + 1
         index = start
         while lines[index].rstrip() != "```":
             index += 1
-        kind, words = (match.group(1), match.group(2).split()) if match else ("", [])
-        found.append((start, kind, words, lines[start:index]))
+        found.append((start, match.group(1), match.group(2).split(), lines[start:index]))
         index += 1
     return found
 
