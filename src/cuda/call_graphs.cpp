@@ -13,6 +13,7 @@ constexpr std::size_t fewest_calls = 4;
 constexpr std::size_t most_graphs = 512;
 /// A graph that has not run in so many rows belongs to a plan of the past.
 constexpr std::uint64_t rows_until_stale = 16 * most_graphs;
+constexpr std::uint64_t rows_of_mark = rows_until_stale / 2;
 /// More than an iteration has.
 constexpr std::uint64_t rows_of_window = std::uint64_t{1} << 16;
 
@@ -36,7 +37,7 @@ void CallGraphs::run(cudaStream_t stream, const std::vector<StreamCall>& calls, 
   ++rows_of_window_;
   repeated_in_window_ += repeated ? 1 : 0;
   if (!repeated) seen_.insert(hash);
-  if (graph == graphs_.end() && repeated && has_room(stream)) {
+  if (graph == graphs_.end() && repeated && has_room()) {
     if (const cudaGraphExec_t executable = capture(stream, calls); executable != nullptr) {
       graph = graphs_.emplace(hash, Graph{key, executable, rows_}).first;
     }
@@ -45,6 +46,10 @@ void CallGraphs::run(cudaStream_t stream, const std::vector<StreamCall>& calls, 
     launch(stream, graph->second, calls.size());
   } else {
     make(stream, calls);
+  }
+  if (rows_ % rows_of_mark == 0) {
+    mark_ = std::make_unique<CudaWork>(events_, stream);
+    marked_row_ = rows_;
   }
   if (rows_of_window_ == rows_of_window) end_window();
 }
@@ -88,12 +93,12 @@ cudaGraphExec_t CallGraphs::instantiate(cudaGraph_t graph, std::string& why_not)
   return executable;
 }
 
-/// Where there is none, graphs of the past make it.
-bool CallGraphs::has_room(cudaStream_t stream) {
+/// Where there is none, graphs of the past make it that have ended. Waiting for one could wait for other ranks.
+bool CallGraphs::has_room() {
   if (graphs_.size() < most_graphs) return true;
-  PPTRAIN_CUDA(cudaStreamSynchronize, stream);
+  const std::uint64_t ended_row = mark_ != nullptr && mark_->has_ended() ? marked_row_ : 0;
   for (auto graph = graphs_.begin(); graph != graphs_.end();) {
-    const bool is_stale = graph->second.last_row + rows_until_stale < rows_;
+    const bool is_stale = graph->second.last_row + rows_until_stale < rows_ && graph->second.last_row <= ended_row;
     if (is_stale) PPTRAIN_CUDA(cudaGraphExecDestroy, graph->second.executable);
     graph = is_stale ? graphs_.erase(graph) : std::next(graph);
   }

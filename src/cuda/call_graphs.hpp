@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/compute_stream.hpp"
+#include "cuda/work.hpp"
 
 namespace pptrain::cuda {
 
@@ -43,12 +44,15 @@ class CallGraphs {
   /// Null where that fails.
   cudaGraphExec_t capture(cudaStream_t stream, const std::vector<StreamCall>& calls);
   cudaGraphExec_t instantiate(cudaGraph_t graph, std::string& why_not);
-  bool has_room(cudaStream_t stream);
+  bool has_room();
   void end_window();
 
   std::unordered_map<std::size_t, Graph> graphs_;  // by the key's hash
   std::unordered_set<std::size_t> seen_;           // hashes of keys that have come once
   std::uint64_t rows_ = 0;
+  EventPool events_;
+  std::unique_ptr<CudaWork> mark_;  // behind the row `marked_row_`
+  std::uint64_t marked_row_ = 0;
   std::uint64_t rows_of_window_ = 0, repeated_in_window_ = 0;
   GraphCounts counts_;
   std::string why_not_;

@@ -192,6 +192,7 @@ TEST_CASE("graphs that do not come again make room for others", "[cuda]") {
   CHECK(rows.counts().graphs == 512);
   for (int i = 0; i < 8200; ++i) rows.run(1.0f);
   CHECK(rows.counts().graphs == 512);
+  rows.gpu.device.synchronize();
   twice(0.75f);
   CHECK(rows.counts().graphs == 513);
 }
