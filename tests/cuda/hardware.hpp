@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 /// What the tests of src/cuda run on. The same tests run on the stand-in, which computes thousands of times slower and
 /// has as many devices as a test asks for, and on the GPUs of this machine.
@@ -14,5 +16,8 @@ enum class Gpus { own, shared };
 
 /// The number of this rank's device.
 int gpu_of_rank(Gpus gpus);
+
+/// Names of the ranges that a profiler was told since the last call of this; nothing on GPUs.
+std::vector<std::string> take_ranges();
 
 }  // namespace pptrain::test

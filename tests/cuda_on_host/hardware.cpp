@@ -12,4 +12,6 @@ int gpu_of_rank(Gpus gpus) {
   return gpus == Gpus::own ? rank_in(MPI_COMM_WORLD) : 0;
 }
 
+std::vector<std::string> take_ranges() { return cuda_on_host::take_ranges(); }
+
 }  // namespace pptrain::test

@@ -1,5 +1,5 @@
 // What a GPU's traces and times say of whole iterations.
-#include <cmath>
+#include <algorithm>
 
 #include "cuda/backend.hpp"
 #include "cuda/hardware.hpp"
@@ -62,6 +62,19 @@ TEST_CASE("a GPU's trace is in the order of the program, by its own clock", "[np
     if (event.lane == Lane::compute) computed += event.end - event.begin;
   }
   CHECK(computed > 0.5 * traced.seconds);
+}
+
+TEST_CASE("a profiler is told instruction, stage, chunk and micro-batch", "[np1]") {
+  const Reference reference("untied");
+  take_ranges();
+  traced_iteration(reference, reference.plan(1, 1, 1, 4, "1f1b"), Gpus::own);
+  const std::vector<std::string> ranges = take_ranges();
+  if (hardware() == Hardware::gpus) return;  // its profiler keeps them
+  for (const char* name : {"F0.1, stage 0, chunk 0, micro-batch 1", "BW0.0, stage 0, chunk 0, micro-batch 0",
+                           "sum loss, stage 0", "optimizer step, stage 0"}) {
+    CAPTURE(name);
+    CHECK(std::count(ranges.begin(), ranges.end(), name) == 2);  // of two iterations
+  }
 }
 
 TEST_CASE("GPUs of a pipeline trace tasks and waits in order", "[np2]") {
