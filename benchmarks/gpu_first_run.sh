@@ -7,7 +7,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/release
 logs=
 limit=0
-parts=(build tests memcheck racecheck initcheck synccheck job ranks compare)
+parts=(build tests memcheck racecheck initcheck synccheck job graphs ranks compare)
 
 usage() {
   cat <<USAGE
@@ -111,16 +111,17 @@ run_sanitizer() {
     compute-sanitizer "${options[@]}" "$build/tests/cuda/test_cuda_gpu" '~[large]'
 }
 
-# pptrain_on RANKS NAME: inputs/gpt2.toml in bf16 on as many ranks, and its report.
+# pptrain_on RANKS NAME [OPTION...]: inputs/gpt2.toml in bf16 on as many ranks, and its report.
 pptrain_on() {
   local output=$logs/$2
-  part "pptrain on $1 ranks" 900 'iteration +[0-9]' mpirun --oversubscribe -np "$1" "$build/pptrain" \
-    "$root/inputs/gpt2.toml" --set job.device=gpu --set training.precision=bf16 --set "job.output=$output"
+  part "pptrain on $1 ranks${3:+, ${*:3}}" 900 'iteration +[0-9]' mpirun --oversubscribe -np "$1" "$build/pptrain" \
+    "$root/inputs/gpt2.toml" --set job.device=gpu --set training.precision=bf16 --set "job.output=$output" "${@:3}"
   local runs=("$output"/*/*/)
-  part "report of $1 ranks" 120 '.' "$build/pptrain" report "${runs[0]}"
+  part "report of $1 ranks${3:+, ${*:3}}" 120 '.' "$build/pptrain" report "${runs[0]}"
 }
 
 run_job() { pptrain_on 1 job; }
+run_graphs() { pptrain_on 1 graphs --set job.cuda_graphs=true; }
 # More ranks than most machines have GPUs: they share them.
 run_ranks() { pptrain_on 8 ranks; }
 run_compare() { part "gpu_compare.sh" 7200 'ratio|SKIPPED' "$root/benchmarks/gpu_compare.sh"; }

@@ -68,6 +68,7 @@ for tool in memcheck racecheck initcheck synccheck; do
 done
 check "own kernels only, where libraries are not ours" grep -q -- '--kernel-name kns=pptrain' "$work/logs/compute-sanitizer-racecheck.log"
 check "a job" table_has '^\| pptrain on 8 ranks \| passed \| [0-9]+ \| iteration'
+check "the job with CUDA graphs" table_has '^\| pptrain on 1 ranks, --set job\.cuda_graphs=true \| passed \|'
 check "its report" table_has '^\| report of 1 ranks \| passed \|'
 
 STUB_STATUS=fail STUB_CODE=8 run tests
