@@ -2,15 +2,14 @@
 
 #include <csignal>
 
+#include "base/signals.hpp"
 #include "base/stop.hpp"
 
 namespace pptrain {
 
 InterruptEndsSearch::InterruptEndsSearch() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupt_searches(); };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
+  catch_signal(
+      SIGINT, [](int) { interrupt_searches(); }, Handle::first);
 }
 
 InterruptEndsSearch::~InterruptEndsSearch() { std::signal(SIGINT, SIG_DFL); }

@@ -7,18 +7,15 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/signals.hpp"
+
 namespace pptrain {
 namespace {
 
 std::atomic<bool> signalled = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-void catch_signal(int number) {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { signalled.store(true, std::memory_order_relaxed); };
-  action.sa_flags = SA_RESTART;
-  sigaction(number, &action, nullptr);
-}
+void note_signal(int) { signalled.store(true, std::memory_order_relaxed); }
 
 using SystemTime = std::chrono::system_clock::time_point;
 
@@ -35,8 +32,8 @@ std::optional<SystemTime> slurm_end() {
 }  // namespace
 
 void catch_stop_signals() {
-  catch_signal(SIGUSR1);
-  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) catch_signal(SIGTERM);
+  catch_signal(SIGUSR1, note_signal);
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) catch_signal(SIGTERM, note_signal);
 }
 
 StopRequest::StopRequest(const JobConfig& job) : end_(slurm_end()) {

@@ -9,7 +9,7 @@ namespace pptrain {
 
 /// From now on SIGUSR1, and SIGTERM where the launcher leaves time for it, ask the training to stop instead of ending
 /// the program. mpirun ends ranks seconds after it has passed SIGTERM on, so under it that one is left alone. Call
-/// before MPI is up: MPI may set the variables by which mpirun is recognised.
+/// before MPI is up, which may set the variables by which mpirun is recognised, and on the main thread.
 void catch_stop_signals();
 
 /// Whether this rank wants the training to stop after the present iteration: a signal came, or the end of the time is
