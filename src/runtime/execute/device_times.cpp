@@ -14,6 +14,8 @@ void DeviceTimes::observe(WaitEdge edge) {
   if (edge == WaitEdge::begin) {
     uncounted_.push_back({device_.moment(), nullptr, WaitKind::communication});
   } else {
+    // What goes on beside a wait may have waited itself: this one has the time of those.
+    while (uncounted_.back().end != nullptr) uncounted_.pop_back();
     uncounted_.back().end = device_.moment();
   }
 }
