@@ -86,6 +86,19 @@ TEST_CASE("waits of a device are counted by kind, by its clock", "[np1]") {
   CHECK(bench.times.take(WaitKind::communication) == 0.0);
 }
 
+TEST_CASE("waits beside a wait are part of it", "[np1]") {
+  Bench bench;
+  Ordered first(bench.device, 0.5), second(bench.device, 0.25), outer(bench.device, 2.0);
+  PendingBeside pending(outer, [&] {
+    bench.waiter.wait(first, [] { return std::string(); });
+    bench.waiter.wait(second, [] { return std::string(); });
+  });
+  bench.wait(1.0);
+  bench.waiter.wait(pending, [] { return std::string(); });
+  bench.times.count(WaitKind::communication);
+  CHECK(bench.times.take(WaitKind::communication) == Approx(3.75));
+}
+
 TEST_CASE("waits that the device has not come to are counted when it has", "[np1]") {
   Bench bench;
   bench.wait(1.0);
