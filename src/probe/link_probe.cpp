@@ -17,7 +17,7 @@ namespace {
 
 constexpr double pair_timeout_seconds = 120.0;
 constexpr std::size_t small_bytes = 8;
-constexpr std::size_t large_bytes = std::size_t{32} << 20;
+constexpr std::size_t large_bytes = std::size_t{16} << 20;
 
 /// From the times of a small and of a large message.
 Link link_of(double small, double large) {
