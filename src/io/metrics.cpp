@@ -22,7 +22,8 @@ const std::vector<SeriesInfo> step_reals = {
     {"grad_norm", "1", "global norm of the gradient before clipping"},
     {"learning_rate", "1", "learning rate of the update"},
     {"loss_scale", "1", "factor on the loss that keeps small gradients from vanishing"},
-    {"iteration_seconds", "s", "wall time of the iteration"},
+    {"iteration_seconds", "s",
+     "wall time since the iteration before, without evaluations, checkpoints and changes of plan"},
     {"tokens_per_second", "1/s", "tokens of the global batch over the wall time"},
     {"model_flops_utilization", "1", "model FLOP per second over the peak of all devices"},
 };

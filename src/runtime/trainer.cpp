@@ -52,10 +52,26 @@ TrainingEnd Trainer::run(std::int64_t first) {
 
 void Trainer::train_step(std::int64_t step, IterationResult& result) {
   result = session_->train(step, samples_of(parts_.datasets, step));
+  count_time_between(result);
   parts_.recorder.record(step, result, session_->learning_rate_of(step), peak_bytes());
   check_numbers(step, result);
-  if (evaluates_after(step)) parts_.recorder.record_evaluation(step, evaluate());
+  if (evaluates_after(step)) {
+    parts_.recorder.record_evaluation(step, evaluate());
+    last_end_.reset();
+  }
   if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
+}
+
+/// What a rank waits between two iterations, for the slower ones to tell their numbers, belongs to the second one: it
+/// would otherwise wait as long inside of it. What evaluations, checkpoints and changes of plan take does not.
+void Trainer::count_time_between(IterationResult& result) {
+  const Clock::time_point end = Clock::now();
+  if (last_end_) {
+    const double between = std::chrono::duration<double>(end - *last_end_).count() - result.seconds;
+    result.seconds += std::max(0.0, between);
+    result.idle_seconds += std::max(0.0, between);
+  }
+  last_end_ = end;
 }
 
 /// Every rank knows loss, norm and loss scale, so where one leaves all do.
@@ -108,12 +124,14 @@ void Trainer::save(std::int64_t steps_done) {
   state.profile = write_profile(job_.instance.profile);
   state.cluster = write_cluster(job_.instance.cluster);
   last_checkpoint_ = checkpointer_.save(state, *session_);
+  last_end_.reset();
   parts_.recorder.record_checkpoint(steps_done, last_checkpoint_.path, last_checkpoint_.bytes,
                                     last_checkpoint_.seconds);
 }
 
 void Trainer::take(std::unique_ptr<RunningPlan> running) {
   running_ = std::move(running);
+  last_end_.reset();
   session_ = &running_->session();
   if (config_.metrics.trace) session_->record(&trace_);
   drift_.restart(running_->plan());

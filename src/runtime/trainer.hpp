@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -41,8 +42,11 @@ class Trainer {
   const WrittenCheckpoint& last_checkpoint() const { return last_checkpoint_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void take(std::unique_ptr<RunningPlan> running);
   void train_step(std::int64_t step, IterationResult& result);
+  void count_time_between(IterationResult& result);
   void check_numbers(std::int64_t step, const IterationResult& result);
   void go_on_with(const Plan& plan, std::int64_t step);
   bool evaluates_after(std::int64_t step) const;
@@ -62,6 +66,8 @@ class Trainer {
   Session* session_ = nullptr;       ///< of `running_`
   std::size_t past_peak_bytes_ = 0;  ///< of sessions of other plans
   Trace trace_;                      ///< of the last iteration
+  /// Of the iteration before, where nothing but its numbers has been dealt with since.
+  std::optional<Clock::time_point> last_end_;
 };
 
 }  // namespace pptrain
