@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes docs/performance.md from what the measuring scripts left in build/benchmarks/."""
+"""Writes docs/performance.md from what the measuring scripts left in build/benchmarks/; what was not measured here stays."""
 
 import json
 import sys
@@ -101,17 +101,26 @@ SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
             ("kernels", "Kernels", kernels))
 
 
+def sections_of(page):
+    """What is on the page already, by title."""
+    parts = page.split("\n## ")[1:]
+    return {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip() for part in parts}
+
+
 def main():
+    target = measure.ROOT / "docs" / "performance.md"
+    there = sections_of(target.read_text()) if target.exists() else {}
     parts = ["# Performance\n\nWritten by `benchmarks/report.py` from the last measurements of `./bootstrap.sh bench`; "
              "do not edit."]
     for name, title, render in SECTIONS:
         path = measure.RESULTS / (name + ".json")
         if path.exists():
             result = json.loads(path.read_text())
-            parts.append(f"## {title}\n\n{render(result)}\n\n`./bootstrap.sh bench {name}`: {provenance(result)}")
+            there[title] = f"{render(result)}\n\n`./bootstrap.sh bench {name}`: {provenance(result)}"
+        if title in there:
+            parts.append(f"## {title}\n\n{there[title]}")
     if len(parts) == 1:
         sys.exit("nothing was measured yet: ./bootstrap.sh bench")
-    target = measure.ROOT / "docs" / "performance.md"
     target.write_text("\n\n".join(parts) + "\n")
     print(f"wrote {target.relative_to(measure.ROOT)}")
 
