@@ -65,6 +65,19 @@ with h5py.File(sys.argv[1], "r", swmr=True) as file:
     assert "job.toml" in texts(environment, "command_line")[0]
 PYTHON
 
+cat >speed.py <<'PYTHON'
+"""Exits with 1 unless the iterations of metrics.h5 take the time that passes: as the last line of progress counts it."""
+import re, sys
+import h5py
+
+with h5py.File(sys.argv[1], "r") as file:
+    seconds = file["steps/iteration_seconds"][1:]
+shown = re.findall(r"([0-9.]+)(k?) tokens/s", open(sys.argv[2]).read())[-1]
+speed = float(shown[0]) * (1000 if shown[1] else 1)
+tokens_per_step = 64
+assert abs(tokens_per_step / seconds.mean() / speed - 1) < 0.02, (tokens_per_step / seconds.mean(), speed)
+PYTHON
+
 train() { exec "$mpiexec" -np 2 "$pptrain" job.toml "$@"; }
 metrics_of() { find "$1" -name metrics.h5; }
 # has STEPS: a reader finds so many of the run's steps within ten seconds.
@@ -84,6 +97,9 @@ if "$python" -c 'import h5py' 2>/dev/null; then
   pkill -KILL -P "$launcher" || true
   wait "$launcher" || true
   check "h5py reads the metrics after kill -9" has 5
+  rm -rf runs
+  expect "a run to its end" 0 'step 200/200' "$mpiexec" -np 2 "$pptrain" job.toml --steps 200 --set job.output=runs
+  check "iterations take the time that passes" "$python" speed.py "$(metrics_of runs)" errors.txt
   rm -rf runs
 else
   echo "metrics: H5PY SKIPPED, $python has no h5py (Debian: python3-h5py)"

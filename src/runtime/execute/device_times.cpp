@@ -23,7 +23,7 @@ void DeviceTimes::observe(WaitEdge edge) {
 void DeviceTimes::start() {
   start_ = std::chrono::steady_clock::now();
   if (!device_.is_host()) device_start_ = device_.moment();
-  waiter_.take_seconds();  // what was waited between iterations belongs to none
+  waiter_.take_seconds();  // what was waited between iterations is no wait of the program
   uncounted_.clear();
 }
 

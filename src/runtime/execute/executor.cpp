@@ -56,18 +56,10 @@ class WorkPending final : public Pending {
   DeviceWorkPtr work_;
 };
 
-/// The first task from instruction `begin` on that reads weights, or null.
-const Instruction* next_reader(const Program& program, std::size_t begin) {
+/// The first instruction from `begin` on whose operation is such a one, or null.
+const Instruction* next(const Program& program, std::size_t begin, bool (*is_such)(Op)) {
   for (std::size_t i = begin; i < program.instructions.size(); ++i) {
-    if (reads_weights(program.instructions[i].op)) return &program.instructions[i];
-  }
-  return nullptr;
-}
-
-/// The first task of training from instruction `begin` on, or null.
-const Instruction* next_task(const Program& program, std::size_t begin) {
-  for (std::size_t i = begin; i < program.instructions.size(); ++i) {
-    if (is_task(program.instructions[i].op)) return &program.instructions[i];
+    if (is_such(program.instructions[i].op)) return &program.instructions[i];
   }
   return nullptr;
 }
@@ -115,7 +107,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   waiter_.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
   if (device_ != nullptr) {
-    device_->announce(next_reader(program, 0));
+    device_->announce(next(program, 0, reads_weights));
     device_->carry();
   }
   for (std::size_t i = 0; i < program.instructions.size(); ++i) run_instruction(program, i, iteration);
@@ -129,8 +121,8 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
 void Executor::run_instruction(const Program& program, std::size_t number, const Iteration& iteration) {
   const Instruction& instruction = program.instructions[number];
   current_ = &instruction;
-  if (reads_weights(instruction.op)) device_->announce(next_reader(program, number + 1));
-  if (offload_ && is_task(instruction.op)) next_task_ = next_task(program, number + 1);
+  if (reads_weights(instruction.op)) device_->announce(next(program, number + 1, reads_weights));
+  if (offload_ && is_task(instruction.op)) next_task_ = next(program, number + 1, is_task);
   if (is_task(instruction.op) && completes_gradients(program, number)) {
     device_->begin(instruction.chunk, GradientPass::completes);
   }
