@@ -15,14 +15,17 @@ int num_ranks() {
   return size;
 }
 
-void check_same(const std::string& run, const Plan& plan) {
+/// `nodes`: of each device; empty: all are on one.
+void check_same(const std::string& run, const Plan& plan, const std::vector<int>& nodes = {}) {
   INFO(run << "\n" << write_plan(plan));
   const Reference reference(run);
   validate_plan(plan, static_cast<int>(reference.config.model.layers) + 2, num_ranks(), "made by the test");
-  SessionOptions slices;
+  SessionOptions whole;
+  whole.nodes = nodes;
+  SessionOptions slices = whole;
   slices.forms.cuts.assign(chunk_places(plan).size() - 1, {TransferForm::slices, TransferForm::slices});
   slices.forms.tied = TransferForm::slices;
-  const Curve whole_curve = train_reference(MPI_COMM_WORLD, reference, plan, 4);
+  const Curve whole_curve = train_reference(MPI_COMM_WORLD, reference, plan, 4, whole);
   const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, 4, slices);
   CHECK(curve.losses == whole_curve.losses);
   CHECK(curve.grad_norms == whole_curve.grad_norms);
@@ -40,6 +43,15 @@ TEST_CASE("slices give the same numbers as whole copies", "[np4]") {
     check_same(run, shaped_plan({{{3}, {3, 1}, 1, {}, 2}, {{3}, {2, 2}, 1, {}, 3}}, 8));
   }
   check_same("tied", shaped_plan({{{4}, {4}}, {{2}, {2, 1, 1}, 1, {}, 1}}, 8));
+}
+
+// The replicas of a node, or of a ZeRO group, sum gradients first; what all replicas need they gather together.
+TEST_CASE("replicas of several nodes or groups gather slices of a tied embedding", "[np4]") {
+  check_same("tied", shaped_plan({{{4}, {4}}, {{2}, {2, 1, 1}}}, 8), {0, 0, 0, 1});
+  check_same("tied", shaped_plan({{{3}, {2, 1, 1}}, {{3}, {4}}}, 8), {0, 1, 1, 1});
+  Plan groups = shaped_plan({{{4}, {4}}, {{2}, {2, 1, 1}, 1, {}, 1}}, 8);
+  groups.stages[1].zero_groups = {{0, 2}, {2, 3}};
+  check_same("tied", groups);
 }
 
 TEST_CASE("slices of larger plans give the same numbers as whole copies", "[np8]") {

@@ -70,7 +70,7 @@ void Executor::wait_receive(const Instruction& i) {
 void Executor::gather_received(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
   PartGroups& groups = device_->only().groups();
-  Communicator& group = i.payload == Payload::tied_gradient ? groups.data() : groups.tensor();
+  Communicator& group = i.payload == Payload::tied_gradient ? groups.replicas() : groups.tensor();
   std::vector<Interval> slices;
   for (const Interval& part : even_division(i.interval.size(), group.size())) {
     slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}, held(i)));

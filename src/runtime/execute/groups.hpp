@@ -76,6 +76,9 @@ struct Reach {
   std::optional<MpiDeviceMemory> mpi;  ///< nothing: what MPI says of itself
 };
 
+/// Whether slices of a tied embedding's gradients come to the rank's stage, which all its replicas then gather.
+enum class TiedGathers { none, some };
+
 /// What makes the groups of one rank.
 struct GroupMaker {
   MPI_Comm world;
@@ -88,7 +91,8 @@ struct GroupMaker {
   std::vector<std::string>& ways;  ///< how the groups of devices that MPI does not reach communicate
   CommunicationDecorator* decorator = nullptr;
   const std::vector<int>& nodes;  ///< of each device; empty: all are on one
-  int next_tag = 0;               ///< groups that are made at once by different ranks must not share a rank or a tag
+  TiedGathers tied;
+  int next_tag = 0;  ///< groups that are made at once by different ranks must not share a rank or a tag
 
   /// Collective over the ranks.
   std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name,
@@ -111,6 +115,8 @@ class PartGroups {
   /// The data-parallel group again, for gathering weights, or gradients that are summed, while others are summed:
   /// collectives of one group start in one order on all members, those of two need not.
   Communicator& gather() { return *gather_; }
+  /// All replicas that hold the same shard, in order, where they gather slices of a tied embedding's gradients.
+  Communicator& replicas() { return replicas_ ? *replicas_ : *data_; }
   /// Parts of this rank's slice with those that own them too, in order.
   struct SharedSlice {
     Fraction begin;
@@ -125,6 +131,7 @@ class PartGroups {
   std::unique_ptr<Communicator> tensor_;
   std::unique_ptr<Communicator> data_;
   std::unique_ptr<Communicator> gather_;
+  std::unique_ptr<Communicator> replicas_;  ///< null where the data-parallel group has all, or none is needed
   std::vector<SharedSlice> shared_slices_;
 };
 
@@ -136,7 +143,8 @@ class RankGroups {
  public:
   /// `nodes`: as `sum_groups` has them. Throws exit code 2 on all ranks where NCCL is wanted and cannot be.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {}, const Reach& own = {});
+             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {}, const Reach& own = {},
+             TiedGathers tied = TiedGathers::none);
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 

@@ -1,5 +1,7 @@
 #include "runtime/execute/session.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "optim/learning_rate.hpp"
 #include "program/check.hpp"
@@ -25,6 +27,13 @@ Program sums_only(const Program& program) {
 
 DType gradient_type(GradientPrecision precision) {
   return precision == GradientPrecision::bf16 ? DType::bf16 : DType::f32;
+}
+
+TiedGathers tied_gathers(const Program& program) {
+  const bool some = std::any_of(program.instructions.begin(), program.instructions.end(), [](const Instruction& i) {
+    return i.op == Op::gather_received && i.payload == Payload::tied_gradient;
+  });
+  return some ? TiedGathers::some : TiedGathers::none;
 }
 
 }  // namespace
@@ -65,7 +74,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       communication_(options.communication),
       groups_(std::make_unique<RankGroups>(
           world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
-          Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory})),
+          Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory},
+          tied_gathers(own(training_)))),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   wants_stop_ = options.wants_stop;
