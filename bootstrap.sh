@@ -16,7 +16,7 @@ packages=(g++ cmake ninja-build ccache pkg-config
   libhwloc-dev librandom123-dev libxxhash-dev libsentencepiece-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
   libboost-context-dev node-d3)
 # Without these the tests that need them are skipped.
-test_packages=(iproute2 slurm-wlm munge python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc)
+test_packages=(iproute2 slurm-wlm munge python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
 benchmark_packages=(libbenchmark-dev)
 fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
   libtomlplusplus-dev nlohmann-json3-dev librandom123-dev)

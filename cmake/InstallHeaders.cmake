@@ -1,6 +1,6 @@
 # Run while installing, with SOURCE (src/), HEADERS (below it), MADE (a folder to work in) and INCLUDE_FOLDER (below the
 # prefix). Installs the headers and all that they include; "plan/plan.hpp" becomes "pptrain/plan/plan.hpp" in them, so
-# that they meet no header of another library.
+# that they meet no header of another library. Warnings in them are not their users': compilers are told so.
 cmake_policy(VERSION 3.25)
 set(todo ${HEADERS})
 set(done "")
@@ -16,6 +16,7 @@ while(todo)
   list(TRANSFORM includes REPLACE "#include \"(.*)\"" "\\1")
   list(APPEND todo ${includes})
   string(REPLACE "#include \"" "#include \"pptrain/" text "${text}")
+  string(REPLACE "#pragma once\n" "#pragma once\n#pragma GCC system_header\n" text "${text}")
   file(WRITE ${MADE}/${header} "${text}")
 endwhile()
 file(INSTALL ${MADE}/ DESTINATION ${CMAKE_INSTALL_PREFIX}/${INCLUDE_FOLDER})

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "help_format.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -12,10 +14,7 @@ ManualOption read_option(const CLI::Option& option, const CommandLine& line) {
   ManualOption read;
   for (const std::string& name : option.get_snames()) read.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) read.names.push_back("--" + name);
-  const bool is_flag = option.get_items_expected_max() == 0;
-  // Checks follow the type after a colon.
-  if (!is_flag) read.value = option.get_positional() ? option.get_name(true) : option.get_type_name();
-  read.value = read.value.substr(0, read.value.find(':'));
+  read.value = value_name(option);
   read.description = option.get_description();
   read.choices = line.choices(&option);
   read.required = option.get_required();
@@ -74,6 +73,11 @@ std::string file_extension(const ManualOption& option) {
   const auto dot = option.value.rfind('.');
   const bool is_key = option.value.find('=') != std::string::npos;  // SECTION.KEY=VALUE
   return dot == std::string::npos || is_key ? "" : option.value.substr(dot + 1);
+}
+
+std::string option_word(const ManualOption& option) {
+  const auto bar = option.value.find('|');
+  return bar == std::string::npos ? "" : option.value.substr(bar + 1);
 }
 
 }  // namespace pptrain

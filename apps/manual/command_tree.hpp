@@ -48,5 +48,7 @@ enum class ValueKind { none, folder, file };
 ValueKind value_kind(const ManualOption& option);
 /// "toml" where a file's name ends in ".toml"; "" where any file may be meant.
 std::string file_extension(const ManualOption& option);
+/// A word that may stand in place of a file: "latest" of "PATH|latest"; else "".
+std::string option_word(const ManualOption& option);
 
 }  // namespace pptrain

@@ -31,7 +31,8 @@ std::string bash_values(const ManualOption& option) {
     case ValueKind::file: break;
   }
   const std::string extension = file_extension(option);
-  return extension.empty() ? "_pptrain_files" : "_pptrain_files " + extension;
+  const std::string files = extension.empty() ? "_pptrain_files" : "_pptrain_files " + extension;
+  return option_word(option).empty() ? files : fmt::format("{}; _pptrain_more '{}'", files, option_word(option));
 }
 
 std::string bash_command(const ManualCommand& command) {
@@ -47,6 +48,7 @@ std::string bash_command(const ManualCommand& command) {
 }
 
 constexpr const char* bash_helpers = R"(_pptrain_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
+_pptrain_more() { mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$1" -- "$current"); }
 _pptrain_folders() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -d -- "$current")
@@ -72,7 +74,9 @@ std::string zsh_values(const ManualOption& option) {
     case ValueKind::file: break;
   }
   const std::string extension = file_extension(option);
-  return extension.empty() ? "_files" : fmt::format("_files -g \"*.{}\"", extension);
+  const std::string files = extension.empty() ? "_files" : fmt::format("_files -g \"*.{}\"", extension);
+  const std::string word = option_word(option);
+  return word.empty() ? files : fmt::format("{{ compadd {}; {} }}", word, files);
 }
 
 /// Text in which zsh's _arguments reads no special character.
@@ -119,6 +123,7 @@ std::string fish_option(const ManualOption& option, const std::string& condition
     if (kind == ValueKind::none) text += " -x";
     if (kind == ValueKind::folder) text += " -x -a '(__fish_complete_directories)'";
     if (kind == ValueKind::file) text += " -r -F";
+    if (!option_word(option).empty()) text += " -a " + option_word(option);
   }
   return text + " -d " + quoted(option.description) + "\n";
 }
@@ -143,7 +148,7 @@ std::string bash_completion(const Manual& manual) {
   case $command in
     '')
       _pptrain_files toml
-      mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -W '{} {}' -- "$current")
+      _pptrain_more '{} {}'
       ;;
 )",
                       join(names, " | "), join(names, " "), option_names(manual.program));
@@ -152,31 +157,49 @@ std::string bash_completion(const Manual& manual) {
 }
 
 std::string zsh_completion(const Manual& manual) {
-  std::string text = "#compdef pptrain\n# Completion of pptrain for zsh, made from its command line.\n\n_pptrain() {\n";
-  text += "  local -a commands=(\n";
+  std::string text = "#compdef pptrain\n# Completion of pptrain for zsh, made from its command line.\n\n";
+  text += "_pptrain_first() {\n  local -a commands=(\n";
   for (const ManualCommand& command : manual.commands) {
     text += "    " + quoted(command.name + ":" + command.description) + "\n";
   }
-  text += "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    _files -g '*.toml'\n";
-  text += "    _arguments -s \\\n";
+  text += "  )\n  _describe command commands\n  _files -g '*.toml'\n}\n\n";
+  text += "_pptrain() {\n  local context state state_descr line\n  typeset -A opt_args\n  _arguments -s -C \\\n";
   for (const ManualOption& option : manual.program.options) text += zsh_option(option);
-  text += "        && return\n    return\n  fi\n  local command=$words[2]\n";
-  text += "  if [[ $command == *.* ]]; then command=train; else shift words; ((CURRENT--)); fi\n  case $command in\n";
+  text += "        '1:command:_pptrain_first' '*:: :->arguments' && return\n";
+  text += "  local command=$words[1]\n  if [[ $command == *.* ]]; then command=train; fi\n  case $command in\n";
   for (const ManualCommand& command : manual.commands) text += zsh_command(command);
   return text + "  esac\n}\n\n_pptrain \"$@\"\n";
 }
 
 std::string fish_completion(const Manual& manual) {
-  std::string text = "# Completion of pptrain for fish, made from its command line.\n";
+  std::vector<std::string> names;
+  for (const ManualCommand& command : manual.commands) names.push_back(command.name);
+  std::string text = fmt::format(R"(# Completion of pptrain for fish, made from its command line.
+# The subcommand of what is typed so far; a file's name stands for train.
+function __pptrain_command
+    for word in (commandline -opc)[2..-1]
+        switch $word
+            case {}
+                echo $word
+                return
+            case '-*'
+            case '*.*'
+                echo train
+                return
+        end
+    end
+    echo none
+end
+)",
+                                 join(names, " "));
+  const auto within = [](const std::string& command) { return "test (__pptrain_command) = " + command; };
   for (const ManualCommand& command : manual.commands) {
-    text += fmt::format("complete -c pptrain -n __fish_use_subcommand -a {} -d {}\n", command.name,
+    text += fmt::format("complete -c pptrain -n {} -a {} -d {}\n", quoted(within("none")), command.name,
                         quoted(command.description));
   }
-  for (const ManualOption& option : manual.program.options) text += fish_option(option, "__fish_use_subcommand");
+  for (const ManualOption& option : manual.program.options) text += fish_option(option, within("none"));
   for (const ManualCommand& command : manual.commands) {
-    for (const ManualOption& option : command.options) {
-      text += fish_option(option, "__fish_seen_subcommand_from " + command.name);
-    }
+    for (const ManualOption& option : command.options) text += fish_option(option, within(command.name));
   }
   return text;
 }

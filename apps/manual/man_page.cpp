@@ -22,6 +22,13 @@ std::string escape(const std::string& text) {
   return escaped.empty() || (escaped[0] != '.' && escaped[0] != '\'') ? escaped : "\\&" + escaped;
 }
 
+/// Text whose paragraphs are parted by empty lines.
+std::string paragraphs(const std::string& text) {
+  const auto gap = text.find("\n\n");
+  if (gap == std::string::npos) return escape(text);
+  return escape(text.substr(0, gap)) + "\n.PP\n" + paragraphs(text.substr(gap + 2));
+}
+
 std::string bold(const std::string& text) { return "\\fB" + escape(text) + "\\fR"; }
 std::string italic(const std::string& text) { return "\\fI" + escape(text) + "\\fR"; }
 
@@ -64,9 +71,18 @@ std::string commands_section(const Manual& manual) {
 
 std::string environment_section() {
   return ".SH ENVIRONMENT\n" + entry(bold("NO_COLOR"), "no colour in the progress of a job") +
-         entry(bold("XDG_CACHE_HOME"), "measured profiles are kept in " + italic("pptrain") + " below it") +
+         entry(bold("XDG_CACHE_HOME"), "measured profiles are kept in " + italic("pptrain") + " below it; " +
+                                           italic("~/.cache") + " where it is not set") +
          entry(bold("SLURM_JOB_END_TIME"), "a job ends with a checkpoint before it") +
          entry(bold("OMP_NUM_THREADS"), "1 where ranks share the cores");
+}
+
+std::string files_section() {
+  return ".SH FILES\nBelow the folder that it is installed to:\n" +
+         entry(italic("share/pptrain/inputs"), "jobs, clusters and layer profiles to begin with") +
+         entry(italic("share/pptrain/job-scripts"), "scripts for Slurm and for a workstation") +
+         entry(italic("share/doc/pptrain/docs"),
+               "the documentation: " + italic("tutorial.md") + ", every key of every file in " + italic("reference"));
 }
 
 std::string see_also(const Manual& manual, const ManualCommand& command) {
@@ -91,11 +107,11 @@ std::string man_page(const Manual& manual, const ManualCommand& command, const s
   page += fmt::format(".SH NAME\n{} \\- {}\n", name, escape(command.description));
   page += ".SH SYNOPSIS\n" + bold(command.full_name(" "));
   page += escape(command.synopsis().substr(command.full_name(" ").size())) + "\n";
-  page += ".SH DESCRIPTION\n" + escape(command.details) + "\n";
+  page += ".SH DESCRIPTION\n" + paragraphs(command.details) + "\n";
   if (command.name.empty()) page += commands_section(manual);
   if (!command.arguments.empty()) page += ".SH ARGUMENTS\n" + option_entries(command.arguments);
   page += ".SH OPTIONS\n" + option_entries(command.options) + examples_section(command) + exit_section();
-  if (command.name.empty()) page += environment_section();
+  if (command.name.empty()) page += environment_section() + files_section();
   return page + see_also(manual, command);
 }
 

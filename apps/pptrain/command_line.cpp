@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <memory>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "help_format.hpp"
 #include "plan/plan.hpp"
 #include "planners/search.hpp"
 
@@ -13,8 +17,19 @@ namespace {
 std::string exit_codes_text() {
   std::vector<std::string> parts;
   for (const ExitCodeMeaning& code : exit_code_meanings())
-    parts.push_back(fmt::format("{} {}", code.code, code.meaning));
-  return "Exit codes: " + join(parts) + ".";
+    parts.push_back(fmt::format("{:>2} {}", code.code, code.meaning));
+  return "Exit codes:\n  " + join(parts, "\n  ");
+}
+
+/// How many of something there are: steps, samples.
+CLI::Validator count() {
+  const auto check = [](const std::string& value) -> std::string {
+    std::int64_t number = 0;
+    const char* end = value.data() + value.size();
+    const std::from_chars_result read = std::from_chars(value.data(), end, number);
+    return read.ec == std::errc() && read.ptr == end && number > 0 ? "" : value + " is no whole number of at least 1";
+  };
+  return CLI::Validator(check, "");
 }
 
 }  // namespace
@@ -27,7 +42,7 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {number(ExitCode::no_feasible_plan), "no feasible plan"},
       {number(ExitCode::runtime_failure), "failure at run time"},
       {number(ExitCode::stopped_early),
-       "stopped early on request with a checkpoint written (start it again with --resume latest)"},
+       "stopped early on request, checkpoint written: start it again with --resume latest"},
       {number(ExitCode::other), "anything else"}};
   return meanings;
 }
@@ -45,10 +60,16 @@ CommandLine::CommandLine(Options& options, std::function<std::string()> version)
                         "show the version, what was built in and which GPUs there are");
   app_.set_help_flag("-h,--help", "show this help");
   app_.require_subcommand(1);
+  app_.formatter(std::make_shared<HelpFormat>());  // of its subcommands too
   verbosity_flags(&app_);
-  describe(&app_, "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on several ranks: mpirun -np 16 pptrain ...",
-           {{"mpirun -np 16 pptrain inputs/gpt2.toml", "train a small GPT-2 on 16 ranks"},
-            {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment; no machine needed"}});
+  describe(
+      &app_,
+      "Times the layers of a model on every kind of device of a cluster, searches how to divide model and batch over "
+      "the devices, predicts time and memory of the plan, and trains by it over MPI. All but train and a measured "
+      "profile run without mpirun, and need neither the cluster nor a GPU.\n\n"
+      "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on 16 ranks `mpirun -np 16 pptrain CONFIG.toml`.",
+      {{"mpirun -np 16 pptrain inputs/gpt2.toml", "train a small GPT-2 on 16 ranks"},
+       {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment; no machine needed"}});
   train();
   cluster();
   profile();
@@ -73,9 +94,9 @@ CLI::App* CommandLine::command(Command value, const std::string& name, const std
 }
 
 void CommandLine::describe(CLI::App* sub, const std::string& details, const std::vector<CommandExample>& examples) {
-  std::string footer = details + "\n\nExamples:\n";
+  std::string footer = wrapped(details, 80) + "\n\nExamples:\n";
   for (const CommandExample& example : examples)
-    footer += fmt::format("  {:<60}  {}\n", example.command, example.purpose);
+    footer += fmt::format("  {}\n      {}\n", example.command, example.purpose);
   sub->footer(footer + "\n" + exit_codes_text());
   details_[sub->get_name()] = details;
   examples_[sub->get_name()] = examples;
@@ -122,7 +143,7 @@ void CommandLine::train() {
   sub->add_option_function<std::int64_t>(
          "--steps", [this](std::int64_t n) { options_.overrides.push_back("training.steps=" + std::to_string(n)); },
          "number of steps instead of the configuration's")
-      ->check(CLI::PositiveNumber)
+      ->check(count())
       ->type_name("N");
   sub->add_option("--resume", options_.resume,
                   "go on from this checkpoint; latest: from the newest sound one of the job, or from the start")
@@ -143,9 +164,12 @@ void CommandLine::cluster() {
   sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml; none: find the machine")->type_name("");
   format(sub, {"text", "json", "toml"});
   output(sub, "FILE");
-  describe(sub, "Under mpirun or srun the links between the ranks are measured too.",
-           {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
-            {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
+  describe(
+      sub,
+      "Without a FILE it shows this machine as one device; under mpirun or srun a device for each rank, and the links "
+      "between them, which are measured. What --format toml writes can be given to the other subcommands.",
+      {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
+       {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
 }
 
 void CommandLine::profile() {
@@ -156,7 +180,9 @@ void CommandLine::profile() {
   analytic(sub, "compute the times from FLOP, bytes and the cluster's rates instead of measuring");
   output(sub, "PROFILE.json");
   describe(
-      sub, "Measures on the ranks that mpirun or srun started, unless --analytic is given.",
+      sub,
+      "Measures on the ranks that mpirun or srun started, one of each kind of device at least; with --analytic nothing "
+      "is measured. The result is printed, or written to the file of --output.",
       {{"mpirun -np 4 pptrain profile inputs/gpt2.toml -o profile.json", "measure here"},
        {"pptrain profile job.toml --cluster cluster.toml --analytic", "compute for a cluster that is not at hand"}});
 }
@@ -169,21 +195,25 @@ void CommandLine::plan() {
   profile_file(sub, "instead of measuring");
   analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
   choices_[sub->add_option("--planner", options_.planner,
-                           join(planner_names()) + " (auto and every other one beside it)")
+                           "who searches: " + join(planner_names()) + " (auto and every other one beside it)")
                ->type_name("NAME")] = planner_names();
   sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration")
+      ->check(count())
       ->type_name("N");
   sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together")
+      ->check(count())
       ->type_name("N");
   sub->add_flag("--correlation", options_.correlation,
                 "also compare how the closed forms and the simulator rank the plans of all planners");
   format(sub, {"text", "json"});
   output(sub, "PLAN.json");
-  describe(sub,
-           "Needs no machine where configuration or options name cluster and profile. Ctrl-C ends the search with the "
-           "best plan so far.",
-           {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
-            {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
+  describe(
+      sub,
+      "Prints the plan, what is predicted of it, and the best plans of other planners. Needs no machine where "
+      "configuration or options name cluster and profile; else it looks at this machine and measures it. Ctrl-C ends "
+      "the search with the best plan so far.",
+      {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
+       {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
 }
 
 void CommandLine::simulate() {
@@ -201,7 +231,9 @@ void CommandLine::simulate() {
       ->type_name("ORDER.json");
   sub->add_option("--trace", options_.trace, "write a Chrome trace to this file")->type_name("TRACE.json");
   format(sub, {"text", "json"});
-  describe(sub, "Needs no machine.",
+  describe(sub,
+           "Draws what each device does when, and prints how long a step takes, how long devices wait, and the most "
+           "memory that each one needs. Needs no machine. The trace opens in chrome://tracing or Perfetto.",
            {{"pptrain simulate --plan P.json --cluster C.toml --profile L.json", "draw the pipeline of a plan"}});
 }
 
@@ -214,7 +246,9 @@ void CommandLine::report() {
       ->type_name("REPORT.html");
   sub->add_option("--tensorboard", options_.tensorboard, "also write the series as an event file into this folder")
       ->type_name("DIR");
-  describe(sub, "The file needs no network.",
+  describe(sub,
+           "Loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle time, and "
+           "why this plan. The file needs no network. The job may still run.",
            {{"pptrain report outputs/gpt2/START_TIME", "write report.html beside the metrics"}});
 }
 
@@ -223,8 +257,11 @@ void CommandLine::validate() {
   sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5")
       ->required()
       ->type_name("");
-  describe(sub, "A mistake is answered with its line, the reason and a suggestion.",
-           {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
+  describe(
+      sub,
+      "A mistake is answered with its line, the reason and a suggestion. Of a checkpoint all values are compared with "
+      "their digests.",
+      {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
 }
 
 void CommandLine::tokenize() {
@@ -234,10 +271,12 @@ void CommandLine::tokenize() {
   CLI::Option* model = sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model; none: bytes")
                            ->type_name("PIECES.model");
   sub->add_option("--train-vocabulary", options_.train_vocabulary, "train a SentencePiece model of this many pieces")
-      ->check(CLI::PositiveNumber)
+      ->check(count())
       ->excludes(model)
       ->type_name("N");
-  describe(sub, "Prints the vocabulary_size that [model] then needs.",
+  describe(sub,
+           "Tokens are the bytes of the text, or the pieces of a SentencePiece model. Prints the vocabulary_size that "
+           "[model] then needs; [data] train names the file.",
            {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"}});
 }
 

@@ -33,6 +33,8 @@ namespace {
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
+  if (std::filesystem::is_directory(path))
+    throw_bad_input({path, "this is a directory", "a file is needed", "name the file in it"});
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -31,12 +31,38 @@ std::vector<std::string> with_command(int argc, char** argv) {
   return arguments;
 }
 
-std::string suggestion(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return "";
-  const std::string nearest = nearest_name(arguments.front(), command_names());
-  const std::vector<std::string>& names = command_names();
-  const bool is_command = std::find(names.begin(), names.end(), arguments.front()) != names.end();
-  return is_command || nearest.empty() ? "" : "; did you mean `pptrain " + nearest + "`?";
+/// The first argument that looks like an option and is none of `app`; "" where all are known.
+std::string unknown_option(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.starts_with("--") && app.get_option_no_throw(name) == nullptr) return name;
+  }
+  return "";
+}
+
+std::string meant(const std::string& name, const std::vector<std::string>& candidates, const std::string& in_front) {
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? "" : "; did you mean `" + in_front + nearest + "`?";
+}
+
+/// What is wrong with the arguments, in more helpful words than CLI11's where it is a name that is not known.
+std::string problem(const CLI::ParseError& error, CommandLine& line, const std::vector<std::string>& arguments) {
+  const std::vector<std::string>& commands = command_names();
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
+  const CLI::App& app = is_command ? *line.app().get_subcommand(first) : line.app();
+  const std::string name = is_command ? "pptrain " + first : "pptrain";
+  const std::string help = "; see " + name + " --help";
+  const std::string option = unknown_option(app, arguments);
+  if (!option.empty()) {
+    std::vector<std::string> options;
+    for (const CLI::Option* known : app.get_options())
+      for (const std::string& long_name : known->get_lnames()) options.push_back("--" + long_name);
+    return option + " is no option of " + name + meant(option, options, "") + help;
+  }
+  if (is_command) return error.what() + help;
+  if (first.empty() || first[0] == '-') return "a subcommand or a CONFIG.toml is missing" + help;
+  return first + " is no subcommand" + meant(first, commands, "pptrain ") + help;
 }
 
 }  // namespace
@@ -45,17 +71,16 @@ std::optional<Options> parse_options(int argc, char** argv, bool prints, int& ex
   Options options;
   CommandLine line(options, version_text);
   std::vector<std::string> arguments = with_command(argc, argv);
-  const std::string hint = suggestion(arguments);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
   try {
-    line.app().parse(arguments);
+    std::vector<std::string> last_first(arguments.rbegin(), arguments.rend());
+    line.app().parse(last_first);
   } catch (const CLI::Success& success) {
     exit_code = 0;
     if (prints) line.app().exit(success, std::cout, std::cerr);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     exit_code = 2;
-    if (prints) log_error("command line: {}{}; see pptrain --help", error.what(), hint);
+    if (prints) log_error("command line: {}", problem(error, line, arguments));
     return std::nullopt;
   }
   if (line.quiet) set_verbosity(Verbosity::quiet);

@@ -202,4 +202,18 @@ refused "a precision without a rate" 2 '[^ ]*aws-heterogeneous.toml' 'v100.*bf16
 job 2 plan good.toml --analytic --cluster "$inputs/clusters/aws-homogeneous.toml" --set 'model.name="t5-larg"'
 refused "a model that is not in the zoo" 2 '--set model.name' 't5-large'
 
+# --- the command line itself
+job 2 plan good.toml --plannr amp
+refused "a misspelt option" 2 'command line' '--plannr is no option of pptrain plan; did you mean .--planner.'
+job 2 --verison
+refused "a misspelt option without a subcommand" 2 'command line' 'did you mean .--version.'
+job 2 pla good.toml
+refused "a misspelt subcommand" 2 'command line' 'did you mean .pptrain plan.'
+job 2 train good.toml --steps 0
+refused "no steps" 2 'command line' '0 is no whole number of at least 1; see pptrain train --help'
+mkdir folder
+job 2 validate folder
+refused "a folder instead of a file" 2 'folder' 'directory'
+rmdir folder
+
 finish

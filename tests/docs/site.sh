@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/ as a site, without a warning: a link or anchor that leads nowhere, or a page that nothing leads to, is one.
-# Exit code 77 where Sphinx, MyST or the theme is missing. Usage: site.sh SOURCE [FOLDER]
+# In a browser, where there is one, every page is opened. Exit code 77 where Sphinx, MyST or the theme is missing. Usage: site.sh SOURCE [FOLDER]
 set -euo pipefail
 python=/usr/bin/python3
 if ! "$python" -c 'import sphinx, myst_parser, furo' 2>/dev/null; then
@@ -27,4 +27,11 @@ for page in sys.stdin.read().split():
             broken += 1
             print(f"{page}: there is no {target}")
 sys.exit(1 if broken else 0)'
+cd "$OLDPWD"
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+if [[ -z $chromium ]]; then
+  echo "site: BROWSER SKIPPED, there is no chromium"
+else
+  "$python" "$1/tests/docs/visit_site.py" "$site" "$chromium"
+fi
 echo "site: $(find "$site" -name '*.html' | wc -l) pages"

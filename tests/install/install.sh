@@ -2,6 +2,7 @@
 # cmake --install: what is there, and that it works from where it lies.
 # Usage: install.sh PPTRAIN MPIEXEC CMAKE BUILD_FOLDER CXX
 set -euo pipefail
+here=$(dirname -- "$(realpath -- "$0")")
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/../cli/common.sh"
 cmake=$3
@@ -20,7 +21,7 @@ check "no path in text files" bash -c "! grep -rIl -e /opt/pptrain -e '$folder' 
 for file in bin/pptrain share/man/man1/pptrain.1 share/bash-completion/completions/pptrain \
   share/zsh/site-functions/_pptrain share/fish/vendor_completions.d/pptrain.fish share/pptrain/inputs/gpt2.toml \
   share/pptrain/job-scripts/hetero.slurm share/pptrain/job-scripts/sites include/pptrain/planners/search.hpp include/pptrain/plan/plan.hpp \
-  share/doc/pptrain/LICENSE share/doc/pptrain/CITATION.cff share/doc/pptrain/examples/plan_and_simulate.cpp; do
+  share/doc/pptrain/docs/tutorial.md share/doc/pptrain/docs/reference/config.md share/doc/pptrain/LICENSE share/doc/pptrain/CITATION.cff share/doc/pptrain/examples/plan_and_simulate.cpp; do
   check "$file" test -e "$prefix/$file"
 done
 check "job scripts can be executed" test -x "$share/job-scripts/workstation.sh"
@@ -58,54 +59,63 @@ for command in '' $commands; do
 done
 
 # --- completions ---
-# completed WORD...: what bash offers for the last word.
-completed() {
+# What a shell offers for the last of the words behind "pptrain".
+by_bash() {
   bash -c 'source "$1"; shift; COMP_WORDS=(pptrain "$@"); COMP_CWORD=$#; _pptrain; printf "%s\n" "${COMPREPLY[@]}"' \
-    bash "$prefix/share/bash-completion/completions/pptrain" "$@" | sort | tr '\n' ' '
+    bash "$prefix/share/bash-completion/completions/pptrain" "$@"
 }
-# offers EXPECTED WORD...
+by_zsh() { timeout 30 zsh -f "$here/complete.zsh" "$prefix/share/zsh/site-functions" "pptrain $*"; }
+by_fish() {
+  HOME=$folder fish -c "source $prefix/share/fish/vendor_completions.d/pptrain.fish; complete -C 'pptrain $*'" | cut -f 1
+}
+# offers SHELLS EXPECTED WORD...
 offers() {
-  local title="bash offers '$1' after ${*:2}"
-  cases=$((cases + 1))
-  if [[ $(completed "${@:2}") == "$1" ]]; then printf 'ok %s\n' "$title"; else complain "$title" "not '$(completed "${@:2}")'"; fi
+  local shell offered title
+  for shell in $1; do
+    if ! command -v "$shell" >/dev/null; then continue; fi
+    title="$shell offers '$2' after ${*:3}"
+    cases=$((cases + 1))
+    offered=$("by_$shell" "${@:3}" | sort | tr '\n' ' ')
+    if [[ $offered == "$2" ]]; then printf 'ok %s\n' "$title"; else complain "$title" "not '$offered'"; fi
+  done
 }
 mkdir -p folder
 touch job.toml plan.json notes.txt
 rm -f plan-*.json
-offers 'plan profile ' p
-offers '--format ' plan --fo
-offers 'json text ' plan --format ''
-offers 'json text toml ' cluster --format ''
-offers 'folder job.toml ' plan ''
-offers 'plan.json ' simulate --plan p
-offers 'folder ' report ''
-offers '--resume ' job.toml --res
-offers 'zb-h1 zb-h2 zb-v zeropp ' simulate --schedule z
-if command -v zsh >/dev/null; then check "zsh" zsh -n "$prefix/share/zsh/site-functions/_pptrain"; fi
-if command -v fish >/dev/null; then
-  fish_offers() {
-    [[ $(HOME=$folder fish -c "source $prefix/share/fish/vendor_completions.d/pptrain.fish; complete -C '$1'" |
-      cut -f 1 | tr '\n' ' ') == "$2" ]]
-  }
-  check "fish offers subcommands" fish_offers 'pptrain pr' 'profile '
-  check "fish offers values" fish_offers 'pptrain plan --format ' 'json text '
-fi
+offers 'bash zsh fish' 'profile ' pr
+offers 'bash zsh fish' '--verbose --version ' --ver
+offers 'bash zsh fish' '--format ' plan --fo
+offers 'bash zsh fish' 'json text ' plan --format ''
+offers 'bash zsh fish' 'json text ' -q plan --format ''
+offers 'bash zsh fish' 'json text toml ' cluster --format ''
+offers 'bash zsh fish' 'plan.json ' simulate --plan p
+offers 'bash zsh fish' '--resume ' job.toml --res
+offers 'bash zsh fish' 'latest ' train job.toml --resume l
+offers 'bash zsh fish' 'zb-h1 zb-h2 zb-v zeropp ' simulate --schedule z
+offers 'bash zsh' 'folder job.toml ' plan ''
+offers 'bash zsh' 'folder ' report ''
 
 # --- libpptrain_plan ---
 cluster=$share/inputs/clusters/dapple-a.toml
 profile=$share/inputs/profiles/bert-48.json
 find "$prefix/include/pptrain" -name '*.hpp' -printf '#include <pptrain/%P>\n' | sort >all.cpp
 check "headers of the pure half only" bash -c "! grep -vE 'pptrain/(base|config|model|cluster|profile|plan|program|cost|schedule|simulate|planners)/' all.cpp"
-check "every public header compiles" "$compiler" -std=c++20 -fsyntax-only -I"$prefix/include" all.cpp
 export PKG_CONFIG_PATH=$library/pkgconfig
-# shellcheck disable=SC2046  # words
-check "builds by pkg-config" "$compiler" -std=c++20 "$examples/plan_and_simulate.cpp" \
-  $(pkg-config --cflags --libs pptrain_plan) -o by_pkg_config
+strict=(-std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
+for other in "$compiler" clang++-16; do
+  if ! command -v "$other" >/dev/null; then echo "SKIPPED what needs $other, which is not there"; continue; fi
+  # shellcheck disable=SC2046  # words
+  check "${other##*/} compiles every public header without a warning" \
+    "$other" "${strict[@]}" -fsyntax-only $(pkg-config --cflags pptrain_plan) all.cpp
+  # shellcheck disable=SC2046
+  check "${other##*/} builds by pkg-config" "$other" "${strict[@]}" "$examples/plan_and_simulate.cpp" \
+    $(pkg-config --cflags --libs pptrain_plan) -o "by_pkg_config_${other##*/}"
+done
 check "configures by CMake" bash -c "'$cmake' -S '$examples' -B by_cmake -DCMAKE_PREFIX_PATH='$prefix' -DCMAKE_CXX_COMPILER='$compiler' >configured.txt 2>&1"
 check "builds by CMake" bash -c "'$cmake' --build by_cmake >built.txt 2>&1"
 predicted=$("$installed" plan --cluster "$cluster" --profile "$profile" --global-batch-size 64 --format json |
   sed -n 's/.*"iteration_seconds": \([0-9.e-]*\).*/\1/p' | head -n 1)
-for example in ./by_pkg_config by_cmake/plan_and_simulate; do
+for example in ./by_pkg_config_* by_cmake/plan_and_simulate; do
   expect "$example" 0 'an iteration takes' "$example" "$cluster" "$profile" 64
   simulated=$(sed -n 's/an iteration takes \([0-9.e-]*\) s.*/\1/p' output.txt)
   check "$example predicts what pptrain plan does" awk -v a="$simulated" -v b="$predicted" \
