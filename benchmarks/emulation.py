@@ -114,7 +114,7 @@ def ratio_rows(comparison):
 
 def section(comparisons, tops):
     lines = ["## Rehearsed on emulated devices", "16 ranks on this machine play the devices of the paper's cluster "
-             "([emulation.md](emulation.md)); measured is the median iteration on the host's clock. Layers take what the profile "
+             "([emulation](emulation.md)); measured is the median iteration on the host's clock. Layers take what the profile "
              "says, so that what a rehearsal adds to a prediction is that processes wait for one another and share links.",
              planning.table(("experiment", "plan by", "plan", "predicted, s", "measured, s", "off by"),
                             [row for comparison in comparisons for row in rows_of(comparison)]),

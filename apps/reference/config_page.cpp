@@ -9,6 +9,7 @@
 
 #include "config/keys.hpp"
 #include "config/read.hpp"
+#include "examples.hpp"
 #include "tables.hpp"
 
 namespace pptrain {
@@ -128,7 +129,8 @@ std::string config_page() {
       "CONFIG.toml",
       "A job, as `pptrain train` and `pptrain plan` read it. Every key may be left out, and `--set SECTION.KEY=VALUE` "
       "replaces\none. Paths are looked for beside the file first, then in the working directory. `pptrain validate "
-      "CONFIG.toml` checks a file.");
+      "CONFIG.toml` checks a file. Times have a [unit](index.md#units).");
+  text += config_example;
   for (std::size_t i = 0; i < transformer.size(); ++i) {
     KeyTable table = merged(transformer[i], classifier[i]);
     for (KeyDescription& key : table.keys) {

@@ -8,6 +8,7 @@
 
 #include "cluster/keys.hpp"
 #include "config_page.hpp"
+#include "examples.hpp"
 #include "io/keys.hpp"
 #include "plan/keys.hpp"
 #include "profile/keys.hpp"
@@ -20,23 +21,24 @@ namespace {
 std::string cluster_page() {
   return page_head("CLUSTER.toml",
                    "A cluster, as `pptrain cluster --format toml` writes it and `[cluster] file` or `--cluster` names "
-                   "it. Quantities are\nnumbers with a unit (`\"16 GiB\"`, `\"10 Gbit/s\"`, `\"125 TFLOP/s\"`, `\"5 "
-                   "us\"`), or bare numbers in bytes, bytes per second, FLOP per\nsecond or seconds.") +
-         table_sections(cluster_keys::all(), Fallback::default_value);
+                   "it. Quantities are\nnumbers with a [unit](index.md#units), or bare numbers in bytes, bytes per "
+                   "second, FLOP "
+                   "per second or seconds.") +
+         cluster_example + table_sections(cluster_keys::all(), Fallback::default_value);
 }
 
 std::string profile_page() {
   return page_head("PROFILE.json",
                    "How long each layer takes on each kind of device, as `pptrain profile` writes it; what it is for: "
                    "[profiles](../profiles.md).") +
-         table_sections(profile_keys::all(), Fallback::default_value);
+         profile_example + table_sections(profile_keys::all(), Fallback::default_value);
 }
 
 std::string plan_page() {
   return page_head("PLAN.json",
                    "A plan, as `pptrain plan -o` writes it and `[parallelism] plan` names it; how to read one: [read a "
                    "plan](../how-to/read-a-plan.md).") +
-         table_sections(plan_keys::all(), Fallback::default_value);
+         plan_example + table_sections(plan_keys::all(), Fallback::default_value);
 }
 
 std::string run_page() {
