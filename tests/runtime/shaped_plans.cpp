@@ -144,4 +144,26 @@ Plan RandomShapes::plan(int num_devices) {
   return plan;
 }
 
+/// Stages with blocks and those that are one send whole copies.
+TransferForm RandomShapes::form(const Stage& one, const Stage& other) {
+  const bool slices = pick(0, 1) > 0 && &one != &other && one.blocks.empty() && other.blocks.empty();
+  return slices ? TransferForm::slices : TransferForm::whole;
+}
+
+SessionOptions RandomShapes::machine(const Plan& plan, int num_devices) {
+  SessionOptions options;
+  const std::int64_t num_nodes = pick(1, 3);
+  for (int d = 0; d < num_devices; ++d) options.nodes.push_back(static_cast<int>(pick(0, num_nodes - 1)));
+  const std::vector<ChunkPlace> places = chunk_places(plan);
+  const auto stage_of = [&](std::size_t chunk) -> const Stage& {
+    return plan.stages[static_cast<std::size_t>(places[chunk].stage.value)];
+  };
+  for (std::size_t c = 0; c + 1 < places.size(); ++c) {
+    const TransferForm activation = form(stage_of(c), stage_of(c + 1));
+    options.forms.cuts.push_back({activation, form(stage_of(c), stage_of(c + 1))});
+  }
+  options.forms.tied = form(stage_of(0), stage_of(places.size() - 1));
+  return options;
+}
+
 }  // namespace pptrain::test

@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "plan/plan.hpp"
+#include "runtime/execute/session.hpp"
 
 namespace pptrain::test {
 
@@ -36,6 +37,9 @@ class RandomShapes {
 
   /// For at most `num_devices` devices.
   Plan plan(int num_devices);
+  /// What a machine may make of a plan: nodes of its devices, within which gradients are summed first, and what crosses
+  /// the cuts, and a tied embedding's gradient, in slices. Needs `num_devices` as `plan`.
+  SessionOptions machine(const Plan& plan, int num_devices);
   /// A number in [low, high].
   std::int64_t pick(std::int64_t low, std::int64_t high);
 
@@ -43,6 +47,7 @@ class RandomShapes {
   std::vector<Interval> parts(std::int64_t size, std::int64_t count);
   void shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size);
   std::map<std::string, std::vector<Interval>> shards(int tensor_parallel);
+  TransferForm form(const Stage& one, const Stage& other);
   void add_block(Stage& stage, std::int64_t micro_batch_size);
   template <class T>
   void shuffle(std::vector<T>& values) {

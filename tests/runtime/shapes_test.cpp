@@ -1,5 +1,7 @@
 // Stages of different shape, uneven replicas, shards and layers: the recorded losses and gradient norms, and every
 // parameter where it belongs.
+#include <fmt/format.h>
+
 #include <map>
 
 #include "reference.hpp"
@@ -95,12 +97,23 @@ void check_holdings(const Reference& reference, const Plan& plan) {
   CHECK(session.evaluate(reference.samples(0)) == Approx(reference.losses[0]).margin(5e-6));
 }
 
-void check_plan(const Reference& reference, const Plan& plan) {
-  INFO(write_plan(plan));
+std::string describe(const SessionOptions& options) {
+  const auto letter = [](TransferForm form) { return form == TransferForm::slices ? 's' : 'w'; };
+  std::string text = "nodes";
+  for (const int node : options.nodes) text += fmt::format(" {}", node);
+  text += ", cuts";
+  for (const CutForms& cut : options.forms.cuts) {
+    text += fmt::format(" {}{}", letter(cut.activation), letter(cut.gradient));
+  }
+  return text + fmt::format(", tied {}", letter(options.forms.tied));
+}
+
+void check_plan(const Reference& reference, const Plan& plan, const SessionOptions& options = {}) {
+  INFO(write_plan(plan) << describe(options));
   validate_plan(plan, static_cast<int>(reference.config.model.layers) + 2, world_size(), "made by the test");
   check_holdings(reference, plan);
   const Curve curve =
-      train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps));
+      train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps), options);
   check_curve(curve, reference);
 }
 
@@ -112,14 +125,14 @@ void check(const std::string& run, const std::vector<ShapedStage>& stages, const
 const std::map<std::string, std::vector<std::int64_t>> uneven_pair = {
     {"heads", {3, 1}}, {"columns", {160, 96}}, {"vocabulary", {200, 57}}};
 
-/// `number` plans, each with another of the recorded runs.
+/// `number` plans, each on a machine that is drawn, with one of the recorded runs.
 void check_random(std::uint64_t seed, int number) {
   RandomShapes shapes(seed);
   for (int i = 0; i < number; ++i) {
     const Plan plan = shapes.plan(world_size());
     const std::string& run = runs[shapes.pick(0, 3)];
     INFO("plan " << i << " of seed " << seed << ", " << run);
-    check_plan(Reference(run), plan);
+    check_plan(Reference(run), plan, shapes.machine(plan, world_size()));
   }
 }
 
@@ -153,7 +166,7 @@ TEST_CASE("pipelines of several shapes at once meet the reference runs", "[np8]"
 
 TEST_CASE("plans that are drawn meet the reference runs", "[np4]") { check_random(1, 4); }
 
-TEST_CASE("plans that are drawn for eight ranks meet the reference runs", "[np8]") { check_random(2, 3); }
+TEST_CASE("plans that are drawn for eight ranks meet the reference runs", "[np8]") { check_random(23, 6); }
 
 TEST_CASE("twenty plans that are drawn meet the reference runs", "[np8][long]") { check_random(3, 20); }
 
