@@ -10,7 +10,7 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 
 # Paths below the source folder do not count, so that one cache serves every clone.
-find_program(PPTRAIN_CCACHE ccache)
+find_program(PPTRAIN_CCACHE ccache DOC "ccache, by which compilations are cached, or OFF")
 if(PPTRAIN_CCACHE)
   set(PPTRAIN_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime ${PPTRAIN_CCACHE})

@@ -184,7 +184,7 @@ class Recipe(unittest.TestCase):
 
     def test_options_exist(self):
         """Every option that a build may get is one of CMakeLists.txt's."""
-        known = set(re.findall(r"(?:option|find_file)\((\w+)", cmake_text))
+        known = set(re.findall(r"(?:option|find_file|find_program)\((\w+)", cmake_text))
         known |= set(re.findall(r"set\((\w+) [^ )]+ CACHE ", cmake_text))
         seen = set()
         for cuda, charts, tests, run_tests in itertools.product((False, True), repeat=4):

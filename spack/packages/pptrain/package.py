@@ -21,6 +21,7 @@ class Pptrain(CMakePackage, CudaPackage):
     # The clone that this recipe lies in.
     git = "file://" + os.path.realpath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
 
+    # maintainers(...): GitHub accounts, once the project has a public address.
     license("Apache-2.0")
 
     version("main", branch="main")
@@ -101,6 +102,8 @@ class Pptrain(CMakePackage, CudaPackage):
         args = [
             # Spack's compiler wrapper sets -march from the target.
             self.define("PPTRAIN_ARCH", ""),
+            # Whether compilations are cached is Spack's choice (config:ccache).
+            self.define("PPTRAIN_CCACHE", "OFF"),
             self.define("BUILD_TESTING", self.run_tests or self.spec.satisfies("+tests")),
             self.define("PPTRAIN_D3", d3 if self.spec.satisfies("+charts") else "OFF"),
             self.define_from_variant("PPTRAIN_BLAS", "blas"),
