@@ -1,5 +1,7 @@
 #include "shaped_plans.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -164,6 +166,17 @@ SessionOptions RandomShapes::machine(const Plan& plan, int num_devices) {
   }
   options.forms.tied = form(stage_of(0), stage_of(places.size() - 1));
   return options;
+}
+
+std::string describe(const SessionOptions& options) {
+  const auto letter = [](TransferForm form) { return form == TransferForm::slices ? 's' : 'w'; };
+  std::string text = "nodes";
+  for (const int node : options.nodes) text += fmt::format(" {}", node);
+  text += ", cuts";
+  for (const CutForms& cut : options.forms.cuts) {
+    text += fmt::format(" {}{}", letter(cut.activation), letter(cut.gradient));
+  }
+  return text + fmt::format(", tied {}", letter(options.forms.tied));
 }
 
 }  // namespace pptrain::test

@@ -59,4 +59,7 @@ class RandomShapes {
   std::uint64_t drawn_ = 0;
 };
 
+/// Nodes and forms, for messages.
+std::string describe(const SessionOptions& options);
+
 }  // namespace pptrain::test

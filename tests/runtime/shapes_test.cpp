@@ -1,7 +1,5 @@
 // Stages of different shape, uneven replicas, shards and layers: the recorded losses and gradient norms, and every
 // parameter where it belongs.
-#include <fmt/format.h>
-
 #include <map>
 
 #include "reference.hpp"
@@ -95,17 +93,6 @@ void check_holdings(const Reference& reference, const Plan& plan) {
   if (!model.tied) CHECK(count == 235008.0);
   reference.fill(session);
   CHECK(session.evaluate(reference.samples(0)) == Approx(reference.losses[0]).margin(5e-6));
-}
-
-std::string describe(const SessionOptions& options) {
-  const auto letter = [](TransferForm form) { return form == TransferForm::slices ? 's' : 'w'; };
-  std::string text = "nodes";
-  for (const int node : options.nodes) text += fmt::format(" {}", node);
-  text += ", cuts";
-  for (const CutForms& cut : options.forms.cuts) {
-    text += fmt::format(" {}{}", letter(cut.activation), letter(cut.gradient));
-  }
-  return text + fmt::format(", tied {}", letter(options.forms.tied));
 }
 
 void check_plan(const Reference& reference, const Plan& plan, const SessionOptions& options = {}) {

@@ -12,6 +12,7 @@
 #include "runtime/noisy_text.hpp"
 #include "runtime/reference.hpp"
 #include "runtime/replan/redistribute.hpp"
+#include "runtime/shaped_plans.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -43,12 +44,15 @@ void check_equal(const Curve& curve, const Curve& expected) {
   CHECK(largest_difference(curve.grad_norms, expected.grad_norms) <= tolerance * expected.grad_norms.front());
 }
 
-/// On a GPU as on the host, and as recorded.
-void check_plan(const Reference& reference, const Plan& plan, const Gpu& gpu) {
+/// On a GPU as on the host, and as recorded. `machine`: nodes and forms.
+void check_plan(const Reference& reference, const Plan& plan, const Gpu& gpu, const SessionOptions& machine = {}) {
   INFO(plan.shape());
   const int steps = steps_of(reference);
-  const Curve device = train_reference(MPI_COMM_WORLD, reference, plan, steps, gpu.options());
-  check_equal(device, train_reference(MPI_COMM_WORLD, reference, plan, steps));
+  SessionOptions options = gpu.options();
+  options.nodes = machine.nodes;
+  options.forms = machine.forms;
+  const Curve device = train_reference(MPI_COMM_WORLD, reference, plan, steps, options);
+  check_equal(device, train_reference(MPI_COMM_WORLD, reference, plan, steps, machine));
   const std::vector<double> recorded(reference.losses.begin(), reference.losses.begin() + steps);
   CHECK(largest_difference(device.losses, recorded) <= tolerance);
 }
@@ -186,6 +190,33 @@ void check_zero(Gpus gpus) {
 
 TEST_CASE("ZeRO's stages train on GPUs as on the host, by NCCL", "[np4][own]") { check_zero(Gpus::own); }
 TEST_CASE("ZeRO's stages train on a GPU as on the host, by MPI", "[np4]") { check_zero(Gpus::shared); }
+
+namespace {
+
+/// Plans that are drawn, each on a machine that is drawn, with one of two recorded runs.
+void check_drawn(Gpus gpus, std::uint64_t seed, int number) {
+  const Gpu gpu(gpus);
+  const int ranks = size_of(MPI_COMM_WORLD);
+  RandomShapes shapes(seed);
+  for (int i = 0; i < number; ++i) {
+    const Plan plan = shapes.plan(ranks);
+    const SessionOptions machine = shapes.machine(plan, ranks);
+    const Reference reference(shapes.pick(0, 1) > 0 ? "tied" : "untied");
+    INFO("plan " << i << " of seed " << seed << "\n" << write_plan(plan) << describe(machine));
+    check_plan(reference, plan, gpu, machine);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("plans that are drawn train on GPUs as on the host, by NCCL", "[np4][own]") { check_drawn(Gpus::own, 1, 4); }
+TEST_CASE("plans that are drawn train on a GPU as on the host, by MPI", "[np4]") { check_drawn(Gpus::shared, 2, 4); }
+TEST_CASE("plans that are drawn for eight ranks train on a GPU as on the host", "[np8]") {
+  check_drawn(Gpus::shared, 3, 2);
+}
+TEST_CASE("plans that are drawn for eight ranks train on GPUs as on the host", "[np8][own]") {
+  check_drawn(Gpus::own, 4, 2);
+}
 
 namespace {
 
