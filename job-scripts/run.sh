@@ -21,17 +21,14 @@ load_site() {
   source "$site"
 }
 
-# find_pptrain: $PPTRAIN, else the one built here, else the one installed with these scripts, else the one on PATH.
+# find_pptrain: $PPTRAIN, else the one here, else the one built or installed with these scripts, else the one on PATH.
 find_pptrain() {
-  if [[ -n ${PPTRAIN:-} ]]; then
-    pptrain=$PPTRAIN
-  elif [[ -x ./pptrain ]]; then
-    pptrain=./pptrain
-  elif [[ -x $scripts/../../../bin/pptrain ]]; then
-    pptrain=$scripts/../../../bin/pptrain
-  else
-    pptrain=pptrain
-  fi
+  local built
+  pptrain=${PPTRAIN:-}
+  for built in ./pptrain "$scripts/../pptrain" "$scripts/../../../bin/pptrain"; do
+    if [[ -z $pptrain && -f $built && -x $built ]]; then pptrain=$built; fi
+  done
+  pptrain=${pptrain:-pptrain}
   command -v "$pptrain" >/dev/null || give_up \
     "$pptrain was not found in $PWD or on PATH: build it with ./bootstrap.sh build, load its module, or name it in PPTRAIN"
 }
@@ -47,6 +44,8 @@ find_launcher() {
   fi
   command -v "${launcher[0]}" >/dev/null || give_up "${launcher[0]} was not found; load the MPI that pptrain was built with"
   if [[ ${launcher[0]} == *srun ]]; then
+    # What modules have set reaches the ranks, also where sbatch was told to export other things only.
+    export SLURM_EXPORT_ENV=ALL
     # All ranks end with 75 together, and one that is lost is missed by the others, which then say what they waited for.
     launcher+=(--kill-on-bad-exit=0 --wait=0)
     # The other way of Slurm 22.05 to make ranks wait for each other lets some out of MPI_Init too early: 12 of 45 starts of
@@ -58,11 +57,29 @@ find_launcher() {
   fi
 }
 
-# tell_end_time: when the allocation ends, for pptrain; newer Slurm says it itself.
+# find_job: what Slurm's commands call this job in `job`. The number of an array's last task is that of the whole array too.
+find_job() {
+  if [[ -z ${SLURM_JOB_ID:-} ]]; then give_up "this is no Slurm job: submit the script with sbatch, or use workstation.sh"; fi
+  job=$SLURM_JOB_ID
+  if [[ -n ${SLURM_ARRAY_TASK_ID:-} ]]; then job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID; fi
+}
+
+# node_list: where the job is; of a heterogeneous job every component.
+node_list() {
+  local component lists=()
+  for ((component = 0; component < ${SLURM_HET_SIZE:-0}; ++component)); do
+    local list=SLURM_JOB_NODELIST_HET_GROUP_$component
+    lists+=("${!list}")
+  done
+  echo "${lists[*]:-$SLURM_JOB_NODELIST}"
+}
+
+# tell_end_time: when the allocation ends, for pptrain; newer Slurm says it itself. A heterogeneous job ends with the first
+# of its components.
 tell_end_time() {
   local end
-  if [[ -z ${SLURM_JOB_END_TIME:-} ]] && end=$(timeout "$slurm_patience" squeue -h -j "$SLURM_JOB_ID" -o %e) &&
-    end=$(date -d "$end" +%s 2>/dev/null); then
+  if [[ -z ${SLURM_JOB_END_TIME:-} ]] && end=$(timeout "$slurm_patience" squeue -h -j "$job" -o %e | sort | head -n 1) &&
+    [[ -n $end ]] && end=$(date -d "$end" +%s 2>/dev/null); then
     export SLURM_JOB_END_TIME=$end
   fi
 }
@@ -85,8 +102,13 @@ launch() {
   trap '' USR1 TERM
 }
 
-# is_running: whether the job is to go on as far as Slurm knows; one that was cancelled, for instance, is not.
-is_running() { [[ $(timeout "$slurm_patience" squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null | head -n 1) == RUNNING ]]; }
+# is_running: whether the job is to go on as far as Slurm knows; one that was cancelled, for instance, is not. Where Slurm
+# does not answer it is: whoever then asks for more is told.
+is_running() {
+  local states
+  states=$(timeout "$slurm_patience" squeue -h -j "$job" -o %T 2>/dev/null) || return 0
+  [[ ${states%%$'\n'*} == RUNNING ]]
+}
 
 # node_is_lost: whether some node of the job does not answer. Slurm itself notices after SlurmdTimeout, minutes mostly.
 node_is_lost() {
@@ -98,7 +120,7 @@ node_is_lost() {
 # start_again REASON: puts the job back into the queue; Slurm may end this script while it does.
 start_again() {
   say "$1: putting the job back into the queue, to go on from its newest checkpoint"
-  timeout "$slurm_patience" scontrol requeue "$SLURM_JOB_ID" ||
+  timeout "$slurm_patience" scontrol requeue "$job" ||
     say "Slurm does not put it back (sbatch --requeue?); submit it to go on"
 }
 
@@ -106,18 +128,19 @@ start_again() {
 run_and_requeue() {
   if [[ " $*" == *" --resume"* ]]; then give_up "--resume latest is said here already, so that every start goes on"; fi
   trap 'give_up "USR1 came before the training began: --time must be longer, or --signal later"' USR1
+  find_job
   load_site
   find_pptrain
   find_launcher
   tell_end_time
-  say "job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)) on $SLURM_JOB_NODELIST at $(date -Is): ${launcher[*]} $pptrain"
+  say "job $job, start $((${SLURM_RESTART_COUNT:-0} + 1)) on $(node_list) at $(date -Is): ${launcher[*]} $pptrain"
   launch train "${@:-$scripts/../inputs/gpt2.toml}" --resume latest
   case $code in
     0) ;;
     2 | 3) say "pptrain ended with exit code $code: starting again would not help; what is wrong is said above" ;;
     *)
       if [[ -n $ended ]] || ! is_running; then
-        say "the job was ended (exit code $code); submitted again it goes on from its newest checkpoint"
+        say "the job was ended (exit code $code); when it starts again it goes on from its newest checkpoint"
       elif [[ $code -eq 75 ]]; then
         start_again "stopped early with a checkpoint"
       elif node_is_lost; then

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154  # `folder` is set there
 : "$folder"
 nodes=(fast1 fast2 fast3 slow1)
+links=shaped
 export SLURM_CONF=$folder/slurm/slurm.conf
 
 write_slurm_configuration() {
@@ -61,7 +62,11 @@ start_node() {
   local number mbit=1000 i
   for ((i = 0; i < 4; ++i)); do if [[ ${nodes[i]} == "$1" ]]; then number=$((i + 1)); fi; done
   if [[ $1 == slow1 ]]; then mbit=200; fi
-  add_node "$1" "$number" "$mbit" || echo "slurm: LINKS NOT SHAPED, they cannot be here"
+  if ! add_node "$1" "$number" "$mbit"; then
+    echo "slurm: LINKS NOT SHAPED, they cannot be here"
+    # shellcheck disable=SC2034  # jobs.sh reads it
+    links=plain
+  fi
   # PMIx and Open MPI leave files there that another node, or another life of this one, must not meet.
   in_node "$1" mkdir "$folder/own/spool" "$folder/own/tmp"
   in_node "$1" slurmd -N "$1"

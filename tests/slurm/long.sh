@@ -3,6 +3,7 @@
 # shellcheck disable=SC2154  # set there
 
 measured=(--set cluster.file=discover --set profile.analytic=false)
+is_pending() { [[ $(state_of "$1") == PENDING ]]; }
 node_is() { [[ $(timeout 10 sinfo -h -N -n "$1" -o %T) == "$2" ]]; }
 
 # lose NODE JOB: the power of a node of the job fails and comes back; the job goes back into the queue and trains again.
@@ -30,7 +31,7 @@ says "$lost" 'rank [0-3],.* waited (longer than )?10 s' || fail "nobody says tha
 timeout 10 scontrol update nodename=fast3 state=drain reason=test
 timeout 10 scancel --batch --signal=USR1 "$lost"
 wait_until 60 "the drained node" node_is fast3 drained
-[[ $(state_of "$lost") == PENDING ]] || fail "job $lost does not wait for a drained node: $(state_of "$lost")"
+is_pending "$lost" || fail "job $lost does not wait for a drained node: $(state_of "$lost")"
 
 # Meanwhile a job of four nodes goes on with three.
 submit moved --nodes=3 -- "${measured[@]}" --set parallelism.data=1 --set parallelism.pipeline=3
@@ -62,11 +63,34 @@ timeout 10 scancel --batch --signal=TERM "$job"
 wait_until 60 "the end of job $job" is_over "$job"
 echo "slurm: the time limit: as expected"
 
+# --- tasks of an array, the last of which has the array's number, and ranks that get what the script has -------------------
+
+echo 'export MARK=set' >job-scripts/sites/marked.sh
+cat >marked <<'SH'
+#!/usr/bin/env bash
+echo "rank with the mark $MARK"
+SH
+chmod +x marked
+submit marked --export=PATH,PPTRAIN=./marked,PPTRAIN_SITE=marked --
+wait_until 60 "the end of job $job" is_over "$job"
+says "$job" 'rank with the mark set$' 4 || fail "the ranks do not get what the site's file sets"
+
+submit array --array=1-2 -- --steps 4000
+wait_until 60 "training of an array" trains "$job" 1
+timeout 10 scancel --batch --signal=USR1 "${job}_2"
+wait_until 60 "the requeue of a task" says "$job" 'putting the job back'
+wait_until 30 "a task that waits" is_pending "${job}_2"
+[[ $(state_of "${job}_1") == RUNNING ]] || fail "the other task of the array is $(state_of "${job}_1")"
+timeout 10 scancel "$job"
+for task in 1 2; do wait_until 60 "the end of task $task" is_over "${job}_$task"; done
+echo "slurm: an array: as expected"
+
 # --- the other scripts ---------------------------------------------------------------------------------------------------
 
 job=$(timeout 20 sbatch --parsable --job-name=het job-scripts/hetjob.slurm job.toml --set job.name=het "${measured[@]}" \
   --set parallelism.data=8 --set parallelism.pipeline=2)
 wait_until 120 "training of a heterogeneous job" trains "$job" 1
+says "$job" 'start 1 on fast\[1-3\] slow1 at' || fail "the job does not say where its components are"
 timeout 10 scancel --batch --signal=USR1 "$job"
 wait_until 120 "training of a requeued heterogeneous job" trains "$job" 2
 ends "$job"
