@@ -25,15 +25,22 @@ void deliver(const std::string& text, const std::string& path) {
     std::cout << text << std::flush;
     return;
   }
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary);
-  file << text << std::flush;
+  namespace fs = std::filesystem;
   std::error_code error;
-  if (file) std::filesystem::rename(beside, path, error);
-  if (!file || error) {
-    std::remove(beside.c_str());
-    throw_bad_input(
-        {path, "cannot be written", error ? error.message() : std::strerror(errno), "name another file with -o"});
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status))
+    throw_bad_input({path, "cannot be written", "it is a directory", "name a file with -o"});
+  // A file is replaced when all of it is there, at the end of links; what is no file, as /dev/null, is written to.
+  const bool is_file = !fs::exists(status) || fs::is_regular_file(status);
+  const std::string target = fs::is_regular_file(status) ? fs::canonical(path, error).string() : path;
+  const std::string written = is_file ? target + ".new" : target;
+  std::ofstream file(written, std::ios::binary);
+  file << text << std::flush;
+  if (file && is_file) fs::rename(written, target, error);
+  if (!file || (is_file && error)) {
+    const std::string reason = error ? error.message() : std::strerror(errno);
+    if (is_file) std::remove(written.c_str());
+    throw_bad_input({path, "cannot be written", reason, "name another file with -o"});
   }
   log_info("Wrote {}", path);
 }

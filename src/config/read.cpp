@@ -129,6 +129,10 @@ class Reader : public KeyVisitor {
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
   Config config;
   config.source = source;
+  if (root.has("node") || root.has("device")) {
+    throw_bad_input({source, "this is a cluster and no job", "it has [[node]] or [[device]]",
+                     "name it by --cluster, or in [cluster] file of a job"});
+  }
   Reader reader(root, folder, config.places);
   visit_keys(reader, config);
   root.finish();

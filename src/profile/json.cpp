@@ -76,8 +76,10 @@ void format_value(const Json& value, std::size_t indent, std::string& out) {
 std::string read_text_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || !text) throw_bad_input({path, "cannot read the file", "", "check the path and its permissions"});
+  if (file && file.peek() != std::ifstream::traits_type::eof())
+    text << file.rdbuf();  // "<<" fails with nothing to write
+  if (!file.is_open() || file.bad() || !text)
+    throw_bad_input({path, "cannot read the file", "", "check the path and its permissions"});
   return text.str();
 }
 

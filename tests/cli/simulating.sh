@@ -61,7 +61,25 @@ job "a trace" 0 'makespan' simulate "${files[@]}" --trace trace.json
 check "tasks are in the trace" grep -q '"name":"F0.0","ph":"X","pid":0' trace.json
 check "transfers are in the trace" grep -q 'send activation 0.1' trace.json
 
+# Where results are written.
+echo old >kept.json
+ln -s kept.json link.json
+job "a trace behind a link" 0 'Wrote link.json' simulate "${files[@]}" --trace link.json
+check "the link is still one" test -L link.json
+check "the file behind it is new" grep -q '"name":"F0.0"' kept.json
+mkfifo pipe
+cat pipe >received.json &
+job "a trace into a pipe" 0 'Wrote pipe' simulate "${files[@]}" --trace pipe
+wait
+check "the pipe is still one" test -p pipe
+check "who reads it gets the trace" cmp -s received.json kept.json
+mkdir folder
+job "a trace instead of a folder" 2 'folder: cannot be written .*directory' simulate "${files[@]}" --trace folder
+
 job "no plan" 2 '--plan' simulate job.toml
+: >empty.json
+job "an empty plan" 2 'empty.json.*this is not JSON' simulate "${files[@]:2}" --plan empty.json
+job "a cluster instead of a job" 2 'cluster.toml: this is a cluster and no job .*--cluster' simulate cluster.toml --plan plan.json
 job "a missing plan" 2 'none.json' simulate job.toml --plan none.json
 job "no profile" 2 'nothing to simulate.*--profile' simulate --plan plan.json --cluster cluster.toml
 job "an unknown schedule" 2 'unknown schedule "1f2b".*did you mean "1f1b"' simulate "${files[@]}" --schedule 1f2b

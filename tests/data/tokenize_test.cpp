@@ -1,5 +1,8 @@
 #include "data/tokenize.hpp"
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -84,6 +87,24 @@ TEST_CASE("training the same text twice gives the same files", "[tokenize]") {
   }
   CHECK(content_of(folder.path("a.bin")) == content_of(folder.path("b.bin")));
   CHECK(content_of(folder.path("a.model")) == content_of(folder.path("b.model")));
+}
+
+TEST_CASE("tokens go behind a link, and to nothing but a file", "[tokenize]") {
+  const TestFolder folder("behind");
+  const std::string text = folder.write("text", "ab\n");
+  folder.write("t.bin", "old");
+  std::filesystem::create_symlink("t.bin", folder.path("link.bin"));
+  tokenize_files({.texts = {text}, .output = folder.path("link.bin")});
+  CHECK(std::filesystem::is_symlink(folder.path("link.bin")));
+  CHECK(tokens_of(folder.path("t.bin")) == std::vector<std::uint16_t>{'a', 'b', '\n'});
+
+  std::filesystem::create_symlink("text", folder.path("link.txt"));
+  CHECK(refused({.texts = {text}, .output = folder.path("link.txt")}).find("overwrite") != std::string::npos);
+  CHECK(content_of(text) == "ab\n");
+  REQUIRE(mkfifo(folder.path("pipe").c_str(), 0600) == 0);
+  CHECK(refused({.texts = {text}, .output = folder.path("pipe")}).find("something else than a file") !=
+        std::string::npos);
+  CHECK(std::filesystem::is_fifo(folder.path("pipe")));
 }
 
 TEST_CASE("what cannot be tokenized is refused and leaves nothing", "[tokenize]") {
