@@ -32,7 +32,8 @@ void visit(KeyVisitor& v, JobConfig& job) {
   v.name({"gpu_transport",
           "What carries sums between GPUs; \"auto\": NCCL where every rank of a group has a GPU of its own, else MPI."},
          job.gpu_transport, {"auto", "nccl", "mpi"});
-  v.flag({"cuda_graphs", "Whether rows of calls that come again are handed to a GPU as CUDA graphs."}, job.cuda_graphs);
+  v.flag({"cuda_graphs", "Whether calls to a GPU that repeat are recorded once and run as CUDA graphs."},
+         job.cuda_graphs);
 }
 
 void visit(KeyVisitor& v, Annotation& annotation) {
@@ -142,8 +143,9 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.name(
       {"schedule", "The order of tasks."}, parallelism.schedule,
       {"auto", "gpipe", "1f1b", "dapple-b", "interleaved-1f1b", "breadth-first", "zb-h1", "zb-h2", "zb-v", "zeropp"});
-  v.integer_or_auto({"virtual_stages", "Chunks of layers per stage, for schedules that know them."},
-                    parallelism.virtual_stages, at_least(1));
+  v.integer_or_auto(
+      {"virtual_stages", "Chunks of layers per stage, of interleaved-1f1b, breadth-first, zeropp and auto."},
+      parallelism.virtual_stages, at_least(1));
   v.integer({"unit", "Micro-batches of a scheduling unit of zeropp; 0: chosen."}, parallelism.unit, at_least(0));
   v.name({"recompute",
           "What is computed again in the backward pass instead of being stored: nothing, what attention makes, or "

@@ -30,6 +30,9 @@ check "job scripts can be executed" test -x "$share/job-scripts/workstation.sh"
 installed=$prefix/bin/pptrain
 cd "$(mktemp -d -p "$folder")"
 expect "starts" 0 '^pptrain [0-9]' "$installed" --version
+version=$("$installed" --version | sed -n 's/^pptrain //p')
+check "CITATION.cff has version $version" grep -qx "version: $version" "$prefix/share/doc/pptrain/CITATION.cff"
+check "pptrain_plan.pc has version $version" grep -qx "Version: $version" "$library/pkgconfig/pptrain_plan.pc"
 expect "plans" 0 'dapple' "$installed" plan "$share/inputs/papers/dapple-bert-48.toml" --planner dapple -o plan.json
 expect "simulates" 0 makespan "$installed" simulate "$share/inputs/papers/dapple-bert-48.toml" --plan plan.json
 expect "a job script plans" 0 'the plan is in plan-' \
