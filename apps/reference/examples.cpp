@@ -79,7 +79,7 @@ emulate = "no"
 [[device]]
 kind = "a100"
 memory = "40 GiB"
-flops = { fp32 = "19.5 TFLOP/s", tf32 = "156 TFLOP/s", bf16 = "312 TFLOP/s", fp16 = "312 TFLOP/s" }
+flops = { fp32 = "19.5 TFLOP/s", bf16 = "312 TFLOP/s", fp16 = "312 TFLOP/s" }
 memory_bandwidth = "1555 GB/s"
 
 [[device]]
@@ -131,15 +131,21 @@ cat >profile.json <<'JSON'
 {"schema": "pptrain.profile/1", "model": "two layers", "source": "made up",
  "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8},
  "layers": [
-  {"name": "dense", "parameters": 16777216, "output_bytes": 16384, "stored_bytes": 32768,
-   "tensor_parallel_allreduce_bytes": 16384,
+  {"name": "dense", "parameters": 16777216, "output_bytes": 16384,
+   "stored_bytes": 32768, "tensor_parallel_allreduce_bytes": 16384,
    "seconds": [
-    {"device": "v100", "tensor_parallel": 1, "samples": 1, "forward": 0.0010, "backward_input": 0.0010, "backward_weight": 0.0009},
-    {"device": "v100", "tensor_parallel": 1, "samples": 4, "forward": 0.0031, "backward_input": 0.0032, "backward_weight": 0.0030},
-    {"device": "v100", "tensor_parallel": 2, "samples": 4, "forward": 0.0017, "backward_input": 0.0017, "backward_weight": 0.0016}],
+    {"device": "v100", "tensor_parallel": 1, "samples": 1,
+     "forward": 0.0010, "backward_input": 0.0010, "backward_weight": 0.0009},
+    {"device": "v100", "tensor_parallel": 1, "samples": 4,
+     "forward": 0.0031, "backward_input": 0.0032, "backward_weight": 0.0030},
+    {"device": "v100", "tensor_parallel": 2, "samples": 4,
+     "forward": 0.0017, "backward_input": 0.0017, "backward_weight": 0.0016}],
    "update": [{"device": "v100", "tensor_parallel": 1, "seconds": 0.0004}]},
-  {"name": "loss", "parameters": 0, "output_bytes": 0, "stored_bytes": 16384, "tensor_parallel_allreduce_bytes": 0,
-   "seconds": [{"device": "v100", "tensor_parallel": 1, "samples": 4, "forward": 0.0002, "backward": 0.0002}]}]}
+  {"name": "loss", "parameters": 0, "output_bytes": 0,
+   "stored_bytes": 16384, "tensor_parallel_allreduce_bytes": 0,
+   "seconds": [
+    {"device": "v100", "tensor_parallel": 1, "samples": 4,
+     "forward": 0.0002, "backward": 0.0002}]}]}
 JSON
 pptrain validate profile.json
 ```
@@ -161,9 +167,10 @@ cat >plan.json <<'JSON'
  "global_batch_size": 8, "micro_batch_size": 4, "micro_batches": 2,
  "schedule": {"name": "1f1b"},
  "stages": [
-  {"layers": [[0, 3]], "replicas": 2, "tensor_parallel": 1, "devices": [[0], [1]], "samples": [[0, 3], [3, 4]]},
-  {"layers": [[3, 6]], "replicas": 1, "tensor_parallel": 2, "devices": [[2, 3]], "samples": [[0, 4]],
-   "recompute": "full"}]}
+  {"layers": [[0, 3]], "replicas": 2, "tensor_parallel": 1,
+   "devices": [[0], [1]], "samples": [[0, 3], [3, 4]]},
+  {"layers": [[3, 6]], "replicas": 1, "tensor_parallel": 2,
+   "devices": [[2, 3]], "samples": [[0, 4]], "recompute": "full"}]}
 JSON
 pptrain validate plan.json
 ```
