@@ -18,7 +18,7 @@ const KeyTable run_directory = {
      {"placement.json", "JSON", always, "Which rank is on which host and computes which part."},
      {"metrics.h5", "HDF5", always, "Series of losses, times and memory; also while the job runs."},
      {"log.txt", text, always, "What was said while it ran."},
-     {"trace.json", "Chrome trace", "`[metrics] trace`", "What every device did when in the last iteration."},
+     {"trace.json", "Chrome trace", "`[metrics] trace`", "What every device did when in the last iteration; written at the end."},
      {"checkpoints/step-N.h5", "HDF5", "`[checkpoint]`", "The state after N steps."},
      {"plan-after-N.json", "PLAN.json", "`[planner] replan`",
       "A plan that took the place of the one before at step N."},

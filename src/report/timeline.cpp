@@ -102,7 +102,7 @@ Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<Devic
   Builder builder(devices);
   for (const nlohmann::json& event : chrome_trace.value("traceEvents", nlohmann::json::array())) {
     if (event.value("ph", "") != "X") continue;
-    TimelineTask task = task_named(event.value("name", ""), event.value("tid", 0) == 1);
+    TimelineTask task = task_named(event.value("name", ""), event.value("tid", 0) > 0);
     task.begin = event.value("ts", 0.0) * microsecond;
     task.end = task.begin + event.value("dur", 0.0) * microsecond;
     builder.add(DeviceId(event.value("pid", -1)), task);

@@ -43,10 +43,10 @@ TrainingEnd Trainer::run(std::int64_t first) {
     const bool is_last = step + 1 == config_.training.steps;
     const bool stops = result.stop && !is_last;
     if (stops || saves_after(step)) save(step + 1);
+    if (config_.metrics.trace && (stops || is_last)) parts_.recorder.write_trace(trace_);
     if (stops) return TrainingEnd::stopped;
     reckon(result.seconds);
   }
-  if (config_.metrics.trace) parts_.recorder.write_trace(trace_);
   return TrainingEnd::done;
 }
 

@@ -58,7 +58,7 @@ job "another schedule" 0 'stored' simulate "${files[@]}" --schedule gpipe
 job "a given order" 0 '^ +1  \.\.\.\.F0B0F1B1W0W1' simulate "${files[@]}" --order order.json
 job "a job" 0 'makespan +11 s' simulate job.toml --plan plan.json
 job "a trace" 0 'makespan' simulate "${files[@]}" --trace trace.json
-check "tasks are in the trace" grep -q '"name":"F0.0","ph":"X","pid":0' trace.json
+check "tasks are in the trace" grep -q '"name":"F0.0","cat":"compute","ph":"X","pid":0' trace.json
 check "transfers are in the trace" grep -q 'send activation 0.1' trace.json
 
 # Where results are written.
