@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/rewritten_line.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -18,11 +20,16 @@ struct State {
   std::vector<std::string> early;  ///< what comes before there is a file
   Verbosity verbosity = Verbosity::normal;
   std::string prefix;
+  bool line_open = false;  ///< a rewritten line stands on the screen
 
   State() {
     screen.set_pattern("%v");
     screen.flush_on(spdlog::level::info);
     screen.set_level(spdlog::level::info);
+  }
+
+  void clear_line() {
+    if (std::exchange(line_open, false)) std::fputs("\r\033[K", stderr);
   }
 
   void keep(const std::string& text) {
@@ -62,7 +69,19 @@ void add_log_file(const std::string& path) {
   for (const std::string& text : std::exchange(s.early, {})) s.file->info(text);
 }
 
+void rewrite_line(std::string_view text) {
+  state().clear_line();
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+  state().line_open = true;
+}
+
+void end_rewritten_line() {
+  if (std::exchange(state().line_open, false)) std::fputs("\n", stderr);
+}
+
 void print_result(std::string_view text) {
+  state().clear_line();
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
   if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
@@ -71,6 +90,7 @@ void print_result(std::string_view text) {
 
 void detail::log(LogLevel level, std::string_view text) {
   State& s = state();
+  s.clear_line();
   switch (level) {
     case LogLevel::debug: s.screen.debug("{}{}", s.prefix, text); return;
     case LogLevel::info: s.screen.info("{}{}", s.prefix, text); break;

@@ -12,4 +12,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// `a, b, c` for messages.
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
+/// As a POSIX shell takes it for one word: in quotes where it must be.
+std::string shell_word(std::string_view text);
+
 }  // namespace pptrain

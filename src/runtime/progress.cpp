@@ -1,16 +1,20 @@
 #include "runtime/progress.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "base/log.hpp"
+#include "base/rewritten_line.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
@@ -36,16 +40,39 @@ std::string bar(const Screen& screen, double share, int width) {
   return screen.colour ? fmt::format("[\033[36m{}\033[0m{}]", done, rest) : fmt::format("[{}{}]", done, rest);
 }
 
+/// Of a terminal; nothing for what is none.
+std::optional<int> columns_of(int descriptor) {
+  if (::isatty(descriptor) != 1) return {};
+  winsize size = {};
+  const bool known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : Screen().columns;
+}
+
+/// Of the terminal that Open MPI's mpirun writes to: it passes on what its ranks say, who have pipes for that. It is
+/// the parent of those on its own host.
+std::optional<int> columns_of_launcher() {
+  if (environment("OMPI_COMM_WORLD_RANK").empty() || !environment("OMPI_MCA_orte_tag_output").empty()) return {};
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getppid(), STDERR_FILENO);
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return {};
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  const std::optional<int> columns = columns_of(descriptor);
+  ::close(descriptor);
+  return columns;
+}
+
 }  // namespace
 
 Screen standard_error_screen() {
   Screen screen;
   const std::string terminal = environment("TERM");
-  screen.terminal = isatty(STDERR_FILENO) == 1 && terminal != "dumb";
+  if (terminal == "dumb") return screen;
+  std::optional<int> columns = columns_of(STDERR_FILENO);
+  if (!columns) columns = columns_of_launcher();
+  screen.terminal = columns.has_value();
+  screen.columns = columns.value_or(screen.columns);
   screen.colour = screen.terminal && !terminal.empty() && environment("NO_COLOR").empty();
-  winsize size = {};
-  if (screen.terminal && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    screen.columns = size.ws_col;
   return screen;
 }
 
@@ -79,10 +106,6 @@ double Progress::seconds_per_step(std::int64_t step) const {
   return seconds_between(warm_, shown_) / static_cast<double>(step - first_step_);
 }
 
-void Progress::clear_line() const {
-  if (line_open_) std::fputs("\r\033[K", stderr);
-}
-
 void Progress::step(std::int64_t step, const std::string& numbers) {
   if (step == first_step_) warm_ = Clock::now();
   if (verbosity() == Verbosity::quiet || !due(step)) return;
@@ -95,21 +118,13 @@ void Progress::step(std::int64_t step, const std::string& numbers) {
     log_info("{}", line);
     return;
   }
-  clear_line();
-  fmt::print(stderr, "{}", progress_line(screen_, static_cast<double>(step + 1) / static_cast<double>(steps_), line));
-  std::fflush(stderr);
-  line_open_ = true;
+  rewrite_line(progress_line(screen_, static_cast<double>(step + 1) / static_cast<double>(steps_), line));
 }
 
 void Progress::evaluation(std::int64_t step, double loss) {
-  clear_line();
-  line_open_ = false;
   log_info("step {}: loss on held-back data {:.4f}", step + 1, loss);
 }
 
-void Progress::finish() {
-  if (line_open_) std::fputs("\n", stderr);
-  line_open_ = false;
-}
+void Progress::finish() { end_rewritten_line(); }
 
 }  // namespace pptrain

@@ -13,7 +13,7 @@ struct Screen {
   int columns = 80;
 };
 
-/// Standard error, by the environment variables TERM and NO_COLOR.
+/// Standard error, by the environment variables TERM and NO_COLOR; where it is a pipe to mpirun, what that writes to.
 Screen standard_error_screen();
 
 /// A bar and what stands beside it, no wider than the screen, since a line that wraps cannot be rewritten.
@@ -41,14 +41,12 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   bool due(std::int64_t step) const;
   double seconds_per_step(std::int64_t step) const;
-  void clear_line() const;
 
   std::int64_t first_step_;
   std::int64_t steps_;
   double amount_per_step_;
   std::string unit_;
   Screen screen_;
-  bool line_open_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point warm_;  ///< end of the first step, which takes longer than the others
   Clock::time_point shown_;

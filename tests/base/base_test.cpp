@@ -31,6 +31,13 @@ TEST_CASE("numbers are printed for people") {
   CHECK(format_duration(59.6) == "1:00");
 }
 
+TEST_CASE("words are quoted for a shell where they must be") {
+  CHECK(shell_word("outputs/gpt2/2026-11-22_05-27-17") == "outputs/gpt2/2026-11-22_05-27-17");
+  CHECK(shell_word("job.name=a b") == "'job.name=a b'");
+  CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
+  CHECK(shell_word("") == "''");
+}
+
 TEST_CASE("the nearest name is suggested only when it may be meant") {
   const std::vector<std::string> keys = {"learning_rate", "weight_decay", "name"};
   CHECK(nearest_name("learning_rte", keys) == "learning_rate");

@@ -112,6 +112,25 @@ check "the summary has predicted time and memory" grep -Eq 's measured \(median\
 watched "quiet before the command" 'Summary' -q train
 check "quiet: nothing but results" test ! -s errors.txt
 
+# What mpirun writes to a terminal of its own: NAME ENVIRONMENT...
+in_terminal() {
+  script -qec "stty cols 90; env $2 $mpiexec -np 2 $pptrain job.toml --steps 30 --set job.output=runs \
+    --set checkpoint.interval=10" /dev/null >"$1.txt" 2>&1 </dev/null
+}
+if command -v script >/dev/null; then
+  in_terminal bar TERM=xterm
+  check "a bar in a terminal under mpirun" grep -aq $'\033\\[36m=' bar.txt
+  widest() { tr '\r' '\n' <bar.txt | grep -aE 'step +[0-9]+/30 ' | sed $'s/\033\\[[0-9;]*[mK]//g' | wc -L; }
+  check "it fits the terminal: $(widest) columns" test "$(widest)" -le 89
+  check "what is logged takes its place" bash -c "grep -aq 'checkpoint runs' bar.txt && ! grep -aq 'left[^[:space:]]' bar.txt"
+  in_terminal plain "TERM=xterm NO_COLOR=1"
+  check "without colours where NO_COLOR is set" bash -c "grep -aq '\[=' plain.txt && ! grep -aq \$'\033\\[36m' plain.txt"
+  in_terminal dumb TERM=dumb
+  check "lines in a terminal that can rewrite none" bash -c "grep -aq 'step 30/30' dumb.txt && ! grep -aq \$'\033' dumb.txt"
+else
+  echo "metrics: TERMINAL SKIPPED, there is no script (Debian: bsdutils)"
+fi
+
 mkdir full
 if mount -t tmpfs -o size=160k none full 2>/dev/null; then
   mounted=$folder/full

@@ -56,6 +56,8 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
         "  speed        2k tokens/s, 3T FLOP/s of the model (30 % of the devices' peak)\n"
         "  memory       1 MiB measured on the fullest device, 512 KiB predicted\n"
         "  results      outputs/x (as a page: pptrain report outputs/x)\n");
+  summary.run_directory = "outputs/my run";
+  CHECK(describe_summary(summary).find("pptrain report 'outputs/my run')") != std::string::npos);
   summary.losses.reset();
   summary.iteration_seconds = 1.2;
   const std::string rehearsed = describe_summary(summary);

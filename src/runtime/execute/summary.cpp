@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/names.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
@@ -55,7 +56,7 @@ std::string describe_summary(const RunSummary& summary) {
       "  results      {} (as a page: pptrain report {})\n",
       steps_text(summary), iteration_text(summary), 100.0 * summary.compute_share, 100.0 * summary.communication_share,
       100.0 * summary.idle_share, speed_text(summary), memory_text(summary), summary.run_directory,
-      summary.run_directory);
+      shell_word(summary.run_directory));
 }
 
 }  // namespace pptrain

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace pptrain {
+
+/// Writes a line on standard error in place of the last one that was written so, as of progress on a terminal. What is
+/// logged or printed in between (log.hpp) takes its place.
+void rewrite_line(std::string_view text);
+
+/// Leaves that line, if there is one, as it stands: what comes next begins below it.
+void end_rewritten_line();
+
+}  // namespace pptrain
