@@ -46,18 +46,20 @@ std::string schedule_text(const ScheduleChoice& schedule) {
 }
 
 json predicted_document(const Prediction& predicted) {
+  json parts = json::array();
+  const auto add = [&](const char* name, double seconds) { parts.push_back({{"name", name}, {"seconds", seconds}}); };
+  add("compute of the slowest stage", predicted.parts.compute);
+  add("bubble", predicted.parts.bubble);
+  add("pipeline communication", predicted.parts.pipeline_communication);
+  add("tensor-parallel communication", predicted.parts.tensor_communication);
+  add("parameter gathers", predicted.parts.parameter_gathers);
+  add("gradient synchronization", predicted.parts.gradient_synchronization);
   return {{"iteration_seconds", predicted.iteration_seconds},
           {"simulated", predicted.basis == PredictionBasis::simulation},
           {"estimates", predicted.estimates},
           {"lower_bound_seconds", predicted.lower_bound_seconds},
           {"bubble_fraction", predicted.bubble_fraction},
-          {"parts",
-           {{"compute of the slowest stage", predicted.parts.compute},
-            {"bubble", predicted.parts.bubble},
-            {"pipeline communication", predicted.parts.pipeline_communication},
-            {"tensor-parallel communication", predicted.parts.tensor_communication},
-            {"parameter gathers", predicted.parts.parameter_gathers},
-            {"gradient synchronization", predicted.parts.gradient_synchronization}}},
+          {"parts", std::move(parts)},
           {"stage_seconds", predicted.stage_seconds}};
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/timing.hpp"
 #include "base/units.hpp"
 #include "report/describe_plan.hpp"
 #include "report/reduce.hpp"
@@ -76,11 +77,26 @@ json drift(const MetricsHistory& history) {
   return list;
 }
 
-/// Mean of a column over the rows that have it, without the first, which begins cold.
-double column_mean(const std::vector<double>& rows, std::size_t column, std::size_t columns) {
+/// The first row of the last plan.
+std::size_t first_of_last(const RunFolder& run) {
+  const std::vector<std::int64_t>& steps = run.metrics.history.integers.at("steps/step");
+  const auto first = std::upper_bound(steps.begin(), steps.end(), run.plans.back().from_step);
+  return static_cast<std::size_t>(first - steps.begin());
+}
+
+/// Median of a series of /steps over the rows of the last plan.
+json median_of_last(const RunFolder& run, const std::string& name) {
+  const std::vector<double>& all = run.metrics.history.reals.at("steps/" + name);
+  std::vector<double> rows(all.begin() + static_cast<std::ptrdiff_t>(first_of_last(run)), all.end());
+  std::erase_if(rows, [](double value) { return !std::isfinite(value); });
+  return rows.empty() ? json(nullptr) : number(median(std::move(rows)));
+}
+
+/// Mean of a column over the rows from `first` on that have it, without the first of them, which begins cold.
+double column_mean(const std::vector<double>& rows, std::size_t first, std::size_t column, std::size_t columns) {
   double sum = 0.0;
   std::size_t count = 0;
-  for (std::size_t row = rows.size() > columns ? 1 : 0; row * columns < rows.size(); ++row) {
+  for (std::size_t row = rows.size() > (first + 1) * columns ? first + 1 : first; row * columns < rows.size(); ++row) {
     const double value = rows[row * columns + column];
     if (!std::isfinite(value)) continue;
     sum += value;
@@ -89,22 +105,24 @@ double column_mean(const std::vector<double>& rows, std::size_t column, std::siz
   return count == 0 ? std::nan("") : sum / static_cast<double>(count);
 }
 
+/// In iterations of the last plan.
 json ranks(const RunFolder& run) {
   const MetricsHistory& history = run.metrics.history;
   const auto columns = static_cast<std::size_t>(history.num_ranks);
   const std::vector<std::int64_t>& peaks = history.integers.at("ranks/peak_bytes");
+  const std::size_t first = first_of_last(run);
   json list = json::array();
   for (std::size_t rank = 0; rank < columns; ++rank) {
     json entry = {{"rank", rank}};
     for (const char* name : {"compute", "communication", "idle"}) {
       const std::vector<double>& rows = history.reals.at(fmt::format("ranks/{}_seconds", name));
-      entry[name] = number(column_mean(rows, rank, columns));
+      entry[name] = number(column_mean(rows, first, rank, columns));
     }
     std::int64_t peak = 0;
-    for (std::size_t i = rank; i < peaks.size(); i += columns) peak = std::max(peak, peaks[i]);
+    for (std::size_t i = first * columns + rank; i < peaks.size(); i += columns) peak = std::max(peak, peaks[i]);
     entry["peak_bytes"] = peak;
     if (run.placement.is_array() && rank < run.placement.size()) {
-      for (const char* key : {"host", "device", "stage", "replica", "shard"}) {
+      for (const char* key : {"host", "device"}) {
         if (run.placement[rank].contains(key)) entry[key] = run.placement[rank][key];
       }
     }
@@ -113,26 +131,10 @@ json ranks(const RunFolder& run) {
   return list;
 }
 
-double median_of(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  if (values.empty()) return std::nan("");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// Iterations of the last plan.
-std::vector<double> iterations_of_last(const RunFolder& run) {
-  const std::vector<std::int64_t>& steps = run.metrics.history.integers.at("steps/step");
-  const std::vector<double>& seconds = run.metrics.history.reals.at("steps/iteration_seconds");
-  const auto first = std::upper_bound(steps.begin(), steps.end(), run.plans.back().from_step) - steps.begin();
-  return {seconds.begin() + first, seconds.end()};
-}
-
 json job(const RunFolder& run) {
   const std::vector<std::int64_t>& steps = run.metrics.history.integers.at("steps/step");
   const Plan& plan = run.plans.back().plan;
-  json result = {{"directory", run.path},
+  json result = {{"directory", run.full_path()},
                  {"model", plan.model},
                  {"cluster", run.cluster.name},
                  {"devices", run.cluster.num_devices()},
@@ -140,9 +142,12 @@ json job(const RunFolder& run) {
                  {"global_batch_size", plan.global_batch_size},
                  {"steps_done", steps.empty() ? 0 : steps.back()},
                  {"left_open", run.metrics.left_open},
+                 {"resumed_step", run.resumed_step},
                  {"rehearsal", !steps.empty() && all_missing(run.metrics.history.reals.at("steps/loss"))},
                  {"unit", run.config && run.config->model.is_classifier() ? "samples" : "tokens"},
-                 {"iteration_seconds", number(median_of(iterations_of_last(run)))}};
+                 {"iteration_seconds", median_of_last(run, "iteration_seconds")},
+                 {"amount_per_second", median_of_last(run, "tokens_per_second")},
+                 {"utilization", median_of_last(run, "model_flops_utilization")}};
   result["name"] = run.config ? run.config->job.name : plan.model;
   if (run.config) result["steps_planned"] = run.config->training.steps;
   return result;

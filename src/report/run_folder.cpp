@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
+#include "io/checkpoint_folder.hpp"
 #include "io/metrics.hpp"
 
 namespace pptrain {
@@ -33,10 +34,15 @@ void check_is_run(const std::string& path) {
   }
 }
 
+std::int64_t resumed_step_of(const MetricsContent& metrics) {
+  const auto from = metrics.environment.find("resumed_from");
+  return from == metrics.environment.end() ? 0 : step_of_checkpoint(from->second).value_or(0);
+}
+
 /// plan.json, and plan-after-STEP.json of a job that planned again.
-std::vector<PlanOfRun> plans_of(const std::string& path) {
+std::vector<PlanOfRun> plans_of(const std::string& path, std::int64_t resumed_step) {
   static const std::regex later(R"(plan-after-(\d+)\.json)");
-  std::vector<PlanOfRun> plans = {{0, read_plan(path + "/plan.json")}};
+  std::vector<PlanOfRun> plans = {{resumed_step, read_plan(path + "/plan.json")}};
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     std::smatch match;
     const std::string name = entry.path().filename();
@@ -70,6 +76,11 @@ double seconds_since_written(const std::string& path) {
 
 }  // namespace
 
+std::string RunFolder::full_path() const {
+  const fs::path folder = fs::absolute(path).lexically_normal();
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
 RunFolder read_run_folder(const std::string& path) {
   check_is_run(path);
   RunFolder run;
@@ -80,13 +91,14 @@ RunFolder read_run_folder(const std::string& path) {
   } catch (const Error& error) {
     run.losses.push_back(fmt::format("The configuration cannot be read any more: {}.", error.what()));
   }
-  run.plans = plans_of(path);
+  run.metrics = metrics_of(path + "/metrics.h5");
+  run.resumed_step = resumed_step_of(run.metrics);
+  run.plans = plans_of(path, run.resumed_step);
   run.cluster = read_cluster(path + "/cluster.toml");
   run.profile = read_profile(path + "/profile.json");
   for (const PlanOfRun& of_run : run.plans) {
     validate_plan(of_run.plan, run.profile.num_layers(), run.cluster.num_devices(), path);
   }
-  run.metrics = metrics_of(path + "/metrics.h5");
   run.placement = optional_json(path + "/placement.json", run.losses);
   run.trace = optional_json(path + "/trace.json", run.losses);
   return run;

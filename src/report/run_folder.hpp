@@ -22,16 +22,19 @@ struct PlanOfRun {
 
 /// What a run left in its directory, however it ended.
 struct RunFolder {
-  std::string path;
-  std::string configuration;     ///< config.toml as it stands there
-  std::optional<Config> config;  ///< nothing where it cannot be read any more
-  std::vector<PlanOfRun> plans;  ///< at least one, in order
+  std::string path;               ///< as it was named
+  std::string configuration;      ///< config.toml as it stands there
+  std::optional<Config> config;   ///< nothing where it cannot be read any more
+  std::int64_t resumed_step = 0;  ///< the steps that were done when its last job went on; 0: it has only one
+  std::vector<PlanOfRun> plans;   ///< of its last job; at least one, in order
   Cluster cluster;
   Profile profile;
   MetricsContent metrics;
   nlohmann::json placement;         ///< a list with an object for each rank; empty where it was lost
   nlohmann::json trace;             ///< a Chrome trace, null without
   std::vector<std::string> losses;  ///< what could not be read, for the reader
+
+  std::string full_path() const;  ///< from the root, whatever it was named by
 };
 
 /// Reads the directory. Throws `Error` (exit code 2) where it is no run directory, or where plan, cluster, profile or

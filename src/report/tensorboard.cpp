@@ -1,5 +1,6 @@
 #include "report/tensorboard.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/error.hpp"
 
@@ -85,6 +87,35 @@ double start_of(const RunFolder& run) {
   return end == nullptr ? 0.0 : static_cast<double>(::timegm(&time) - offset);
 }
 
+/// When the steps of a run were done, as far as can be told: its last job started at a known time, and iterations that
+/// have no row took as long as the next one that has.
+class WallTimes {
+ public:
+  explicit WallTimes(const RunFolder& run) : steps_(run.metrics.history.integers.at("steps/step")) {
+    const std::vector<double>& seconds = run.metrics.history.reals.at("steps/iteration_seconds");
+    double sum = 0.0;
+    std::int64_t before = 0;
+    for (std::size_t row = 0; row < steps_.size(); ++row) {
+      if (std::isfinite(seconds[row])) sum += seconds[row] * static_cast<double>(steps_[row] - before);
+      before = steps_[row];
+      seconds_.push_back(sum);
+    }
+    offset_ = start_of(run) - elapsed(run.resumed_step);
+  }
+  /// Seconds since 1970 when so many steps were done.
+  double of(std::int64_t step) const { return offset_ + elapsed(step); }
+
+ private:
+  double elapsed(std::int64_t step) const {
+    const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
+    return after == steps_.begin() ? 0.0 : seconds_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+  }
+
+  std::vector<std::int64_t> steps_;
+  std::vector<double> seconds_;  ///< of all iterations until then, by row
+  double offset_ = 0.0;
+};
+
 /// Name in metrics.h5 and in TensorBoard, where what stands before the slash groups the charts.
 constexpr std::array<std::pair<const char*, const char*>, 7> tags = {{
     {"steps/loss", "train/loss"},
@@ -110,14 +141,23 @@ std::uint32_t crc32c(std::string_view bytes) {
 
 std::string tensorboard_events(const RunFolder& run) {
   const MetricsHistory& history = run.metrics.history;
-  double time = start_of(run);
-  std::string version = event(time, 0);
+  const WallTimes times(run);
+  std::string version = event(times.of(0), 0);
   put_bytes(version, 3, "brain.Event:2");
   std::string out = record(version);
+  const std::vector<std::int64_t>& evaluated = history.integers.at("evaluation/step");
+  const std::vector<double>& losses = history.reals.at("evaluation/loss");
+  std::size_t evaluation = 0;
+  const auto put_evaluations = [&](std::int64_t before_step) {
+    for (; evaluation < evaluated.size() && evaluated[evaluation] < before_step; ++evaluation) {
+      const std::int64_t step = evaluated[evaluation];
+      out += record(scalar_event(times.of(step), step, "evaluation/loss", losses[evaluation]));
+    }
+  };
   const std::vector<std::int64_t>& steps = history.integers.at("steps/step");
-  const std::vector<double>& seconds = history.reals.at("steps/iteration_seconds");
   for (std::size_t row = 0; row < steps.size(); ++row) {
-    time += seconds[row];
+    put_evaluations(steps[row]);
+    const double time = times.of(steps[row]);
     for (const auto& [name, tag] : tags) {
       const double value = history.reals.at(name)[row];
       if (!std::isnan(value)) out += record(scalar_event(time, steps[row], tag, value));
@@ -125,10 +165,7 @@ std::string tensorboard_events(const RunFolder& run) {
     const auto peak = static_cast<double>(history.integers.at("steps/peak_bytes")[row]);
     out += record(scalar_event(time, steps[row], "memory/peak_bytes", peak));
   }
-  const std::vector<std::int64_t>& evaluated = history.integers.at("evaluation/step");
-  for (std::size_t row = 0; row < evaluated.size(); ++row) {
-    out += record(scalar_event(time, evaluated[row], "evaluation/loss", history.reals.at("evaluation/loss")[row]));
-  }
+  put_evaluations(std::numeric_limits<std::int64_t>::max());
   return out;
 }
 
@@ -136,10 +173,8 @@ std::string write_tensorboard(const RunFolder& run, const std::string& directory
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(directory, error);
-  const fs::path folder = fs::path(run.path).lexically_normal();
-  const std::string name = (folder.has_filename() ? folder : folder.parent_path()).filename();
-  const std::string path =
-      directory + fmt::format("/events.out.tfevents.{:.0f}.{}", start_of(run), name.empty() ? "run" : name);
+  const std::string name = fs::path(run.full_path()).filename();
+  const std::string path = directory + fmt::format("/events.out.tfevents.{}", name.empty() ? "run" : name);
   std::ofstream stream(path, std::ios::binary);
   stream << tensorboard_events(run);
   stream.close();

@@ -1,5 +1,6 @@
 #include "runtime/prepare.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -17,6 +18,7 @@
 #include "planners/simulated/contenders.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
+#include "probe/rank_hosts.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
@@ -63,6 +65,15 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
 
 CoreUse core_use(MPI_Comm world, Waiter& waiter) {
   return pool_of(find_core_pools(world, waiter), rank_in(world)).core_use();
+}
+
+/// Of all ranks, each once, in the order of the ranks.
+std::vector<std::string> host_names(const std::vector<RankHost>& ranks) {
+  std::vector<std::string> names;
+  for (const RankHost& rank : ranks) {
+    if (std::find(names.begin(), names.end(), rank.host.name) == names.end()) names.push_back(rank.host.name);
+  }
+  return names;
 }
 
 Emulate file_emulates(const std::string& cluster_file) {
@@ -126,6 +137,7 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, co
     machine.cluster = std::move(discovery.cluster);
     machine.map = RankMap(discovery.rank_of_device);
     machine.gpus = describe_gpus(discovery.ranks, discovery.neighbours);
+    machine.hosts = host_names(discovery.ranks);
   } else {
     std::string text;
     collectively(world, waiter, [&] {
@@ -134,6 +146,7 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, co
     machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
     const std::vector<RankHost> ranks = find_rank_hosts(world, waiter, device.probed());
     machine.gpus = describe_gpus(ranks, find_gpu_neighbours(world, waiter, ranks));
+    machine.hosts = host_names(ranks);
   }
   machine.core_use = core_use(world, waiter);
   return machine;

@@ -32,7 +32,8 @@ struct Machine {
   Cluster cluster;
   RankMap map = RankMap::identity(0);
   CoreUse core_use = CoreUse::own;
-  std::string gpus = {};  ///< a table for people of the ranks' GPUs; "" where no rank has one
+  std::string gpus = {};                ///< a table for people of the ranks' GPUs; "" where no rank has one
+  std::vector<std::string> hosts = {};  ///< that the ranks are on, whatever the cluster file says; by rank, each once
 };
 
 /// For people: the cluster, and the ranks' GPUs.

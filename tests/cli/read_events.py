@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """read_events.py EVENTS METRICS.h5: decodes an event file of TensorBoard, its checksums included, and compares it with the
 series of the run. Written from the formats' descriptions (TFRecord, protobuf's wire format) alone."""
+import datetime
 import math
+import re
 import struct
 import sys
 
@@ -66,6 +68,22 @@ def fields(data):
     return found
 
 
+def check_times(events, metrics):
+    """The last job's steps lie behind its start by its iterations, and earlier ones before it."""
+    environment = {name: str(text, "utf-8") for name, text in metrics["environment"].attrs.items() if isinstance(text, bytes)}
+    started = datetime.datetime.strptime(environment["started"], "%Y-%m-%dT%H:%M:%S%z").timestamp()
+    resumed = re.search(r"step-(\d+)\.h5$", environment.get("resumed_from", ""))
+    resumed = int(resumed[1]) if resumed else 0
+    steps = list(metrics["steps/step"][:])
+    seconds = dict(zip(steps, metrics["steps/iteration_seconds"][:]))
+    gaps = {step: step - before for before, step in zip([0] + steps, steps)}
+    for event in events[1:]:
+        between = [s for s in steps if min(event[2], resumed) < s <= max(event[2], resumed)]
+        sign = 1 if event[2] > resumed else -1
+        wanted = started + sign * sum(seconds[s] * gaps[s] for s in between)
+        assert abs(event[1] - wanted) < 1e-4, (event[2], event[1], wanted)
+
+
 def main():
     with open(sys.argv[1], "rb") as file:
         events = [fields(record) for record in records(file.read())]
@@ -77,14 +95,18 @@ def main():
         value = fields(fields(event[5])[1])
         series.setdefault(value[1].decode(), []).append((event[2], value[2]))
     with h5py.File(sys.argv[2], "r", swmr=True) as metrics:
-        for group, prefix in (("steps", "train"), ("steps", "speed"), ("steps", "memory"), ("evaluation", "evaluation")):
+        check_times(events, metrics)
+        groups = [("steps", "train"), ("steps", "speed"), ("steps", "memory")]
+        if len(metrics["evaluation/step"]) > 0:
+            groups.append(("evaluation", "evaluation"))
+        for group, prefix in groups:
             names = [tag.split("/")[1] for tag in series if tag.startswith(prefix + "/")]
             assert names, prefix
             for name in names:
                 wanted = zip(metrics[group]["step"][:], metrics[group][name][:])
                 for (step, value), (wanted_step, wanted_value) in zip(series[f"{prefix}/{name}"], wanted, strict=True):
                     assert step == wanted_step and math.isclose(value, wanted_value, rel_tol=1e-6, abs_tol=1e-30), (name, step)
-        assert len(series) == 9, sorted(series)
+        assert len(series) == 8 + len(groups) - 3, sorted(series)
     print(f"{len(events)} events of {len(series)} series")
 
 

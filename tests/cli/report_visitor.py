@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""report_visitor.py REPORT.html VISITED.html: the page with a script that opens, clicks and types on all that there is, and
-then leaves in the title how often it did, and how many errors there were."""
+"""report_visitor.py REPORT.html VISITED.html WIDTH: the page, that many pixels wide, with a script that opens, clicks and types on all
+that there is, and then leaves in the title how often it did, and how many errors there were."""
 import sys
 
 VISITOR = """
+<style>html { width: WIDTHpx; }</style>
 <script>
 let errors = 0, clicks = 0, keys = 0;
 window.addEventListener("error", () => ++errors);
@@ -11,6 +12,16 @@ window.addEventListener("unhandledrejection", () => ++errors);
 document.addEventListener("securitypolicyviolation", () => ++errors);
 window.addEventListener("load", () => setTimeout(visit, 500));
 function expect(truth, text) { if (!truth) { ++errors; console.error(text); } }
+// Whether all texts of the charts are within them.
+function look() {
+  for (const svg of document.querySelectorAll("figure svg")) {
+    for (const text of svg.querySelectorAll("text")) {
+      const place = (text.getCTM().e - svg.getCTM().e) / svg.getCTM().a + text.getBBox().x;
+      const whole = svg.viewBox.baseVal.width;
+      expect(place > -1 && place + text.getBBox().width < whole + 1, `cut off: ${text.textContent}`);
+    }
+  }
+}
 function visit() {
   for (const link of document.querySelectorAll("nav a")) { link.click(); ++clicks; }
   for (const box of document.querySelectorAll("input[type=checkbox], button, summary")) { box.click(); ++clicks; }
@@ -41,6 +52,7 @@ function visit() {
       expect(document.querySelector(`#${id} h2`), `no section ${id}`);
     }
     expect(!document.querySelector("main").textContent.match(/undefined|NaN|\\[object/), "something is undefined");
+    look();
     document.title = `visited: ${clicks} clicks, ${keys} keys, ${errors} errors`;
   }, 500);
 }
@@ -52,4 +64,4 @@ with open(sys.argv[1], encoding="utf-8") as file:
 head, mark, tail = page.partition("<header>")
 assert mark, "no page"
 with open(sys.argv[2], "w", encoding="utf-8") as file:
-    file.write(head + VISITOR + mark + tail)
+    file.write(head + VISITOR.replace("WIDTH", sys.argv[3]) + mark + tail)

@@ -1,5 +1,7 @@
 #include "report/page.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -85,14 +87,15 @@ MetricsHistory some_history(std::int64_t steps) {
 }
 
 /// The directory of a run of that many steps on 64 ranks.
-void make_run(const std::string& path, std::int64_t steps) {
+void make_run(const std::string& path, std::int64_t steps,
+              const std::map<std::string, std::string>& environment = {{"hosts", "n0,n1"}}) {
   std::filesystem::create_directories(path);
   write(path + "/cluster.toml", cluster_text());
   write(path + "/profile.json", profile_text());
   write(path + "/plan.json", write_plan(some_plan()));
   write(path + "/config.toml", "# </script><b>\n[training]\nsteps = " + std::to_string(steps) + "\n");
   const MetricsHistory history = some_history(steps);
-  const MetricsFile metrics(path + "/metrics.h5", num_ranks, "{}", {{"hosts", "n0,n1"}}, &history);
+  const MetricsFile metrics(path + "/metrics.h5", num_ranks, "{}", environment, &history);
 }
 
 TEST_CASE("10,000 steps of 64 ranks make a page of less than 3 MB", "[report]") {
@@ -135,6 +138,32 @@ TEST_CASE("the mean time of a rank leaves the first step out", "[report]") {
   CHECK(document["ranks"][7]["compute"].get<double>() == Approx(mean).epsilon(1e-4));
 }
 
+TEST_CASE("of a run that was resumed, times are those since then, and plans those of its last job", "[report]") {
+  const TestFolder folder("report_resumed");
+  make_run(folder.path("run"), 6, {{"resumed_from", "elsewhere/checkpoints/step-3.h5"}});
+  Plan later = some_plan();
+  later.planner = "later";
+  write(folder.path("run") + "/plan-after-5.json", write_plan(later));
+  nlohmann::json document = report_document(read_run_folder(folder.path("run")));
+  CHECK(document["job"]["resumed_step"] == 3);
+  REQUIRE(document["plans"].size() == 2);
+  CHECK(document["plans"][0]["from_step"] == 3);
+  CHECK(document["plans"][1]["from_step"] == 5);
+  CHECK(document["job"]["iteration_seconds"].get<double>() == Approx(2.0 + std::sin(6 * 1.2345678901)).epsilon(1e-4));
+
+  std::filesystem::remove(folder.path("run") + "/plan-after-5.json");
+  document = report_document(read_run_folder(folder.path("run")));
+  // Of steps 4 to 6, of which the first begins cold.
+  const double mean = (2.0 + std::cos(5 * 1.2345678901 + 7) + std::cos(6 * 1.2345678901 + 7)) / 2.0;
+  CHECK(document["ranks"][7]["compute"].get<double>() == Approx(mean).epsilon(1e-4));
+  std::array<double, 3> three = {};
+  for (int i = 0; i < 3; ++i) three[static_cast<std::size_t>(i)] = 2.0 + std::sin((4 + i) * 1.2345678901);
+  std::sort(three.begin(), three.end());
+  for (const char* name : {"iteration_seconds", "amount_per_second", "utilization"}) {
+    CHECK(document["job"][name].get<double>() == Approx(three[1]).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("a run without configuration, trace or placement is reported, with what is missing", "[report]") {
   const TestFolder folder("report_torn");
   make_run(folder.path("run"), 0);
@@ -144,6 +173,16 @@ TEST_CASE("a run without configuration, trace or placement is reported, with wha
   CHECK(document["notes"].size() == 2);
   CHECK(document["job"]["steps_done"] == 0);
   CHECK(report_page(document).size() > 1000);
+}
+
+TEST_CASE("a run directory has its full path, whatever it is named by", "[report]") {
+  const TestFolder folder("report_path");
+  make_run(folder.path("run"), 0);
+  const std::string path = std::filesystem::absolute(folder.path("run")).lexically_normal();
+  for (const char* end : {"", "/", "/.", "/../run/"}) {
+    INFO(end);
+    CHECK(read_run_folder(folder.path("run") + end).full_path() == path);
+  }
 }
 
 TEST_CASE("a folder that is no run directory is refused", "[report]") {

@@ -51,15 +51,22 @@ function make(tag, attributes = {}, ...children) {
 }
 
 // columns: [{title, number?}]; rows: arrays of texts or elements; the first cell of a row names it.
-function table(caption, columns, rows, chosen = () => false) {
+function table(caption, columns, rows, chosen = () => false, compact = false) {
   const cell = (column, content, tag, scope) =>
     make(tag, { class: column.number ? "number" : null, scope }, content);
   const body = make("tbody", {}, ...rows.map((row, r) => make("tr", { class: chosen(r) ? "chosen" : null },
     ...row.map((content, c) => cell(columns[c], content, c === 0 ? "th" : "td", c === 0 ? "row" : null)))));
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    make("table", { "aria-label": caption },
+    make("table", { "aria-label": caption, class: compact ? "compact" : null },
       make("thead", {}, make("tr", {}, ...columns.map(column => cell(column, column.title, "th", "col")))), body));
 }
+
+// About what a text takes in the font of the charts, at so many pixels.
+const textWidth = (text, size = 11.5) => .56 * size * text.length;
+
+// Small numbers by their power of ten: 5e-4.
+const scientific = value => value === null || value === undefined ? "–"
+  : value === 0 || Math.abs(value) >= 1e-2 ? plain(value) : Number(value.toPrecision(3)).toExponential();
 
 // A table that is made when it is asked for.
 function tableOnRequest(caption, build) {
@@ -117,7 +124,7 @@ function domainOf(lists) {
 }
 
 // A chart of one series over steps. chart: {title, unit, step, series: {mean, low, high}, format, zero, dots: {step,
-// loss, name}, reference: {value, name}, events: [{step, name}], canLog}
+// loss, name}, references: [{value, from, to}], which are dashed lines, and referenceName, events: [{step, name}], canLog}
 function lineChart(parent, chart) {
   const { step, series, format } = chart;
   const known = step.map((_, i) => i).filter(i => series.mean[i] !== null);
@@ -134,13 +141,11 @@ function lineChart(parent, chart) {
       const x = d3.scaleLinear().domain(step.length > 1 ? [step[0], step[step.length - 1]] : [step[0] - 1, step[0] + 1])
         .range([margin.left, width - margin.right]);
       const dots = chart.dots || { step: [], loss: [] };
-      const reference = chart.reference ? [chart.reference.value] : [];
+      const references = chart.references || [];
+      const reference = references.map(one => one.value);
       let [low, high] = domainOf([series.low || series.mean, series.high || series.mean, dots.loss, reference]);
-      if (chart.coldStart && step.length > 2) {
-        // The first step would leave nothing to be seen of the others.
-        const warm = domainOf([(series.high || series.mean).slice(1), reference])[1];
-        if (high > 3 * warm) high = warm;
-      }
+      if (chart.coldStart) high = warmHigh(series.high || series.mean, reference, high);
+      cut.textContent = chart.coldStart ? cutText(series.high || series.mean, high) : "";
       if (chart.zero) low = Math.min(0, low);
       if (low === high) { low -= Math.abs(low) * .1 || 1; high += Math.abs(high) * .1 || 1; }
       const y = (logarithmic ? d3.scaleLog() : d3.scaleLinear()).domain([low, high]).range([height - margin.bottom, margin.top])
@@ -161,9 +166,9 @@ function lineChart(parent, chart) {
         svg.append("path").attr("class", "band").attr("d", d3.area().x(i => x(step[i])).y0(i => y(series.low[i]))
           .y1(i => y(series.high[i]))(known));
       }
-      for (const value of reference) {
-        svg.append("line").attr("class", "reference").attr("x1", margin.left).attr("x2", width - margin.right)
-          .attr("y1", y(value)).attr("y2", y(value));
+      for (const { value, from, to } of references) {
+        svg.append("line").attr("class", "reference").attr("x1", x(Math.max(from, step[0])))
+          .attr("x2", step.length > 1 ? x(to) : width - margin.right).attr("y1", y(value)).attr("y2", y(value));
       }
       svg.append("path").attr("class", "curve").attr("d", d3.line()(points.map(point => point.slice(0, 2))));
       if (points.length === 1) svg.append("circle").attr("class", "cursor-dot").attr("r", 3).attr("cx", points[0][0]).attr("cy", points[0][1]);
@@ -171,9 +176,12 @@ function lineChart(parent, chart) {
         .enter().append("circle").attr("class", "dot").attr("r", 4).attr("cx", dot => x(dot[0])).attr("cy", dot => y(dot[1]))
         .append("title").text(dot => `step ${dot[0]}: ${format(dot[1])} ${dots.name || ""}`);
       for (const event of chart.events || []) {
-        svg.append("line").attr("class", "event").attr("x1", x(event.step)).attr("x2", x(event.step))
+        const place = x(event.step);
+        const fits = place + 4 + textWidth(event.name) < width - margin.right;
+        svg.append("line").attr("class", "event").attr("x1", place).attr("x2", place)
           .attr("y1", margin.top).attr("y2", height - margin.bottom);
-        svg.append("text").attr("class", "event-label").attr("x", x(event.step) + 4).attr("y", margin.top + 9).text(event.name);
+        svg.append("text").attr("class", "event-label").attr("x", place + (fits ? 4 : -4)).attr("y", margin.top + 9)
+          .attr("text-anchor", fits ? "start" : "end").text(event.name);
       }
       const cursor = svg.append("g").style("display", "none");
       const rule = cursor.append("line").attr("class", "cursor").attr("y1", margin.top).attr("y2", height - margin.bottom);
@@ -214,14 +222,29 @@ function lineChart(parent, chart) {
         ...(series.low ? [format(series.low[i]), format(series.high[i])] : [])]));
     },
   };
+  const cut = make("span");
   const made = figure(parent, chart.title, options);
-  if (chart.reference) made.tools.append(make("span", {}, `dashed: ${chart.reference.name}`));
+  made.tools.append(cut);
+  if (chart.referenceName) made.tools.append(make("span", {}, `dashed: ${chart.referenceName}`));
   if (chart.dots && chart.dots.step.length > 0) made.tools.append(make("span", {}, `dots: ${chart.dots.name}`));
   if (chart.canLog && hasCharts) {
     const box = make("input", { type: "checkbox" });
     box.addEventListener("change", () => { logarithmic = box.checked; made.redraw(); });
     made.tools.append(make("label", {}, box, " logarithmic"));
   }
+}
+
+// The top of the axis: the first iterations of a job take so long that they would leave nothing to be seen of the others.
+function warmHigh(values, reference, high) {
+  const known = values.filter(value => value !== null).sort((a, b) => a - b);
+  const usual = 3 * known[Math.floor(known.length / 2)];
+  const warm = known.filter(value => value <= usual);
+  return known.length - warm.length > known.length / 3 ? high : Math.max(...warm, ...reference);
+}
+
+function cutText(values, high) {
+  const beyond = values.filter(value => value !== null && value > high).length;
+  return beyond === 0 ? "" : `${beyond} beyond the top`;
 }
 
 // Five or so places of a logarithmic axis, in equal ratios.
@@ -235,13 +258,14 @@ function logTicks(low, high) {
 // the value at the right end.
 function barChart(parent, title, rows, options) {
   const rowHeight = rows.length > 24 ? 14 : 24;
-  const widest = Math.max(...rows.map(row => row.label.length), 4);
+  const size = rows.length > 24 ? 9.5 : 11.5;
   let at = -1;
   let pick = () => {};
   const made = figure(parent, title, {
     draw(svg, width, readout) {
-      const left = Math.min(width * .4, 7 * widest + 14);
-      const right = 70;
+      const nameOf = row => width < 420 ? row.label.replace("stage ", "s") : row.label;
+      const left = 14 + Math.max(...rows.map(row => textWidth(nameOf(row), size)));
+      const right = 12 + Math.max(...rows.map(row => textWidth(row.text, size)));
       const height = rows.length * rowHeight + 26;
       const x = d3.scaleLinear().domain([0, options.most]).range([left, width - right]).clamp(true);
       const end = x(options.most);
@@ -253,7 +277,7 @@ function barChart(parent, title, rows, options) {
       const top = 3;
       const thick = rowHeight - 6;
       groups.append("text").attr("x", left - 8).attr("y", rowHeight / 2).attr("dy", ".35em").attr("text-anchor", "end")
-        .style("font-size", rows.length > 24 ? "9.5px" : null).text(row => row.label);
+        .style("font-size", size + "px").text(nameOf);
       groups.append("rect").attr("class", "lane").attr("x", left).attr("y", top).attr("width", end - left).attr("height", thick);
       groups.each(function (row) {
         let from = 0;
@@ -268,7 +292,7 @@ function barChart(parent, title, rows, options) {
           .attr("x1", x(row.tick)).attr("x2", x(row.tick)).attr("y1", 1).attr("y2", rowHeight - 1);
       });
       groups.append("text").attr("x", width - right + 6).attr("y", rowHeight / 2).attr("dy", ".35em")
-        .style("font-size", rows.length > 24 ? "9.5px" : null).text(row => row.text);
+        .style("font-size", size + "px").text(row => row.text);
       groups.append("title").text(row => row.told);
       const frame = svg.append("rect").attr("fill", "none").attr("class", "chosen-task").attr("x", left).attr("width", end - left)
         .attr("height", thick).style("display", "none");
@@ -290,7 +314,8 @@ function barChart(parent, title, rows, options) {
   return made;
 }
 
+// entries: [colour, text], those of an area that is left empty with an outline.
 function legend(entries) {
-  return make("ul", { class: "legend" }, ...entries.map(([colour, text]) =>
-    make("li", {}, make("i", { style: `background: var(${colour})`, "aria-hidden": "true" }), text)));
+  return make("ul", { class: "legend" }, ...entries.map(([colour, text]) => make("li", {}, make("i",
+    { class: colour === "--grid" ? "outlined" : null, style: `background: var(${colour})`, "aria-hidden": "true" }), text)));
 }

@@ -20,7 +20,7 @@ function memory() {
     (limits === rows.length ? "" : limits === 0 ? `All limits are beyond the right end: the fullest device uses ` +
       `${percent(Math.max(...rows.map(row => (row.measured || row.expected) / row.device.memory)))} of its memory.`
       : "Some limits are beyond the right end.")),
-    legend([["--blue", "measured"], ["--ink", "predicted"], ["--bad", "limit"]]));
+    legend([["--blue", "measured"], ["--ink", "predicted"], ...(limits > 0 ? [["--bad", "limit"]] : [])]));
   barChart(element, "Peak memory by device", rows.map(row => ({
     label: `${row.id} (${row.device.kind})`,
     parts: [{ class: "fill-compute", value: (row.measured || 0) / unit }],
@@ -43,10 +43,12 @@ function ranks() {
   const unit = longest >= 1 ? 1 : longest >= 1e-3 ? 1e-3 : 1e-6;
   const mean = key => rows.reduce((sum, rank) => sum + rank[key], 0) / rows.reduce((sum, rank) => sum + rank.compute + rank.communication + rank.idle, 0);
   const element = section("ranks", "Time of the ranks",
-    make("p", {}, `Mean of an iteration, without the first: ${percent(mean("compute"))} computing, ${percent(mean("communication"))} communicating, ` +
+    make("p", {}, `Mean iteration${data.plans.length > 1 ? " by the last plan" : data.job.resumed_step > 0 ? " since the job was resumed" : ""}, ` +
+      `without the first: ${percent(mean("compute"))} computing, ${percent(mean("communication"))} communicating, ` +
       `${percent(mean("idle"))} idle.`),
     legend([["--blue", "computing"], ["--orange", "communicating"], ["--grid", "idle"]]));
-  const where = rank => rank.stage === undefined ? "" : `, stage ${rank.stage}`;
+  const stage = rank => placeOf.has(rank.device) ? placeOf.get(rank.device).stage : null;
+  const where = rank => stage(rank) === null ? "" : `, stage ${stage(rank)}`;
   barChart(element, "Computing, communicating and idle by rank", rows.map(rank => {
     const whole = rank.compute + rank.communication + rank.idle;
     return {
@@ -58,7 +60,7 @@ function ranks() {
     };
   }), { most: longest / unit, axis: value => seconds(value * unit), table: () => table("Time of the ranks", [{ title: "rank", number: true }, { title: "host" },
     { title: "device", number: true }, { title: "stage", number: true }, { title: "computing", number: true }, { title: "communicating", number: true },
-    { title: "idle", number: true }], rows.map(rank => [String(rank.rank), rank.host || "–", String(rank.device ?? "–"), String(rank.stage ?? "–"),
+    { title: "idle", number: true }], rows.map(rank => [String(rank.rank), rank.host || "–", String(rank.device ?? "–"), String(stage(rank) ?? "–"),
     seconds(rank.compute), seconds(rank.communication), seconds(rank.idle)])) });
 }
 
@@ -68,7 +70,7 @@ function drift() {
   if (data.drift.length === 0) return;
   section("drift", "Drift", make("p", {}, "Ranks that computed longer than expected, as found while the run went on."),
     table("Drift", [{ title: "step", number: true }, { title: "rank", number: true }, { title: "times as long as expected", number: true }],
-      data.drift.slice(0, 200).map(row => [String(row.step), String(row.rank), digits(row.factor) + " ×"])),
+      data.drift.slice(0, 200).map(row => [String(row.step), String(row.rank), digits(row.factor) + " ×"]), () => false, true),
     data.drift.length > 200 ? make("p", {}, `The first 200 of ${data.drift.length}.`) : null);
 }
 

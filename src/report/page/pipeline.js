@@ -3,11 +3,16 @@
 const taskKinds = ["forward", "backward", "weight", "step", "communication"];
 const taskLetters = ["F", "B", "W"];
 
+// Where it stands, at the left of its row.
+function rowName(device) {
+  return lastPlan.stages.length > 1 && placeOf.has(device) ? `device ${device}, stage ${placeOf.get(device).stage}` : `device ${device}`;
+}
+
 function taskText(timeline, row, task) {
   const [kind, chunk, batch, begin, length] = task;
   const scale = timeline.seconds / timeline.ticks;
   const name = kind < 3 ? `${taskLetters[kind]}${chunk}.${batch}` : taskKinds[kind];
-  return `device ${row.device}: ${name}, ${seconds(begin * scale)} to ${seconds((begin + length) * scale)}, takes ${seconds(length * scale)}`;
+  return `${rowName(row.device)}: ${name}, ${seconds(begin * scale)} to ${seconds((begin + length) * scale)}, takes ${seconds(length * scale)}`;
 }
 
 // Both timelines, one above the other, at one scale.
@@ -17,13 +22,16 @@ function timelineFigure(parent, all, longest) {
   for (const [title, timeline] of all) {
     const drawn = timeline.rows.length > 24 ? 14 : 22;
     const height = timeline.rows.length * drawn + 28;
-    const left = 62;
+    const size = drawn < 20 ? 9.5 : 11.5;
     let at = null;
     let mark = () => {};
     const order = timeline.rows.flatMap((row, r) => row.tasks.map((_, t) => [r, t]));
     made.push(figure(parent, `${title}: ${seconds(timeline.seconds)}`, {
       scrolls: true,
       draw(svg, width, readout) {
+        const short = width < 520;
+        const nameOf = row => short ? rowName(row.device).replace("device ", "").replace("stage ", "s") : rowName(row.device);
+        const left = 10 + Math.max(...timeline.rows.map(row => textWidth(nameOf(row), size)));
         const wide = (width - 4) * zoom;
         const x = d3.scaleLinear().domain([0, longest]).range([left, wide - 14]);
         const unit = timeline.seconds / timeline.ticks;
@@ -34,7 +42,7 @@ function timelineFigure(parent, all, longest) {
         timeline.rows.forEach((row, r) => {
           const group = svg.append("g").attr("transform", `translate(0,${r * drawn})`);
           group.append("text").attr("x", left - 6).attr("y", drawn / 2).attr("dy", ".35em").attr("text-anchor", "end")
-            .style("font-size", drawn < 20 ? "9.5px" : null).text(`device ${row.device}`);
+            .style("font-size", size + "px").text(nameOf(row)).append("title").text(rowName(row.device));
           group.append("rect").attr("class", "lane").attr("x", left).attr("y", 2).attr("height", drawn - 4)
             .attr("width", Math.max(0, x(timeline.seconds) - left));
           group.selectAll("rect.task").data(row.tasks).enter().append("rect").attr("class", task => `task ${taskKinds[task[0]]}`)
@@ -43,7 +51,7 @@ function timelineFigure(parent, all, longest) {
             .append("title").text(task => taskText(timeline, row, task));
           group.selectAll("text.task-label").data(row.tasks.filter(task => task[0] < 3 && drawn > 20 &&
             place(task[3] + task[4]) - place(task[3]) > 8 * String(task[2]).length + 4)).enter().append("text")
-            .attr("class", "task-label").attr("text-anchor", "middle").attr("y", drawn / 2 - 1).attr("dy", ".35em")
+            .attr("class", task => `task-label on-${taskKinds[task[0]]}`).attr("text-anchor", "middle").attr("y", drawn / 2 - 1).attr("dy", ".35em")
             .attr("x", task => (place(task[3]) + place(task[3] + task[4])) / 2).text(task => task[2]);
         });
         const frame = svg.append("rect").attr("class", "chosen-task").attr("fill", "none").style("display", "none");

@@ -9,6 +9,8 @@ function places(plan) {
   return result;
 }
 
+const placeOf = places(lastPlan);
+
 const layersText = stage => stage.layers.map(({ interval: [begin, end] }) => end - begin === 1 ? `${begin}` : `${begin}–${end - 1}`).join(", ");
 
 function samplesText(stage) {
@@ -40,17 +42,16 @@ function deviceCell(device, place) {
 
 function planSection() {
   const plan = lastPlan;
-  const where = places(plan);
   const total = plan.stages.reduce((sum, stage) => sum + stage.layers.reduce((s, l) => s + l.interval[1] - l.interval[0], 0), 0);
   const strip = make("ul", { class: "strip", "aria-label": "Layers by stage" }, ...plan.stages.map((stage, s) => {
     const layers = stage.layers.reduce((sum, { interval: [begin, end] }) => sum + end - begin, 0);
     return make("li", { style: `flex:${layers / total};background:${stageColour(s)}`, title: `stage ${s}: layers ${layersText(stage)}` },
-      plan.stages.length > 12 ? String(s) : `stage ${s}: ${plural(layers, "layer")}`);
+      ...(layers / total < .125 ? [String(s)] : [make("span", {}, `stage ${s}`), make("span", {}, plural(layers, "layer"))]));
   }));
   const nodes = make("ul", { class: "nodes" }, ...data.nodes.map(node => make("li", { class: "node" }, make("b", {}, node.name),
     make("span", {}, `${plural(node.devices.length, "device")}, ${[...new Set(node.devices.map(device => device.kind))].join(", ")}, ` +
       bytes(node.devices[0].memory) + " each"),
-    make("ul", { class: "devices" }, ...node.devices.map(device => deviceCell(device, where.get(device.id)))))));
+    make("ul", { class: "devices" }, ...node.devices.map(device => deviceCell(device, placeOf.get(device.id)))))));
   const element = section("plan", "Plan",
     make("p", {}, `${plan.planner} chose ${plan.shape}, schedule ${plan.schedule}, ${plan.micro_batches} micro-batch${plan.micro_batches === 1 ? "" : "es"} of ` +
       `${plural(plan.micro_batch_size, "sample")}` + (plan.from_step > 0 ? `, from step ${plan.from_step} on` : "") + "."),
@@ -82,7 +83,8 @@ function alternatives() {
   const found = lastPlan.candidates > 0 ? `${lastPlan.candidates} candidates were looked at in ${seconds(lastPlan.search_seconds)}` +
     (lastPlan.search_complete ? "." : ", when the search was ended.") : "";
   const bound = predicted.lower_bound_seconds > 0 ? ` No plan can take less than ${seconds(predicted.lower_bound_seconds)}.` : "";
-  const element = section("alternatives", "Why this plan", make("p", {}, found + bound),
+  const element = section("alternatives", "Why this plan", make("p", {}, found + bound + (lastPlan.alternatives.length > 0 ? " Beside each plan stands what its iteration takes more (+) or less " +
+      "(−) than the chosen one's, part by part." : "")),
     table("Plans by other planners", [{ title: "planner" }, { title: "iteration", number: true }, { title: "times the chosen", number: true },
       { title: "speed" }, { title: "why not" }], rows, row => row === 0));
   if (lastPlan.schedules.length > 0) {
@@ -92,11 +94,22 @@ function alternatives() {
         seconds(other.iteration_seconds), times(other.iteration_seconds), bar(other.iteration_seconds), other.why_not || (other.iteration_seconds > best * 1.0005 ? "slower" : "as fast")])],
       row => row === 0));
   }
-  const parts = Object.entries(predicted.parts).filter(([, value]) => value > 0);
-  if (parts.length > 0) {
-    element.append(make("h3", {}, "Where the predicted time goes"), table("Parts of the closed-form estimate",
-      [{ title: "part" }, { title: "time", number: true }], [...parts.map(([name, value]) => [name, seconds(value)]),
-        [`estimate by the closed form`, seconds(parts.reduce((sum, [, value]) => sum + value, 0))],
-        [predicted.simulated ? "simulated, with shared links and cores" : "predicted", seconds(best)]]));
-  }
+  element.append(...timeParts());
+}
+
+// The closed form's parts in the order of the iteration, and what the simulator finds beside them.
+function timeParts() {
+  const parts = predicted.parts.filter(part => part.seconds > 0);
+  if (parts.length === 0) return [];
+  const total = predicted.iteration_seconds;
+  const rest = total - parts.reduce((sum, part) => sum + part.seconds, 0);
+  const share = value => percent(value / total);
+  const rows = parts.map(part => [part.name, seconds(part.seconds), share(part.seconds)]);
+  if (Math.abs(rest) >= 5e-4 * total) rows.push([rest > 0 ? "shared links and cores, optimizer step" : "what overlaps",
+    seconds(rest), share(rest)]);
+  rows.push(["predicted iteration", seconds(total), ""]);
+  return [make("h3", {}, "Where the predicted time goes"),
+    make("p", { class: "hint" }, "By the formula of the cost model, and what the simulator finds beside it."),
+    table("Where the predicted time goes", [{ title: "part" }, { title: "time", number: true }, { title: "of the iteration", number: true }],
+      rows, row => row === rows.length - 1, true)];
 }

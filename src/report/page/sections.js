@@ -15,10 +15,6 @@ function section(id, title, ...children) {
 }
 
 const latest = series => series === null ? null : [...series.mean].reverse().find(value => value !== null) ?? null;
-const median = list => {
-  const sorted = list.filter(value => value !== null).sort((a, b) => a - b);
-  return sorted.length === 0 ? null : sorted[Math.floor(sorted.length / 2)];
-};
 const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 function beside(measured, expected) {
@@ -64,8 +60,8 @@ function tiles() {
   const iteration = data.job.iteration_seconds;
   tile("Iteration, median", seconds(iteration),
     predicted && iteration ? `${seconds(predicted.iteration_seconds)} predicted: ${beside(iteration, predicted.iteration_seconds)}` : "");
-  if (series.tokens_per_second) tile("Speed", `${count(median(series.tokens_per_second.mean))} ${data.job.unit}/s`, "median");
-  const utilization = series.model_flops_utilization && median(series.model_flops_utilization.mean);
+  const { amount_per_second: speed, utilization } = data.job;
+  if (speed) tile("Speed", `${count(speed)} ${data.job.unit}/s`, "median");
   if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the devices' peak");
   const peak = Math.max(0, ...data.ranks.map(rank => rank.peak_bytes));
   const expected = Math.max(0, ...data.nodes.flatMap(node => node.devices.map(device => device.predicted_bytes || 0)));
@@ -81,6 +77,14 @@ function notes() {
   return list;
 }
 
+// What each plan was to take, over the steps that went by it.
+function predictions() {
+  const last = data.series.step[data.series.step.length - 1];
+  const until = i => i + 1 < data.plans.length ? data.plans[i + 1].from_step : last;
+  return data.plans.map((plan, i) => ({ value: plan.predicted && plan.predicted.iteration_seconds, from: plan.from_step, to: until(i) }))
+    .filter(one => one.value && one.to >= one.from);
+}
+
 // --- series ------------------------------------------------------------------------------------
 
 function training() {
@@ -94,15 +98,17 @@ function training() {
   const place = make("div", { class: "charts" });
   section("training", data.job.rehearsal ? "Rehearsal" : "Training",
     make("p", {}, "Arrow keys move through a chart that has the focus." + merged), place);
-  const events = data.plans.slice(1).map(plan => ({ step: plan.from_step, name: "new plan" }));
+  const resumed = data.job.resumed_step;
+  const events = [...(resumed > 0 ? [{ step: resumed, name: "resumed" }] : []),
+    ...data.plans.slice(1).map(plan => ({ step: plan.from_step, name: "new plan" }))];
   const chart = (key, title, more) => {
     if (series[key]) lineChart(place, { title, step: series.step, series: series[key], events, format: plain, ...more });
   };
   chart("loss", `Loss, nats per ${data.job.unit.slice(0, -1)}`, { canLog: true, dots: { ...data.evaluation, name: "held-back data" } });
-  chart("learning_rate", "Learning rate", { zero: true });
+  chart("learning_rate", "Learning rate", { format: scientific, zero: true });
   chart("tokens_per_second", `Speed, ${data.job.unit} per second`, { format: count, zero: true });
   chart("iteration_seconds", "Iteration time", { format: seconds, zero: true, coldStart: true,
-    reference: predicted ? { value: predicted.iteration_seconds, name: `predicted, ${seconds(predicted.iteration_seconds)}` } : null });
+    references: predictions(), referenceName: predicted ? `predicted, ${seconds(predicted.iteration_seconds)}` : null });
   chart("grad_norm", "Norm of the gradient before clipping", { canLog: true });
   chart("model_flops_utilization", "Model FLOP utilisation", { format: percent, zero: true });
 }

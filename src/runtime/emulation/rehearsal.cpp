@@ -75,8 +75,13 @@ IterationResult Rehearsal::run(Trace* trace) {
   waiter_.take_seconds();
   if (own_ != nowhere) run_program(trace);
   current_ = nullptr;
-  result_.seconds = meet(everyone_, tag, EmulatedClock::host()) - start_;
   result_.idle_seconds += waiter_.take_seconds();
+  // The iteration ends when the last rank has come, not when word of that gets round.
+  const double own_end = EmulatedClock::host();
+  const double end = meet(everyone_, tag, own_end);
+  waiter_.take_seconds();
+  result_.idle_seconds += end - own_end;
+  result_.seconds = end - start_;
   return result_;
 }
 

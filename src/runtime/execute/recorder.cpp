@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <set>
@@ -26,14 +28,6 @@
 namespace pptrain {
 namespace {
 
-std::string hosts_of(const Cluster& cluster) {
-  std::string hosts;
-  for (const NodeGroup& group : cluster.groups) {
-    for (const std::string& host : group.hosts) hosts += (hosts.empty() ? "" : ",") + host;
-  }
-  return hosts;
-}
-
 std::string devices_of(const Cluster& cluster) {
   std::string devices;
   for (const NodeGroup& group : cluster.groups) {
@@ -45,11 +39,8 @@ std::string devices_of(const Cluster& cluster) {
 
 std::string command_line() {
   std::string text;
-  if (FILE* file = std::fopen("/proc/self/cmdline", "rb")) {
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += c == '\0' ? ' ' : static_cast<char>(c);
-    std::fclose(file);
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
+  std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
+  for (std::string word; std::getline(arguments, word, '\0');) text += (text.empty() ? "" : " ") + shell_word(word);
   return text;
 }
 
@@ -70,12 +61,29 @@ std::string start_time() {
   return text;
 }
 
-std::map<std::string, std::string> environment_of(const Cluster& cluster, const Backend& backend) {
+std::map<std::string, std::string> environment_of(const Machine& machine, const Backend& backend) {
   const char* job = std::getenv("SLURM_JOB_ID");
-  return {{"pptrain_version", PPTRAIN_VERSION},    {"mpi_version", mpi_version()},   {"hdf5_version", H5_VERS_INFO},
-          {"gemm", backend.gemm.name()},           {"hosts", hosts_of(cluster)},     {"devices", devices_of(cluster)},
-          {"job_id", job == nullptr ? "" : job},   {"command_line", command_line()}, {"started", start_time()},
-          {"attention", backend.attention.name()}, {"device", backend.device.name()}};
+  return {{"pptrain_version", PPTRAIN_VERSION},
+          {"mpi_version", mpi_version()},
+          {"hdf5_version", H5_VERS_INFO},
+          {"gemm", backend.gemm.name()},
+          {"hosts", join(machine.hosts, ",")},
+          {"devices", devices_of(machine.cluster)},
+          {"job_id", job == nullptr ? "" : job},
+          {"command_line", command_line()},
+          {"started", start_time()},
+          {"attention", backend.attention.name()},
+          {"device", backend.device.name()}};
+}
+
+/// Of the job that a run goes on from, what would be taken for this one's.
+void forget_iterations_and_plans(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name == "trace.json" || name.starts_with("plan-after-")) fs::remove(entry.path(), ignored);
+  }
 }
 
 }  // namespace
@@ -99,12 +107,13 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
   directory_ = std::make_unique<RunDirectory>(
       begins.run_directory.empty() ? RunDirectory(config.job.output, config.job.name, config.where("job.output"))
                                    : RunDirectory::existing(begins.run_directory));
+  forget_iterations_and_plans(directory_->path());
   directory_->write("config.toml", write_config(config));
   directory_->write("plan.json", write_plan(plan));
   directory_->write("profile.json", write_profile(profile));
   directory_->write("cluster.toml", write_cluster(machine.cluster));
   add_log_file(directory_->file("log.txt"));
-  open_metrics(environment_of(machine.cluster, backend));
+  open_metrics(environment_of(machine, backend));
   progress_ = std::make_unique<Progress>(begins.step, config.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
 }
