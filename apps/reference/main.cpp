@@ -47,9 +47,12 @@ std::string run_page() {
          table_section(io_keys::run_directory, Fallback::when) + table_section(io_keys::placement, Fallback::when) +
          "\n## trace.json\n\nEvents of [Chrome's trace "
          "format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU), as Perfetto and\n"
-         "`chrome://tracing` open it: complete events (`ph` `X`: `name`, `cat` `compute` or `communication`, `ts`, `dur`, "
-         "`pid`, `tid`) and\nmetadata (`ph` `M`) that names processes and threads. A process is a device by its number; "
-         "thread 0 is what it computes,\nthread 1 what it waits for; in a simulated trace, where transfers go on beside "
+         "`chrome://tracing` open it: complete events (`ph` `X`: `name`, `cat` `compute` or `communication`, `ts`, "
+         "`dur`, "
+         "`pid`, `tid`) and\nmetadata (`ph` `M`) that names processes and threads. A process is a device by its "
+         "number; "
+         "thread 0 is what it computes,\nthread 1 what it waits for; in a simulated trace, where transfers go on "
+         "beside "
          "computation, each of those that overlap has\na thread of its own. Times are microseconds, to the nanosecond, "
          "since the iteration began on that device. Events of a thread\nare in order and do not overlap. A job writes "
          "it at its end, also when it is stopped early; from `pptrain simulate --trace`\nit is the predicted one.\n";
