@@ -37,7 +37,7 @@ find_pptrain() {
 find_launcher() {
   if [[ -n ${PPTRAIN_LAUNCHER:-} ]]; then
     read -ra launcher <<<"$PPTRAIN_LAUNCHER"
-  elif timeout "$slurm_patience" srun --mpi=list 2>&1 | grep -qw pmix; then
+  elif timeout "$slurm_patience" srun --mpi=list 2>&1 | grep -w pmix >/dev/null; then # -q may end before srun has written all
     launcher=(srun --mpi=pmix)
   else
     launcher=(mpirun)
