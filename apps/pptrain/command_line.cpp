@@ -41,8 +41,7 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {number(ExitCode::bad_input), "bad input"},
       {number(ExitCode::no_feasible_plan), "no feasible plan"},
       {number(ExitCode::runtime_failure), "failure at run time"},
-      {number(ExitCode::stopped_early),
-       "stopped early on request, checkpoint written: start it again with --resume latest"},
+      {number(ExitCode::stopped_early), "stopped early on request, checkpoint written: go on with --resume latest"},
       {number(ExitCode::other), "anything else"}};
   return meanings;
 }
@@ -54,8 +53,7 @@ const std::vector<std::string>& command_names() {
 }
 
 CommandLine::CommandLine(Options& options, std::function<std::string()> version)
-    : options_(options),
-      app_("Trains large neural networks on mixed clusters: profiles, plans, simulates, trains.", "pptrain") {
+    : options_(options), app_("Plans and runs the training of neural networks on mixed clusters.", "pptrain") {
   app_.set_version_flag("--version", std::move(version),
                         "show the version, what was built in and which GPUs there are");
   app_.set_help_flag("-h,--help", "show this help");
@@ -188,7 +186,7 @@ void CommandLine::profile() {
 }
 
 void CommandLine::plan() {
-  CLI::App* sub = command(Command::plan, "plan", "Search the best plan and show it with its alternatives");
+  CLI::App* sub = command(Command::plan, "plan", "Search the best plan and show it beside others");
   sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
   overrides(sub);
   cluster_file(sub);
@@ -217,7 +215,7 @@ void CommandLine::plan() {
 }
 
 void CommandLine::simulate() {
-  CLI::App* sub = command(Command::simulate, "simulate", "Execute a plan's schedule event by event and show its time");
+  CLI::App* sub = command(Command::simulate, "simulate", "Execute a plan event by event and show its time");
   sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
   sub->add_option("--plan", options_.plan, "the plan")->required()->type_name("PLAN.json");
   overrides(sub);

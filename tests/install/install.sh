@@ -57,6 +57,8 @@ for command in '' $commands; do
   fi
   if command -v mandoc >/dev/null; then check "mandoc ${page##*/}" mandoc -T lint -W warning "$page"; fi
   # shellcheck disable=SC2086  # no subcommand is no word
+  check "pptrain $command --help fits 80 columns" awk 'length > 80 {exit 1}' <("$installed" $command --help)
+  # shellcheck disable=SC2086
   options=$("$installed" $command --help | grep -oE '^  (-[a-z],)?--[a-z-]+' | grep -oE -- '--[a-z-]+')
   for option in $options; do
     grep -qF -- "${option//-/\\-}" "$page" || complain "${page##*/}" "$option is missing"
