@@ -35,10 +35,10 @@ check "CITATION.cff has version $version" grep -qx "version: $version" "$prefix/
 check "pptrain_plan.pc has version $version" grep -qx "Version: $version" "$library/pkgconfig/pptrain_plan.pc"
 expect "plans" 0 'dapple' "$installed" plan "$share/inputs/papers/dapple-bert-48.toml" --planner dapple -o plan.json
 expect "simulates" 0 makespan "$installed" simulate "$share/inputs/papers/dapple-bert-48.toml" --plan plan.json
-mkdir bin
-ln -s "$installed" bin/pptrain
+mkdir "$folder/links"
+ln -s "$installed" "$folder/links/pptrain"
 expect "a job script plans, found by a link on PATH" 0 'the plan is in plan-' \
-  env PATH="$PWD/bin:$PATH" bash "$share/job-scripts/plan-only.slurm" "$share/inputs/papers/dapple-vgg-19.toml" \
+  env PATH="$folder/links:$PATH" bash "$share/job-scripts/plan-only.slurm" "$share/inputs/papers/dapple-vgg-19.toml" \
   --planner dapple
 expect "a job script trains" 0 'plan' env PPTRAIN_LAUNCHER="$mpiexec -np 2" \
   "$share/job-scripts/workstation.sh" "$share/inputs/classifier.toml" --dry-run
