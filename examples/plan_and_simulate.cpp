@@ -1,6 +1,7 @@
 // Plans a model for a cluster and simulates the plan, through libpptrain_plan:
 //
 //   plan_and_simulate CLUSTER.toml PROFILE.json SAMPLES_PER_STEP
+#include <exception>
 #include <iostream>
 #include <pptrain/base/error.hpp>
 #include <pptrain/cluster/read.hpp>
@@ -37,5 +38,8 @@ int main(int argc, char** argv) {
   } catch (const pptrain::Error& error) {
     std::cerr << error.what() << "\n";
     return static_cast<int>(error.code());
+  } catch (const std::exception& error) {  // of std::stoll
+    std::cerr << "SAMPLES_PER_STEP: " << error.what() << "\n";
+    return 2;
   }
 }

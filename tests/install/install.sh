@@ -128,5 +128,6 @@ for example in ./by_pkg_config_* by_cmake/plan_and_simulate; do
   check "$example predicts what pptrain plan does" awk -v a="$simulated" -v b="$predicted" \
     'BEGIN {exit !(a > 0 && (a - b)^2 < (1e-4 * b)^2)}'
   expect "$example says what is wrong" 2 'no-such.json' "$example" "$cluster" no-such.json 64
+  expect "$example takes numbers alone" 2 'SAMPLES_PER_STEP' "$example" "$cluster" "$profile" many
 done
 finish
