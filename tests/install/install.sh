@@ -86,9 +86,9 @@ offers() {
     if [[ $offered == "$2" ]]; then printf 'ok %s\n' "$title"; else complain "$title" "not '$offered'"; fi
   done
 }
-mkdir -p folder
+cd "$(mktemp -d -p "$folder")"
+mkdir folder
 touch job.toml plan.json notes.txt
-rm -f plan-*.json
 offers 'bash zsh fish' 'profile ' pr
 offers 'bash zsh fish' '--verbose --version ' --ver
 offers 'bash zsh fish' '--format ' plan --fo
