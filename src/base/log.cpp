@@ -80,6 +80,8 @@ void end_rewritten_line() {
   if (std::exchange(state().line_open, false)) std::fputs("\n", stderr);
 }
 
+void log_to_file(std::string_view text) { state().keep(std::string(text)); }
+
 void print_result(std::string_view text) {
   state().clear_line();
   std::fwrite(text.data(), 1, text.size(), stdout);

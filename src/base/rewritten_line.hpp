@@ -8,6 +8,9 @@ namespace pptrain {
 /// logged or printed in between (log.hpp) takes its place.
 void rewrite_line(std::string_view text);
 
+/// Writes to the log file alone, as what stands on the screen in such a line.
+void log_to_file(std::string_view text);
+
 /// Leaves that line, if there is one, as it stands: what comes next begins below it.
 void end_rewritten_line();
 

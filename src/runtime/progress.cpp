@@ -93,32 +93,39 @@ Progress::Progress(std::int64_t first_step, std::int64_t steps, double amount_pe
       unit_(std::move(unit)),
       screen_(screen) {}
 
-bool Progress::due(std::int64_t step) const {
-  if (step == first_step_ || step + 1 == steps_) return true;
-  const Clock::time_point now = Clock::now();
-  return seconds_between(shown_, now) >=
-         (screen_.terminal ? terminal_period_seconds : plain_period(seconds_between(start_, now)));
+bool Progress::due(std::int64_t step, Clock::time_point last, double period) const {
+  return step == first_step_ || step + 1 == steps_ || seconds_between(last, Clock::now()) >= period;
 }
 
 /// Of the steps so far, but for the first where there are others.
 double Progress::seconds_per_step(std::int64_t step) const {
-  if (step == first_step_) return seconds_between(start_, warm_);
-  return seconds_between(warm_, shown_) / static_cast<double>(step - first_step_);
+  const Clock::time_point now = Clock::now();
+  if (step == first_step_) return seconds_between(start_, now);
+  return seconds_between(warm_, now) / static_cast<double>(step - first_step_);
+}
+
+std::string Progress::line(std::int64_t step, const std::string& numbers) const {
+  const double seconds = seconds_per_step(step);
+  return fmt::format("step {:>{}}/{}  {}  {} {}/s  {} left", step + 1, std::to_string(steps_).size(), steps_, numbers,
+                     format_count(amount_per_step_ / seconds), unit_,
+                     format_duration(seconds * static_cast<double>(steps_ - step - 1)));
 }
 
 void Progress::step(std::int64_t step, const std::string& numbers) {
   if (step == first_step_) warm_ = Clock::now();
-  if (verbosity() == Verbosity::quiet || !due(step)) return;
-  shown_ = Clock::now();
-  const double seconds = seconds_per_step(step);
-  const std::string line = fmt::format("step {:>{}}/{}  {}  {} {}/s  {} left", step + 1, std::to_string(steps_).size(),
-                                       steps_, numbers, format_count(amount_per_step_ / seconds), unit_,
-                                       format_duration(seconds * static_cast<double>(steps_ - step - 1)));
-  if (!screen_.terminal) {
-    log_info("{}", line);
-    return;
+  const bool rewrites = screen_.terminal && verbosity() != Verbosity::quiet;
+  if (due(step, logged_, plain_period(seconds_between(start_, Clock::now())))) {
+    logged_ = Clock::now();
+    if (rewrites) {
+      log_to_file(line(step, numbers));
+    } else {
+      log_info("{}", line(step, numbers));
+    }
   }
-  rewrite_line(progress_line(screen_, static_cast<double>(step + 1) / static_cast<double>(steps_), line));
+  if (!rewrites || !due(step, shown_, terminal_period_seconds)) return;
+  shown_ = Clock::now();
+  const double share = static_cast<double>(step + 1) / static_cast<double>(steps_);
+  rewrite_line(progress_line(screen_, share, line(step, numbers)));
 }
 
 void Progress::evaluation(std::int64_t step, double loss) {

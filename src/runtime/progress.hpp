@@ -24,7 +24,7 @@ std::string progress_line(const Screen& screen, double share, const std::string&
 double plain_period(double elapsed_seconds);
 
 /// The line a person watches while training runs: on a terminal one that is rewritten, otherwise a
-/// new one now and then. Goes to standard error; nothing when quiet.
+/// new one now and then. Goes to standard error, but when quiet; the lines go to the log file in any case.
 class Progress {
  public:
   /// `amount_per_step` of `unit` (tokens, samples) for the speed.
@@ -39,7 +39,9 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool due(std::int64_t step) const;
+  /// Of the first step, the last, and one whenever such a period has passed.
+  bool due(std::int64_t step, Clock::time_point last, double period) const;
+  std::string line(std::int64_t step, const std::string& numbers) const;
   double seconds_per_step(std::int64_t step) const;
 
   std::int64_t first_step_;
@@ -48,8 +50,9 @@ class Progress {
   std::string unit_;
   Screen screen_;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point warm_;  ///< end of the first step, which takes longer than the others
-  Clock::time_point shown_;
+  Clock::time_point warm_;    ///< end of the first step, which takes longer than the others
+  Clock::time_point shown_;   ///< the rewritten line
+  Clock::time_point logged_;  ///< a line of its own
 };
 
 }  // namespace pptrain

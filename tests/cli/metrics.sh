@@ -111,6 +111,7 @@ check "no control characters where nobody looks" bash -c "! grep -aq \$'\033' er
 check "the summary has predicted time and memory" grep -Eq 's measured \(median\), .* s predicted' output.txt
 watched "quiet before the command" 'Summary' -q train
 check "quiet: nothing but results" test ! -s errors.txt
+check "quiet or not, log.txt has the last step" bash -c "! grep -L '^step 3/3 ' runs/*/*/log.txt | grep ."
 
 # What mpirun writes to a terminal of its own: NAME ENVIRONMENT...
 in_terminal() {
@@ -118,11 +119,13 @@ in_terminal() {
     --set checkpoint.interval=10" /dev/null >"$1.txt" 2>&1 </dev/null
 }
 if command -v script >/dev/null; then
+  rm -rf runs
   in_terminal bar TERM=xterm
   check "a bar in a terminal under mpirun" grep -aq $'\033\\[36m=' bar.txt
   widest() { tr '\r' '\n' <bar.txt | grep -aE 'step +[0-9]+/30 ' | sed $'s/\033\\[[0-9;]*[mK]//g' | wc -L; }
   check "it fits the terminal: $(widest) columns" test "$(widest)" -le 89
   check "what is logged takes its place" bash -c "grep -aq 'checkpoint runs' bar.txt && ! grep -aq 'left[^[:space:]]' bar.txt"
+  check "log.txt has lines of it" bash -c "grep -q '^step 30/30 ' runs/*/*/log.txt && ! grep -aq \$'\033' runs/*/*/log.txt"
   in_terminal plain "TERM=xterm NO_COLOR=1"
   check "without colours where NO_COLOR is set" bash -c "grep -aq '\[=' plain.txt && ! grep -aq \$'\033\\[36m' plain.txt"
   in_terminal dumb TERM=dumb
