@@ -31,6 +31,9 @@ namespace pptrain {
 namespace {
 
 std::string read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    throw_bad_input({path, "cannot be read", "it is a folder", "name a file in it"});
+  }
   std::ifstream file(path);
   if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
   if (std::filesystem::is_directory(path))

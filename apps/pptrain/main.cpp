@@ -34,8 +34,9 @@ int run(const pptrain::Options& options, bool prints) {
       if (prints) pptrain::log_info("{}", error.what());
       return static_cast<int>(error.code());
     }
-    // Every rank gets here with the same error unless a peer is dead or stuck.
-    const bool alone = error.code() == pptrain::ExitCode::runtime_failure;
+    // What is found out before anything is communicated is found out by every rank.
+    const bool alone = error.thrown_by() == pptrain::ThrownBy::this_rank &&
+                       (error.code() == pptrain::ExitCode::runtime_failure || error.code() == pptrain::ExitCode::other);
     if (prints || alone) pptrain::log_error("{}", error.what());
     if (alone && pptrain::needs_machine(options)) {
       // Aborting ends the others without a word, and they are about to say what they waited for.

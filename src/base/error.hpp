@@ -19,16 +19,22 @@ enum class ExitCode : int {
   stopped_early = 75,
 };
 
+/// Which ranks of a job throw an error: this one alone, as far as it knows, or all of them the same.
+enum class ThrownBy { this_rank, all_ranks };
+
 /// A failure with the exit code that the command line returns for it.
 ///
 /// Messages follow one grammar: `where: the problem (the reason); a suggestion`.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(ExitCode code, const std::string& message, ThrownBy thrown_by = ThrownBy::this_rank)
+      : std::runtime_error(message), code_(code), thrown_by_(thrown_by) {}
   ExitCode code() const { return code_; }
+  ThrownBy thrown_by() const { return thrown_by_; }
 
  private:
   ExitCode code_;
+  ThrownBy thrown_by_;
 };
 
 /// The parts of a message to a person. `where` and `suggestion` may be empty.

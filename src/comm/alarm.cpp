@@ -1,25 +1,32 @@
 #include "comm/alarm.hpp"
 
 namespace pptrain {
+namespace {
 
-void Alarm::raise() {
+int tag_of(Alarm::Reason reason) { return static_cast<int>(reason); }
+
+}  // namespace
+
+void Alarm::raise(Reason reason) {
   if (raised_) return;
-  raised_ = true;
+  raised_ = reason;
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank()) continue;
     // An empty message leaves at once; a rank that is stuck never takes it, so nobody waits for that.
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(nullptr, 0, MPI_BYTE, rank, 0, comm_.get(), &request);
+    MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag_of(reason), comm_.get(), &request);
     MPI_Request_free(&request);
   }
 }
 
-std::optional<int> Alarm::raised_by() {
-  int heard = 0;
-  MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_.get(), &heard, &status);
-  if (heard == 0) return std::nullopt;
-  return status.MPI_SOURCE;
+std::optional<Alarm::Call> Alarm::heard() {
+  for (const Reason reason : {Reason::failed, Reason::waited}) {
+    int heard = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, tag_of(reason), comm_.get(), &heard, &status);
+    if (heard != 0) return Call{status.MPI_SOURCE, reason};
+  }
+  return std::nullopt;
 }
 
 }  // namespace pptrain

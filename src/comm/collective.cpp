@@ -176,6 +176,8 @@ std::optional<Error> error_of(const std::function<void()>& work) {
   } catch (const std::bad_alloc&) {
     return Error(ExitCode::runtime_failure, format_complaint({"", "the host gave no memory", "",
                                                               "use a smaller micro-batch or fewer ranks per host"}));
+  } catch (const std::exception& failure) {
+    return Error(ExitCode::other, failure.what());
   }
   return std::nullopt;
 }
@@ -186,7 +188,7 @@ void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& wo
   const std::vector<std::string> failures = gather(comm, failure, waiter);
   const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& f) { return !f.empty(); });
   const std::string told = broadcast(comm, first == failures.end() ? "" : *first, waiter);
-  if (!told.empty()) throw Error(static_cast<ExitCode>(told[0]), told.substr(1));
+  if (!told.empty()) throw Error(static_cast<ExitCode>(told[0]), told.substr(1), ThrownBy::all_ranks);
 }
 
 }  // namespace pptrain

@@ -28,12 +28,12 @@ std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Wai
 /// The same on all ranks. Collective.
 std::vector<double> gather_to_all(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
 
-/// The `Error` that work throws on this rank, also where the host has no memory for it (exit code 4); nothing when it
-/// ends well.
+/// The `Error` that work throws on this rank, also where the host has no memory for it (exit code 4) or a library
+/// throws what it likes (1); nothing when it ends well.
 std::optional<Error> error_of(const std::function<void()>& work);
 
 /// Runs work that may fail on some ranks only. If it ends with an error (`error_of`) anywhere, every rank throws that
-/// of the lowest rank that failed: nobody is left waiting for a rank that has gone.
+/// of the lowest rank that failed (`ThrownBy::all_ranks`): nobody is left waiting for a rank that has gone.
 /// Collective; `work` itself must not communicate unless it fails on all ranks or on none.
 void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work);
 

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "comm/mpi.hpp"
-
 namespace pptrain {
 
 /// Something that one rank has put on the links of an emulated cluster.
@@ -17,7 +15,8 @@ struct SentBytes {
   std::int32_t to = 0;
 };
 
-/// A list in shared memory to which all ranks append and which all read. It holds the last entries only.
+/// A list in shared memory to which all ranks append and which all read. It holds the last entries only. Its end waits
+/// for no other rank, as that of a window of MPI would: one that has failed may never come.
 class SharedLog {
  public:
   /// Collective over `world`, whose ranks share one host; where they do not, all throw `Error` (exit code 2).
@@ -37,8 +36,6 @@ class SharedLog {
 
  private:
   struct Memory;
-  MpiComm host_;
-  MPI_Win window_ = MPI_WIN_NULL;
   Memory* memory_ = nullptr;
 };
 

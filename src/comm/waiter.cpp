@@ -42,16 +42,16 @@ void Waiter::pause(long round) const {
 }
 
 void Waiter::check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const {
-  const std::optional<int> gave_up = alarm_ == nullptr ? std::nullopt : alarm_->raised_by();
-  if (!gave_up && waited_seconds <= timeout_seconds_) return;
-  if (alarm_ != nullptr) alarm_->raise();
+  const std::optional<Alarm::Call> call = alarm_ == nullptr ? std::nullopt : alarm_->heard();
+  if (!call && waited_seconds <= timeout_seconds_) return;
+  if (alarm_ != nullptr) alarm_->raise(call ? call->reason : Alarm::Reason::waited);
   std::string where = place();
   if (const std::string what = doing(); !what.empty()) where += (where.empty() ? "" : ", ") + what;
   const std::string missing = pending.missing();
-  if (gave_up) {
+  if (call) {
+    const char* what = call->reason == Alarm::Reason::waited ? "given up waiting" : "failed";
     throw_runtime_failure({where, fmt::format("waited {} for {}", format_seconds(waited_seconds), missing),
-                           fmt::format("rank {} has given up waiting", *gave_up),
-                           "look at the messages of the other ranks"});
+                           fmt::format("rank {} has {}", call->rank, what), "look at the messages of the other ranks"});
   }
   throw_runtime_failure({where, fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), missing),
                          "it did not come", "look at that rank's messages, or raise [job] timeout"});

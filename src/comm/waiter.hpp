@@ -29,6 +29,7 @@ class Waiter {
   /// Where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }
 
+  double timeout_seconds() const { return timeout_seconds_; }
   std::string place() const { return place_ ? place_() : ""; }
   /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/signals.hpp"
 
 namespace pptrain {
 namespace {
@@ -35,9 +37,18 @@ class Descriptor {
   throw_bad_input({where, fmt::format("{} {}", path, problem), errno != 0 ? std::strerror(errno) : "", suggestion});
 }
 
+/// A page that is no longer there ends the process; not without a word.
+void tell_lost_page(int) {
+  constexpr char text[] =
+      "pptrain: error: SIGBUS: a file in use, such as the training data, became shorter or cannot be read any more "
+      "(or /dev/shm is full); leave the data as they are while a job runs\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text, sizeof text - 1);
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path, const std::string& where) : path_(path) {
+  catch_signal(SIGBUS, tell_lost_page, Handle::first);
   errno = 0;
   const Descriptor file(path);
   if (file.value() < 0) {

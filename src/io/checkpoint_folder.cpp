@@ -14,34 +14,49 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string folder_name = "checkpoints";
 const std::string prefix = "step-";
 const std::string suffix = ".h5";
 const std::string partial_suffix = ".h5.partial";
 
+/// The checkpoints of a run.
 struct Found {
-  fs::file_time_type time;
-  std::int64_t step = 0;
-  std::string path;
+  fs::file_time_type newest = fs::file_time_type::min();  ///< when the last one was written
+  std::string run;
+  std::vector<std::pair<std::int64_t, std::string>> files;  ///< step and path, most steps first
 };
 
-/// The checkpoints of a folder, which may be missing.
-void add_checkpoints(const fs::path& folder, std::vector<Found>& found) {
+/// Entries of a folder; none where there is no such folder. One that cannot be read throws `Error` (exit code 2).
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   std::error_code error;
+  std::vector<fs::directory_entry> entries;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::optional<std::int64_t> step = step_of_checkpoint(entry->path());
-    std::error_code gone;
-    const fs::file_time_type time = entry->last_write_time(gone);
-    if (step && !gone) found.push_back({time, *step, entry->path()});
+    entries.push_back(*entry);
   }
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+    throw_bad_input({folder, "the folder cannot be read", error.message(),
+                     "checkpoints may be in it; look at the disk and the folder's permissions"});
+  }
+  return entries;
 }
 
-std::vector<std::string> newest_first(std::vector<Found> found) {
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return std::tie(a.time, a.step, a.path) > std::tie(b.time, b.step, b.path);
-  });
-  std::vector<std::string> paths;
-  for (Found& one : found) paths.push_back(std::move(one.path));
-  return paths;
+Found checkpoints_in(const std::string& run) {
+  Found found;
+  found.run = run;
+  for (const fs::directory_entry& entry : entries_of(fs::path(run) / folder_name)) {
+    const std::optional<std::int64_t> step = step_of_checkpoint(entry.path());
+    if (!step) continue;
+    found.files.emplace_back(*step, entry.path());
+    std::error_code gone;
+    const fs::file_time_type time = entry.last_write_time(gone);
+    if (!gone) found.newest = std::max(found.newest, time);
+  }
+  std::sort(found.files.rbegin(), found.files.rend());
+  return found;
+}
+
+void add_paths(const Found& found, std::vector<std::string>& paths) {
+  for (const auto& [step, path] : found.files) paths.push_back(path);
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem, const std::error_code& error) {
@@ -60,7 +75,7 @@ std::optional<std::int64_t> step_of_checkpoint(const std::string& path) {
   return step;
 }
 
-CheckpointFolder::CheckpointFolder(const std::string& run) : path_(run + "/checkpoints") {}
+CheckpointFolder::CheckpointFolder(const std::string& run) : run_(run), path_(run + "/" + folder_name) {}
 
 std::string CheckpointFolder::file(std::int64_t step) const {
   return fmt::format("{}/{}{}{}", path_, prefix, step, suffix);
@@ -90,7 +105,12 @@ void CheckpointFolder::publish(std::int64_t step) const {
 }
 
 void CheckpointFolder::remove_old(std::int64_t keep) const {
-  const std::vector<std::string> there = files();
+  std::vector<std::string> there;
+  try {
+    there = files();
+  } catch (const Error& error) {
+    log_warning("{}; old checkpoints stay", error.what());
+  }
   for (auto i = static_cast<std::size_t>(keep); i < there.size(); ++i) {
     std::error_code error;
     fs::remove(there[i], error);
@@ -98,20 +118,32 @@ void CheckpointFolder::remove_old(std::int64_t keep) const {
   }
 }
 
+void CheckpointFolder::set_aside_after(std::int64_t step) const {
+  for (const auto& [other, path] : checkpoints_in(run_).files) {
+    if (other <= step) continue;
+    std::error_code error;
+    fs::rename(path, path + ".damaged", error);
+    if (error) fail(path, "what is damaged cannot be given another name", error);
+    log_warning("{} is now {}.damaged", path, fs::path(path).filename().string());
+  }
+}
+
 std::vector<std::string> CheckpointFolder::files() const {
-  std::vector<Found> found;
-  add_checkpoints(path_, found);
-  return newest_first(std::move(found));
+  std::vector<std::string> paths;
+  add_paths(checkpoints_in(run_), paths);
+  return paths;
 }
 
 std::vector<std::string> checkpoints_of_job(const std::string& output, const std::string& job_name) {
-  std::vector<Found> found;
-  std::error_code error;
-  for (fs::directory_iterator run(fs::path(output) / job_name, error), end; !error && run != end;
-       run.increment(error)) {
-    add_checkpoints(run->path() / "checkpoints", found);
+  std::vector<Found> runs;
+  for (const fs::directory_entry& run : entries_of(fs::path(output) / job_name)) {
+    runs.push_back(checkpoints_in(run.path()));
   }
-  return newest_first(std::move(found));
+  std::sort(runs.begin(), runs.end(),
+            [](const Found& a, const Found& b) { return std::tie(a.newest, a.run) > std::tie(b.newest, b.run); });
+  std::vector<std::string> paths;
+  for (const Found& run : runs) add_paths(run, paths);
+  return paths;
 }
 
 }  // namespace pptrain

@@ -92,7 +92,13 @@ void FeatureFile::read_rows(std::int64_t first, std::int64_t count, float* out) 
 
 void FeatureFile::row(std::int64_t index, const SampleSlot& slot) const {
   if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
-  if (slot.features != nullptr) read_rows(index, 1, slot.features);
+  if (slot.features == nullptr) return;
+  try {
+    read_rows(index, 1, slot.features);
+  } catch (const Hdf5Failure& failure) {
+    throw_runtime_failure({path_, fmt::format("row {} can no longer be read", index), failure.reason(),
+                           "leave the file as it is while the job runs"});
+  }
 }
 
 }  // namespace pptrain

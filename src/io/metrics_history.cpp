@@ -121,7 +121,7 @@ MetricsContent read_metrics(const std::string& path) {
   content.history = history_of(opened.file, std::numeric_limits<std::int64_t>::max());
   content.plan = read_string(opened.file.get(), "plan");
   const Hdf5Handle group(H5Gopen2(opened.file.get(), "environment", H5P_DEFAULT), H5Gclose, "opening environment");
-  check_hdf5(H5Aiterate2(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_attribute, &content.environment),
+  check_hdf5(H5Aiterate2(group.get(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_attribute, &content.environment),
              "reading environment");
   return content;
 }

@@ -1,6 +1,8 @@
 #include "io/run_directory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,19 +56,32 @@ RunDirectory::RunDirectory(const std::string& output, const std::string& job_nam
   // mkdir is atomic: of two jobs that start in the same second one finds the folder taken.
   for (int n = 0; n < max_same_second; ++n) {
     path_ = n == 0 ? base : fmt::format("{}-{}", base, n);
-    if (::mkdir(path_.c_str(), 0777) == 0) return;
+    if (::mkdir(path_.c_str(), 0777) == 0) {
+      lock();
+      return;
+    }
     if (errno != EEXIST) refuse(where, output, std::strerror(errno));
   }
   refuse(where, output, fmt::format("{} and {} more like it exist", base, max_same_second - 1));
 }
 
-RunDirectory RunDirectory::existing(const std::string& path) {
+RunDirectory::~RunDirectory() {
+  if (log_ >= 0) ::close(log_);
+}
+
+/// Whether no other job has it. One whose file system has no locks is taken for free.
+bool RunDirectory::lock() {
+  log_ = ::open(file("log.txt").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  return log_ < 0 || ::flock(log_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+std::optional<RunDirectory> RunDirectory::existing(const std::string& path) {
   if (::access(path.c_str(), W_OK | X_OK) != 0) {
     throw_bad_input({path, "the run directory cannot be written", std::strerror(errno),
                      "resume where it can, or copy the checkpoint elsewhere and name that"});
   }
-  RunDirectory directory;
-  directory.path_ = path;
+  RunDirectory directory(path);
+  if (!directory.lock()) return std::nullopt;
   return directory;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace pptrain {
 
@@ -8,15 +10,21 @@ namespace pptrain {
 /// (exit code 2) with `where` as the place. For the check before a long profile.
 void check_output_directory(const std::string& output, const std::string& where);
 
-/// The folder of one run, OUTPUT/JOB/YYYY-MM-DD_HH-MM-SS, with -1, -2, ... behind it when there is one.
+/// The folder of one run, OUTPUT/JOB/YYYY-MM-DD_HH-MM-SS, with -1, -2, ... behind it when there is one. While this
+/// lives no other job gets it, where the file system has locks: log.txt is locked.
 class RunDirectory {
  public:
+  ~RunDirectory();
+  RunDirectory(RunDirectory&& other) noexcept : path_(std::move(other.path_)), log_(std::exchange(other.log_, -1)) {}
+  RunDirectory& operator=(RunDirectory&&) = delete;
+
   /// Creates the folder; two jobs that start in the same second get different ones.
   /// An output directory that cannot be written throws `Error` (exit code 2) with `where` as the place.
   RunDirectory(const std::string& output, const std::string& job_name, const std::string& where);
 
-  /// One that is there, of a run that goes on. One that cannot be written throws `Error` (exit code 2).
-  static RunDirectory existing(const std::string& path);
+  /// One that is there, of a run that goes on; nothing where another job runs in it. One that cannot be written throws
+  /// `Error` (exit code 2).
+  static std::optional<RunDirectory> existing(const std::string& path);
 
   const std::string& path() const { return path_; }
   /// The path of a file in it.
@@ -25,8 +33,11 @@ class RunDirectory {
   void write(const std::string& name, const std::string& content) const;
 
  private:
-  RunDirectory() = default;
+  explicit RunDirectory(std::string path) : path_(std::move(path)) {}
+  bool lock();
+
   std::string path_;
+  int log_ = -1;
 };
 
 }  // namespace pptrain

@@ -8,8 +8,10 @@
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
 #include "comm/collective.hpp"
+#include "comm/fail_together.hpp"
 #include "comm/mpi.hpp"
 #include "cost/transfer_forms.hpp"
+#include "io/checkpoint_folder.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
 #include "plan/match.hpp"
@@ -130,6 +132,11 @@ RunStart start_of(const std::optional<Resumed>& from) {
   return {from->state.step, from->run_directory, from->metrics, from->path};
 }
 
+/// What lies behind the checkpoint in the run directory in which the job goes on was found to be damaged.
+void set_aside_damaged(const Resumed& from, const std::string& directory) {
+  if (directory == from.run_directory) CheckpointFolder(directory).set_aside_after(from.state.step);
+}
+
 /// Trains under the plan. Throws exit code 75 when it was stopped early.
 void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets, const std::vector<Plan>& plans,
                    const std::optional<Resumed>& from, StopRequest& stop) {
@@ -146,7 +153,8 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
     return std::make_unique<SessionRun>(std::move(running), datasets);
   };
   const Plan plan = fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
-  auto running = std::make_unique<RunningPlan>(job, plan, alarm);
+  std::unique_ptr<RunningPlan> running;
+  collectively(world, waiter, [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
   if (from) {
     load_checkpoint(world, waiter, nodes_of_ranks(job.machine), job.model, *from, running->session());
   } else {
@@ -157,13 +165,17 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
     recorder =
         std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
                                    job.instance.profile, plan, RunKind::training, start_of(from), job.device.backend());
+    if (names && from) set_aside_damaged(*from, recorder->directory());
   });
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
   Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory}, std::move(running));
-  const TrainingEnd end = trainer.run(from ? from->state.step : 0);
-  recorder->finish(trainer.peak_bytes());
+  TrainingEnd end = TrainingEnd::done;
+  fail_together(alarm, patience.timeout_seconds(), [&] {
+    end = trainer.run(from ? from->state.step : 0);
+    recorder->finish(trainer.peak_bytes());
+  });
   if (names) job.device.log_graphs();
   if (end == TrainingEnd::done) return;
   throw Error(ExitCode::stopped_early, fmt::format("stopped early, {}: go on with --resume latest, from {}",
@@ -176,7 +188,9 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   Waiter waiter = make_waiter(world);
   const int rank = rank_in(world);
   const Config config = load_config(world, waiter, options);
-  if (emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing) {
+  const bool rehearses = emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing;
+  if (rehearses || options.dry_run) leave_stop_signals();
+  if (rehearses) {
     rehearse(world, waiter, options, config);
     return;
   }

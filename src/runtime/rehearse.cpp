@@ -9,6 +9,7 @@
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
 #include "comm/collective.hpp"
+#include "comm/fail_together.hpp"
 #include "comm/mpi.hpp"
 #include "io/run_directory.hpp"
 #include "model/zoo.hpp"
@@ -90,8 +91,10 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
                                           RunKind::rehearsal);
   });
   recorder->record_places(machine);
-  run(rehearsal, *recorder, config);
-  recorder->finish(rehearsal.peak_bytes());
+  fail_together(alarm, patience.timeout_seconds(), [&] {
+    run(rehearsal, *recorder, config);
+    recorder->finish(rehearsal.peak_bytes());
+  });
 }
 
 }  // namespace pptrain

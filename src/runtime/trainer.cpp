@@ -19,6 +19,10 @@ constexpr double assumed_bytes_per_second = 100e6;
 /// For what else is done at the end of a job.
 constexpr double spare_seconds = 1.0;
 
+[[noreturn]] void throw_on_all(ExitCode code, const Complaint& complaint) {
+  throw Error(code, format_complaint(complaint), ThrownBy::all_ranks);
+}
+
 }  // namespace
 
 SampleSource samples_of(const Datasets& datasets, std::int64_t step) {
@@ -78,22 +82,24 @@ void Trainer::count_time_between(IterationResult& result) {
 void Trainer::check_numbers(std::int64_t step, const IterationResult& result) {
   const std::string where = fmt::format("step {}", step + 1);
   if (!result.skipped && !std::isfinite(result.loss)) {
-    throw Error(ExitCode::other, format_complaint({where, "the loss is no number any more", "the training diverged",
-                                                   "lower [optimizer] learning_rate"}));
+    throw_on_all(ExitCode::other,
+                 {where, "the loss is no number any more", "the training diverged", "lower [optimizer] learning_rate"});
   }
   const LossScale& scale = session_->loss_scale();
   if (scale.value() != result.loss_scale) parts_.recorder.record_loss_scale(step, result, scale.value());
   if (!result.skipped) return;
   if (!scale.is_dynamic()) {
-    throw_runtime_failure({where, fmt::format("the gradients are not finite with loss_scale = {:.8g}", scale.value()),
-                           "something exceeds 65,504, the largest number of fp16",
-                           "lower [training] loss_scale, or write loss_scale = \"dynamic\""});
+    throw_on_all(ExitCode::runtime_failure,
+                 {where, fmt::format("the gradients are not finite with loss_scale = {:.8g}", scale.value()),
+                  "something exceeds 65,504, the largest number of fp16",
+                  "lower [training] loss_scale, or write loss_scale = \"dynamic\""});
   }
   if (scale.value() >= 1.0) return;
-  throw_runtime_failure({where, "the gradients are not finite, however small the loss scale",
-                         "activations or weights exceed 65,504, the largest number of fp16, or the training diverged",
-                         "use precision = \"bf16\", which reaches as far as fp32, lower [optimizer] learning_rate, or "
-                         "look for samples or initial parameters that are no numbers"});
+  throw_on_all(ExitCode::runtime_failure,
+               {where, "the gradients are not finite, however small the loss scale",
+                "activations or weights exceed 65,504, the largest number of fp16, or the training diverged",
+                "use precision = \"bf16\", which reaches as far as fp32, lower [optimizer] learning_rate, or "
+                "look for samples or initial parameters that are no numbers"});
 }
 
 /// One more iteration, a checkpoint, and something to spare, each of which may take twice as long as it did.

@@ -78,4 +78,11 @@ sed -i -E 's/"(stored_bytes|weight|gradient|optimizer)": ?[0-9.e+]+/"\1": 0/g; s
 sed -i 's/^emulate.*/emulate = "numbers"/; s/100 MB/100 kB/' slow.toml
 rehearse "a device that is too small for what it holds" 4 'out of device memory: .* asked for with .* in use' 4 \
   small.toml --set profile.file=profile.json --set profile.analytic=false
+check "it is said once" [ "$(grep -c 'out of device memory' errors.txt)" -eq 1 ]
+# Enough for weights, not for all that an iteration stores: a rank runs out while the others wait for it.
+sed 's/100 kB/450 kB/' slow.toml >tight.toml
+rehearse "a device that has too little in the midst of an iteration" 4 \
+  'error: rank [0-9], device [0-9] \(slow\): out of device memory: .* asked for with .* in use' 4 \
+  small.toml --set profile.file=profile.json --set profile.analytic=false --set cluster.file=tight.toml
+check "it is said once, and nobody waited" [ "$(grep -c 'pptrain: error' errors.txt)" -eq 1 ]
 finish

@@ -137,6 +137,36 @@ TEST_CASE("a flipped bit anywhere is found or changes nothing") {
   CHECK(found > 10);
 }
 
+TEST_CASE("a flipped bit among many datasets is found or changes nothing") {
+  const TestFolder folder("checkpoint");
+  const std::string path = folder.path("step-7.h5");
+  std::vector<CheckpointDataset> datasets;
+  for (int d = 0; d < 20; ++d) datasets.push_back({fmt::format("/parameters/h.{}.ln_1.weight", d), {2}, 0, {}});
+  lay_out_checkpoint(path, datasets);
+  const float values[2] = {1.0F, 2.0F};
+  DataFile file(path, DataFile::Mode::write);
+  for (CheckpointDataset& dataset : datasets) {
+    dataset.digests.push_back(block_digest(values, 2));
+    file.write(dataset.offset, values, sizeof(values), "x");
+  }
+  seal_checkpoint(path, datasets, some_state());
+  const auto size = static_cast<std::int64_t>(fs::file_size(path));
+  const std::string expected = values_digest(read_checkpoint_head(path));
+  int found = 0;
+  for (std::int64_t offset = 0; offset < size; offset += 29) {
+    flip(path, offset);
+    try {
+      const CheckpointHead head = read_checkpoint_head(path);
+      check_blocks(path, head);
+      CHECK(values_digest(head) == expected);
+    } catch (const Error&) {
+      ++found;
+    }
+    flip(path, offset);
+  }
+  CHECK(found > 100);
+}
+
 TEST_CASE("checkpoints appear whole, the newest are kept, and what is half written goes") {
   const TestFolder folder("checkpoint");
   const std::string run = folder.path("run");
@@ -151,13 +181,36 @@ TEST_CASE("checkpoints appear whole, the newest are kept, and what is half writt
     checkpoints.publish(step);
     checkpoints.remove_old(2);
   }
-  // The last one written, not the one with the most steps, is where the job is.
-  CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(3), checkpoints.file(100)});
+  // Times count for nothing: clocks differ, and copies have new ones.
+  CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(100), checkpoints.file(10)});
+  checkpoints.set_aside_after(10);
+  CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(10)});
+  CHECK(fs::exists(checkpoints.file(100) + ".damaged"));
   CHECK(step_of_checkpoint("a/step-12.h5") == 12);
   for (const char* other : {"step-.h5", "step-1.h5.partial", "step-1x.h5", "step--1.h5", "best.h5"}) {
     CHECK_FALSE(step_of_checkpoint(other).has_value());
   }
   CHECK_THROWS_AS(CheckpointFolder("/proc/nowhere").prepare(), Error);
+}
+
+TEST_CASE("the run that wrote a checkpoint last comes first, and a folder that cannot be read is an error") {
+  const TestFolder folder("checkpoint");
+  const auto add = [&](const std::string& run, std::int64_t step, int seconds) {
+    const CheckpointFolder checkpoints(folder.path("out/job/" + run));
+    checkpoints.prepare();
+    std::ofstream(checkpoints.file(step)) << "whole";
+    fs::last_write_time(checkpoints.file(step), fs::file_time_type() + std::chrono::seconds(seconds));
+    return checkpoints.file(step);
+  };
+  const std::string a = add("a", 5, 10);
+  const std::string b = add("b", 30, 30);
+  const std::string later = add("b", 40, 1);  // the clock was put back
+  CHECK(checkpoints_of_job(folder.path("out"), "job") == std::vector<std::string>{later, b, a});
+  CHECK(checkpoints_of_job(folder.path("out"), "other").empty());
+  fs::create_directories(folder.path("out/job/c"));
+  fs::create_symlink("checkpoints", folder.path("out/job/c/checkpoints"));
+  CHECK_THAT(complaint_of([&] { checkpoints_of_job(folder.path("out"), "job"); }),
+             Catch::Contains("c/checkpoints: the folder cannot be read"));
 }
 
 }  // namespace pptrain

@@ -26,6 +26,20 @@ TEST_CASE("run directories are named by job and start and never shared", "[run_d
   }
 }
 
+TEST_CASE("a run directory is that of one job at a time", "[run_directory]") {
+  const TestFolder folder("run_locked");
+  std::string path;
+  {
+    const RunDirectory first(folder.path("out"), "job", "");
+    path = first.path();
+    CHECK_FALSE(RunDirectory::existing(path));
+  }
+  const std::optional<RunDirectory> next = RunDirectory::existing(path);
+  REQUIRE(next);
+  CHECK(next->path() == path);
+  CHECK_FALSE(RunDirectory::existing(path));
+}
+
 TEST_CASE("files of a run are written as given", "[run_directory]") {
   const TestFolder folder("run_files");
   const RunDirectory run(folder.path("out"), "job", "c.toml:1");

@@ -211,6 +211,7 @@ TEST_CASE("a job resumes from its newest sound checkpoint and leaves one curve",
   CHECK(losses == read_series(folder.run("through") / "metrics.h5", "/steps/loss"));
   CHECK(read_series(folder.run() / "metrics.h5", "/evaluation/step") == std::vector<double>{5, 10, 12});
   CHECK(fs::exists(checkpoints / "step-12.h5"));
+  CHECK(fs::exists(checkpoints / "step-6.h5.damaged"));
 }
 
 TEST_CASE("a checkpoint of another job is refused with what differs", "[np4]") {

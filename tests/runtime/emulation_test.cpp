@@ -167,6 +167,16 @@ TEST_CASE("two that send at once over one uplink need twice the time", "[np4]") 
   CHECK(others.arrived(1, 20.0) == Approx(13.5));  // then the last 50 B alone
 }
 
+TEST_CASE("the end of a log of shared memory waits for nobody", "[np4]") {
+  auto log = std::make_unique<SharedLog>(MPI_COMM_WORLD);
+  const int rank = rank_in(MPI_COMM_WORLD);
+  if (rank == 0) log.reset();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) log->append({1.0, 1.0, rank, 0});
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) CHECK(log->size() == 3);
+}
+
 TEST_CASE("a log of shared memory keeps the last entries of all ranks", "[np4]") {
   SharedLog log(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);

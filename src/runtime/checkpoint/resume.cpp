@@ -23,9 +23,10 @@ const std::string latest = "latest";
 std::vector<std::string> candidates(MPI_Comm world, Waiter& waiter, const std::string& resume, const Config& config) {
   if (resume != latest) return {resume};
   std::string lines;
-  if (rank_in(world) == 0) {
+  collectively(world, waiter, [&] {
+    if (rank_in(world) != 0) return;
     for (const std::string& path : checkpoints_of_job(config.job.output, config.job.name)) lines += path + "\n";
-  }
+  });
   std::istringstream stream(broadcast(world, lines, waiter));
   std::vector<std::string> paths;
   for (std::string line; std::getline(stream, line);) paths.push_back(line);
@@ -40,14 +41,17 @@ CheckpointHead checked(MPI_Comm world, Waiter& waiter, const std::string& path) 
   return head;
 }
 
-/// The run directory of a checkpoint, where it is in one of this job.
+/// The run directory of a checkpoint, where it is in one of this job; "checkpoints" in it may be a link.
 fs::path run_of(const std::string& path, const Config& config) {
   std::error_code error;
-  const fs::path file = fs::canonical(path, error);
-  const fs::path run = file.parent_path().parent_path();
-  const fs::path job = fs::canonical(fs::path(config.job.output) / config.job.name, error);
-  const bool is_run = !error && file.parent_path().filename() == "checkpoints" && run.parent_path() == job;
-  return is_run ? fs::path(config.job.output) / config.job.name / run.filename() : fs::path();
+  const fs::path job = fs::path(config.job.output) / config.job.name;
+  for (const fs::path& file : {fs::absolute(path, error).lexically_normal(), fs::canonical(path, error)}) {
+    const fs::path run = fs::canonical(file.parent_path().parent_path(), error);
+    const bool is_run = !error && file.parent_path().filename() == "checkpoints" &&
+                        run.parent_path() == fs::canonical(job, error) && !error;
+    if (is_run) return job / run.filename();
+  }
+  return {};
 }
 
 void choose_run(Resumed& from, bool is_latest, const Config& config) {

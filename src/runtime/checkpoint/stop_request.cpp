@@ -17,16 +17,19 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 
 void note_signal(int) { signalled.store(true, std::memory_order_relaxed); }
 
-using SystemTime = std::chrono::system_clock::time_point;
+using SteadyTime = std::chrono::steady_clock::time_point;
 
-std::optional<SystemTime> slurm_end() {
+/// Slurm's is a time of day.
+std::optional<SteadyTime> slurm_end() {
   const char* text = std::getenv("SLURM_JOB_END_TIME");
   if (text == nullptr) return std::nullopt;
   const std::string_view digits(text);
   std::int64_t seconds = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
   if (read.ec != std::errc() || seconds <= 0) return std::nullopt;
-  return SystemTime(std::chrono::seconds(seconds));
+  using SystemClock = std::chrono::system_clock;
+  const auto left = SystemClock::time_point(std::chrono::seconds(seconds)) - SystemClock::now();
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<SteadyTime::duration>(left);
 }
 
 }  // namespace
@@ -34,6 +37,11 @@ std::optional<SystemTime> slurm_end() {
 void catch_stop_signals() {
   catch_signal(SIGUSR1, note_signal);
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) catch_signal(SIGTERM, note_signal);
+}
+
+void leave_stop_signals() {
+  std::signal(SIGUSR1, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 StopRequest::StopRequest(const JobConfig& job) : end_(slurm_end()) {

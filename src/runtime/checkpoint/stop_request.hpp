@@ -12,6 +12,9 @@ namespace pptrain {
 /// before MPI is up, which may set the variables by which mpirun is recognised, and on the main thread.
 void catch_stop_signals();
 
+/// They end the program again: for what has nothing to save.
+void leave_stop_signals();
+
 /// Whether this rank wants the training to stop after the present iteration: a signal came, or the end of the time is
 /// so near that what is still to be done just fits.
 class StopRequest {
@@ -26,7 +29,7 @@ class StopRequest {
   const char* reason() const;
 
  private:
-  using Clock = std::chrono::system_clock;  // Slurm's end is a time of day
+  using Clock = std::chrono::steady_clock;  // the time of day may be corrected while the job runs
   bool out_of_time() const;
 
   std::optional<Clock::time_point> end_;

@@ -26,7 +26,7 @@ enum class RunKind { training, rehearsal };
 /// Where a run begins that goes on from a checkpoint; all else: a new one.
 struct RunStart {
   std::int64_t step = 0;      ///< steps done
-  std::string run_directory;  ///< in which it goes on; "": it gets a new one
+  std::string run_directory;  ///< in which it goes on; "", or where another job runs there: it gets a new one
   std::string metrics;        ///< metrics.h5 of the run so far; "": none
   std::string checkpoint;     ///< the file, for /environment
 };

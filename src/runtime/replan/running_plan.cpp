@@ -1,5 +1,7 @@
 #include "runtime/replan/running_plan.hpp"
 
+#include <fmt/format.h>
+
 #include "comm/mpi.hpp"
 #include "runtime/agreement.hpp"
 
@@ -15,7 +17,7 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   if (job.device.probed() != nullptr) {
     const DeviceId own = job.machine.map.device_of(RankId(rank_in(job.world)));
     options.memory_bytes = static_cast<std::size_t>(job.machine.cluster.kind_of(own).memory);
-    options.device_name = job.device.backend().device.name();
+    options.device_name = fmt::format("rank {}, {}", rank_in(job.world), job.device.backend().device.name());
   }
   options.orders = agreed_order_options(job.world, waiter_, job.instance, plan_);
   options.forms = agreed_forms(job.world, waiter_, job.instance, plan_);

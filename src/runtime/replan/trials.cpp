@@ -7,6 +7,7 @@
 #include "base/timing.hpp"
 #include "base/units.hpp"
 #include "comm/collective.hpp"
+#include "comm/fail_together.hpp"
 #include "comm/mpi.hpp"
 #include "cost/cost.hpp"
 #include "planners/describe/text_table.hpp"
@@ -15,24 +16,16 @@
 namespace pptrain {
 namespace {
 
-/// Runs work that communicates and may fail on any rank at any time. A rank that fails raises the alarm, which ends
-/// the waits of the others; all learn why the first of the ranks that failed by themselves did. "" when none did.
+/// Why work that communicates failed on all ranks; "" when it did not. Where a rank does not answer, the job ends.
 /// Collective.
 std::string failure_of(const TrialJob& job, Alarm& alarm, const std::function<void()>& work) {
-  std::string failure;
-  if (const std::optional<Error> error = error_of(work)) {
-    const bool by_itself = !alarm.raised();  // a wait that ends because of another rank has raised it
-    alarm.raise();
-    failure = (by_itself ? "!" : "?") + std::string(error->what());
+  try {
+    fail_together(alarm, job.waiter.timeout_seconds(), work);
+  } catch (const Error& error) {
+    if (error.thrown_by() == ThrownBy::this_rank) throw;
+    return error.what();
   }
-  const std::vector<std::string> of_ranks = gather(job.world, failure, job.waiter);
-  std::string told;
-  for (const std::string& text : of_ranks) {
-    if (text.empty() || (!told.empty() && (told[0] == '!' || text[0] == '?'))) continue;
-    told = text;
-  }
-  told = broadcast(job.world, told, job.waiter);
-  return told.empty() ? told : told.substr(1);
+  return "";
 }
 
 /// What the fullest device lacks; "" where every rank stayed within its device's memory. Rank 0 knows.

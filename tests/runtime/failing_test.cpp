@@ -1,0 +1,59 @@
+// A rank that fails in the midst of a training: all ranks end at once, with what it says.
+#include <chrono>
+
+#include "base/error.hpp"
+#include "job_folder.hpp"
+#include "runtime/execute/device_model.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+/// Real but for its fifth forward pass, which finds no memory.
+class FailingLayer final : public LayerModule {
+ public:
+  explicit FailingLayer(std::unique_ptr<LayerModule> real) : real_(std::move(real)) {}
+  Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
+    if (++calls_ == 5) throw_runtime_failure({"", "out of device memory: 3 MiB asked for", "the device has 4 MiB", ""});
+    return real_->forward(batch, std::move(input), saved);
+  }
+  Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
+    return real_->backward_input(batch, std::move(gradient), saved);
+  }
+  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
+
+ private:
+  std::unique_ptr<LayerModule> real_;
+  int calls_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a rank without memory in an iteration ends the job on all ranks with its message", "[np4]") {
+  const JobFolder folder;
+  const LayerFactory layers = [](const Layer& layer, ChunkId chunk,
+                                 LayerContext& context) -> std::unique_ptr<LayerModule> {
+    auto real = make_layer(layer, chunk, context);
+    if (layer.kind != LayerKind::output || world_rank() != 3) return real;
+    return std::make_unique<FailingLayer>(std::move(real));
+  };
+  const auto start = std::chrono::steady_clock::now();
+  std::string complaint;
+  try {
+    train(MPI_COMM_WORLD,
+          folder.options(
+              {"parallelism.pipeline=2", "parallelism.data=2", "parallelism.tensor=1", "training.micro_batch_size=4"}),
+          layers);
+  } catch (const Error& error) {
+    complaint = error.what();
+    CHECK(error.code() == ExitCode::runtime_failure);
+    CHECK(error.thrown_by() == ThrownBy::all_ranks);
+  }
+  CHECK(complaint == "rank 3: out of device memory: 3 MiB asked for (the device has 4 MiB)");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));  // [job] timeout is 120 s
+  if (world_rank() != 0) return;
+  // What was done before is in the metrics.
+  const std::vector<double> steps = read_series(folder.run() / "metrics.h5", "/steps/step");
+  CHECK(steps == std::vector<double>{1.0, 2.0});
+}
