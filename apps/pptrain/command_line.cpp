@@ -145,6 +145,9 @@ void CommandLine::train() {
       ->type_name("N");
   sub->add_option("--resume", options_.resume,
                   "go on from this checkpoint; latest: from the newest sound one of the job, or from the start")
+      ->check([](const std::string& path) {
+        return path.empty() ? "names no checkpoint; leave it out to train from the start" : "";
+      })
       ->type_name("PATH|latest");
   sub->add_flag("--dry-run", options_.dry_run, "stop after planning; nothing is written");
   describe(

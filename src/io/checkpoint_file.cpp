@@ -211,6 +211,9 @@ CheckpointHead read_checkpoint_head(const std::string& path) {
   if (!std::filesystem::exists(path, ignored)) {
     throw_bad_input({path, "the checkpoint does not exist", "", "check the path, or write --resume latest"});
   }
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw_bad_input({path, "this is no checkpoint", "it is a folder", "name a file checkpoints/step-N.h5 of a run"});
+  }
   try {
     CheckpointHead head = read_head(path);
     const DataFile file(path, DataFile::Mode::read);

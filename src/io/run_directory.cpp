@@ -76,8 +76,9 @@ bool RunDirectory::lock() {
 }
 
 std::optional<RunDirectory> RunDirectory::existing(const std::string& path) {
-  if (::access(path.c_str(), W_OK | X_OK) != 0) {
-    throw_bad_input({path, "the run directory cannot be written", std::strerror(errno),
+  for (const std::string& folder : {path, path + "/checkpoints"}) {
+    if (!fs::exists(fs::symlink_status(folder)) || ::access(folder.c_str(), W_OK | X_OK) == 0) continue;
+    throw_bad_input({folder, "the run directory cannot be written", std::strerror(errno),
                      "resume where it can, or copy the checkpoint elsewhere and name that"});
   }
   RunDirectory directory(path);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "planners/describe/remedy.hpp"
 #include "planners/exhaustive.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/grids/uniform_planners.hpp"
@@ -155,6 +156,7 @@ Outcome search_by_estimate(const SearchSpace& space) {
   if (count_exhaustive_plans(space) <= most_exhaustive_plans) {
     best.take("exhaustive", planner_called("exhaustive").search(space));
   }
+  if (!best.result.plan) best.result.why_not += offload_remedy(space);
   return std::move(best.result);
 }
 

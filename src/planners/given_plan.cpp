@@ -29,8 +29,10 @@ Plan given_plan(const Config& config, const Instance& instance) {
   // The form is above what some schedules store, and leaves out what is held for a moment: either may accept a plan.
   const std::string why_not = largest_overrun(instance.cluster, plan.predicted->peak_bytes);
   if (!why_not.empty() && !why_not_fit(instance, plan).empty()) {
+    const char* offload =
+        instance.cluster.has_host_links() ? ", a higher zero_stage or offload" : " or a higher zero_stage";
     throw_no_feasible_plan({path, "the plan does not fit", why_not,
-                            "search a plan for this cluster, or use recompute or a higher zero_stage in it"});
+                            fmt::format("search a plan for this cluster, or use recompute{} in it", offload)});
   }
   return plan;
 }

@@ -37,6 +37,10 @@ TEST_CASE("a run directory is that of one job at a time", "[run_directory]") {
   const std::optional<RunDirectory> next = RunDirectory::existing(path);
   REQUIRE(next);
   CHECK(next->path() == path);
+  std::filesystem::create_symlink("gone", path + "/checkpoints");  // the other disk was emptied
+  CHECK(complaint_of([&] { RunDirectory::existing(path); }).find("checkpoints: the run directory cannot be written") !=
+        std::string::npos);
+  std::filesystem::remove(path + "/checkpoints");
   CHECK_FALSE(RunDirectory::existing(path));
 }
 

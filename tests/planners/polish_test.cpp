@@ -88,16 +88,22 @@ TEST_CASE("optimizer state is offloaded where nothing else fits, and only on req
   const Instance instance = {profile, cluster, 2};
   Restrictions offload;
   offload.offload = true;
+  const auto advised = [&] { return search_plan("auto", instance, {}, "x").why_not.ends_with(", or offload = true"); };
   CHECK_FALSE(search_plan("auto", instance, {}, "x").plan.has_value());
+  CHECK_FALSE(advised());
   CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") != std::string::npos);
   cluster.groups[0].host_link = {100.0, 0.0};
   cluster.finish("made");
+  CHECK(advised());
   const SearchResult result = search_plan("auto", instance, offload, "x");
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->stages[0].offload);
   // 60 parameters x 8 bytes out and in again at 100 B/s.
   CHECK(result.plan->predicted->iteration_seconds ==
         Approx(result.plan->predicted->estimates.at("amp") + 2 * 60 * 8 / 100.0));
+  cluster.device_kinds[0].memory = 6 * 10 * 7.0;  // less than weights and gradients
+  CHECK_FALSE(search_plan("auto", instance, offload, "x").plan.has_value());
+  CHECK_FALSE(advised());
 }
 
 TEST_CASE("activations are offloaded where nothing else fits, and only on request", "[planners]") {

@@ -8,6 +8,7 @@
 #include "base/names.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_bound.hpp"
+#include "planners/grids/uniform_search.hpp"
 
 namespace pptrain {
 namespace {
@@ -93,6 +94,29 @@ FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const
              fits(problems.problem(grid, problems.samples_of(grid).front()));
     });
   };
+}
+
+std::string offload_remedy(const SearchSpace& space) {
+  const Instance& instance = space.instance;
+  if (space.restrictions.offload || !instance.cluster.has_host_links()) return "";
+  // Layers are divided as if the state took no room; what the step holds of it is counted then.
+  Profile without_state = instance.profile;
+  without_state.bytes_per_parameter.optimizer = 0.0;
+  const Instance unloaded = {without_state, instance.cluster, instance.global_batch_size, instance.tied};
+  Restrictions saving = space.restrictions;
+  if (!saving.recompute) saving.recompute = Recompute::full;
+  if (!saving.zero_stage) saving.zero_stage = 3;
+  const SearchSpace divided = {unloaded, saving, space.schedule, space.stop};
+  GridProblems problems(divided);
+  for (const Grid& grid : grids_of(instance.cluster.num_devices(), saving)) {
+    if (!why_not_in_space(grid, instance, saving).empty()) continue;
+    const std::int64_t samples = problems.samples_of(grid).front();
+    const Division division = {roomiest_division(problems.problem(grid, samples)), 0.0};
+    Plan plan = plan_of(divided, {grid, samples, division, 0.0, {}}, "auto");
+    for (Stage& stage : plan.stages) stage.offload = true;
+    if (why_not_fit(instance, plan).empty()) return ", or offload = true";
+  }
+  return "";
 }
 
 bool fits_somehow(const DivisionProblem& problem) {
