@@ -24,8 +24,8 @@ FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const
 /// For planners that divide layers in any way.
 bool fits_somehow(const DivisionProblem& problem);
 
-/// ", or offload = true" where a plan on a grid fits with its optimizer state on the host, and only then: to append to a
-/// remedy for a planner that offloads. "" where the state may be there already or devices have no link to their host.
+/// ", or offload = true" where a plan on a grid fits with its optimizer state on the host, and only then: to append to
+/// a remedy for a planner that offloads. "" where the state may be there already or devices have no link to their host.
 std::string offload_remedy(const SearchSpace& space);
 
 }  // namespace pptrain
