@@ -127,7 +127,8 @@ start_again() {
 # run_and_requeue [CONFIG.toml [OPTION...]]: one start of a job that goes on from what the starts before it left.
 run_and_requeue() {
   if [[ " $*" == *" --resume"* ]]; then give_up "--resume latest is said here already, so that every start goes on"; fi
-  trap 'give_up "USR1 came before the training began: --time must be longer, or --signal later"' USR1
+  local too_early="USR1 came before the training began: --time must be longer, or --signal later"
+  trap 'give_up "$too_early"' USR1
   find_job
   load_site
   find_pptrain
@@ -138,6 +139,7 @@ run_and_requeue() {
   case $code in
     0) ;;
     2 | 3) say "pptrain ended with exit code $code: starting again would not help; what is wrong is said above" ;;
+    138) say "$too_early" ;; # 128 + USR1: it ended a rank that did not listen yet
     *)
       if [[ -n $ended ]] || ! is_running; then
         say "the job was ended (exit code $code); when it starts again it goes on from its newest checkpoint"
