@@ -154,7 +154,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   };
   const Plan plan = fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
   std::unique_ptr<RunningPlan> running;
-  collectively(world, waiter, [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
+  fail_together(alarm, patience.timeout_seconds(), [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
   if (from) {
     load_checkpoint(world, waiter, nodes_of_ranks(job.machine), job.model, *from, running->session());
   } else {
