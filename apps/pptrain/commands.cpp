@@ -31,13 +31,10 @@ namespace pptrain {
 namespace {
 
 std::string read_file(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
-    throw_bad_input({path, "cannot be read", "it is a folder", "name a file in it"});
-  }
-  std::ifstream file(path);
-  if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
   if (std::filesystem::is_directory(path))
     throw_bad_input({path, "this is a directory", "a file is needed", "name the file in it"});
+  std::ifstream file(path);
+  if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -212,7 +212,7 @@ CheckpointHead read_checkpoint_head(const std::string& path) {
     throw_bad_input({path, "the checkpoint does not exist", "", "check the path, or write --resume latest"});
   }
   if (std::filesystem::is_directory(path, ignored)) {
-    throw_bad_input({path, "this is no checkpoint", "it is a folder", "name a file checkpoints/step-N.h5 of a run"});
+    throw_bad_input({path, "this is no checkpoint", "it is a directory", "name a file checkpoints/step-N.h5 of a run"});
   }
   try {
     CheckpointHead head = read_head(path);

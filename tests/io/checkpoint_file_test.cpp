@@ -110,7 +110,7 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
   CHECK_THAT(complaint_about(folder.write("text.h5", "no HDF5 at all")), Catch::Contains("cannot be read"));
   CHECK_THAT(complaint_about(test_data("gpt2-reference/tied/initial.h5")), Catch::Contains("no checkpoint"));
   CHECK_THAT(complaint_about(folder.path("none.h5")), Catch::Contains("does not exist"));
-  CHECK_THAT(complaint_about(fs::path(path).parent_path()), Catch::Contains("it is a folder"));
+  CHECK_THAT(complaint_about(fs::path(path).parent_path()), Catch::Contains("it is a directory"));
 }
 
 TEST_CASE("a flipped bit anywhere is found or changes nothing") {
