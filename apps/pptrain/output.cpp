@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/log.hpp"
 
 namespace pptrain {
@@ -25,21 +26,18 @@ void deliver(const std::string& text, const std::string& path) {
     std::cout << text << std::flush;
     return;
   }
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status))
+  if (std::filesystem::is_directory(path))
     throw_bad_input({path, "cannot be written", "it is a directory", "name a file with -o"});
-  // A file is replaced when all of it is there, at the end of links; what is no file, as /dev/null, is written to.
-  const bool is_file = !fs::exists(status) || fs::is_regular_file(status);
-  const std::string target = fs::is_regular_file(status) ? fs::canonical(path, error).string() : path;
-  const std::string written = is_file ? target + ".new" : target;
+  // A file is replaced when all of it is there; what is no file, as /dev/null, is written to.
+  const std::optional<std::string> target = replaced_file(path);
+  const std::string written = target ? *target + ".new" : path;
   std::ofstream file(written, std::ios::binary);
   file << text << std::flush;
-  if (file && is_file) fs::rename(written, target, error);
-  if (!file || (is_file && error)) {
+  std::error_code error;
+  if (file && target) std::filesystem::rename(written, *target, error);
+  if (!file || error) {
     const std::string reason = error ? error.message() : std::strerror(errno);
-    if (is_file) std::remove(written.c_str());
+    if (target) std::remove(written.c_str());
     throw_bad_input({path, "cannot be written", reason, "name another file with -o"});
   }
   log_info("Wrote {}", path);

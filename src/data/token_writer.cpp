@@ -9,26 +9,24 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "data/token_file.hpp"
 
 namespace pptrain {
 namespace {
 
-/// The file at the end of links; `path` where there is none. What is there and no file, as /dev/null, is refused.
-std::string replaced_file(const std::string& path) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
-  if (!std::filesystem::exists(status)) return path;
-  if (!std::filesystem::is_regular_file(status)) {
+/// Where the tokens go in the end. What is there and no file, as /dev/null, is refused.
+std::string target_of(const std::string& path) {
+  const std::optional<std::string> target = replaced_file(path);
+  if (!target)
     throw_bad_input({path, "the file cannot be written", "something else than a file has this name", "name a file"});
-  }
-  return std::filesystem::canonical(path).string();
+  return *target;
 }
 
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(replaced_file(path)), partial_(path_ + ".partial"), stream_(partial_, std::ios::binary | std::ios::trunc) {
+    : path_(target_of(path)), partial_(path_ + ".partial"), stream_(partial_, std::ios::binary | std::ios::trunc) {
   if (stream_) return;
   throw_bad_input(
       {path, "the file cannot be written", std::strerror(errno), "name a file in a folder you can write to"});
