@@ -23,13 +23,19 @@ add_library(pptrain_flags INTERFACE)
 target_include_directories(pptrain_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
 # Nobody reads floating-point exception flags or errno; without these two the compiler keeps branches
 # in loops over floats and does not vectorise them. NaN and infinity behave as ever.
-set(_cxx_flags -Wall -Wextra -Wshadow -fopenmp-simd -fno-trapping-math -fno-math-errno)
+set(_cxx_flags -Wall -Wextra -fopenmp-simd -fno-trapping-math -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651).
   list(APPEND _cxx_flags -Wno-restrict)
 endif()
 if(PPTRAIN_ARCH)
   list(APPEND _cxx_flags -march=${PPTRAIN_ARCH})
+endif()
+# A name of one file may hide a constant of another that is compiled with it.
+if(PPTRAIN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND _cxx_flags -Wshadow=local)
+else()
+  list(APPEND _cxx_flags -Wshadow)
 endif()
 # 1675: a GCC pragma that nvcc passes on
 set(_cuda_flags -Xcompiler=-Wall,-Wextra,-fopenmp-simd -diag-suppress=1675)

@@ -1,15 +1,13 @@
 #include "cost/micro_batch_bounds.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "cost/work_prices.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Least device-seconds for all samples of the micro-batch, whatever shares replicas take: seconds
 /// per sample are monotone between two points of the curve.

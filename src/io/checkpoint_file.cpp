@@ -17,7 +17,6 @@ namespace pptrain {
 namespace {
 
 const std::string schema = "pptrain.checkpoint/1";
-const std::string digest_name = "xxh3_64";
 constexpr std::int64_t element_bytes_in_file = sizeof(float);
 constexpr hsize_t page_bytes = 4096;
 constexpr hsize_t metadata_bytes = 1 << 16;  // allocated at a time, so that it lies together
@@ -77,13 +76,13 @@ void write_digests(const Hdf5Handle& file, const CheckpointDataset& dataset) {
   const hsize_t count = dataset.digests.size();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, "making a data space");
   const Hdf5Handle attribute(
-      H5Acreate2(there.get(), digest_name.c_str(), H5T_STD_U64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      H5Acreate2(there.get(), checkpoint_digest_name, H5T_STD_U64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
       "creating a digest");
   check_hdf5(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, dataset.digests.data()), "writing a digest");
 }
 
 void read_digests(hid_t dataset, CheckpointDataset& read) {
-  const Hdf5Handle attribute(H5Aopen(dataset, digest_name.c_str(), H5P_DEFAULT), H5Aclose,
+  const Hdf5Handle attribute(H5Aopen(dataset, checkpoint_digest_name, H5P_DEFAULT), H5Aclose,
                              "opening the digest of " + read.path);
   const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose, "reading a digest");
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
@@ -246,7 +245,7 @@ std::string values_digest(const CheckpointHead& head) {
 
 void check_values(const std::string& path, std::int64_t dataset, const std::string& name,
                   const std::vector<float>& values) {
-  if (H5Aexists(dataset, digest_name.c_str()) <= 0) return;
+  if (H5Aexists(dataset, checkpoint_digest_name) <= 0) return;
   CheckpointDataset read;
   read.path = name;
   read.shape = {static_cast<std::int64_t>(values.size())};

@@ -10,8 +10,6 @@
 namespace pptrain {
 namespace {
 
-const char* const digest_name = "xxh3_64";
-
 /// Each number and each text of a state, by its name in /state. What older files lack is `later`: 0 there.
 template <class State, class Integer, class Real, class Text, class Later>
 void visit_state(State& state, const Integer& integer, const Real& real, const Text& text, const Later& later) {
@@ -72,7 +70,7 @@ void write_checkpoint_state(const Hdf5Handle& file, const CheckpointState& state
         write_scalar(group.get(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
       },
       [&](const char* name, const std::string& value) { write_string(group.get(), name, value); }, integer);
-  write_attribute(group.get(), digest_name, digest_text(state));
+  write_attribute(group.get(), checkpoint_digest_name, digest_text(state));
 }
 
 CheckpointState read_checkpoint_state(const Hdf5Handle& file, const std::string& path) {
@@ -88,7 +86,7 @@ CheckpointState read_checkpoint_state(const Hdf5Handle& file, const std::string&
       [&](const char* name, std::int64_t& value) {
         if (H5Lexists(group.get(), name, H5P_DEFAULT) > 0) integer(name, value);
       });
-  if (read_attribute(group.get(), digest_name) != digest_text(state)) {
+  if (read_attribute(group.get(), checkpoint_digest_name) != digest_text(state)) {
     throw_bad_input({path, "/state is damaged", "its digest is not that of what was written", "name another one"});
   }
   return state;

@@ -7,6 +7,9 @@ namespace pptrain {
 
 class Hdf5Handle;
 
+/// The attribute that holds the XXH3 (64 bits) of what it is attached to: a dataset's blocks, or the state.
+inline constexpr const char* checkpoint_digest_name = "xxh3_64";
+
 /// What a checkpoint holds beside parameters and optimizer state: /state.
 struct CheckpointState {
   std::int64_t step = 0;        ///< optimizer steps done

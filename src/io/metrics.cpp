@@ -66,15 +66,12 @@ KeyTable described(const std::string& group, const std::string& text, const std:
   return table;
 }
 
-constexpr double missing_real = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t missing_integer = -1;
-
 std::array<double, 3> reals_of(const RankMetrics& m) {
   return {m.compute_seconds, m.communication_seconds, m.idle_seconds};
 }
 
 /// SWMR wants the newest file format.
-Hdf5Handle access_properties() {
+Hdf5Handle newest_format() {
   Hdf5Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties");
   check_hdf5(H5Pset_libver_bounds(properties.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), "setting the file format");
   return properties;
@@ -115,7 +112,7 @@ MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const 
 
 void MetricsFile::create(const std::string& path, const std::string& plan,
                          const std::map<std::string, std::string>& environment, const MetricsHistory* history) {
-  const Hdf5Handle access = access_properties();
+  const Hdf5Handle access = newest_format();
   const unsigned mode = history == nullptr ? H5F_ACC_EXCL : H5F_ACC_TRUNC;
   file_ = Hdf5Handle(H5Fcreate(path.c_str(), mode, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
   write_attribute(file_.get(), "schema", "pptrain.metrics/1");

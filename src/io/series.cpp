@@ -24,8 +24,6 @@ Hdf5Handle creation_properties(Series::Type type, std::int64_t columns) {
   const std::int64_t rows = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(columns, 1));
   const Extents chunk = extents(rows, columns);
   check_hdf5(H5Pset_chunk(properties.get(), rank_of(columns), chunk.data()), "setting the chunk size");
-  const double missing_real = std::numeric_limits<double>::quiet_NaN();
-  const std::int64_t missing_integer = -1;
   check_hdf5(type == Series::Type::real ? H5Pset_fill_value(properties.get(), H5T_NATIVE_DOUBLE, &missing_real)
                                         : H5Pset_fill_value(properties.get(), H5T_NATIVE_INT64, &missing_integer),
              "setting the fill value");

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
 #include "io/hdf5.hpp"
 
 namespace pptrain {
+
+/// What an element that was never written reads as.
+inline constexpr double missing_real = std::numeric_limits<double>::quiet_NaN();
+inline constexpr std::int64_t missing_integer = -1;
 
 /// What a series holds, for whoever opens the file.
 struct SeriesInfo {
@@ -16,7 +21,7 @@ struct SeriesInfo {
 };
 
 /// An extendible dataset [row] or [row, column] to which rows are appended, chunked so that one
-/// chunk is some kilobytes. Elements that were never written read as NaN or -1.
+/// chunk is some kilobytes.
 class Series {
  public:
   enum class Type { integer, real };  ///< 64 bits each

@@ -9,10 +9,10 @@ using namespace kernels;
 
 namespace {
 
-struct Scratch {
+struct BackwardScratch {
   Tensor q, k, transposed_k, transposed_v, dout, delta, scores, dscores, dq, dk, dv;
 
-  Scratch(const AttentionShape& shape, bool in_place, Arena& arena)
+  BackwardScratch(const AttentionShape& shape, bool in_place, Arena& arena)
       : q(shape.rows(arena)),
         k(shape.rows(arena)),
         transposed_k(shape.transposed(arena)),
@@ -49,7 +49,7 @@ struct Head {
 
 /// The queries [first, last) of one head. P = softmax, dS = P * (dO V^T - delta) * scale;
 /// dV += P^T dO, dK += dS^T Q, dQ = dS K.
-void backward_tile(const Head& head, const Scratch& s, std::size_t first, std::size_t last) {
+void backward_tile(const Head& head, const BackwardScratch& s, std::size_t first, std::size_t last) {
   causal_scores(s.q, s.transposed_k, first, last, s.scores);
   causal_scores(s.dout, s.transposed_v, first, last, s.dscores);
   launch_rows("attention_softmax_backward", 0, last - first,
@@ -63,7 +63,7 @@ void backward_tile(const Head& head, const Scratch& s, std::size_t first, std::s
 
 /// Copies of one head's inputs.
 void load(const AttentionShape& shape, const Matrix& qkv, const Matrix& dout, std::size_t sample, std::size_t head,
-          const Scratch& s) {
+          const BackwardScratch& s) {
   copy_rows(shape.part(qkv, sample, head, 0), s.q);
   copy_rows(shape.part(qkv, sample, head, 1), s.k);
   copy_transposed(shape.part(qkv, sample, head, 1), s.transposed_k);
@@ -92,7 +92,7 @@ void put(const Matrix& sums, const Matrix& gradient) {
 }
 
 void backward_head(const AttentionShape& shape, const Matrix& dqkv, std::size_t sample, std::size_t number,
-                   const float* log_sum, const Scratch& s) {
+                   const float* log_sum, const BackwardScratch& s) {
   const Matrix dq = shape.part(dqkv, sample, number, 0), dk = shape.part(dqkv, sample, number, 1),
                dv = shape.part(dqkv, sample, number, 2);
   const Head head{sums_of(dq, s.dq), sums_of(dk, s.dk),
@@ -115,7 +115,7 @@ void HostAttention::backward(const Matrix& qkv, const Matrix& out, const float* 
                              std::size_t samples, std::size_t sequence_length, std::size_t heads, const Matrix& dqkv,
                              Arena& workspace) {
   const AttentionShape shape(qkv, samples, sequence_length, heads);
-  const Scratch scratch(shape, is_panels(shape.part(dqkv, 0, 0, 0)), workspace);
+  const BackwardScratch scratch(shape, is_panels(shape.part(dqkv, 0, 0, 0)), workspace);
   for (std::size_t sample = 0; sample < samples; ++sample) {
     delta_rows(shape, out, dout, sample, scratch.delta.f32());
     for (std::size_t head = 0; head < heads; ++head) {

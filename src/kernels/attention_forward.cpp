@@ -8,10 +8,10 @@ using namespace kernels;
 
 namespace {
 
-struct Scratch {
+struct ForwardScratch {
   Tensor q, transposed_k, v, scores, weighted, inverse_sum;
 
-  Scratch(const AttentionShape& shape, Arena& arena)
+  ForwardScratch(const AttentionShape& shape, Arena& arena)
       : q(shape.rows(arena)),
         transposed_k(shape.transposed(arena)),
         v(shape.rows(arena)),
@@ -21,8 +21,8 @@ struct Scratch {
 };
 
 /// The queries [first, last) of one head: out = softmax(scale q k^T) v.
-void forward_tile(const Matrix& q, const Scratch& s, std::size_t first, std::size_t last, float scale, float* log_sum,
-                  std::size_t heads, const Matrix& out) {
+void forward_tile(const Matrix& q, const ForwardScratch& s, std::size_t first, std::size_t last, float scale,
+                  float* log_sum, std::size_t heads, const Matrix& out) {
   causal_scores(q, s.transposed_k, first, last, s.scores);
   launch_rows("attention_softmax", 0, last - first,
               bodies::CausalSoftmax{write_rows<float>(s.scores), first, scale, s.inverse_sum.f32(),
@@ -42,7 +42,7 @@ void forward_tile(const Matrix& q, const Scratch& s, std::size_t first, std::siz
 void HostAttention::forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
                             const Matrix& out, float* log_sum, Arena& workspace) {
   const AttentionShape shape(qkv, samples, sequence_length, heads);
-  const Scratch scratch(shape, workspace);
+  const ForwardScratch scratch(shape, workspace);
   for (std::size_t sample = 0; sample < samples; ++sample) {
     for (std::size_t head = 0; head < heads; ++head) {
       const Matrix q = as_left(shape.part(qkv, sample, head, 0), scratch.q);

@@ -7,7 +7,6 @@ namespace pptrain {
 namespace {
 
 // As NVML's reference has them (nvml.h, all versions since 8).
-using Device = struct nvmlDevice_st*;
 constexpr int success = 0;
 constexpr int p2p_nvlink = 2;              // nvmlGpuP2PCapsIndex_t
 constexpr int p2p_ok = 0;                  // nvmlGpuP2PStatus_t
@@ -16,6 +15,8 @@ constexpr int most_of_pcie_switches = 20;  // nvmlGpuTopologyLevel_t: NVML_TOPOL
 }  // namespace
 
 struct Nvml::Functions {
+  using Device = struct nvmlDevice_st*;
+
   void* library = nullptr;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -67,8 +68,8 @@ Nvml::~Nvml() {
 
 std::optional<GpuLink> Nvml::link(const std::string& bus_id, const std::string& other_bus_id) const {
   if (!why_not_.empty()) return std::nullopt;
-  const Device one = functions_->device(bus_id);
-  const Device other = functions_->device(other_bus_id);
+  const Functions::Device one = functions_->device(bus_id);
+  const Functions::Device other = functions_->device(other_bus_id);
   if (one == nullptr || other == nullptr) return std::nullopt;
   int status = -1;
   if (functions_->p2p_status(one, other, p2p_nvlink, &status) == success && status == p2p_ok) return GpuLink::nvlink;

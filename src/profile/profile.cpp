@@ -1,6 +1,7 @@
 #include "profile/profile.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace pptrain {
 namespace {
@@ -66,6 +67,14 @@ std::optional<LayerBytes> Profile::bytes(int layer, const std::string& device, i
   const Neighbours rows = neighbours(layers[static_cast<std::size_t>(layer)], device, tensor_parallel, samples);
   if (!rows.any() || !rows.all([](const ProfileRow& row) { return row.bytes.has_value(); })) return std::nullopt;
   return rows.mix(samples, [](const ProfileRow& row) { return *row.bytes; });
+}
+
+std::vector<int> Profile::degrees() const {
+  std::set<int> seen;
+  for (const ProfileLayer& layer : layers) {
+    for (const ProfileRow& row : layer.rows) seen.insert(row.tensor_parallel);
+  }
+  return {seen.begin(), seen.end()};
 }
 
 bool Profile::has_degree(int layer, const std::string& device, int tensor_parallel) const {

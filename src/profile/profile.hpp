@@ -82,6 +82,8 @@ class Profile {
   /// needed does not say.
   std::optional<LayerBytes> bytes(int layer, const std::string& device, int tensor_parallel, double samples) const;
 
+  /// Tensor-parallel degrees that some layer has rows at, in ascending order.
+  std::vector<int> degrees() const;
   /// Whether the layer has rows for (device, degree).
   bool has_degree(int layer, const std::string& device, int tensor_parallel) const;
   /// Whether every layer has rows for (device, degree).

@@ -6,12 +6,11 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 #include "schedule/cut_ports.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
 
 class ListScheduler {
  public:
@@ -27,8 +26,8 @@ class ListScheduler {
       chunk.rank = shape.rank_of(c);
       chunk.seconds = shape.seconds_of(c);
       if (policy.lead > 0.0) chunk.lead = std::max(1, static_cast<int>(policy.lead * (shape.num_chunks() - c)));
-      chunk.inputs.assign(shape.micro_batches, c == 0 ? 0.0 : never);
-      chunk.gradients.assign(shape.micro_batches, never);
+      chunk.inputs.assign(shape.micro_batches, c == 0 ? 0.0 : infinity);
+      chunk.gradients.assign(shape.micro_batches, infinity);
     }
     for (int r = 0; r < shape.ranks; ++r) {
       ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank : shape.most_stored[r];
@@ -140,7 +139,7 @@ class ListScheduler {
   void decide(int r, double now) {
     Rank& rank = ranks_[r];
     options_.clear();
-    double next_arrival = never;
+    double next_arrival = infinity;
     bool blocked = false;
     const bool warming = rank.backwards == 0 && rank.forwards < rank.warm_up;
     for (const int c : rank.chunks) {
@@ -177,7 +176,7 @@ class ListScheduler {
       const double base = fits || blocked ? 0.0 : -2e9;
       options_.push_back({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
     }
-    if (next_arrival < never) options_.push_back({true, TaskKind::forward, 0, -1e9});
+    if (next_arrival < infinity) options_.push_back({true, TaskKind::forward, 0, -1e9});
   }
 
   void choose(Rank& rank, int r, double now) {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <queue>
 #include <set>
 #include <utility>
 
+#include "base/infinity.hpp"
 #include "schedule/cut_ports.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Runs the orders forwards in time, as `list_schedule` does: a rank looks at its next task when it ends one, and when
 /// something arrives.
@@ -22,9 +20,9 @@ class Replayer {
       : shape_(shape),
         orders_(orders),
         ports_(shape),
-        inputs_(table_size(), never),
-        gradients_(table_size(), never),
-        weights_ready_(table_size(), never),
+        inputs_(table_size(), infinity),
+        gradients_(table_size(), infinity),
+        weights_ready_(table_size(), infinity),
         weights_left_(shape.num_chunks(), shape.micro_batches),
         reduced_(orders.size(), 0.0),
         running_(orders.size(), nullptr),
@@ -123,7 +121,7 @@ double port_bound(const PipelineShape& shape, const std::vector<double>& first_i
                   const std::vector<double>& first_gradient) {
   const CutPorts ports(shape);
   std::vector<double> busy(ports.num_ports(), 0.0);
-  std::vector<double> first(ports.num_ports(), never);
+  std::vector<double> first(ports.num_ports(), infinity);
   const auto add = [&](const CutPorts::PortWay& way, double sent) {
     for (const int port : std::set<int>(way.ports.begin(), way.ports.end())) {
       busy[port] += shape.micro_batches * way.time.busy;
@@ -180,10 +178,10 @@ double makespan_bound(const PipelineShape& shape) {
   }
   double bound = 0.0;
   for (int r = 0; r < shape.ranks; ++r) {
-    double input = never;
-    double gradient = never;
+    double input = infinity;
+    double gradient = infinity;
     double most_forward = 0.0;
-    double reduce = never;
+    double reduce = infinity;
     for (int v = 0; v < shape.chunks_per_rank; ++v) {
       const int c = shape.chunk_of(r, v);
       input = std::min(input, first_input[c]);

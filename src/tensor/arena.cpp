@@ -10,12 +10,12 @@
 namespace pptrain {
 namespace {
 
-constexpr std::size_t alignment = 64;
+constexpr std::size_t least_step = 64;
 
 /// Sizes are rounded up so that nearly equal requests share blocks; at most 1/64 is wasted.
 std::size_t rounded(std::size_t bytes) {
   if (bytes == 0) bytes = 1;
-  std::size_t step = alignment;
+  std::size_t step = least_step;
   while (bytes > step * 128) step *= 2;
   return (bytes + step - 1) / step * step;
 }

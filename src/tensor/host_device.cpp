@@ -7,7 +7,7 @@
 namespace pptrain {
 namespace {
 
-constexpr std::size_t alignment = 64;
+constexpr std::size_t cache_line = 64;
 
 class Ended final : public DeviceWork {
  public:
@@ -29,7 +29,7 @@ class HostDevice final : public Device {
  public:
   std::string name() const override { return "host"; }
   void* allocate(std::size_t bytes) override {
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return std::aligned_alloc(cache_line, (bytes + cache_line - 1) / cache_line * cache_line);
   }
   void free(void* block) override { std::free(block); }
   Device& host_memory() override { return *this; }

@@ -1,12 +1,11 @@
 #include <map>
 
+#include "base/infinity.hpp"
 #include "cost/random_plans.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Every division of the layers, mesh, order of the devices, division of the samples and micro-batch
 /// size, with any devices left out, that fits without saving memory, costed as plans one after another.

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <ctime>
-#include <limits>
 #include <numeric>
 #include <random>
 
+#include "base/infinity.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Devices one by one, for the plain references.
 struct Device {

@@ -1,17 +1,15 @@
 #include "planners/alpa/alpa.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
+#include "base/infinity.hpp"
 #include "planners/alpa/alpa_search.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/grids/uniform_search.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Devices of the stage from `begin` on, a row per replica.
 std::vector<std::vector<DeviceId>> rows_of(int begin, const MeshDivision& division) {

@@ -1,16 +1,12 @@
 #include "planners/alpa/alpa_search.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
+#include "base/infinity.hpp"
+
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 AlpaSearch::AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshes& meshes, std::int64_t micro_batch)
     : space_(space),

@@ -1,14 +1,10 @@
 #include "planners/alpa/sharding_bounds.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 double weighed_run(const DivisionCost& division, const StageWeights& weights, int begin, int end) {
   const std::vector<double>& seconds = *division.passes[division.main_pass].sums;

@@ -1,14 +1,10 @@
 #include "planners/alpa/sharding_labels.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 void ShardingLabels::OpenRuns::push(const std::vector<double>& label, int tail, int run) {
   values.insert(values.end(), label.begin(), label.end());

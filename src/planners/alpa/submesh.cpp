@@ -25,14 +25,6 @@ int index_of(std::vector<T>& distinct, const T& value, const Equal& equal) {
   return static_cast<int>(known - distinct.begin());
 }
 
-std::vector<int> degrees_of(const Profile& profile) {
-  std::set<int> degrees;
-  for (const ProfileLayer& layer : profile.layers) {
-    for (const ProfileRow& row : layer.rows) degrees.insert(row.tensor_parallel);
-  }
-  return {degrees.begin(), degrees.end()};
-}
-
 /// First devices of the units that sub-meshes consist of, and the end: nodes, or, of a large cluster, as
 /// many equal neighbours together as leave about `most_units` units.
 std::vector<int> unit_begins(const Cluster& cluster) {
@@ -50,7 +42,7 @@ std::vector<int> unit_begins(const Cluster& cluster) {
 
 }  // namespace
 
-SubMeshes::SubMeshes(const SearchSpace& space) : space_(space), degrees_(degrees_of(space.instance.profile)) {
+SubMeshes::SubMeshes(const SearchSpace& space) : space_(space), degrees_(space.instance.profile.degrees()) {
   const Cluster& cluster = space.instance.cluster;
   for (const DeviceKind& kind : cluster.device_kinds) {
     double seconds = 0.0;

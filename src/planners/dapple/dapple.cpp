@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "base/infinity.hpp"
 #include "cost/stage_time.hpp"
 #include "planners/dapple/dapple_rules.hpp"
 #include "planners/dapple/dapple_search.hpp"
@@ -14,8 +14,6 @@
 
 namespace pptrain {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Estimates that differ by less are compared by `dapple_seconds` itself.
 constexpr double estimate_tolerance = 1e-9;
@@ -65,7 +63,7 @@ class DappleRun {
     const std::vector<PlacementRuleSets> choices = dapple_rules(space_);
     for (std::size_t i = 0; i < choices.size(); ++i) {
       const bool last = i + 1 == choices.size();
-      const double most_links = last ? infinite : work / num_layers_;
+      const double most_links = last ? infinity : work / num_layers_;
       std::vector<PlacementGraph> graphs;
       for (const PlacementRules& rules : choices[i]) {
         auto graph = PlacementGraph::build(space_.instance.cluster, rules, most_links);
@@ -88,7 +86,7 @@ class DappleRun {
   /// Returns the estimate of the best pipeline that was found.
   double search(const PlacementGraph& graph, std::int64_t micro_batch, int most_labels) {
     if (space_.stop.requested()) outcome_.complete = false;
-    if (!outcome_.complete) return infinite;
+    if (!outcome_.complete) return infinity;
     const int most_stages = std::min(num_layers_, num_devices_);
     DappleCosts costs(space_, graph, micro_batch, most_stages);
     DappleSearch search(space_, costs, most_stages);
@@ -99,7 +97,7 @@ class DappleRun {
     }
     outcome_.num_examined += search.num_examined();
     if (search.stopped()) outcome_.complete = false;
-    return found.empty() ? infinite : found.front().seconds;
+    return found.empty() ? infinity : found.front().seconds;
   }
 
   void offer_single_stage(std::int64_t micro_batch) {
@@ -134,7 +132,7 @@ class DappleRun {
   int num_devices_;
   std::vector<std::int64_t> sizes_;
   std::optional<Plan> best_;
-  double seconds_ = infinite;
+  double seconds_ = infinity;
   Outcome outcome_;
 };
 

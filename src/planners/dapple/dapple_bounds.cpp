@@ -1,25 +1,24 @@
 #include "planners/dapple/dapple_bounds.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <utility>
 
+#include "base/infinity.hpp"
+
 namespace pptrain {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// More steps than this are not worth a better bound.
 constexpr double most_chain_steps = 2e7;
 
 /// The smallest ratio of two times of any layer.
 double least_ratio(const std::vector<double>& seconds, const std::vector<double>& fastest) {
-  double ratio = infinite;
+  double ratio = infinity;
   for (std::size_t l = 0; l < seconds.size(); ++l) {
     if (fastest[l] > 0.0) ratio = std::min(ratio, seconds[l] / fastest[l]);
   }
-  return ratio == infinite ? 1.0 : ratio;
+  return ratio == infinity ? 1.0 : ratio;
 }
 
 }  // namespace
@@ -46,9 +45,9 @@ DappleBounds::Least DappleBounds::at(const Used& used, int end) const {
 /// the fastest kind over the sum of 1 / ratio of its devices, and the slowest of several stages at least those of all
 /// their layers over the sum of all their devices.
 void DappleBounds::find_work(std::size_t num_kinds) {
-  std::vector<std::vector<double>> of_kinds(num_kinds, std::vector<double>(num_layers_, infinite));
-  std::vector<double> fastest(num_layers_, infinite);
-  std::vector<double> least(num_layers_, infinite);
+  std::vector<std::vector<double>> of_kinds(num_kinds, std::vector<double>(num_layers_, infinity));
+  std::vector<double> fastest(num_layers_, infinity);
+  std::vector<double> least(num_layers_, infinity);
   for (const auto& [shape, table] : costs_.tables()) {
     for (int l = 0; l < num_layers_; ++l) {
       least[l] = std::min(least[l], table.of(l, l + 1).both());
@@ -89,7 +88,7 @@ void DappleBounds::find_chains(int num_devices) {
   }
   if (static_cast<double>(steps.size()) * num_layers_ * num_layers_ > most_chain_steps) return;
   const std::map<int, Fastest> stages = fastest_stages();
-  chains_.assign(num_devices + 1, std::vector<Least>(num_layers_ + 1, {infinite, infinite}));
+  chains_.assign(num_devices + 1, std::vector<Least>(num_layers_ + 1, {infinity, infinity}));
   chains_[0][0] = {0.0, 0.0};
   for (const auto& [from, to] : steps) extend(from, to, stages.at(to - from));
 }
@@ -100,7 +99,7 @@ std::map<int, DappleBounds::Fastest> DappleBounds::fastest_stages() const {
   for (const auto& [shape, table] : costs_.tables()) {
     const auto [place, is_new] = stages.try_emplace(shape.replicas);
     Fastest& fastest = place->second;
-    if (is_new) fastest = {std::vector<double>(row * row, infinite), std::vector<double>(row, infinite)};
+    if (is_new) fastest = {std::vector<double>(row * row, infinity), std::vector<double>(row, infinity)};
     for (int begin = 0; begin < num_layers_; ++begin) {
       for (int end = begin + 1; end <= num_layers_; ++end) {
         const DappleStageCost& cost = table.of(begin, end);
@@ -117,10 +116,10 @@ std::map<int, DappleBounds::Fastest> DappleBounds::fastest_stages() const {
 void DappleBounds::extend(int from, int to, const Fastest& stage) {
   for (int begin = 0; begin < num_layers_; ++begin) {
     const Least& chain = chains_[from][begin];
-    if (chain.sum == infinite) continue;
+    if (chain.sum == infinity) continue;
     for (int end = begin + 1; end <= num_layers_; ++end) {
       const double both = stage.both[begin * (num_layers_ + 1) + end];
-      if (both == infinite) break;
+      if (both == infinity) break;
       const double first = begin == 0 ? stage.all_reduce[end] : 0.0;
       Least& best = chains_[to][end];
       best.sum = std::min(best.sum, chain.sum + both + first);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
+#include "base/infinity.hpp"
 #include "cost/layer_sums.hpp"
 #include "planners/dapple/slowest_stage.hpp"
 #include "planners/describe/least_overrun.hpp"
@@ -13,8 +13,6 @@
 
 namespace pptrain {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Of larger clusters a stage gets a power of two of nodes, or all that are left of a group.
 constexpr int most_nodes_each = 64;
@@ -42,7 +40,7 @@ class Hierarchy {
         [this](int end) { return cut_seconds(between_, end); });
     nodes.solve(0);
     std::vector<Stage> result;
-    if (nodes.seconds(num_layers()) == infinite) return result;
+    if (nodes.seconds(num_layers()) == infinity) return result;
     for (const UnitStage& outer : nodes.stages(num_layers())) append(outer, result);
     return result;
   }
@@ -77,7 +75,7 @@ class Hierarchy {
     std::iota(counts.begin(), counts.end(), 1);
     return {num_layers(), devices, std::move(counts),
             [this, group, link](const UnitStage& stage) {
-              if (stage.num_units > micro_batch_) return infinite;
+              if (stage.num_units > micro_batch_) return infinity;
               const auto [begin, end] = stage.layers;
               const double compute = compute_seconds(group, static_cast<int>(begin), static_cast<int>(end));
               return std::max(compute / stage.num_units, all_reduce(link, stage.num_units, stage.layers));
@@ -90,7 +88,7 @@ class Hierarchy {
     inside_.emplace_back();
     for (int begin = 0; begin < num_layers(); ++begin) {
       level.solve(begin);
-      inside_.back().emplace_back(num_layers() + 1, infinite);
+      inside_.back().emplace_back(num_layers() + 1, infinity);
       for (int end = begin + 1; end <= num_layers(); ++end) inside_.back().back()[end] = level.seconds(end);
     }
   }
@@ -102,7 +100,7 @@ class Hierarchy {
   /// Pipelines of the first level side by side on some nodes: a stage of the second level.
   double on_nodes(const UnitStage& stage) const {
     const int group = group_of(stage.first_unit);
-    if (group_of(stage.first_unit + stage.num_units - 1) != group || stage.num_units > micro_batch_) return infinite;
+    if (group_of(stage.first_unit + stage.num_units - 1) != group || stage.num_units > micro_batch_) return infinity;
     const double slowest = inside_[group][stage.layers.begin][stage.layers.end];
     return std::max(slowest / stage.num_units, all_reduce(between_, stage.num_units, stage.layers));
   }
@@ -178,7 +176,7 @@ Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
   LeastOverrun overrun;
   std::string missing;
   std::optional<Plan> best;
-  double least = infinite;
+  double least = infinity;
   for (const std::int64_t micro_batch : micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
     if (space.stop.requested()) outcome.complete = false;
     if (!outcome.complete) break;

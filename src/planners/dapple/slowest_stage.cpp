@@ -1,14 +1,10 @@
 #include "planners/dapple/slowest_stage.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace pptrain {
-namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 SlowestStage::SlowestStage(int num_layers, int num_units, std::vector<int> unit_counts, StageSeconds stage,
                            CutSeconds cut)
@@ -19,7 +15,7 @@ SlowestStage::SlowestStage(int num_layers, int num_units, std::vector<int> unit_
       cut_(std::move(cut)) {}
 
 void SlowestStage::solve(int begin) {
-  best_.assign(index(num_layers_, num_units_) + 1, {infinite, {}});
+  best_.assign(index(num_layers_, num_units_) + 1, {infinity, {}});
   for (int end = begin + 1; end <= num_layers_; ++end) {
     for (int units = 1; units <= num_units_; ++units) find(begin, end, units);
   }

@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/infinity.hpp"
 #include "planners/grids/tiling.hpp"
 #include "planners/grids/uniform_search.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// AMP's Algorithm 2. A step keeps dp or tmp, draws the other one, a micro-batch size, a domino tiling and
 /// an order of its dominoes as stages, and divides the layers exactly. A state that takes d (as a part of

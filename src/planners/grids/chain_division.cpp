@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 #include "planners/stages/cut_cost.hpp"
 
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 ChainProblem::ChainProblem(const Instance& instance, std::vector<ChainStage> stages, double micro_batches)
     : stages_(std::move(stages)), num_layers_(instance.profile.num_layers()), repeats_(micro_batches - 1.0) {

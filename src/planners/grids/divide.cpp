@@ -5,12 +5,11 @@
 #include <queue>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 #include "planners/grids/suffix_labels.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Divisions whose largest t_i and largest all-reduce lie within two intervals.
 struct Box {

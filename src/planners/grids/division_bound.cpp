@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/infinity.hpp"
+
 namespace pptrain {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// Rounding: the bounds add up in another order than a division does.
-constexpr double rounding = 1.0 - 1e-13;
+constexpr double rounded_down = 1.0 - 1e-13;
 
 /// Least and largest of every layer's seconds on its fastest kind of stage.
 void add_layers(const DivisionProblem& problem, DivisionBound& bound) {
@@ -74,7 +74,7 @@ DivisionBound bound_of(const DivisionProblem& problem) {
     bound.sum += problem.num_stages_of(k) * (problem.least_seconds_beside(k) + problem.least_cut_seconds(k));
   }
   bound.gradient = least_gradient_seconds(problem);
-  return {bound.slowest * rounding, bound.sum * rounding, bound.gradient * rounding};
+  return {bound.slowest * rounded_down, bound.sum * rounded_down, bound.gradient * rounded_down};
 }
 
 bool reaches_all_layers(const DivisionProblem& problem, const StageCaps& caps) {

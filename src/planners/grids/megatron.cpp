@@ -20,7 +20,7 @@ bool before(const Grid& a, const Grid& b) {
   return size(a) != size(b) ? size(a) < size(b) : a.tensor < b.tensor;
 }
 
-constexpr DivisionRule rules[] = {DivisionRule::by_count, DivisionRule::by_parameters};
+constexpr DivisionRule megatron_rules[] = {DivisionRule::by_count, DivisionRule::by_parameters};
 
 /// The first grid in Megatron's order that fits with this many samples per replica.
 void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vector<Grid>& grids, std::int64_t samples) {
@@ -28,7 +28,7 @@ void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vecto
     const std::vector<std::int64_t> sizes = trials.samples_of(grid);
     if (std::find(sizes.begin(), sizes.end(), samples) == sizes.end()) continue;
     bool fits = false;
-    for (const DivisionRule rule : rules) {
+    for (const DivisionRule rule : megatron_rules) {
       if (trials.try_division(grid, samples, divisions.of(rule, grid.pipeline))) fits = true;
     }
     if (fits) return;
@@ -56,7 +56,7 @@ UniformCandidates megatron_candidates(const SearchSpace& space) {
     choose_grid(trials, divisions, grids, samples);
   }
   UniformCandidates result = trials.finish([&](const DivisionProblem& problem) {
-    return std::any_of(std::begin(rules), std::end(rules),
+    return std::any_of(std::begin(megatron_rules), std::end(megatron_rules),
                        [&](DivisionRule rule) { return problem.fits(divisions.of(rule, problem.num_stages())); });
   });
   if (result.found.empty() && result.why_not.empty()) {

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "base/infinity.hpp"
+
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 StageLabel combined(const StageLabel& a, const StageLabel& b) {
   return {a.sum + b.sum, std::max(a.slowest, b.slowest), std::max(a.gradient, b.gradient)};

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "base/infinity.hpp"
 #include "base/units.hpp"
 #include "planners/describe/remedy.hpp"
 #include "planners/grids/balance.hpp"
@@ -12,8 +12,6 @@
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A grid with the micro-batch sizes with which it may fit.
 struct GridSearch {

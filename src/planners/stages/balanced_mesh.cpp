@@ -1,14 +1,10 @@
 #include "planners/stages/balanced_mesh.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 const double* SampleTimes::Row::totals(std::int64_t samples) {
   const auto index = static_cast<std::size_t>(samples);

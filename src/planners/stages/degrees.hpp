@@ -12,12 +12,9 @@ namespace pptrain {
 class Degrees {
  public:
   explicit Degrees(const Instance& instance) {
-    std::set<int> seen;
-    for (const ProfileLayer& layer : instance.profile.layers) {
-      for (const ProfileRow& row : layer.rows) seen.insert(row.tensor_parallel);
-    }
+    const std::vector<int> degrees = instance.profile.degrees();
     for (std::size_t kind = 0; kind < instance.cluster.device_kinds.size(); ++kind) {
-      for (const int n : seen) {
+      for (const int n : degrees) {
         if (instance.profile.has_degree(instance.cluster.device_kinds[kind].name, n)) {
           known_.emplace(static_cast<int>(kind), n);
         }

@@ -166,7 +166,7 @@ class Polisher {
   std::int64_t num_examined_ = 0;
 };
 
-bool has_plain_stages(const Plan& plan) {
+bool has_single_runs(const Plan& plan) {
   return std::all_of(plan.stages.begin(), plan.stages.end(), [](const Stage& stage) {
     return stage.layers.size() == 1 && stage.blocks.empty() && stage.shards.empty();
   });
@@ -175,7 +175,7 @@ bool has_plain_stages(const Plan& plan) {
 }  // namespace
 
 Outcome polish(const SearchSpace& space, const Plan& plan) {
-  if (has_plain_stages(plan)) return Polisher(space, plan).run();
+  if (has_single_runs(plan)) return Polisher(space, plan).run();
   Outcome unchanged;
   unchanged.plan = plan;
   return unchanged;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "planners/whale/uneven_shards.hpp"
 #include "planners/whale/virtual_devices.hpp"
@@ -24,15 +23,6 @@ std::vector<bool> layers_with_rows(const Instance& instance, int n) {
     }));
   }
   return known;
-}
-
-/// Degrees that some layer has rows at.
-std::set<int> degrees_of(const Profile& profile) {
-  std::set<int> degrees;
-  for (const ProfileLayer& layer : profile.layers) {
-    for (const ProfileRow& row : layer.rows) degrees.insert(row.tensor_parallel);
-  }
-  return degrees;
 }
 
 /// Split parts as runs of layers, where part p begins with layer `begins[p]`.
@@ -100,7 +90,7 @@ void HybridSearch::search_runs(double limit) {
   const Restrictions& fixed = space_.restrictions;
   const int devices = instance.cluster.num_devices();
   if (fixed.data || fixed.tensor || (fixed.pipeline && *fixed.pipeline != 1)) return;
-  const std::set<int> degrees = degrees_of(instance.profile);
+  const std::vector<int> degrees = instance.profile.degrees();
   int order = 0;
   for (const VirtualDevices& sequence : virtual_devices(instance.cluster, {devices}, 1)) {
     for (const int n : degrees) {

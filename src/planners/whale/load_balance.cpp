@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::int64_t num_devices(const std::vector<LoadClass>& classes) {
   std::int64_t count = 0;
@@ -99,7 +97,7 @@ class LevelSearch {
 };
 
 /// The most units that a device of the class holds; no more than are left for it by the others.
-std::int64_t most_units(const LoadClass& load_class, std::int64_t left) {
+std::int64_t most_that_fit(const LoadClass& load_class, std::int64_t left) {
   if (load_class.need(left) <= load_class.memory) return left;
   std::int64_t fits = 0;
   std::int64_t above = left;
@@ -119,7 +117,7 @@ std::optional<LoadBalance> balance_load(const std::vector<LoadClass>& classes, s
   std::vector<std::int64_t> most;
   std::int64_t capacity = 0;
   for (const LoadClass& c : classes) {
-    most.push_back(most_units(c, total - devices + 1));
+    most.push_back(most_that_fit(c, total - devices + 1));
     if (most.back() < 1) return std::nullopt;
     capacity += most.back() * c.count;
   }

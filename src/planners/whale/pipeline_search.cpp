@@ -4,15 +4,11 @@
 
 #include <algorithm>
 
+#include "base/infinity.hpp"
 #include "planners/whale/shared_stage.hpp"
 #include "planners/whale/uneven_shards.hpp"
 
 namespace pptrain {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 PipelineSearch::PipelineSearch(const SearchSpace& space, SampleTimes& times)
     : space_(space), times_(times), options_(stage_options(space)) {}

@@ -4,7 +4,7 @@ namespace pptrain {
 namespace {
 
 /// A note of the entry's number, and the data where there are any.
-struct Message {
+struct EmulatedMessage {
   std::uint64_t number = 0;
   PendingPtr note;
   PendingPtr payload;
@@ -20,7 +20,7 @@ class EmulatedSend final : public Pending {
   bool test() override { return message.test(); }
   std::string missing() const override { return message.note->missing(); }
 
-  Message message;
+  EmulatedMessage message;
 };
 
 class EmulatedReceive final : public Pending {
@@ -38,7 +38,7 @@ class EmulatedReceive final : public Pending {
   }
   std::string missing() const override { return message.note->missing(); }
 
-  Message message;
+  EmulatedMessage message;
 
  private:
   LinkReplay& links_;
@@ -50,7 +50,7 @@ class EmulatedReceive final : public Pending {
 
 PendingPtr EmulatedTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {
   auto pending = std::make_unique<EmulatedSend>();
-  Message& message = pending->message;
+  EmulatedMessage& message = pending->message;
   message.number = log_.append({clock_.now(), static_cast<double>(bytes), own_.value, map_.device_of(to).value});
   message.note = notes_->send(to, tag, &message.number, sizeof(message.number));
   if (payload_ != nullptr) message.payload = payload_->send(to, tag, data, bytes);
@@ -59,7 +59,7 @@ PendingPtr EmulatedTransport::send(RankId to, int tag, const void* data, std::si
 
 PendingPtr EmulatedTransport::receive(RankId from, int tag, void* data, std::size_t bytes) {
   auto pending = std::make_unique<EmulatedReceive>(links_, clock_);
-  Message& message = pending->message;
+  EmulatedMessage& message = pending->message;
   message.note = notes_->receive(from, tag, &message.number, sizeof(message.number));
   if (payload_ != nullptr) message.payload = payload_->receive(from, tag, data, bytes);
   return pending;

@@ -2,10 +2,10 @@
 // uses an exact dynamic programme instead; here the solver says whether it is.
 #include <glpk.h>
 
-#include <limits>
 #include <memory>
 #include <random>
 
+#include "base/infinity.hpp"
 #include "cost/instances.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
@@ -14,7 +14,6 @@ using namespace pptrain;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int num_devices = 4;
 
 /// Layers divided alike over the four devices: replicas x tensor_parallel.
