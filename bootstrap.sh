@@ -32,8 +32,9 @@ Usage: ./bootstrap.sh COMMAND
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
   bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners checkpoint
-                                 (default: these); also papers, which plans published experiments and writes docs/papers.md, and
-                                 emulation, which rehearses some of them on 16 ranks and adds to it
+                                 (default: these); also papers, which plans published experiments and writes docs/papers.md,
+                                 emulation, which rehearses some of them on 16 ranks and adds to it, and building, which does
+                                 in a fresh clone without caches what a newcomer does
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
   tidy [FILE ...]                run clang-tidy over src/ and apps/
@@ -259,12 +260,18 @@ command_bench() {
   local names=("$@") name
   if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction execution planners checkpoint); fi
   for name in "${names[@]}"; do
-    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners checkpoint papers emulation" 2
+    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners checkpoint papers emulation building" 2
   done
   if [[ ${names[*]} == papers || ${names[*]} == emulation ]]; then
     setup pptrain
     say "running the experiments of the papers: ${names[*]}"
     "$root/benchmarks/${names[*]}.py"
+    return
+  fi
+  if [[ ${names[*]} == building ]]; then
+    say "building and running in a fresh clone of the last commit, without caches"
+    "$root/benchmarks/building.py" --test
+    /usr/bin/python3 "$root/benchmarks/report.py"
     return
   fi
   start_log
@@ -298,6 +305,9 @@ command_style() {
 }
 
 command_tidy() {
+  # clang-tidy wants to know how each file is compiled by itself.
+  preset=tidy
+  build=$root/build/$preset
   start_log
   ensure_packages "${packages[@]}" clang-tidy-16
   configure

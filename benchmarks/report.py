@@ -92,13 +92,26 @@ def checkpoint(result):
         "one file of as many bytes in the same folder, both with fsync; best of twelve.\n\n" + table(header, rows)
 
 
+def building(result):
+    totals = [[f"`{row['command']}`", f"{row['seconds'] / 60:.1f}", f"{row['cpu_seconds'] / 60:.1f}",
+               ", ".join(f"{name} {seconds:.0f} s" for name, seconds in row["parts"])] for row in result["rows"]]
+    text = "In a fresh clone without any cache, packages as the machine had them.\n\n" + table(
+        ("command", "minutes", "CPU minutes", "of that"), totals)
+    for row in result["rows"]:
+        for title, key in (("CPU seconds by library", "targets"), ("dearest files, CPU seconds", "files")):
+            text += "\n\n`{}`, {}: {}.".format(row["command"], title, ", ".join(
+                f"{name} {seconds:.1f}" for name, seconds in row[key] if seconds >= 0.05))
+    return text
+
+
 SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
             ("ranks", "What 16 ranks cost", ranks),
             ("prediction", "Predicted and measured", prediction),
             ("execution", "Simulated and executed", execution),
             ("planners", "Planning", planners),
             ("checkpoint", "Checkpoints", checkpoint),
-            ("kernels", "Kernels", kernels))
+            ("kernels", "Kernels", kernels),
+            ("building", "What a newcomer waits for", building))
 
 
 def sections_of(page):

@@ -1,6 +1,6 @@
-# NVIDIA GPUs. PPTRAIN_CUDA=AUTO builds for them where nvcc is found; the program starts without driver and GPU all the
-# same. Sets PPTRAIN_HAVE_CUDA, PPTRAIN_HAVE_NCCL and PPTRAIN_HAVE_CUDNN.
-set(PPTRAIN_CUDA AUTO CACHE STRING "Build for NVIDIA GPUs: AUTO (where nvcc is found), ON, OFF")
+# NVIDIA GPUs. PPTRAIN_CUDA=AUTO builds for them where nvcc is found and a GPU is here or architectures are named; the
+# program starts without driver and GPU all the same. Sets PPTRAIN_HAVE_CUDA, PPTRAIN_HAVE_NCCL and PPTRAIN_HAVE_CUDNN.
+set(PPTRAIN_CUDA AUTO CACHE STRING "Build for NVIDIA GPUs: AUTO (where nvcc and a GPU are found), ON, OFF")
 set(PPTRAIN_NCCL AUTO CACHE STRING "Communicate by NCCL between GPUs: AUTO (where it is found), ON, OFF")
 set(PPTRAIN_CUDNN AUTO CACHE STRING "Compute attention by cuDNN on GPUs: AUTO (where it is found), ON, OFF")
 set_property(CACHE PPTRAIN_CUDA PPTRAIN_NCCL PPTRAIN_CUDNN PROPERTY STRINGS AUTO ON OFF)
@@ -17,34 +17,42 @@ function(_pptrain_find_nvcc)
   endif()
 endfunction()
 
-# Real code for the GPUs of data centres and workstations since 2020, as far as this nvcc knows them, and virtual code
-# of the last one for those to come. Older ones (75) on request: -DCMAKE_CUDA_ARCHITECTURES="75;80".
-function(_pptrain_choose_architectures)
-  if(DEFINED CMAKE_CUDA_ARCHITECTURES OR NOT "$ENV{CUDAARCHS}" STREQUAL "")
-    return()
+# The compute capabilities of the GPUs of this machine, such as "90", as its driver says; empty where there is none.
+function(_pptrain_find_gpus result)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader TIMEOUT 30
+    OUTPUT_VARIABLE _answer ERROR_QUIET RESULT_VARIABLE _status)
+  set(_found "")
+  if(_status EQUAL 0)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]+" _found "${_answer}")
+    list(TRANSFORM _found REPLACE "\\." "")
+    list(REMOVE_DUPLICATES _found)
   endif()
-  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE _known ERROR_QUIET)
-  string(REGEX MATCHALL "sm_[0-9]+" _known "${_known}")
-  set(_chosen "")
-  foreach(_architecture IN ITEMS 80 86 89 90 100)
-    if("sm_${_architecture}" IN_LIST _known)
-      list(APPEND _chosen ${_architecture}-real)
-      set(_last ${_architecture})
-    endif()
-  endforeach()
-  if(_chosen)
-    list(APPEND _chosen ${_last}-virtual)
-    set(CMAKE_CUDA_ARCHITECTURES "${_chosen}" CACHE STRING "GPU architectures to build for")
-  endif()
+  set(${result} "${_found}" PARENT_SCOPE)
 endfunction()
 
-if(NOT PPTRAIN_CUDA STREQUAL "OFF")
+# Every architecture takes as long as all host code of the back end, so only what is asked for is built: what
+# CMAKE_CUDA_ARCHITECTURES or CUDAARCHS names, or else the GPUs that are here. Code for 80, with which ON does without
+# either, runs on every later GPU too: the driver translates it when it is first used.
+set(_build_cuda ${PPTRAIN_CUDA})
+set(_gpus "")
+if(_build_cuda AND NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND "$ENV{CUDAARCHS}" STREQUAL "")
+  _pptrain_find_gpus(_gpus)
+  if(_gpus)
+    set(CMAKE_CUDA_ARCHITECTURES "${_gpus}" CACHE STRING "GPU architectures to build for")
+  elseif(PPTRAIN_CUDA STREQUAL "AUTO")
+    set(_build_cuda OFF)
+    message(STATUS "CUDA: no GPU is here; -DPPTRAIN_CUDA=ON builds for those of other machines")
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES 80 CACHE STRING "GPU architectures to build for")
+  endif()
+endif()
+
+if(_build_cuda)
   _pptrain_find_nvcc()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(PPTRAIN_HAVE_CUDA ON)
-    _pptrain_choose_architectures()
   elseif(NOT PPTRAIN_CUDA STREQUAL "AUTO")
     message(FATAL_ERROR "PPTRAIN_CUDA=${PPTRAIN_CUDA}, but no working nvcc was found (not in PATH, CUDA_HOME or "
                         "/usr/local/cuda); set CMAKE_CUDA_COMPILER, or PPTRAIN_CUDA=AUTO to build for the host alone")

@@ -13,7 +13,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 find_program(PPTRAIN_CCACHE ccache DOC "ccache, by which compilations are cached, or OFF")
 if(PPTRAIN_CCACHE)
   set(PPTRAIN_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime ${PPTRAIN_CCACHE})
+    CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime,pch_defines,time_macros ${PPTRAIN_CCACHE})
 endif()
 if(PPTRAIN_COMPILER_LAUNCHER AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PPTRAIN_COMPILER_LAUNCHER})

@@ -1,6 +1,3 @@
-#ifndef PPTRAIN_CATCH2_V3
-#define CATCH_CONFIG_RUNNER
-#endif
 #include <cuda_runtime.h>
 #include <mpi.h>
 #include <omp.h>
@@ -11,7 +8,7 @@
 #include <string>
 
 #include "cuda/presence.hpp"
-#include "support/catch.hpp"
+#include "support/run_tests.hpp"
 
 namespace {
 
@@ -49,7 +46,7 @@ int main(int argc, char** argv) {
   int failed = 0;
   {
     const Kokkos::ScopeGuard kokkos(argc, argv);
-    failed = Catch::Session().run(argc, argv);
+    failed = pptrain::test::run_tests(argc, argv);
   }
   // A failed rank may have left others in the middle of a collective.
   if (failed != 0) MPI_Abort(MPI_COMM_WORLD, failed);

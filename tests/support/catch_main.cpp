@@ -1,6 +1,3 @@
-#ifndef PPTRAIN_CATCH2_V3
-#define CATCH_CONFIG_RUNNER
-#endif
-#include "support/catch.hpp"
+#include "support/run_tests.hpp"
 
-int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+int main(int argc, char** argv) { return pptrain::test::run_tests(argc, argv); }

@@ -1,6 +1,3 @@
-#ifndef PPTRAIN_CATCH2_V3
-#define CATCH_CONFIG_RUNNER
-#endif
 #include <mpi.h>
 #include <omp.h>
 
@@ -8,7 +5,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "support/catch.hpp"
+#include "support/run_tests.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -21,7 +18,7 @@ int main(int argc, char** argv) {
   int failed = 0;
   {
     const Kokkos::ScopeGuard kokkos(argc, argv);
-    failed = Catch::Session().run(argc, argv);
+    failed = pptrain::test::run_tests(argc, argv);
   }
   if (standard != nullptr) std::cout.rdbuf(standard);
   if (rank != 0 && failed != 0) std::cout << "rank " << rank << ":\n" << quiet.str() << std::flush;

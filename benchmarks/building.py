@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""What a newcomer waits for: ./bootstrap.sh run inputs/gpt2.toml in a fresh clone without any cache, and with --test also
+./bootstrap.sh test after it. Prints wall and CPU seconds of each part, CPU seconds of each library and of the ten dearest
+files; several files of a library that are compiled together are one file here."""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import measure
+
+LAUNCHER = pathlib.Path(__file__).resolve().parent / "timed_compiler.sh"
+PARTS = {"installing": "packages", "configuring": "configuring", "building": "building", "running": "the run",
+         "testing": "the tests"}
+TIMES = re.compile(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s (.*)")
+
+
+def cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def follow(command, clone, environment):
+    """Runs a command of bootstrap.sh; returns its wall and CPU seconds and the wall seconds of its parts, which end when it
+    names the next one."""
+    start, before = time.monotonic(), cpu_seconds()
+    parts, current = [], None
+    with subprocess.Popen(command, cwd=clone, env=environment, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        for line in process.stdout:
+            word = line.removeprefix("bootstrap: ").split(" ")[0] if line.startswith("bootstrap: ") else ""
+            if word in PARTS:
+                current = [PARTS[word], time.monotonic()]
+                parts.append(current)
+    end = time.monotonic()
+    if process.returncode != 0:
+        sys.exit("{} ended with {}; see {}/build/bootstrap.log".format(" ".join(command), process.returncode, clone))
+    limits = [begin for _, begin in parts[1:]] + [end]
+    return {"command": " ".join(command), "seconds": end - start, "cpu_seconds": cpu_seconds() - before,
+            "parts": [[name, limit - begin] for (name, begin), limit in zip(parts, limits)]}
+
+
+def compilations(log):
+    """CPU seconds of each file that the compiler made."""
+    files = collections.Counter()
+    for line in log.read_text().splitlines():
+        match = TIMES.fullmatch(line)
+        if match and match[5]:
+            files[match[5]] += 60 * (int(match[1]) + int(match[3])) + float(match[2]) + float(match[4])
+    return files
+
+
+def by_target(files):
+    targets = collections.Counter()
+    for path, seconds in files.items():
+        found = re.search(r"CMakeFiles/([^/]+)\.dir/", path)
+        targets[found[1] if found else "linking and configuring"] += seconds
+    return targets
+
+
+def readable(path):
+    return re.sub(r"CMakeFiles/[^/]+\.dir/|\.o$", "", path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--test", action="store_true", help="run the tests too")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="pptrain-clone-") as folder:
+        clone, log = pathlib.Path(folder, "clone"), pathlib.Path(folder, "compilations")
+        subprocess.run(["git", "clone", "--quiet", str(measure.ROOT), str(clone)], check=True)
+        environment = {**os.environ, "CCACHE_DISABLE": "1", "CMAKE_CXX_COMPILER_LAUNCHER": str(LAUNCHER),
+                       "PPTRAIN_COMPILE_LOG": str(log), "XDG_CACHE_HOME": str(pathlib.Path(folder, "cache"))}
+        commands = [["./bootstrap.sh", "run", "inputs/gpt2.toml"]] + [["./bootstrap.sh", "test"]] * arguments.test
+        for command in commands:
+            log.write_text("")
+            row = follow(command, clone, environment)
+            files = compilations(log)
+            row["targets"] = by_target(files).most_common()
+            row["files"] = [[readable(path), seconds] for path, seconds in files.most_common(10)]
+            rows.append(row)
+            print("{command}: {seconds:.0f} s, {cpu_seconds:.0f} CPU seconds".format(**row))
+            for title in ("parts", "targets", "files"):
+                print("  " + {"parts": "seconds of its parts", "targets": "CPU seconds by library",
+                              "files": "CPU seconds of the dearest files"}[title])
+                for name, seconds in row[title]:
+                    print(f"    {seconds:7.1f}  {name}")
+            sys.stdout.flush()
+    measure.save("building", rows)
+
+
+main()
