@@ -36,10 +36,51 @@ std::span<const Unit> units_of(Quantity quantity) {
   return {};
 }
 
+/// For suggestions.
+std::string_view usual_unit(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bytes: return "GB";
+    case Quantity::bandwidth: return "GB/s";
+    case Quantity::seconds: return "s";
+    case Quantity::flop_rate: return "TFLOP/s";
+  }
+  return "";
+}
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
+}
+
+/// A text as number and unit.
+struct Split {
+  std::string_view number;  ///< empty: the text begins with none
+  std::string_view unit;
+  std::optional<double> value;  ///< of the number, where it is finite
+};
+
+Split split(std::string_view text) {
+  text = trim(text);
+  double number = 0.0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto length = static_cast<std::size_t>(rest - text.data());
+  Split result = {text.substr(0, length), trim(text.substr(length)), std::nullopt};
+  if (error == std::errc() && std::isfinite(number)) result.value = number;
+  return result;
+}
+
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// The unit whose name differs from this one in case at most; null: none.
+const Unit* unit_in_other_case(std::string_view name, Quantity quantity) {
+  for (const Unit& unit : units_of(quantity)) {
+    if (equal_but_for_case(unit.name, name)) return &unit;
+  }
+  return nullptr;
 }
 
 std::string scaled(double value, std::span<const Unit> units) {
@@ -55,16 +96,30 @@ std::string scaled(double value, std::span<const Unit> units) {
 }  // namespace
 
 std::optional<double> parse_quantity(std::string_view text, Quantity quantity) {
-  text = trim(text);
-  double number = 0.0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view name = trim(text.substr(static_cast<std::size_t>(rest - text.data())));
-  if (name.empty()) return number;
+  const Split parts = split(text);
+  if (!parts.value) return std::nullopt;
   for (const Unit& unit : units_of(quantity)) {
-    if (unit.name == name) return number * unit.factor;
+    if (unit.name == parts.unit && std::isfinite(*parts.value * unit.factor)) return *parts.value * unit.factor;
   }
   return std::nullopt;
+}
+
+QuantityProblem problem_of_quantity(std::string_view text, Quantity quantity) {
+  const Split parts = split(text);
+  const std::string units = fmt::format("write a number and one of {}", accepted_units(quantity));
+  if (parts.number.empty()) return {"it does not begin with a number", units};
+  if (!parts.value) return {"its number is not finite, or too large", units};
+  const Unit* meant = unit_in_other_case(parts.unit, quantity);
+  const std::string_view unit = meant != nullptr ? meant->name : usual_unit(quantity);
+  const std::string example = fmt::format("\"{} {}\"", parts.number, unit);
+  if (parts.unit.empty()) {
+    const std::string_view base = units_of(quantity).front().name;
+    return {"it has no unit",
+            fmt::format("write for instance {}; {} without quotes is in {}", example, parts.number, base)};
+  }
+  if (meant != nullptr && meant->name == parts.unit) return {"it is too large", units};
+  const std::string reason = fmt::format("\"{}\" is no unit of this key", parts.unit);
+  return {reason, meant != nullptr ? fmt::format("did you mean {}?", example) : units};
 }
 
 std::string_view accepted_units(Quantity quantity) {

@@ -7,12 +7,19 @@
 
 namespace pptrain {
 
-/// What a number measures. Bare numbers are SI base units: bytes, bytes/s, seconds, FLOP/s.
+/// What a number measures. SI base units are bytes, bytes/s, seconds, FLOP/s.
 enum class Quantity { bytes, bandwidth, seconds, flop_rate };
 
-/// Reads `"16 GiB"`, `"170 Gbit/s"`, `"5 us"`, `"125 TFLOP/s"` or a bare number.
-/// Nothing when the text is no number with a unit of this quantity.
+/// Reads `"16 GiB"`, `"170 Gbit/s"`, `"5 us"` or `"125 TFLOP/s"` in SI base units.
+/// Nothing when the text is no finite number with a unit of this quantity.
 std::optional<double> parse_quantity(std::string_view text, Quantity quantity);
+
+/// What is wrong with a text that `parse_quantity` does not read, and what to write.
+struct QuantityProblem {
+  std::string reason;
+  std::string suggestion;
+};
+QuantityProblem problem_of_quantity(std::string_view text, Quantity quantity);
 
 /// Units that `parse_quantity` accepts, for messages: `"B, kB, ..., TiB"`.
 std::string_view accepted_units(Quantity quantity);

@@ -129,8 +129,10 @@ double TomlTable::quantity(std::string_view key, Quantity quantity, std::optiona
   const std::string units = fmt::format("write a number and one of {}", accepted_units(quantity));
   if (!text) refuse_type(*state_, key, *node, "a string with a unit or a bare number", units);
   const std::optional<double> value = parse_quantity(*text, quantity);
-  if (!value || !std::isfinite(*value)) {
-    refuse(key, fmt::format("{} = \"{}\" is not understood", full_name(key), *text), "number or unit is wrong", units);
+  if (!value) {
+    const QuantityProblem problem = problem_of_quantity(*text, quantity);
+    refuse(key, fmt::format("{} = \"{}\" is not understood", full_name(key), *text), problem.reason,
+           problem.suggestion);
   }
   return *value + 0.0;  // -0.0 is 0.0
 }

@@ -15,7 +15,13 @@ TEST_CASE("quantities are read with and without units") {
   CHECK(parse_quantity("170 Gbit/s", Quantity::bandwidth) == 170 * 1.25e8);
   CHECK(parse_quantity("5 us", Quantity::seconds) == 5 * 1e-6);
   CHECK(parse_quantity("125 TFLOP/s", Quantity::flop_rate) == 125e12);
-  CHECK(parse_quantity("12.5", Quantity::seconds) == 12.5);
+  CHECK(parse_quantity(" 16GB ", Quantity::bytes) == 16e9);
+  CHECK_FALSE(parse_quantity("12.5", Quantity::seconds));
+  CHECK_FALSE(parse_quantity("16 gb", Quantity::bytes));
+  CHECK_FALSE(parse_quantity("1e400 GB", Quantity::bytes));
+  CHECK_FALSE(parse_quantity("1e308 GB", Quantity::bytes));
+  CHECK_FALSE(parse_quantity("nan s", Quantity::seconds));
+  CHECK_FALSE(parse_quantity("-inf s", Quantity::seconds));
   CHECK_FALSE(parse_quantity("5 GiB", Quantity::seconds));
   CHECK_FALSE(parse_quantity("fast", Quantity::bandwidth));
   CHECK_FALSE(parse_quantity("", Quantity::bytes));

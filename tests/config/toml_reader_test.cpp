@@ -103,6 +103,34 @@ TEST_CASE("a wrong unit lists the right ones", "[toml]") {
   CHECK(message.find("GiB") != std::string::npos);
 }
 
+TEST_CASE("a quantity in quotes without a fitting number and unit is refused with what to write", "[toml]") {
+  const auto complaint = [](const std::string& text, Quantity quantity) {
+    const TomlTable root = parse_toml("key = \"" + text + "\"\n", "c.toml");
+    return complaint_of([&] { root.quantity("key", quantity); });
+  };
+  const auto says = [&](const std::string& text, Quantity quantity, const std::string& part) {
+    INFO(complaint(text, quantity));
+    CHECK(complaint(text, quantity).starts_with("c.toml:1: key = \"" + text + "\" is not understood"));
+    CHECK(complaint(text, quantity).find(part) != std::string::npos);
+  };
+  says("16", Quantity::bytes, "it has no unit");
+  says("16", Quantity::bytes, "write for instance \"16 GB\"; 16 without quotes is in B");
+  says("1.5e2 ", Quantity::bandwidth, "\"1.5e2 GB/s\"; 1.5e2 without quotes is in B/s");
+  says("30", Quantity::seconds, "\"30 s\"");
+  says("125", Quantity::flop_rate, "\"125 TFLOP/s\"");
+  says("16 gb", Quantity::bytes, "did you mean \"16 GB\"?");
+  says("16KIB", Quantity::bytes, "did you mean \"16 KiB\"?");
+  says("16 GHz", Quantity::bytes, "\"GHz\" is no unit of this key");
+  says("1e400 GB", Quantity::bytes, "not finite, or too large");
+  says("1e308 GB", Quantity::bytes, "it is too large");
+  says("nan s", Quantity::seconds, "not finite");
+  says("-inf s", Quantity::seconds, "not finite");
+  says("much", Quantity::bytes, "it does not begin with a number");
+  says("", Quantity::bytes, "it does not begin with a number");
+  CHECK(parse_toml("key = \"16GiB\"\n", "c.toml").quantity("key", Quantity::bytes) == 16.0 * 1024 * 1024 * 1024);
+  CHECK(parse_toml("key = \"-3 GB\"\n", "c.toml").quantity("key", Quantity::bytes) == -3e9);  // limits are the caller's
+}
+
 TEST_CASE("unknown keys and names come with the nearest one", "[toml]") {
   const TomlTable root = parse_toml("steps = 1\n\nstepz = 2\nkind = \"adamv\"\n", "c.toml");
   root.integer("steps");
