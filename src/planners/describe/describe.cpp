@@ -45,9 +45,8 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
                                   [](const NodeGroup& group) { return group.shares_cores(); });
   if (shares)
     return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
-  const double slower = prediction.iteration_seconds / prediction.lower_bound_seconds - 1.0;
-  return fmt::format("  no plan can take less than {}: this one is at most {} slower than the optimum\n", bound,
-                     slower < 1.0 ? fmt::format("{:.2g} %", 100.0 * slower) : fmt::format("{:.1f} times", slower));
+  return fmt::format("  no plan can take less than {}: this one takes {:.3g} times that\n", bound,
+                     prediction.iteration_seconds / prediction.lower_bound_seconds);
 }
 
 /// Where the two forms disagree by far it is because of uplinks, which the simulator shares.
