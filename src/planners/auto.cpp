@@ -63,6 +63,10 @@ class Best {
     result.num_examined += outcome.num_examined;
     result.complete = result.complete && outcome.complete;
   }
+  /// A plan that no planner has made.
+  void offer_checked(Plan plan) {
+    if (!is_refused(space_, plan)) offer(finished_plan(space_, std::move(plan), "auto"));
+  }
   /// A finished plan.
   void offer(Plan plan) {
     if (plan.predicted->iteration_seconds >= limit()) return;
@@ -103,7 +107,7 @@ void search_orders(const SearchSpace& space, Best& best) {
     const std::int64_t near = best.result.plan ? best.result.plan->micro_batch_size : 1;
     for (const std::int64_t micro_batch : micro_batches_around(space, near)) {
       const auto chain = search.search(micro_batch, best.limit());
-      if (chain) best.offer(finished_plan(space, search.plan_of(*chain), "auto"));
+      if (chain) best.offer_checked(search.plan_of(*chain));
       if (search.stopped()) best.result.complete = false;
     }
     best.result.num_examined += search.num_examined();

@@ -60,8 +60,11 @@ Outcome search_exhaustively(const SearchSpace& space, double limit) {
   std::optional<Plan> best;
   for (const std::int64_t micro_batch : micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
     if (const auto chain = search.search(micro_batch, limit)) {
-      limit = chain->seconds * (1.0 - tie_tolerance);
-      best = search.plan_of(*chain);
+      Plan plan = search.plan_of(*chain);
+      if (!is_refused(space, plan)) {
+        limit = chain->seconds * (1.0 - tie_tolerance);
+        best = std::move(plan);
+      }
     }
     if (search.stopped()) outcome.complete = false;
   }

@@ -26,9 +26,8 @@ Plan given_plan(const Config& config, const Instance& instance) {
   plan.alternatives.clear();
   plan.search_candidates = 0;
   plan.search_seconds = 0.0;
-  // The form is above what some schedules store, and leaves out what is held for a moment: either may accept a plan.
   const std::string why_not = largest_overrun(instance.cluster, plan.predicted->peak_bytes);
-  if (!why_not.empty() && !why_not_fit(instance, plan).empty()) {
+  if (!why_not.empty()) {
     const char* offload =
         instance.cluster.has_host_links() ? ", a higher zero_stage or offload" : " or a higher zero_stage";
     throw_no_feasible_plan({path, "the plan does not fit", why_not,

@@ -12,13 +12,19 @@
 
 namespace pptrain {
 
+class FitCheck;
+
 /// What a search works on.
 struct SearchSpace {
   const Instance& instance;
   const Restrictions& restrictions;
   std::string schedule = "1f1b";  ///< of the plans
   Stop stop = Stop();             ///< when to end with the best so far
+  FitCheck* check = nullptr;      ///< asked before a plan is taken; null: closed forms alone say what fits
 };
+
+/// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator.
+bool is_refused(const SearchSpace& space, const Plan& plan);
 
 /// The best plan of one uniform grid, for the table that people read.
 struct GridCandidate {
@@ -56,8 +62,8 @@ class Planner {
   virtual std::string description() const = 0;
   /// What its plans are; restrictions that leave none of them are refused before it searches.
   virtual PlanScope scope() const { return PlanScope::any; }
-  /// The instance can be costed and the restrictions are checked. The plan, when there is one, is valid, fits in
-  /// memory and obeys the restrictions.
+  /// The instance can be costed and the restrictions are checked. The plan, when there is one, is valid, obeys the
+  /// restrictions, fits in memory by the closed forms, and is none that the check of the space refuses.
   virtual Outcome search(const SearchSpace& space) const = 0;
 };
 

@@ -17,7 +17,7 @@
 #include "planners/exhaustive.hpp"
 #include "planners/grids/chunked_grids.hpp"
 #include "planners/grids/uniform_planners.hpp"
-#include "planners/simulated/simulated_plan.hpp"
+#include "planners/simulated/fitting_search.hpp"
 #include "planners/simulated/simulated_search.hpp"
 #include "planners/whale/whale.hpp"
 
@@ -83,8 +83,9 @@ const Planner& asked_planner(const std::string& name) { return planner_called(na
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
 Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
   try {
-    Outcome outcome = planner_called(name).search(space);
-    if (outcome.plan) predict_by_simulation(simulator, *outcome.plan);
+    const Planner& planner = planner_called(name);
+    const Search search = [&planner](const SearchSpace& searched) { return planner.search(searched); };
+    Outcome outcome = only_fitting(space, simulator, search, search(space));
     return {name, std::move(outcome.plan), std::move(outcome.why_not)};
   } catch (const Error& error) {
     return {name, std::nullopt, error.what()};
@@ -167,8 +168,13 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
   const bool chunks = runs_chunks(schedule.name);
   const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop};
-  Outcome outcome = chunks ? search_chunked_grids(space, schedule, planner.name()) : planner.search(space);
-  if (chunks && planner.name() == "auto") outcome = choose_by_simulation(space, std::move(outcome));
+  const Search search = [&](const SearchSpace& searched) {
+    if (!chunks) return planner.search(searched);
+    Outcome found = search_chunked_grids(searched, schedule, planner.name());
+    return planner.name() == "auto" ? choose_by_simulation(searched, std::move(found)) : found;
+  };
+  PlanSimulator simulator(instance);
+  Outcome outcome = only_fitting(space, simulator, search, search(space));
   SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids), {}};
   const double bound = lower_bound_seconds(instance, restrictions.recompute);
   for (GridCandidate& grid : result.grids) {
@@ -178,8 +184,6 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
     if (!outcome.complete) result.why_not = "the search was ended before it found one; so far: " + result.why_not;
     return result;
   }
-  PlanSimulator simulator(instance);
-  predict_by_simulation(simulator, *result.plan);
   result.plan->predicted->lower_bound_seconds = bound;
   for (const Beside& beside : plans_beside(name, space, outcome, *result.plan, simulator)) {
     result.plan->alternatives.push_back(alternative_of(beside, *result.plan));

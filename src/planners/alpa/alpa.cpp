@@ -86,9 +86,12 @@ class Sizes {
       if (size.least_seconds >= limit || !outcome.complete) break;
       AlpaSearch& search = search_of(size);
       if (const std::optional<AlpaChoice> choice = search.search(limit, slack)) {
-        best_seconds = choice->seconds;
-        limit = best_seconds * (1.0 - tie_tolerance);
-        best = plan_of(space_, *choice, size.micro_batch);
+        Plan plan = plan_of(space_, *choice, size.micro_batch);
+        if (!is_refused(space_, plan)) {
+          best_seconds = choice->seconds;
+          limit = best_seconds * (1.0 - tie_tolerance);
+          best = std::move(plan);
+        }
       }
       outcome.num_examined += search.num_examined();
       outcome.complete = !search.stopped();
@@ -157,8 +160,8 @@ std::optional<Plan> search_degrees(const SearchSpace& space, Outcome& outcome) {
     if (space.restrictions.tensor && *space.restrictions.tensor != degree) continue;
     Restrictions fixed = space.restrictions;
     fixed.tensor = degree;
-    const std::optional<Plan> plan =
-        search_sizes({space.instance, fixed, space.schedule, space.stop}, micro_batches_of(space), outcome);
+    const std::optional<Plan> plan = search_sizes({space.instance, fixed, space.schedule, space.stop, space.check},
+                                                  micro_batches_of(space), outcome);
     if (!plan) continue;
     const double seconds = amp_terms(space.instance, *plan).iteration_seconds;
     if (!best || seconds < amp_terms(space.instance, *best).iteration_seconds * (1.0 - tie_tolerance)) best = plan;

@@ -123,6 +123,7 @@ class DappleRun {
     const double seconds = dapple_seconds(space_.instance, plan);
     if (seconds > seconds_ * (1.0 + tie_tolerance)) return;
     if (best_ && seconds >= seconds_ * (1.0 - tie_tolerance) && !precedes(plan, *best_)) return;
+    if (is_refused(space_, plan)) return;
     seconds_ = std::min(seconds, seconds_);
     best_ = std::move(plan);
   }

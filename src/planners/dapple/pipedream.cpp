@@ -189,7 +189,7 @@ Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
     } else if (!why_not_fit(space.instance, *plan).empty()) {
       overrun.take(space.instance, *plan);
     } else if (const double seconds = iteration_seconds(space.instance, *plan);
-               seconds < least * (1.0 - tie_tolerance)) {
+               seconds < least * (1.0 - tie_tolerance) && !is_refused(space, *plan)) {
       least = seconds;
       best = std::move(plan);
     }

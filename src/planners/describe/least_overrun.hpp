@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "cost/cost.hpp"
 
@@ -11,6 +12,8 @@ namespace pptrain {
 class LeastOverrun {
  public:
   void take(const Instance& instance, const Plan& plan);
+  /// The same where `need` says the bytes that each device of the cluster needs.
+  void take(const Instance& instance, const Plan& plan, const std::vector<double>& need);
   /// "pp 2 x dp 4 x tmp 1 with micro-batches of 4: device 0 ..."; empty when there was no plan.
   const std::string& text() const { return text_; }
 

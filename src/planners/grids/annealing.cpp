@@ -23,6 +23,7 @@ class Annealing {
 
   UniformCandidates search() {
     result_ = amp_candidates(space_, Breadth::best);
+    drop_refused(space_, result_.found);
     if (grids_.empty()) return std::move(result_);
     grid_ = grids_.front();
     if (const UniformCandidate* best = best_candidate(result_.found)) {
@@ -80,8 +81,10 @@ class Annealing {
     grid_ = grid;
     seconds_ = division->seconds;
     if (seconds_ >= best_ * (1.0 - tie_tolerance)) return;
+    UniformCandidate candidate = {grid, samples, std::move(*division), seconds_, std::move(meshes)};
+    if (space_.check != nullptr && is_refused(space_, plan_of(space_, candidate, ""))) return;
     best_ = seconds_;
-    result_.found.push_back({grid, samples, std::move(*division), best_, std::move(meshes)});
+    result_.found.push_back(std::move(candidate));
   }
 
   /// Stages in the order of the scan, against it, or from some domino on always to the nearest one.

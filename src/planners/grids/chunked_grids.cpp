@@ -52,8 +52,9 @@ class ChunkedSearch {
         break;
       }
       plan = finished_plan(space_, std::move(plan), planner_);
-      if (plan.predicted->iteration_seconds < seconds_of(best) * (1.0 - tie_tolerance)) best.plan = std::move(plan);
-      found_ = true;
+      const bool better = plan.predicted->iteration_seconds < seconds_of(best) * (1.0 - tie_tolerance);
+      if (better && !is_refused(space_, plan)) best.plan = std::move(plan);
+      found_ = found_ || best.plan.has_value();
     }
     return best;
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "planners/grids/grid_trials.hpp"
 #include "planners/grids/ruled.hpp"
@@ -22,22 +23,25 @@ bool before(const Grid& a, const Grid& b) {
 
 constexpr DivisionRule megatron_rules[] = {DivisionRule::by_count, DivisionRule::by_parameters};
 
+/// A division of a grid with so many samples per replica.
+using Refused = std::set<std::tuple<Grid, std::int64_t, std::vector<Interval>>>;
+
 /// The first grid in Megatron's order that fits with this many samples per replica.
-void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vector<Grid>& grids, std::int64_t samples) {
+void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vector<Grid>& grids, std::int64_t samples,
+                 const Refused& refused) {
   for (const Grid& grid : grids) {
     const std::vector<std::int64_t> sizes = trials.samples_of(grid);
     if (std::find(sizes.begin(), sizes.end(), samples) == sizes.end()) continue;
     bool fits = false;
     for (const DivisionRule rule : megatron_rules) {
-      if (trials.try_division(grid, samples, divisions.of(rule, grid.pipeline))) fits = true;
+      const std::vector<Interval>& layers = divisions.of(rule, grid.pipeline);
+      if (!refused.contains({grid, samples, layers}) && trials.try_division(grid, samples, layers)) fits = true;
     }
     if (fits) return;
   }
 }
 
-}  // namespace
-
-UniformCandidates megatron_candidates(const SearchSpace& space) {
+UniformCandidates candidates_without(const SearchSpace& space, const Refused& refused) {
   const Cluster& cluster = space.instance.cluster;
   GridTrials trials(space, [&](const Restrictions& restrictions) {
     std::vector<Grid> grids = grids_of(cluster.num_devices(), restrictions);
@@ -53,7 +57,7 @@ UniformCandidates megatron_candidates(const SearchSpace& space) {
   RuledDivisions divisions(space.instance.profile);
   for (const std::int64_t samples : sizes) {
     if (trials.stopped()) break;
-    choose_grid(trials, divisions, grids, samples);
+    choose_grid(trials, divisions, grids, samples, refused);
   }
   UniformCandidates result = trials.finish([&](const DivisionProblem& problem) {
     return std::any_of(std::begin(megatron_rules), std::end(megatron_rules),
@@ -63,6 +67,19 @@ UniformCandidates megatron_candidates(const SearchSpace& space) {
     result.why_not = "no allowed degree of tensor parallelism is within a node";
   }
   return result;
+}
+
+}  // namespace
+
+/// Where the best candidate is refused the next grid is chosen for its micro-batch size.
+UniformCandidates megatron_candidates(const SearchSpace& space) {
+  Refused refused;
+  while (true) {
+    UniformCandidates result = candidates_without(space, refused);
+    const UniformCandidate* best = best_candidate(result.found);
+    if (best == nullptr || !is_refused(space, plan_of(space, *best, "megatron"))) return result;
+    refused.insert({best->grid, best->samples, best->division.layers});
+  }
 }
 
 }  // namespace pptrain

@@ -38,7 +38,8 @@ std::vector<GridCandidate> best_of_grids(const SearchSpace& space, const Uniform
 
 }  // namespace
 
-Outcome outcome_of(const SearchSpace& space, const UniformCandidates& candidates, const std::string& planner) {
+Outcome outcome_of(const SearchSpace& space, UniformCandidates candidates, const std::string& planner) {
+  drop_refused(space, candidates.found);
   Outcome outcome;
   outcome.why_not = candidates.why_not;
   outcome.num_examined = candidates.num_examined;

@@ -71,6 +71,6 @@ class AnnealingPlanner : public Planner {
 };
 
 /// The best of the candidates as an outcome of the planner called `planner`.
-Outcome outcome_of(const SearchSpace& space, const UniformCandidates& candidates, const std::string& planner);
+Outcome outcome_of(const SearchSpace& space, UniformCandidates candidates, const std::string& planner);
 
 }  // namespace pptrain

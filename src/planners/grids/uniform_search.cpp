@@ -158,6 +158,7 @@ bool comes_first(const UniformCandidate& a, const UniformCandidate& b) {
 }
 
 UniformCandidates amp_candidates(const SearchSpace& space, Breadth breadth) {
+  if (space.check != nullptr) breadth = Breadth::everything;  // the best one may be refused
   const int devices = space.instance.cluster.num_devices();
   return UniformSearch(space, breadth).search([devices](const Restrictions& r) { return grids_of(devices, r); });
 }
@@ -183,6 +184,14 @@ const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& cand
     if (candidate.rank_seconds <= least * (1.0 + tie_tolerance)) return &candidate;
   }
   return nullptr;
+}
+
+void drop_refused(const SearchSpace& space, std::vector<UniformCandidate>& candidates) {
+  if (space.check == nullptr) return;
+  const UniformCandidate* best = best_candidate(candidates);
+  for (; best != nullptr && is_refused(space, plan_of(space, *best, "")); best = best_candidate(candidates)) {
+    candidates.erase(candidates.begin() + (best - candidates.data()));
+  }
 }
 
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner) {

@@ -36,7 +36,7 @@ struct UniformCandidates {
 enum class Breadth {
   best,       ///< what a bound shows to be slower than the best is left out
   table,      ///< and the best of `num_shown_grids` grids, those with the least bounds
-  everything  ///< every grid and micro-batch size
+  everything  ///< every grid and micro-batch size; all others are this too where the space has a check
 };
 constexpr int num_shown_grids = 12;
 
@@ -68,6 +68,9 @@ UniformCandidates annealed_candidates(const SearchSpace& space);
 
 /// The first candidate within `tie_tolerance` of the least `rank_seconds`; nothing when there are none.
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates);
+
+/// Leaves out the best candidate for as long as it is refused.
+void drop_refused(const SearchSpace& space, std::vector<UniformCandidate>& candidates);
 
 /// The candidate as a finished plan.
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner);

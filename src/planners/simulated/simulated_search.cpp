@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "base/infinity.hpp"
+#include "planners/search.hpp"
+#include "planners/simulated/fit_check.hpp"
+#include "planners/simulated/fitting_search.hpp"
 #include "planners/simulated/neighbours.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
@@ -10,12 +14,17 @@ namespace {
 
 class SimulatedSearch {
  public:
-  explicit SimulatedSearch(const SearchSpace& space) : space_(space), simulator_(space.instance) {}
+  explicit SimulatedSearch(const SearchSpace& space)
+      : space_(space),
+        own_simulator_(space.instance),
+        simulator_(space.check != nullptr ? space.check->simulator() : own_simulator_) {}
 
   Outcome run(Outcome outcome) {
     std::vector<Plan> candidates = candidates_of(outcome);
     if (candidates.empty()) return outcome;
     consider(candidates);
+    if (replace_refused(outcome)) consider(candidates = candidates_of(outcome));
+    if (!best_) offer(candidates.front(), infinity);
     budget_ = budget();
     for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) {
       if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
@@ -40,6 +49,26 @@ class SimulatedSearch {
   static constexpr double most_candidates_work = 2e6;
   static constexpr std::size_t num_grids = 4;    // simulated beside the planners' plans
   static constexpr std::size_t num_leaders = 3;  // that are given every schedule
+
+  /// Goes on with the searches of other planners whose plans do not fit; whether there were any.
+  bool replace_refused(Outcome& outcome) {
+    bool any = false;
+    for (Beside& beside : outcome.beside) {
+      if (space_.check != nullptr || !beside.plan || !known(*beside.plan) || fits(*beside.plan)) continue;
+      SearchSpace share = space_;
+      share.stop = space_.stop.within(space_.stop.seconds_left() / 2.0);
+      const Planner& planner = planner_called(beside.planner);
+      const Search search = [&planner](const SearchSpace& space) { return planner.search(space); };
+      Outcome refused;
+      refused.plan = std::move(beside.plan);
+      Outcome found = only_fitting(share, simulator_, search, std::move(refused));
+      beside = {beside.planner, std::move(found.plan), std::move(found.why_not)};
+      num_examined_ += found.num_examined;
+      complete_ = complete_ && found.complete;
+      any = true;
+    }
+    return any;
+  }
 
   /// Different plans, those that the larger form holds fastest first.
   static std::vector<Plan> candidates_of(const Outcome& outcome) {
@@ -76,7 +105,7 @@ class SimulatedSearch {
 
   /// Simulates the candidates, at least one. Those that are too large count by their larger form; those that come too
   /// late, or beyond the work that candidates may cost together, only where no other was simulated. Those that do not
-  /// fit in the simulator, which also counts what is held for a moment, are left out where another one fits.
+  /// fit in the simulator, which also counts what is held for a moment, are left out.
   void consider(std::vector<Plan>& candidates) {
     double work = 0.0;
     bool any_simulated = false;
@@ -88,7 +117,6 @@ class SimulatedSearch {
       if (fits(plan) && (!late || !any_simulated)) offer(plan, predicted_seconds(plan));
       any_simulated = any_simulated || known(plan);
     }
-    if (!best_) offer(candidates.front(), predicted_seconds(candidates.front()));
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
   }
@@ -164,7 +192,8 @@ class SimulatedSearch {
   }
 
   const SearchSpace& space_;
-  PlanSimulator simulator_;
+  PlanSimulator own_simulator_;
+  PlanSimulator& simulator_;  // of the whole memory
   std::optional<Plan> best_;
   double seconds_ = 0.0;
   double budget_ = 0.0;

@@ -39,7 +39,8 @@ class Polisher {
   bool keep(const std::vector<Stage>& before) {
     ++num_examined_;
     const double seconds = iteration_seconds(space_.instance, plan_);
-    if (seconds < seconds_ * (1.0 - tie_tolerance) && why_not_fit(space_.instance, plan_).empty()) {
+    if (seconds < seconds_ * (1.0 - tie_tolerance) && why_not_fit(space_.instance, plan_).empty() &&
+        !is_refused(space_, plan_)) {
       seconds_ = seconds;
       return true;
     }

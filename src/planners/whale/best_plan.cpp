@@ -6,11 +6,12 @@
 
 namespace pptrain {
 
-void BestPlan::offer(const Instance& instance, Plan plan, Key key) {
-  if (!why_not_fit(instance, plan).empty()) return;
-  const double seconds = amp_terms(instance, plan).iteration_seconds;
+void BestPlan::offer(const SearchSpace& space, Plan plan, Key key) {
+  if (!why_not_fit(space.instance, plan).empty()) return;
+  const double seconds = amp_terms(space.instance, plan).iteration_seconds;
   const bool ties = plan_ && seconds <= seconds_ * (1.0 + tie_tolerance) && key < key_;
   if (seconds >= seconds_ * (1.0 - tie_tolerance) && !ties) return;
+  if (is_refused(space, plan)) return;
   plan_ = std::move(plan);
   seconds_ = seconds;
   key_ = std::move(key);

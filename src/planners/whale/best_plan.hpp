@@ -18,7 +18,7 @@ class BestPlan {
 
   /// Takes the plan, without names and predictions, if it fits and is faster than the best one, or as
   /// fast and before it in the order of ties.
-  void offer(const Instance& instance, Plan plan, Key key);
+  void offer(const SearchSpace& space, Plan plan, Key key);
 
   const std::optional<Plan>& plan() const { return plan_; }
   /// Infinite without a plan.

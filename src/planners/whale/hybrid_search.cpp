@@ -80,7 +80,7 @@ bool HybridSearch::offer(const Pair& pair, std::int64_t micro_batch, std::option
   Plan plan = plan_with(space_, micro_batch, 1);
   plan.stages[0] = std::move(*stage);
   best_.offer(
-      space_.instance, std::move(plan),
+      space_, std::move(plan),
       {1, pair.base.replicas(), pair.base.tensor_parallel(), micro_batch, pair.order, pair.runs.tensor_parallel()});
   return true;
 }

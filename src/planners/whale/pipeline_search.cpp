@@ -88,8 +88,8 @@ void PipelineSearch::examine(const Bounded& bounded) {
   const std::optional<ChainDivision> division = divide_chain(*costs.problem, limit, space_.stop);
   if (!division) return;
   const BestPlan::Key key = key_of(bounded.candidate);
-  best_.offer(space_.instance, plan_of(bounded.candidate, costs, *division, false), key);
-  best_.offer(space_.instance, plan_of(bounded.candidate, costs, *division, true), key);
+  best_.offer(space_, plan_of(bounded.candidate, costs, *division, false), key);
+  best_.offer(space_, plan_of(bounded.candidate, costs, *division, true), key);
 }
 
 BestPlan::Key PipelineSearch::key_of(const PipelineCandidate& candidate) const {

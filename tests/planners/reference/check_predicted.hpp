@@ -24,7 +24,7 @@ inline void check_predicted(const RandomInstance& instance, const Plan& plan) {
   const bool momentary = std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& stage) {
     return stage.recompute != Recompute::none || stage.zero_stage > 1;
   });
-  for (int d = 0; d < instance.cluster.num_devices() && !momentary; ++d) {
+  for (int d = 0; d < instance.cluster.num_devices(); ++d) {
     REQUIRE(predicted.peak_bytes.at(d) <= instance.cluster.kind_of(DeviceId(d)).memory);
   }
   if (plan.schedule.name != "1f1b" && plan.schedule.name != "gpipe") return;

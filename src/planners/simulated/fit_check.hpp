@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planners/describe/least_overrun.hpp"
+#include "planners/simulated/simulated_plan.hpp"
+
+namespace pptrain {
+
+/// Asks the simulator whether plans fit, and remembers what it refused.
+class FitCheck {
+ public:
+  /// Both must outlive it; the simulator is one of the instance.
+  FitCheck(const Instance& instance, PlanSimulator& simulator);
+
+  /// Whether the plan, which is valid, fits on every device in the simulator, as a plan that is too large to simulate
+  /// does.
+  bool accepts(const Plan& plan);
+
+  PlanSimulator& simulator() { return simulator_; }
+  int num_refused() const { return num_refused_; }
+  /// The most bytes that a device of each kind of the cluster, where a refused plan lacked memory, held beyond what the
+  /// closed form says of that plan.
+  const std::vector<double>& unforeseen_bytes() const { return unforeseen_; }
+  /// Of the refused plans the one that is nearest to fitting, and by how much it does not; "" where none was refused.
+  const std::string& nearest() const { return nearest_.text(); }
+
+ private:
+  const Instance& instance_;
+  PlanSimulator& simulator_;
+  std::vector<double> unforeseen_;
+  LeastOverrun nearest_;
+  int num_refused_ = 0;
+};
+
+}  // namespace pptrain
