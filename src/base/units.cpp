@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <span>
 
 namespace pptrain {
@@ -83,14 +83,27 @@ const Unit* unit_in_other_case(std::string_view name, Quantity quantity) {
   return nullptr;
 }
 
-std::string scaled(double value, std::span<const Unit> units) {
-  const Unit* best = &units.front();
-  for (const Unit& unit : units) {
-    if (std::abs(value) >= unit.factor) best = &unit;
+/// Three significant digits without trailing zeros; whole numbers of up to five digits in full.
+std::string digits(double number) {
+  const double size = std::abs(number);
+  if (size >= 99999.5) return fmt::format("{:.3g}", number);
+  return size >= 999.5 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
+}
+
+/// In the first unit in which fewer than the next one's worth is left after rounding: 999.95 ms are 1 s. What is less
+/// than `least` is what rounding leaves of a sum, and 0.
+std::string scaled(double value, std::span<const Unit> units, double least) {
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value > 0.0 ? "infinite" : "-infinite";
+  if (std::abs(value) < least) value = 0.0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const double number = value / units[i].factor;
+    const double size = std::abs(number);
+    const double rounded = size >= 999.5 ? std::round(size) : std::strtod(fmt::format("{:.3g}", size).c_str(), nullptr);
+    const bool fits = i + 1 == units.size() || rounded < units[i + 1].factor / units[i].factor;
+    if (fits) return fmt::format("{} {}", digits(number), units[i].name);
   }
-  const double number = value / best->factor;  // four digits before a step of 1024 or the last unit
-  const bool long_number = std::abs(number) >= 999.5;
-  return (long_number ? fmt::format("{:.0f} ", number) : fmt::format("{:.3g} ", number)) + std::string(best->name);
+  return "";
 }
 
 }  // namespace
@@ -133,30 +146,55 @@ std::string_view accepted_units(Quantity quantity) {
 }
 
 std::string format_bytes(double bytes) {
-  static constexpr std::array<Unit, 5> units = {
-      {{"B", 1}, {"KiB", ki}, {"MiB", ki * ki}, {"GiB", ki * ki * ki}, {"TiB", ki * ki * ki * ki}}};
-  return scaled(bytes, units);
+  static constexpr Unit units[] = {{"B", 1},
+                                   {"KiB", ki},
+                                   {"MiB", ki * ki},
+                                   {"GiB", ki * ki * ki},
+                                   {"TiB", ki * ki * ki * ki},
+                                   {"PiB", ki * ki * ki * ki * ki}};
+  return scaled(bytes, units, 0.5);
 }
 
 std::string format_seconds(double seconds) {
-  static constexpr std::array<Unit, 4> units = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
-  if (seconds == 0.0) return "0 s";
-  return scaled(seconds, units);
+  static constexpr Unit units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+  static constexpr Unit long_units[] = {{"min", 60}, {"h", 3600}, {"d", 86400}};
+  constexpr double least = 1e-11;
+  const double size = std::abs(seconds);
+  if (size < least) return "0 s";
+  if (size < 999.5) return scaled(seconds, units, least);
+  // A unit of time is left where three of the next one are reached.
+  if (size < 3.0 * 3600) return scaled(seconds, {long_units, 1}, least);
+  return size < 3.0 * 86400 ? scaled(seconds, {long_units + 1, 1}, least) : scaled(seconds, {long_units + 2, 1}, least);
 }
 
 std::string format_bandwidth(double bytes_per_second) {
-  static constexpr std::array<Unit, 4> units = {{{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}}};
-  return scaled(bytes_per_second, units);
+  static constexpr Unit units[] = {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+  return scaled(bytes_per_second, units, 1e-6);
 }
 
 std::string format_count(double count) {
-  static constexpr std::array<Unit, 5> units = {{{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}}};
-  std::string text = scaled(count, units);
+  static constexpr Unit units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
+  std::string text = scaled(count, units, 1e-6);
   std::erase(text, ' ');
   return text;
 }
 
+std::string format_flop_rate(double flop_per_second) { return scaled(flop_per_second, flop_units, 1e-6); }
+
+std::string format_percent(double share) {
+  if (!std::isfinite(share)) return "-";
+  const double percent = 100.0 * share;
+  const double size = std::abs(percent);
+  if (size < 1e-9) return "0 %";
+  if (size < 0.05) return percent > 0.0 ? "< 0.1 %" : "> -0.1 %";
+  if (size >= 9.95) return fmt::format("{:.0f} %", percent);
+  const std::string text = fmt::format("{:.1f}", percent);
+  return (text.ends_with(".0") ? text.substr(0, text.size() - 2) : text) + " %";
+}
+
 std::string format_duration(double seconds) {
+  constexpr double longest = 1000.0 * 365 * 86400;
+  if (!(seconds < longest)) return "-";
   const auto total = static_cast<long long>(std::llround(std::max(0.0, seconds)));
   if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
   return fmt::format("{}:{:02}", total / 60, total % 60);

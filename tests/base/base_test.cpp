@@ -30,11 +30,64 @@ TEST_CASE("quantities are read with and without units") {
 TEST_CASE("numbers are printed for people") {
   CHECK(format_bytes(1536) == "1.5 KiB");
   CHECK(format_bytes(1010.0 * 1024 * 1024) == "1010 MiB");
-  CHECK(format_seconds(12345.0) == "12345 s");
   CHECK(format_seconds(0.00125) == "1.25 ms");
   CHECK(format_count(124439808) == "124M");
   CHECK(format_duration(3723) == "1:02:03");
   CHECK(format_duration(59.6) == "1:00");
+}
+
+TEST_CASE("seconds take the unit that they fill after rounding") {
+  CHECK(format_seconds(0.0) == "0 s");
+  CHECK(format_seconds(-0.0) == "0 s");
+  CHECK(format_seconds(1e-15) == "0 s");  // what rounding leaves of a sum
+  CHECK(format_seconds(-3.55e-15) == "0 s");
+  CHECK(format_seconds(5.2e-10) == "0.52 ns");
+  CHECK(format_seconds(9.999e-10) == "1 ns");
+  CHECK(format_seconds(0.9996e-6) == "1 us");
+  CHECK(format_seconds(0.99949) == "999 ms");
+  CHECK(format_seconds(0.99995) == "1 s");
+  CHECK(format_seconds(-0.99995) == "-1 s");
+  CHECK(format_seconds(59.97) == "60 s");
+  CHECK(format_seconds(999.4) == "999 s");
+  CHECK(format_seconds(999.6) == "16.7 min");
+  CHECK(format_seconds(3600.0) == "60 min");
+  CHECK(format_seconds(12345.0) == "3.43 h");
+  CHECK(format_seconds(86400.0) == "24 h");
+  CHECK(format_seconds(3.0 * 86400) == "3 d");
+  CHECK(format_seconds(1e8) == "1157 d");
+  CHECK(format_seconds(1e15) == "1.16e+10 d");
+  CHECK(format_seconds(std::nan("")) == "-");
+  CHECK(format_seconds(INFINITY) == "infinite");
+}
+
+TEST_CASE("bytes, rates and shares take the unit that they fill after rounding") {
+  CHECK(format_bytes(0.0) == "0 B");
+  CHECK(format_bytes(-0.0) == "0 B");
+  CHECK(format_bytes(1023.4) == "1023 B");
+  CHECK(format_bytes(1023.6) == "1 KiB");
+  CHECK(format_bytes(1024.0 * 1024 - 1) == "1 MiB");
+  CHECK(format_bytes(std::ldexp(1.0, 50)) == "1 PiB");
+  CHECK(format_bandwidth(999.9e6) == "1 GB/s");
+  CHECK(format_bandwidth(3e12) == "3 TB/s");
+  CHECK(format_bandwidth(0.0) == "0 B/s");
+  CHECK(format_count(0.0) == "0");
+  CHECK(format_count(1e-9) == "0");
+  CHECK(format_count(0.0123) == "0.0123");
+  CHECK(format_count(999999.0) == "1M");
+  CHECK(format_flop_rate(118.4e9) == "118 GFLOP/s");
+  CHECK(format_flop_rate(0.99999e12) == "1 TFLOP/s");
+  CHECK(format_percent(0.0) == "0 %");
+  CHECK(format_percent(-1e-17) == "0 %");
+  CHECK(format_percent(1e-5) == "< 0.1 %");
+  CHECK(format_percent(0.0034) == "0.3 %");
+  CHECK(format_percent(0.07) == "7 %");
+  CHECK(format_percent(0.0996) == "10 %");
+  CHECK(format_percent(-0.03) == "-3 %");
+  CHECK(format_percent(0.5549) == "55 %");
+  CHECK(format_percent(1.0) == "100 %");
+  CHECK(format_percent(std::nan("")) == "-");
+  CHECK(format_duration(INFINITY) == "-");
+  CHECK(format_duration(-1.0) == "0:00");
 }
 
 TEST_CASE("words are quoted for a shell where they must be") {

@@ -9,29 +9,43 @@ function digits(value, count = 3) {
   return Number(value.toPrecision(count)).toLocaleString("en", { maximumSignificantDigits: count, useGrouping: false });
 }
 
-function withUnit(value, units, step, count) {
-  if (value === null || value === undefined) return "–";
-  let power = 0;
-  while (power + 1 < units.length && Math.abs(value) >= step) { value /= step; ++power; }
-  return digits(value, count) + (units[power] ? " " + units[power] : "");
+// In the first unit in which fewer than the next one's worth is left after rounding (999.95 ms are 1 s), as `scaled` of
+// src/base/units.cpp. What is less than `least` is what rounding leaves of a sum, and 0.
+function withUnit(value, units, least) {
+  if (value === null || value === undefined || !isFinite(value)) return "–";
+  if (Math.abs(value) < least) value = 0;
+  const text = ([name, factor]) => {
+    const number = value / factor;
+    return Math.abs(number) >= 999.5 ? Math.round(number) : Number(number.toPrecision(3));
+  };
+  const fits = i => i + 1 === units.length || Math.abs(text(units[i])) < units[i + 1][1] / units[i][1];
+  const unit = units.find((_, i) => fits(i));
+  const number = text(unit);
+  return (Math.abs(number) < 1e5 ? digits(number, 5) : number.toExponential(2)) + (unit[0] ? " " + unit[0] : "");
 }
 
-const bytes = value => withUnit(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
-const count = value => withUnit(value, ["", "k", "M", "G", "T", "P"], 1000);
+const unitsOf = (names, step) => names.map((name, i) => [name, Math.pow(step, i)]);
+const byteUnits = unitsOf(["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
+const countUnits = unitsOf(["", "k", "M", "G", "T", "P"], 1000);
+const secondUnits = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]];
+
+const bytes = value => withUnit(value, byteUnits, .5);
+const count = value => withUnit(value, countUnits, 1e-6);
 
 function percent(value) {
-  if (value === null || value === undefined) return "–";
+  if (value === null || value === undefined || !isFinite(value)) return "–";
   const size = 100 * Math.abs(value);
-  if (size > 0 && size < .1) return "< 0.1 %";
-  return (size >= 10 ? Math.round(100 * value) : +(100 * value).toFixed(1)) + " %";
+  if (size < 1e-9) return "0 %";
+  if (size < .05) return value > 0 ? "< 0.1 %" : "> -0.1 %";
+  return (size >= 9.95 ? Math.round(100 * value) : +(100 * value).toFixed(1)) + " %";
 }
 
 function seconds(value) {
-  if (value === null || value === undefined) return "–";
-  if (value === 0) return "0 s";
+  if (value === null || value === undefined || !isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size >= 1) return digits(value) + " s";
-  return size >= 1e-3 ? digits(1e3 * value) + " ms" : digits(1e6 * value) + " µs";
+  if (size < 1e-11) return "0 s";
+  if (size < 999.5) return withUnit(value, secondUnits, 0);
+  return withUnit(value, [size < 3 * 3600 ? ["min", 60] : size < 3 * 86400 ? ["h", 3600] : ["d", 86400]], 0);
 }
 
 const plain = value => value === null || value === undefined ? "–"
