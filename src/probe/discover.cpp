@@ -1,14 +1,12 @@
 #include "probe/discover.hpp"
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
-#include "base/timing.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "kernels/gemm.hpp"
 #include "probe/busy_links.hpp"
 #include "probe/found_cluster.hpp"
 #include "probe/link_probe.hpp"
@@ -57,24 +55,45 @@ std::vector<Link> measure_links(LinkProbe& probe, const GpuNeighbours& neighbour
   return uplinks;
 }
 
-/// One rank of each node measures its speed and how it reaches its host, the others sleep.
-void measure_devices(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, std::vector<ProbedNode>& nodes) {
+/// The rank that finds the peak rates of a kind of processor: the first of those that compute on one. It alone does, so
+/// that containers of one host do not disturb each other, and all nodes of the kind have the same rates.
+std::map<std::string, int> speakers_of_processors(const std::vector<ProbedNode>& nodes) {
+  std::map<std::string, int> speakers;
+  for (const ProbedNode& node : nodes) {
+    if (!node.gpu) speakers.try_emplace(node.host.cpu_model, node.ranks.front());
+  }
+  return speakers;
+}
+
+/// Peak rates of processors, and how one GPU of each node reaches its host; all other ranks sleep.
+void measure_devices(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const FindPeakRates& find_peak_rates,
+                     std::vector<ProbedNode>& nodes) {
+  constexpr std::array<const char*, 3> precisions = {"fp32", "bf16", "fp16"};
+  constexpr std::size_t num_values = precisions.size() + 2;
   const int rank = rank_in(world);
-  double rate = 0.0;
-  Link host_link;
+  const std::map<std::string, int> speakers = speakers_of_processors(nodes);
+  std::vector<double> mine(num_values, 0.0);
   collectively(world, waiter, [&] {
+    for (const auto& [model, speaker] : speakers) {
+      if (speaker != rank) continue;
+      const PeakRates rates = find_peak_rates();
+      for (std::size_t p = 0; p < precisions.size(); ++p) mine[p] = rates.at(precisions[p]);
+    }
     for (const ProbedNode& node : nodes) {
-      if (node.ranks.front() != rank) continue;
-      if (own == nullptr) rate = measure_flop_rate();
-      if (own != nullptr) host_link = measure_host_link(own->device);
+      if (node.ranks.front() != rank || own == nullptr) continue;
+      const Link host_link = measure_host_link(own->device);
+      mine[precisions.size()] = host_link.bandwidth;
+      mine[precisions.size() + 1] = host_link.latency;
     }
   });
-  constexpr std::size_t num_values = 3;
-  const std::vector<double> of_ranks = gather_to_all(world, {rate, host_link.bandwidth, host_link.latency}, waiter);
+  const std::vector<double> of_ranks = gather_to_all(world, mine, waiter);
+  const auto values_of = [&](int r) { return &of_ranks[num_values * static_cast<std::size_t>(r)]; };
   for (ProbedNode& node : nodes) {
-    const double* values = &of_ranks[num_values * static_cast<std::size_t>(node.ranks.front())];
-    node.flop_rate = values[0];
-    node.host_link = {values[1], values[2]};
+    const double* values = values_of(node.ranks.front());
+    node.host_link = {values[precisions.size()], values[precisions.size() + 1]};
+    if (node.gpu) continue;
+    const double* rates = values_of(speakers.at(node.host.cpu_model));
+    for (std::size_t p = 0; p < precisions.size(); ++p) node.flops[precisions[p]] = rates[p];
   }
 }
 
@@ -90,30 +109,14 @@ void ask_for_features(std::vector<ProbedNode>& nodes) {
 
 }  // namespace
 
-double measure_flop_rate() {
-  constexpr std::size_t n = 512;
-  Arena arena;
-  const Tensor a(arena, n, n);
-  const Tensor b(arena, n, n);
-  const Tensor c(arena, n, n);
-  std::fill_n(a.f32(), n * n, 0.5F);
-  std::fill_n(b.f32(), n * n, 0.25F);
-  double best = 1e9;
-  for (int i = 0; i < 4; ++i) {
-    const double start = thread_cpu_seconds();
-    host_gemm().multiply(Transpose::no, a, Transpose::no, b, c);
-    best = std::min(best, thread_cpu_seconds() - start);
-  }
-  return 2.0 * n * n * n / best;
-}
-
-Discovery discover_cluster(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const std::string& nvml) {
+Discovery discover_cluster(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const std::string& nvml,
+                           const FindPeakRates& find_peak_rates) {
   Discovery discovery;
   discovery.ranks = find_rank_hosts(world, waiter, own);
   discovery.neighbours = find_gpu_neighbours(world, waiter, discovery.ranks, nvml);
   std::vector<ProbedNode> nodes = probed_nodes(discovery.ranks);
   const std::vector<CorePool> pools = device_pools(discovery.ranks, nodes);
-  measure_devices(world, waiter, own, nodes);
+  measure_devices(world, waiter, own, find_peak_rates, nodes);
   std::vector<Link> host_uplinks;
   {
     LinkProbe probe(world, waiter, discovery.ranks, own);

@@ -9,6 +9,7 @@
 #include "cluster/cluster.hpp"
 #include "comm/waiter.hpp"
 #include "probe/gpu_neighbours.hpp"
+#include "probe/peak_rates.hpp"
 #include "probe/rank_hosts.hpp"
 
 namespace pptrain {
@@ -25,14 +26,12 @@ struct Discovery {
 };
 
 /// Finds hosts by the shared-memory split, cores and memory by hwloc, which ranks share cores (core_pools.hpp), the
-/// speed of a device by a short matrix product, and links by messages in rounds in which no two measured pairs share a
-/// link. GPUs are told apart by their UUIDs, whichever of them a rank sees under which number; ranks that share one are
-/// devices that share cores. Every rank gets the same answer. `own`: null where this rank computes with the host;
-/// `nvml`: the library. Collective over `world`.
+/// peak rates of processors by `find_peak_rates`, which one rank of each kind of processor calls, and links by messages
+/// in rounds in which no two measured pairs share a link. GPUs are told apart by their UUIDs, whichever of them a rank
+/// sees under which number; ranks that share one are devices that share cores. Every rank gets the same answer. `own`:
+/// null where this rank computes with the host; `nvml`: the library. Collective over `world`.
 Discovery discover_cluster(MPI_Comm world, Waiter& waiter, const ProbedGpu* own = nullptr,
-                           const std::string& nvml = Nvml::usual_name);
-
-/// FLOP per second of one core in fp32 matrix products, by the calling thread's CPU time.
-double measure_flop_rate();
+                           const std::string& nvml = Nvml::usual_name,
+                           const FindPeakRates& find_peak_rates = measure_peak_rates);
 
 }  // namespace pptrain

@@ -7,6 +7,7 @@
 #include "cluster/cluster.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/gpu_neighbours.hpp"
+#include "probe/peak_rates.hpp"
 #include "probe/rank_hosts.hpp"
 
 namespace pptrain {
@@ -23,8 +24,8 @@ struct ProbedNode {
   Link uplink;
   Link host_link;
   CoreSeconds core_seconds;
-  double flop_rate = 0.0;  ///< measured, of a core
-  std::string features;    ///< that Slurm gives the host
+  PeakRates flops;       ///< of a core of the host
+  std::string features;  ///< that Slurm gives the host
 };
 
 /// Nodes of one host follow one another, hosts in the order of their lowest ranks.

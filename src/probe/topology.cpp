@@ -56,13 +56,27 @@ std::optional<int> Topology::own_socket() const {
   return std::nullopt;
 }
 
-std::string Topology::cpu_model() const {
+std::string Topology::cpu_info(const char* name) const {
   for (const hwloc_obj_t object :
        {hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0), hwloc_get_root_obj(topology_)}) {
-    const char* model = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, "CPUModel");
-    if (model != nullptr) return model;
+    const char* info = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, name);
+    if (info != nullptr) return info;
   }
-  return "cpu";
+  return "";
+}
+
+std::string Topology::cpu_model() const {
+  const std::string model = cpu_info("CPUModel");
+  return model.empty() ? "cpu" : model;
+}
+
+std::string Topology::processor() const {
+  std::string text = cpu_model();
+  for (const char* name : {"CPUFamilyNumber", "CPUModelNumber", "CPUStepping"}) {
+    const std::string info = cpu_info(name);
+    if (!info.empty()) text += " " + info;
+  }
+  return text;
 }
 
 }  // namespace pptrain

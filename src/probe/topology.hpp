@@ -23,8 +23,13 @@ class Topology {
   /// socket, or the process may run on several.
   std::optional<int> own_socket() const;
   std::string cpu_model() const;
+  /// The model with the processor's family, model number and stepping, as far as they are known: virtual machines call
+  /// different processors alike.
+  std::string processor() const;
 
  private:
+  /// What hwloc knows of the processor under this name; "" where it knows nothing.
+  std::string cpu_info(const char* name) const;
   /// The objects of a type, one after another.
   std::vector<hwloc_obj_t> objects(hwloc_obj_type_t type) const;
 

@@ -23,21 +23,11 @@
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
+#include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {
 namespace {
-
-/// Writes beside and renames, so that nobody reads half a file. A cache that cannot be written is
-/// no reason to stop.
-void write_cache(const std::string& path, const std::string& text) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::string beside = path + ".new";
-  std::ofstream(beside) << text;
-  std::filesystem::rename(beside, path, error);
-  if (error) log_debug("the profile was not cached in {}: {}", path, error.message());
-}
 
 void check_layers(const Profile& profile, const Model& model, const std::string& source) {
   if (profile.num_layers() == model.num_layers()) return;
@@ -81,6 +71,15 @@ Emulate file_emulates(const std::string& cluster_file) {
 }
 
 }  // namespace
+
+void write_cache(const std::string& path, const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::string beside = path + ".new";
+  std::ofstream(beside) << text;
+  std::filesystem::rename(beside, path, error);
+  if (error) log_debug("{} was not written to the cache: {}", path, error.message());
+}
 
 std::string describe_machine(const Machine& machine) {
   const std::string cluster = "Cluster\n" + describe_cluster(machine.cluster);
@@ -133,7 +132,8 @@ RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, const RankDevice& device) {
   Machine machine;
   if (path == "discover") {
-    Discovery discovery = discover_cluster(world, waiter, device.probed());
+    Discovery discovery =
+        discover_cluster(world, waiter, device.probed(), Nvml::usual_name, [] { return kept_peak_rates(); });
     machine.cluster = std::move(discovery.cluster);
     machine.map = RankMap(discovery.rank_of_device);
     machine.gpus = describe_gpus(discovery.ranks, discovery.neighbours);
@@ -284,13 +284,12 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& con
 double peak_flop_rate(const Cluster& cluster, Precision precision) {
   double sum = 0.0;
   for (const NodeGroup& group : cluster.groups) {
-    for (const DeviceKind& kind : cluster.device_kinds) {
-      if (kind.name != group.device_kind) continue;
-      auto rate = kind.flops.find(to_string(precision));
-      if (rate == kind.flops.end()) rate = kind.flops.find("fp32");
-      const double share = group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0;
-      if (rate != kind.flops.end()) sum += rate->second * share * group.num_devices * group.count;
-    }
+    const auto kind = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
+                                   [&](const DeviceKind& each) { return each.name == group.device_kind; });
+    const auto rate = kind->flops.find(to_string(precision));
+    if (rate == kind->flops.end()) return 0.0;
+    const double share = group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0;
+    sum += rate->second * share * group.num_devices * group.count;
   }
   return sum;
 }

@@ -80,7 +80,8 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
 std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine,
                                const Profile& profile);
 
-/// FLOP per second that all devices of the cluster can reach, cores shared by devices counted once.
+/// FLOP per second that all devices of the cluster can reach in this precision, cores shared by devices counted once; 0
+/// where that is not known of all of them.
 double peak_flop_rate(const Cluster& cluster, Precision precision);
 
 /// The plan of a search, or exit code 3 with what does not fit.

@@ -60,4 +60,8 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
   return (cache_folder() / fmt::format("profile-{:016x}.json", XXH64(text.data(), text.size(), 0))).string();
 }
 
+std::string peak_rates_cache_path(const std::string& key) {
+  return (cache_folder() / fmt::format("peak-rates-{:016x}.json", XXH64(key.data(), key.size(), 0))).string();
+}
+
 }  // namespace pptrain

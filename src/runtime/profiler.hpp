@@ -46,4 +46,11 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
 std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster,
                                const std::vector<int>& degrees, const std::string& devices);
 
+/// File in the user's cache for the peak rates of the processor and libraries that `key` names.
+std::string peak_rates_cache_path(const std::string& key);
+
+/// Writes a file of the cache beside its place and renames it, so that nobody reads half of one. A cache that cannot be
+/// written is no reason to stop.
+void write_cache(const std::string& path, const std::string& text);
+
 }  // namespace pptrain

@@ -1,9 +1,11 @@
 #include <numeric>
 
+#include "comm/mpi.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
 #include "probe/found_cluster.hpp"
 #include "probe/message_costs.hpp"
+#include "probe/peak_rates.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -56,6 +58,28 @@ TEST_CASE("what messages, waits and copies cost follows from exchanges") {
   const MessageCosts odd = message_costs({{5e-5, 4e-5, 3e-5}});
   CHECK(odd.core_seconds.message >= 0.0);
   CHECK(odd.core_seconds.wait >= 0.0);
+}
+
+TEST_CASE("a processor's rates are measured by one rank, and known to all", "[np4]") {
+  Waiter waiter(30.0, CoreUse::shared);
+  int calls = 0;
+  const FindPeakRates find = [&] {
+    ++calls;
+    return PeakRates{{"fp32", 1e9}, {"bf16", 3e9}, {"fp16", 2e9}};
+  };
+  const Discovery found = discover_cluster(MPI_COMM_WORLD, waiter, nullptr, Nvml::usual_name, find);
+  CHECK(calls == (rank_in(MPI_COMM_WORLD) == 0 ? 1 : 0));
+  for (int d = 0; d < 4; ++d) {
+    CHECK(found.cluster.kind_of(DeviceId(d)).flops == PeakRates{{"fp32", 1e9}, {"bf16", 3e9}, {"fp16", 2e9}});
+  }
+}
+
+TEST_CASE("what a processor multiplies in fp32 has no lower rate than fp32") {
+  const PeakRates rates = measure_peak_rates();
+  CHECK(rates.at("fp32") > 1e8);
+  CHECK(rates.at("bf16") >= rates.at("fp32"));
+  CHECK(rates.at("fp16") >= rates.at("fp32"));
+  CHECK(peak_rates_key() == peak_rates_key());
 }
 
 TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]") {

@@ -1,0 +1,59 @@
+#include "probe/peak_rates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/timing.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/onednn_matmul.hpp"
+#include "probe/topology.hpp"
+#include "tensor/tensor.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Of products of two (n, n) matrices with so many terms to an element.
+double best_rate(DType type, std::size_t n, std::size_t terms) {
+  constexpr double seconds = 0.05;
+  constexpr int fewest = 4;  // the first is cold
+  Arena arena;
+  const Tensor a(arena, n, terms, type);
+  const Tensor b(arena, terms, n, type);
+  const Tensor c(arena, n, n, type);
+  // With all bytes alike every element is about 0.75, in fp32 and in bf16.
+  for (const Tensor* operand : {&a, &b}) std::memset(operand->matrix().data, 0x3f, operand->bytes());
+  double best = std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+  for (int i = 0; i < fewest || sum < seconds; ++i) {
+    const double start = thread_cpu_seconds();
+    host_gemm().multiply(Transpose::no, a, Transpose::no, b, c);
+    const double taken = thread_cpu_seconds() - start;
+    best = std::min(best, taken);
+    sum += taken;
+  }
+  return 2.0 * static_cast<double>(n * n * terms) / best;
+}
+
+/// Products with few terms and with many may be those of different libraries.
+double best_rate(DType type) {
+  double best = 0.0;
+  for (const std::size_t n : {512, 1024}) {
+    for (const std::size_t terms : {256, 512, 1024}) best = std::max(best, best_rate(type, n, terms));
+  }
+  return best;
+}
+
+}  // namespace
+
+PeakRates measure_peak_rates() {
+  const double fp32 = best_rate(DType::f32);
+  const double bf16 = kernels::onednn_has_bf16() ? std::max(fp32, best_rate(DType::bf16)) : fp32;
+  return {{"fp32", fp32}, {"bf16", bf16}, {"fp16", fp32}};
+}
+
+std::string peak_rates_key() { return fmt::format("{}; {}", Topology().processor(), host_gemm().name()); }
+
+}  // namespace pptrain

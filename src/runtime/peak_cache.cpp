@@ -1,0 +1,52 @@
+#include "runtime/peak_cache.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "runtime/profiler.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr const char* schema = "pptrain.peak_rates/1";
+
+/// Nothing where the file is not there or is not to be used, which a warning says.
+std::optional<PeakRates> read_rates(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  try {
+    const nlohmann::json document = nlohmann::json::parse(file);
+    if (document.at("schema") != schema || document.at("processor") != key)
+      throw std::runtime_error("of something else");
+    PeakRates rates = document.at("flop_per_second").get<PeakRates>();
+    for (const char* precision : {"fp32", "bf16", "fp16"}) {
+      if (!(rates.at(precision) > 0.0)) throw std::runtime_error("no rate");
+    }
+    return rates;
+  } catch (const std::exception&) {
+    log_warning("{}: the peak rates kept there cannot be read; they are measured anew", path);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+PeakRates kept_peak_rates(const std::string& path, const std::string& key, const FindPeakRates& measure) {
+  if (path.empty()) return measure();
+  if (std::optional<PeakRates> kept = read_rates(path, key)) return *kept;
+  const PeakRates rates = measure();
+  const nlohmann::json document = {{"schema", schema}, {"processor", key}, {"flop_per_second", rates}};
+  write_cache(path, document.dump(1) + "\n");
+  return rates;
+}
+
+PeakRates kept_peak_rates() {
+  const std::string key = peak_rates_key();
+  return kept_peak_rates(peak_rates_cache_path(key), key, measure_peak_rates);
+}
+
+}  // namespace pptrain

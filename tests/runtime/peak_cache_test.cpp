@@ -1,0 +1,73 @@
+#include "runtime/peak_cache.hpp"
+
+#include <fstream>
+#include <functional>
+
+#include "cluster/cluster.hpp"
+#include "runtime/job_folder.hpp"
+#include "runtime/prepare.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+/// Another value with every measurement, as on a machine that others use too.
+struct Measurements {
+  int count = 0;
+  PeakRates operator()() {
+    ++count;
+    return {{"fp32", 100e9 / count}, {"bf16", 200e9 / count}, {"fp16", 100e9 / count}};
+  }
+};
+
+TEST_CASE("equal processors have the same peak in every job", "[peak][np1]") {
+  const test::JobFolder folder;
+  const std::string path = folder.path() + "/peak.json";
+  Measurements measurements;
+  const FindPeakRates measure = std::ref(measurements);
+  const PeakRates first = kept_peak_rates(path, "Zen 4; oneDNN", measure);
+  const PeakRates second = kept_peak_rates(path, "Zen 4; oneDNN", measure);
+  CHECK(measurements.count == 1);
+  CHECK(first == second);
+  CHECK(first.at("bf16") == 200e9);
+  // A file of another processor, half of one, and one without numbers are each measured anew, once.
+  CHECK(kept_peak_rates(path, "Zen 5; oneDNN", measure).at("fp32") == 50e9);
+  for (const char* damaged : {"{\"schema\": \"pptrain.peak_ra", "{}", "",
+                              "{\"schema\": \"pptrain.peak_rates/1\", "
+                              "\"processor\": \"Zen 5; oneDNN\", \"flop_per_second\": {\"fp32\": -1}}"}) {
+    std::ofstream(path) << damaged;
+    const int before = measurements.count;
+    const PeakRates anew = kept_peak_rates(path, "Zen 5; oneDNN", measure);
+    CHECK(measurements.count == before + 1);
+    CHECK(kept_peak_rates(path, "Zen 5; oneDNN", measure) == anew);
+    CHECK(measurements.count == before + 1);
+  }
+  kept_peak_rates("", "Zen 5; oneDNN", measure);
+  CHECK(measurements.count == 7);  // without a cache every time
+}
+
+TEST_CASE("the peak of a cluster is that of its devices in the job's precision, or not known", "[peak][np1]") {
+  Cluster cluster;
+  cluster.device_kinds = {{"cpu", 1e9, {{"fp32", 1e9}, {"bf16", 2e9}}, 0.0}, {"gpu", 1e9, {{"bf16", 1e12}}, 0.0}};
+  NodeGroup hosts;
+  hosts.device_kind = "cpu";
+  hosts.count = 2;
+  hosts.num_devices = 4;
+  hosts.cores = 2;  // shared by four devices
+  hosts.link = hosts.uplink = {1e9, 1e-6};
+  cluster.groups = {hosts};
+  cluster.finish("made");
+  CHECK(peak_flop_rate(cluster, Precision::fp32) == 2 * 2 * 1e9);
+  CHECK(peak_flop_rate(cluster, Precision::bf16) == 2 * 2 * 2e9);
+  CHECK(peak_flop_rate(cluster, Precision::fp16) == 0.0);
+  NodeGroup gpus = hosts;
+  gpus.device_kind = "gpu";
+  gpus.cores = 0;
+  cluster.groups.push_back(gpus);
+  cluster.finish("made");
+  CHECK(peak_flop_rate(cluster, Precision::bf16) == 2 * 2 * 2e9 + 2 * 4 * 1e12);
+  CHECK(peak_flop_rate(cluster, Precision::fp32) == 0.0);  // the GPU's is not known
+}
+
+}  // namespace
