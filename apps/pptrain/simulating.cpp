@@ -6,9 +6,11 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
+#include "cost/bubble.hpp"
 #include "cost/transfer_forms.hpp"
 #include "model/model.hpp"
 #include "output.hpp"
+#include "planners/describe/describe.hpp"
 #include "planners/describe/text_table.hpp"
 #include "planning.hpp"
 #include "program/check.hpp"
@@ -58,8 +60,7 @@ void warn_of_memory(const Simulation& simulation, const Cluster& cluster) {
 }
 
 std::string device_table(const Simulation& simulation, const Programs& programs, const Cluster& cluster) {
-  Rows rows = {
-      {"device", "kind", "stage", "busy", "communication", "idle", "first start", "last end", "peak bytes", "stored"}};
+  Rows rows = {{"device", "kind", "stage", "computing", "communicating", "idle", "start", "end", "memory", "stored"}};
   for (std::size_t d = 0; d < programs.size(); ++d) {
     const SimulatedDevice& device = simulation.devices[d];
     rows.push_back({std::to_string(device.device.value), cluster.kind_of(device.device).name,
@@ -71,16 +72,27 @@ std::string device_table(const Simulation& simulation, const Programs& programs,
   return align(rows);
 }
 
-std::string simulation_text(const Simulation& simulation, const Plan& plan, const Programs& programs,
-                            const Cluster& cluster, const Comparison& comparison, const std::string& order) {
-  Rows rows = {{"makespan", format_seconds(simulation.makespan_seconds)}};
+/// Makespan and prediction, which differ where devices share cores: each has one of its own in the simulator.
+void add_iteration(Rows& rows, const Simulation& simulation, double core_limit_seconds) {
+  const double makespan = simulation.makespan_seconds;
+  const double bubble = simulation.bubble_fraction();
+  rows.push_back({"makespan", fmt::format("{}, {}", format_seconds(makespan), computing_text(bubble))});
+  if (core_limit_seconds <= makespan) return;
+  rows.push_back(
+      {"with shared cores", fmt::format("{}, {}", format_seconds(core_limit_seconds),
+                                        computing_text(stretched_bubble(bubble, makespan, core_limit_seconds)))});
+}
+
+std::string simulation_text(const Simulation& simulation, const Instance& instance, const Plan& plan,
+                            const Programs& programs, const Comparison& comparison, const std::string& order) {
+  Rows rows;
+  add_iteration(rows, simulation, core_limit_seconds(instance, plan));
   for (const auto& [name, seconds] : comparison.estimates)
-    rows.push_back({name + " estimate", format_seconds(seconds)});
+    rows.push_back({name == "amp" ? "AMP's formula" : "DAPPLE's formula", format_seconds(seconds)});
   rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
-  rows.push_back({"bubble", fmt::format("{:.1f} %", 100.0 * simulation.bubble_fraction())});
   std::string text = fmt::format("{}, {} with {} micro-batches of {} samples, {}\n", plan.model, plan.shape(),
                                  plan.micro_batches, plan.micro_batch_size, order);
-  text += align(rows) + "\n" + device_table(simulation, programs, cluster);
+  text += align(rows) + "\n" + device_table(simulation, programs, instance.cluster);
   const std::string picture = pipeline_picture(simulation, programs);
   return picture.empty() ? text : text + "\n" + picture;
 }
@@ -108,7 +120,7 @@ void run_simulate(const Options& options) {
   const Comparison comparison = {predict(instance, plan, bound).estimates, bound};
   const std::string order = options.order.empty() ? plan.schedule.name : "in the order of " + options.order;
   deliver(options.format == "json" ? simulation_json(simulation, programs, comparison)
-                                   : simulation_text(simulation, plan, programs, cluster, comparison, order),
+                                   : simulation_text(simulation, instance, plan, programs, comparison, order),
           "");
 }
 

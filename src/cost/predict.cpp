@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "cost/bubble.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
@@ -74,10 +75,8 @@ Prediction predict(const Instance& instance, const Plan& plan, double lower_boun
   prediction.lower_bound_seconds = lower_bound_seconds;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);
-  const double available = plan.num_devices() * prediction.iteration_seconds;
-  if (available > 0.0) {
-    prediction.bubble_fraction = std::max(0.0, 1.0 - std::accumulate(work.begin(), work.end(), 0.0) / available);
-  }
+  prediction.bubble_fraction =
+      bubble_fraction(std::accumulate(work.begin(), work.end(), 0.0), plan.num_devices(), prediction.iteration_seconds);
   return prediction;
 }
 

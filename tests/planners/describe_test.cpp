@@ -5,7 +5,10 @@
 
 #include "base/units.hpp"
 #include "cost/instances.hpp"
+#include "planners/describe/text_table.hpp"
 #include "planners/search.hpp"
+#include "simulate/order_options.hpp"
+#include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
@@ -23,16 +26,38 @@ Profile layers(int count) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// With one space for each run of spaces and line ends.
+std::string in_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\n';
+    if (!is_space || line.empty() || line.back() != ' ') line += is_space ? ' ' : c;
+  }
+  return line;
+}
+
+TEST_CASE("a long last cell goes on below itself", "[planners]") {
+  const std::string words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+  const std::string text = align({{"planner", "time", "why"}, {"data-parallel", "-", words}, {"x", "1 s", ""}});
+  CHECK(text ==
+        "  planner        time  why\n"
+        "  data-parallel  -     one two three four five six seven eight nine ten eleven\n"
+        "                       twelve thirteen fourteen fifteen\n"
+        "  x              1 s\n");
+  const std::string path(100, 'x');
+  CHECK(align({{"a", path + " b"}}) == "  a  " + path + "\n     b\n");  // a word is not cut
+}
+
 TEST_CASE("the table of candidates has a row per grid, fastest first, the impossible last", "[planners]") {
   const Profile profile = layers(2);
   const Cluster cluster = nodes_of(1, 4);
   const SearchResult result = search_plan("auto", {profile, cluster, 8}, {}, "x");
   const std::string text = describe_candidates(result, cluster);
-  CHECK(text.starts_with("candidate grids for 4 devices\n"));
+  CHECK(text.starts_with("candidate grids for 4 devices, schedule 1f1b\n"));
   CHECK(has(text, "micro-batch x count"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 2 + 6);  // six grids of four devices
   CHECK(text.find("pp 4 x dp 1 x tmp 1") > text.find("pp 2 x dp 2 x tmp 1"));
-  CHECK(has(text, "4 stages, but the model has 2 layers"));
+  CHECK(has(in_one_line(text), "4 stages, but the model has 2 layers"));
   for (std::size_t i = 1; i < result.grids.size(); ++i) {
     if (!result.grids[i].plan) continue;
     CHECK(result.grids[i - 1].plan->predicted->iteration_seconds <= result.grids[i].plan->predicted->iteration_seconds);
@@ -103,7 +128,7 @@ TEST_CASE("a plan is described with stages, prediction and other planners", "[pl
   CHECK(has(text, " times that\n"));
   CHECK(has(text, "##.."));  // the first stage's layers
   CHECK(has(text, "compute of the slowest stage"));
-  CHECK(has(text, "not possible: the configuration asks for another grid"));
+  CHECK(has(in_one_line(text), "not possible: the configuration asks for another grid"));
   CHECK_FALSE(has(text, "share"));
 }
 
@@ -118,12 +143,64 @@ TEST_CASE("the parts of the predicted time add up, and say why others lost", "[p
     if (!other.feasible) continue;
     any_slower |=
         has(other.why_not, " +") || has(other.why_not, "hardly different") || has(other.why_not, "the same plan");
-    CHECK(has(describe_plan(plan, cluster), other.why_not));
+    CHECK(has(in_one_line(describe_plan(plan, cluster)), in_one_line(other.why_not)));
   }
   CHECK(any_slower);
   const Plan back = parse_plan(write_plan(plan), "plan");
   CHECK(back.predicted->parts.sum() == plan.predicted->parts.sum());
   CHECK(back.predicted->stage_seconds == plan.predicted->stage_seconds);
+}
+
+/// What the simulator's devices compute in a plan's order.
+double busy_seconds(const Instance& instance, const Plan& plan) {
+  double busy = 0.0;
+  for (const SimulatedDevice& device : simulate(instance, plan, planned_programs(instance, plan)).devices) {
+    busy += device.busy_seconds;
+  }
+  return busy;
+}
+
+TEST_CASE("one share of computing is printed for a plan, also where devices share cores", "[planners]") {
+  const Profile profile = layers(4);
+  for (const int cores : {0, 2}) {
+    CAPTURE(cores);
+    Cluster cluster = nodes_of(1, 4);
+    cluster.groups[0].cores = cores;
+    cluster.finish("made");
+    const Instance instance = {profile, cluster, 8};
+    Restrictions restrictions;
+    restrictions.schedule = "1f1b";  // that of the table
+    const SearchResult result = search_plan("auto", instance, restrictions, "x");
+    const Plan& plan = *result.plan;
+    const Prediction& predicted = *plan.predicted;
+    const double computing = 1.0 - predicted.bubble_fraction;
+    CHECK(computing * 4 * predicted.iteration_seconds == Approx(busy_seconds(instance, plan)));
+    if (cores > 0) CHECK(computing <= cores / 4.0);
+    CHECK(has(describe_plan(plan, cluster), ", " + computing_text(predicted.bubble_fraction) + "\n"));
+    for (const GridCandidate& candidate : result.grids) {
+      if (!candidate.plan || !same_plan(*candidate.plan, plan)) continue;
+      CHECK(candidate.plan->predicted->bubble_fraction == predicted.bubble_fraction);
+    }
+    CHECK(has(describe_candidates(result, cluster), format_percent(computing)));
+  }
+}
+
+TEST_CASE("the bubble of the formula is a part of the formula's time, whatever the schedule hides", "[planners]") {
+  const Profile profile = layers(4);
+  const Cluster cluster = nodes_of(1, 4);
+  Plan plan = uniform_plan({{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 1, 1, 4, 1, "zb-v");
+  plan.predicted = predict({profile, cluster, 4}, plan);
+  plan.predicted->basis = PredictionBasis::simulation;
+  plan.predicted->parts = {};
+  plan.predicted->parts.compute = 4.0;
+  plan.predicted->parts.bubble = 6.0;
+  plan.predicted->iteration_seconds = 5.0;
+  plan.predicted->bubble_fraction = 0.1;
+  const std::string text = describe_plan(plan, cluster);
+  CHECK(has(text, "predicted iteration 5 s by simulation, devices compute 90 % of it\n"));
+  CHECK(has(text, "AMP's formula, the same for all schedules, has 10 s (DAPPLE's "));
+  CHECK(has(text, "bubble                        6 s  60 %"));
+  CHECK(has(text, "- what overlaps               5 s\n"));
 }
 
 TEST_CASE("devices that are left out are named", "[planners]") {

@@ -15,17 +15,19 @@
 namespace pptrain {
 namespace {
 
-/// Where the predicted time goes.
-std::string parts_text(const Prediction& prediction) {
+/// What AMP's formula consists of, and what the prediction has beside it. Shares are those of the formula's time: with
+/// a schedule that it does not know the bubble that it counts may be longer than all of the predicted iteration.
+std::string formula_text(const Prediction& prediction) {
   constexpr int width = 20;
   const TimeParts& parts = prediction.parts;
-  const double rest = prediction.iteration_seconds - parts.sum();
+  const double whole = parts.sum();
+  const double rest = prediction.iteration_seconds - whole;
+  const auto counts = [&](double seconds) { return std::abs(seconds) > 1e-9 * whole; };
   Rows rows;
   const auto add = [&](const char* name, double seconds) {
-    if (std::abs(seconds) <= 1e-9 * prediction.iteration_seconds) return;
-    const double part = seconds / prediction.iteration_seconds;
-    rows.push_back(
-        {"  " + std::string(name), format_seconds(seconds), fmt::format("{:.0f} %", 100.0 * part), bar(part, width)});
+    if (!counts(seconds)) return;
+    const double part = seconds / whole;
+    rows.push_back({"  " + std::string(name), format_seconds(seconds), format_percent(part), bar(part, width)});
   };
   add("compute of the slowest stage", parts.compute);
   add("bubble", parts.bubble);
@@ -33,8 +35,16 @@ std::string parts_text(const Prediction& prediction) {
   add("tensor communication", parts.tensor_communication);
   add("parameter gathers", parts.parameter_gathers);
   add("gradient synchronization", parts.gradient_synchronization);
-  add(rest > 0.0 ? "shared links and cores, optimizer step" : "what overlaps", rest);
-  return align(rows);
+  if (rows.empty()) return "";
+  if (counts(rest)) {
+    const char* name = rest > 0.0 ? "+ shared links and cores, update" : "- what overlaps";
+    rows.push_back({std::string("  ") + name, format_seconds(std::abs(rest)), "", ""});
+  }
+  const auto dapple = prediction.estimates.find("dapple");
+  const std::string other =
+      dapple == prediction.estimates.end() ? "" : fmt::format(" (DAPPLE's {})", format_seconds(dapple->second));
+  return fmt::format("  AMP's formula, the same for all schedules, has {}{}:\n", format_seconds(whole), other) +
+         align(rows);
 }
 
 /// How far from the optimum the plan can be. The bound holds for AMP's estimate too, which knows
@@ -61,15 +71,10 @@ std::string contention_text(const Prediction& prediction) {
 }
 
 std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
-  std::vector<std::string> estimates;
-  for (const auto& [name, seconds] : prediction.estimates) {
-    estimates.push_back(fmt::format("{} by {}'s formula", format_seconds(seconds), name == "amp" ? "AMP" : "DAPPLE"));
-  }
-  std::string text = fmt::format("  predicted iteration {}{} ({}), devices idle {:.0f} % of it\n",
-                                 format_seconds(prediction.iteration_seconds),
+  std::string text = fmt::format("  predicted iteration {}{}, {}\n", format_seconds(prediction.iteration_seconds),
                                  prediction.basis == PredictionBasis::simulation ? " by simulation" : "",
-                                 join(estimates), 100.0 * prediction.bubble_fraction);
-  text += parts_text(prediction) + contention_text(prediction);
+                                 computing_text(prediction.bubble_fraction));
+  text += formula_text(prediction) + contention_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
 }
@@ -151,6 +156,10 @@ std::string describe_gradients(const Profile& profile) {
   if (bytes.sent() == bytes.gradient) return "";
   return fmt::format("  gradients go from replica to replica in {:.0f} bytes each, and are held in {:.0f}\n",
                      bytes.sent(), bytes.gradient);
+}
+
+std::string computing_text(double bubble_fraction) {
+  return fmt::format("devices compute {} of it", format_percent(1.0 - bubble_fraction));
 }
 
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {

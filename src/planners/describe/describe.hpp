@@ -13,6 +13,9 @@ std::string describe_candidates(const SearchResult& result, const Cluster& clust
 /// nothing.
 std::string describe_gradients(const Profile& profile);
 
+/// Text for people: how much of an iteration of this bubble fraction devices compute, "devices compute 92 % of it".
+std::string computing_text(double bubble_fraction);
+
 /// Text for people: the plan stage by stage, its prediction, and its alternatives.
 std::string describe_plan(const Plan& plan, const Cluster& cluster);
 

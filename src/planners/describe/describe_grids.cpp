@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/names.hpp"
 #include "base/units.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/describe/text_table.hpp"
@@ -41,19 +43,32 @@ std::vector<std::string> candidate_row(const GridCandidate& candidate) {
           fmt::format("{} x {}", plan.micro_batch_size, plan.micro_batches),
           format_seconds(plan.predicted->iteration_seconds),
           format_bytes(peak_of(*plan.predicted)),
-          fmt::format("{:.0f} %", 100.0 * plan.predicted->bubble_fraction),
+          format_percent(1.0 - plan.predicted->bubble_fraction),
           layers_per_stage(plan)};
+}
+
+/// ", schedule 1f1b": the plan itself may have another one.
+std::string schedules_of(const std::vector<GridCandidate>& grids) {
+  std::set<std::string> names;
+  for (const GridCandidate& candidate : grids) {
+    if (candidate.plan) names.insert(candidate.plan->schedule.name);
+  }
+  if (names.empty()) return "";
+  return fmt::format(", {} {}", names.size() == 1 ? "schedule" : "schedules", join({names.begin(), names.end()}));
 }
 
 }  // namespace
 
 std::string describe_candidates(const SearchResult& result, const Cluster& cluster) {
-  Rows rows = {{"grid", "micro-batch x count", "iteration", "peak memory", "bubble", "layers per stage, or why not"}};
+  Rows rows = {
+      {"grid", "micro-batch x count", "iteration", "peak memory", "computing", "layers per stage, or why not"}};
   for (const GridCandidate& candidate : result.grids) {
     if (rows.size() > most_rows) break;
     rows.push_back(candidate_row(candidate));
   }
-  std::string text = fmt::format("candidate grids for {} devices\n", cluster.num_devices()) + align(rows);
+  std::string text =
+      fmt::format("candidate grids for {} devices{}\n", cluster.num_devices(), schedules_of(result.grids)) +
+      align(rows);
   if (result.grids.size() >= rows.size())
     text += fmt::format("  ... and {} more\n", result.grids.size() + 1 - rows.size());
   return text;

@@ -9,6 +9,27 @@
 
 namespace pptrain {
 
+namespace {
+
+/// The text from column `column` of a line on, cut at spaces where it would pass the screen; what follows stands below.
+std::string wrapped(const std::string& text, std::size_t column) {
+  constexpr std::size_t least = 24;  // characters in a line, or they are left to the screen
+  if (column + least > screen_columns) return text;
+  const std::size_t most = screen_columns - column;
+  std::string result;
+  std::size_t begin = 0;
+  while (text.size() - begin > most) {
+    std::size_t end = text.rfind(' ', begin + most);
+    if (end == std::string::npos || end <= begin) end = text.find(' ', begin + most);
+    if (end == std::string::npos) break;
+    result += text.substr(begin, end - begin) + "\n" + std::string(column, ' ');
+    begin = end + 1;
+  }
+  return result + text.substr(begin);
+}
+
+}  // namespace
+
 std::string align(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -17,9 +38,12 @@ std::string align(const Rows& rows) {
   }
   std::string text;
   for (const auto& row : rows) {
-    text += " ";
-    for (std::size_t c = 0; c + 1 < row.size(); ++c) text += fmt::format(" {:<{}} ", row[c], widths[c]);
-    text += " " + row.back() + "\n";
+    std::string line = " ";
+    for (std::size_t c = 0; c + 1 < row.size(); ++c) line += fmt::format(" {:<{}} ", row[c], widths[c]);
+    line += " ";
+    line += wrapped(row.back(), line.size());
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
   }
   return text;
 }

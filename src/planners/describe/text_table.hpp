@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,11 @@ namespace pptrain {
 /// Cells of a table for people.
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Rows as aligned columns; a row may end early, its last cell is not padded.
+/// Of the screen that text is made for.
+constexpr std::size_t screen_columns = 80;
+
+/// Rows as aligned columns; a row may end early, its last cell is not padded, and continues below itself where it would
+/// pass the screen.
 std::string align(const Rows& rows);
 
 /// A bar of `width` characters of which `part` (0 to 1) is filled.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/bubble.hpp"
 #include "cost/transfer_forms.hpp"
 #include "schedule/orders.hpp"
 
@@ -71,7 +72,8 @@ const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   SimulatedPlan& result = results_.emplace_back();
   plans_.push_back(plan);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
-  result.bubble_fraction = simulation.bubble_fraction();
+  result.bubble_fraction =
+      stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);
   result.peak_bytes.resize(static_cast<std::size_t>(instance_.cluster.num_devices()), 0.0);
   for (const SimulatedDevice& device : simulation.devices) {
     result.peak_bytes[device.device.index()] = device.peak_bytes;
@@ -97,7 +99,9 @@ void predict_by_simulation(PlanSimulator& simulator, Plan& plan) {
 void predict_by_larger_form(Plan& plan) {
   Prediction& predicted = *plan.predicted;
   if (predicted.basis == PredictionBasis::simulation) return;
-  predicted.iteration_seconds = std::max(predicted.iteration_seconds, predicted.estimates.at("dapple"));
+  const double larger = std::max(predicted.iteration_seconds, predicted.estimates.at("dapple"));
+  predicted.bubble_fraction = stretched_bubble(predicted.bubble_fraction, predicted.iteration_seconds, larger);
+  predicted.iteration_seconds = larger;
 }
 
 }  // namespace pptrain

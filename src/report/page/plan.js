@@ -97,19 +97,22 @@ function alternatives() {
   element.append(...timeParts());
 }
 
-// The closed form's parts in the order of the iteration, and what the simulator finds beside them.
+// The closed form's parts in the order of the iteration, and what the simulator finds beside them. Shares are those of
+// the formula: with a schedule that it does not know its bubble may be longer than all of the predicted iteration.
 function timeParts() {
   const parts = predicted.parts.filter(part => part.seconds > 0);
   if (parts.length === 0) return [];
   const total = predicted.iteration_seconds;
-  const rest = total - parts.reduce((sum, part) => sum + part.seconds, 0);
-  const share = value => percent(value / total);
-  const rows = parts.map(part => [part.name, seconds(part.seconds), share(part.seconds)]);
-  if (Math.abs(rest) >= 5e-4 * total) rows.push([rest > 0 ? "shared links and cores, optimizer step" : "what overlaps",
-    seconds(rest), share(rest)]);
+  const whole = parts.reduce((sum, part) => sum + part.seconds, 0);
+  const rest = total - whole;
+  const rows = parts.map(part => [part.name, seconds(part.seconds), percent(part.seconds / whole)]);
+  rows.push(["AMP's formula", seconds(whole), ""]);
+  if (Math.abs(rest) >= 5e-4 * total) rows.push([rest > 0 ? "+ shared links and cores, optimizer step" : "− what overlaps",
+    seconds(Math.abs(rest)), ""]);
   rows.push(["predicted iteration", seconds(total), ""]);
   return [make("h3", {}, "Where the predicted time goes"),
-    make("p", { class: "hint" }, "By the formula of the cost model, and what the simulator finds beside it."),
-    table("Where the predicted time goes", [{ title: "part" }, { title: "time", number: true }, { title: "of the iteration", number: true }],
-      rows, row => row === rows.length - 1, true)];
+    make("p", { class: "hint" }, `Devices compute ${percent(1 - predicted.bubble_fraction)} of the predicted iteration. The parts are ` +
+      "those of AMP's formula, which is the same for all schedules."),
+    table("Where the predicted time goes", [{ title: "part" }, { title: "time", number: true }, { title: "of the formula", number: true }],
+      rows, row => row === parts.length || row === rows.length - 1, true)];
 }
