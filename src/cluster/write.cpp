@@ -124,7 +124,11 @@ std::string describe_cluster(const Cluster& cluster) {
                     cores_text(group), link_text(group.link), link_text(group.uplink),
                     group.switch_name.empty() ? "-" : group.switch_name});
   }
-  return fmt::format("cluster {}: {} devices on {} nodes\n", cluster.name, cluster.num_devices(), cluster.num_nodes()) +
+  const auto counted = [](int number, const char* thing) {
+    return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+  };
+  return fmt::format("cluster {}: {} on {}\n", cluster.name, counted(cluster.num_devices(), "device"),
+                     counted(cluster.num_nodes(), "node")) +
          align(rows);
 }
 
