@@ -13,7 +13,7 @@ import measure
 import planning
 
 RANKS = 16
-SUMMARY = re.compile(r"iteration +(?P<measured>[\d.e+-]+) s measured \(median\), (?P<predicted>[\d.e+-]+) s predicted")
+SUMMARY = re.compile(r"iteration +(?P<measured>[\d.]+ \w+) measured \(.*?\), (?P<predicted>[\d.]+ \w+) predicted")
 AMP = planning.FIGURES["amp"]["best_seconds"]["heterogeneous cluster"]
 WHALE = planning.FIGURES["whale"]["uneven_over_even_batches"]["range"]
 
@@ -55,7 +55,7 @@ def rehearse(job, document, steps):
     found = SUMMARY.search(answer["output"])
     if not found:
         sys.exit("no summary in the output:\n" + answer["output"][-2000:])
-    return float(found["predicted"]), float(found["measured"])
+    return measure.seconds(found["predicted"]), measure.seconds(found["measured"])
 
 
 def compare(comparison, steps):

@@ -78,10 +78,10 @@ def run_pptrain(shape, steps):
                "--set", "optimizer.gradient_clip=1.0"]
     with MemoryWatch() as memory:
         output = measure.run(command, measure.launcher_settings())["output"]
-    found = re.search(r"iteration\s+([0-9.e+-]+) s measured", output)
+    found = re.search(r"iteration\s+([0-9.]+ \w+) measured", output)
     if not found:
         sys.exit("pptrain printed no measured iteration:\n" + output[-3000:])
-    return float(found.group(1)), memory.bytes()
+    return measure.seconds(found.group(1)), memory.bytes()
 
 
 def run_torch(shape, steps, warmup):

@@ -127,6 +127,12 @@ def run(command, environment=None):
             "wall": time.monotonic() - start, "output": output}
 
 
+def seconds(text):
+    """Of a time that pptrain prints for people: "8.1 ms"."""
+    number, unit = text.split()
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}[unit]
+
+
 def launcher_settings():
     """What mpirun needs on this machine, as bootstrap.sh wrote it down."""
     script = ROOT / "env.sh"

@@ -25,7 +25,7 @@ const std::vector<SeriesInfo> step_reals = {
     {"iteration_seconds", "s",
      "wall time since the iteration before, without evaluations, checkpoints and changes of plan"},
     {"tokens_per_second", "1/s", "tokens of the global batch over the wall time"},
-    {"model_flops_utilization", "1", "model FLOP per second over the peak of all devices"},
+    {"model_flops_utilization", "1", "model FLOP per second over the peak of all devices; nan where none is known"},
 };
 
 std::array<double, 7> reals_of(const StepMetrics& m) {

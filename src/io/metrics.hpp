@@ -21,7 +21,7 @@ struct StepMetrics {
   double loss_scale = 1.0;
   double iteration_seconds = 0.0;
   double tokens_per_second = 0.0;
-  double model_flops_utilization = 0.0;  ///< of the devices' peak, 0 to 1
+  double model_flops_utilization = 0.0;  ///< of the devices' peak, 0 to 1; NaN where none is known
   std::int64_t peak_bytes = 0;           ///< of the fullest device since the start
 };
 

@@ -84,10 +84,13 @@ std::size_t first_of_last(const RunFolder& run) {
   return static_cast<std::size_t>(first - steps.begin());
 }
 
-/// Median of a series of /steps over the rows of the last plan.
+/// Median of a series of /steps over the rows of the last plan, without the first of several, which begins cold: as the
+/// summary of a job has it.
 json median_of_last(const RunFolder& run, const std::string& name) {
   const std::vector<double>& all = run.metrics.history.reals.at("steps/" + name);
-  std::vector<double> rows(all.begin() + static_cast<std::ptrdiff_t>(first_of_last(run)), all.end());
+  const std::size_t first = first_of_last(run);
+  const std::size_t cold = all.size() > first + 1 ? 1 : 0;
+  std::vector<double> rows(all.begin() + static_cast<std::ptrdiff_t>(first + cold), all.end());
   std::erase_if(rows, [](double value) { return !std::isfinite(value); });
   return rows.empty() ? json(nullptr) : number(median(std::move(rows)));
 }

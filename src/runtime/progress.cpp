@@ -105,7 +105,7 @@ double Progress::seconds_per_step(std::int64_t step) const {
 }
 
 std::string Progress::line(std::int64_t step, const std::string& numbers) const {
-  const double seconds = seconds_per_step(step);
+  const double seconds = std::max(seconds_per_step(step), 1e-9);
   return fmt::format("step {:>{}}/{}  {}  {} {}/s  {} left", step + 1, std::to_string(steps_).size(), steps_, numbers,
                      format_count(amount_per_step_ / seconds), unit_,
                      format_duration(seconds * static_cast<double>(steps_ - step - 1)));

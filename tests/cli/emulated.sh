@@ -21,7 +21,7 @@ check "nothing is written before a rehearsal" [ ! -e runs ]
 rehearse "a rehearsal of the only plan that fits" 0 'steps +3, rehearsed: no numbers' 4 "$job" "${cluster[@]}"
 without_loss() { ! printed loss; }
 check "a rehearsal has no loss" without_loss
-rehearse "a model that is a profile alone" 0 ' s measured \(median\)' 4 \
+rehearse "a model that is a profile alone" 0 's measured \(median\)' 4 \
   "$inputs/papers/amp-gpt2-heterogeneous.toml" "${cluster[@]}" --set training.global_batch_size=4
 sed -i 's/memory = "16 GB"/memory = "2 GB"/' two.toml
 rehearse "devices that are too small" 3 'no plan fits|does not fit' 4 "$job" "${cluster[@]}" --set planner.name=data-parallel
@@ -67,7 +67,7 @@ link = { bandwidth = "10 MB/s" }
 uplink = { bandwidth = "5 MB/s" }
 TOML
 losses() { grep -Eo 'loss [0-9.]+ to [0-9.]+' output.txt; }
-rehearse "numbers" 0 ' s measured \(median\)' 4 small.toml
+rehearse "numbers" 0 's measured \(median\)' 4 small.toml
 emulated=$(losses)
 sed -i 's/^emulate.*/emulate = "no"/' slow.toml
 rehearse "the same without emulation" 0 'loss' 4 small.toml

@@ -98,7 +98,8 @@ train() { # PLANNER: prints measured and predicted seconds of an iteration
     cat "$folder/out.txt" "$folder/err.txt" >&2
     exit 1
   }
-  sed -n 's/^  iteration *\([0-9.]*\) s measured (median), \([0-9.]*\) s predicted.*/\1 \2/p' "$folder/out.txt"
+  awk 'BEGIN { unit["us"] = 1e-6; unit["ms"] = 1e-3; unit["s"] = 1 }
+    /^  iteration .* measured \(median\), .* predicted/ { print $2 * unit[$3], $6 * unit[$7] }' "$folder/out.txt"
 }
 read -r auto auto_predicted < <(train auto)
 read -r data data_predicted < <(train data-parallel)

@@ -32,15 +32,14 @@ TEST_CASE("lines of a log grow rare", "[progress][np1]") {
   CHECK(plain_period(1e6) == 60.0);
 }
 
-TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
+RunSummary a_summary() {
   RunSummary summary;
   summary.steps = 20;
   summary.losses = RunSummary::Losses{5.5, 2.5, {}};
   summary.iteration_seconds = 0.52;
+  summary.iterations = 19;
   summary.predicted_iteration_seconds = 0.5;
-  summary.compute_share = 0.7;
-  summary.communication_share = 0.1;
-  summary.idle_share = 0.2;
+  summary.times = SpentTimes{7.0, 1.0, 2.0};
   summary.amount_per_second = 2000.0;
   summary.unit = "tokens";
   summary.flop_per_second = 3e12;
@@ -48,21 +47,63 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
   summary.peak_bytes = 1 << 20;
   summary.predicted_peak_bytes = 1 << 19;
   summary.run_directory = "outputs/x";
+  return summary;
+}
+
+TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
+  RunSummary summary = a_summary();
   CHECK(describe_summary(summary) ==
         "Summary\n"
         "  steps        20, loss 5.5000 to 2.5000\n"
-        "  iteration    0.52 s measured (median), 0.5 s predicted: 4 % more than predicted\n"
+        "  iteration    520 ms measured (median), 500 ms predicted: 4 % more\n"
         "  time         70 % computing, 10 % communicating, 20 % idle, of all ranks\n"
-        "  speed        2k tokens/s, 3T FLOP/s of the model (30 % of the devices' peak)\n"
+        "  speed        2k tokens/s\n"
+        "  FLOP         3 TFLOP/s of the model, 30 % of the devices' peak of 10 TFLOP/s\n"
         "  memory       1 MiB measured on the fullest device, 512 KiB predicted\n"
-        "  results      outputs/x (as a page: pptrain report outputs/x)\n");
+        "  results      outputs/x\n"
+        "  as a page    pptrain report outputs/x\n");
   summary.run_directory = "outputs/my run";
-  CHECK(describe_summary(summary).find("pptrain report 'outputs/my run')") != std::string::npos);
+  CHECK(describe_summary(summary).find("pptrain report 'outputs/my run'\n") != std::string::npos);
   summary.losses.reset();
   summary.iteration_seconds = 1.2;
   const std::string rehearsed = describe_summary(summary);
   CHECK(rehearsed.find("20, rehearsed: no numbers") != std::string::npos);
-  CHECK(rehearsed.find("2.4 times as much as predicted") != std::string::npos);
+  CHECK(rehearsed.find("2.4 times as much") != std::string::npos);
+}
+
+TEST_CASE("the summary of one step says so, and of no step says nothing of times", "[progress][np1]") {
+  RunSummary summary = a_summary();
+  summary.steps = 1;
+  summary.iterations = 1;
+  summary.times->of_first_step = true;
+  const std::string one = describe_summary(summary);
+  CHECK(one.find("steps        1, loss 5.5000\n") != std::string::npos);
+  CHECK(one.find("520 ms measured (one step)") != std::string::npos);
+  CHECK(one.find("20 % idle, of all ranks in the first step\n") != std::string::npos);
+  RunSummary none;
+  none.peak_bytes = 1024.0;
+  none.run_directory = "r";
+  CHECK(describe_summary(none) ==
+        "Summary\n"
+        "  steps        0, rehearsed: no numbers\n"
+        "  memory       1 KiB measured on the fullest device\n"
+        "  results      r\n"
+        "  as a page    pptrain report r\n");
+}
+
+TEST_CASE("a utilisation is that of a known peak, never more than all of it", "[progress][np1]") {
+  RunSummary summary = a_summary();
+  summary.flop_per_second = 11.9e12;
+  CHECK(describe_summary(summary).find("11.9 TFLOP/s of the model, more than the devices' peak of 10 TFLOP/s\n") !=
+        std::string::npos);
+  summary.peak_flop_per_second = 0.0;
+  CHECK(describe_summary(summary).find("11.9 TFLOP/s of the model; no peak of the devices is known\n") !=
+        std::string::npos);
+  CHECK(utilisation(5.0, 10.0) == 0.5);
+  CHECK(utilisation(10.0, 10.0) == 1.0);
+  CHECK_FALSE(utilisation(0.0, 10.0));
+  CHECK_FALSE(utilisation(5.0, 0.0));
+  CHECK_FALSE(utilisation(11.0, 10.0));
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 function beside(measured, expected) {
   const ratio = measured / expected;
-  if (ratio >= 2) return `${digits(ratio, 2)} times as much as predicted`;
+  if (ratio >= 2) return `${digits(ratio, 2)} times as much`;
   const off = Math.round(100 * Math.abs(ratio - 1));
-  return off === 0 ? "as predicted" : `${off} % ${ratio > 1 ? "more" : "less"} than predicted`;
+  return off === 0 ? "as predicted" : `${off} % ${ratio > 1 ? "more" : "less"}`;
 }
 
 // --- head --------------------------------------------------------------------------------------

@@ -164,8 +164,9 @@ void Recorder::record(std::int64_t step, const IterationResult& result, double l
     iteration_seconds_.push_back(result.seconds);
     if (step == begins_.step) losses_.first = result.loss;
     losses_.last = result.loss;
-    progress_->step(step, kind_ == RunKind::training ? fmt::format("loss {:.4f}  lr {:.2e}", result.loss, learning_rate)
-                                                     : format_seconds(result.seconds));
+    progress_->step(step, kind_ == RunKind::training
+                              ? fmt::format("loss {}  lr {:.2e}", loss_text(result.loss), learning_rate)
+                              : format_seconds(result.seconds));
   }
   const std::int64_t interval = std::max<std::int64_t>(1, config_.metrics.interval);
   if (step % interval != 0 && step + 1 != config_.training.steps) return;
@@ -175,15 +176,19 @@ void Recorder::record(std::int64_t step, const IterationResult& result, double l
                                  static_cast<double>(peak_bytes)},
              waiter_);
   if (rank_ != 0) return;
-  if (step > begins_.step || config_.training.steps == 1) add_times(of_ranks);
+  add_times(step, of_ranks);
   write_step(step, result, learning_rate, of_ranks);
 }
 
-void Recorder::add_times(const std::vector<double>& of_ranks) {
+void Recorder::add_times(std::int64_t step, const std::vector<double>& of_ranks) {
+  const bool is_first = step == begins_.step;
+  std::optional<SpentTimes>& kept = is_first ? first_times_ : later_times_;
+  if (!kept) kept.emplace();
+  kept->of_first_step = is_first && kind_ == RunKind::training;
   for (std::size_t i = 0; i + 3 < of_ranks.size(); i += 4) {
-    compute_seconds_ += of_ranks[i];
-    communication_seconds_ += of_ranks[i + 1];
-    idle_seconds_ += of_ranks[i + 2];
+    kept->compute += of_ranks[i];
+    kept->communication += of_ranks[i + 1];
+    kept->idle += of_ranks[i + 2];
   }
 }
 
@@ -199,7 +204,7 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
   metrics.loss_scale = result.loss_scale;
   metrics.iteration_seconds = result.seconds;
   metrics.tokens_per_second = has_numbers ? tokens_per_step_ / result.seconds : none;
-  metrics.model_flops_utilization = peak_flop_rate_ > 0.0 ? flop_per_step_ / result.seconds / peak_flop_rate_ : 0.0;
+  metrics.model_flops_utilization = utilisation(flop_per_step_ / result.seconds, peak_flop_rate_).value_or(none);
   std::vector<RankMetrics> ranks;
   for (int r = 0; r < num_ranks_; ++r) {
     const double* values = of_ranks.data() + 4 * r;
@@ -250,13 +255,28 @@ void Recorder::record_plan(std::int64_t step, const Plan& plan) {
 void Recorder::record_checkpoint(std::int64_t step, const std::string& path, double bytes, double seconds) {
   if (rank_ != 0) return;
   progress_->finish();
-  log_info("step {}: checkpoint {}, {} in {} ({}/s)", step, path, format_bytes(bytes), format_seconds(seconds),
-           format_bytes(bytes / seconds));
+  log_info("step {}: checkpoint {}, {} in {} ({})", step, path, format_bytes(bytes), format_seconds(seconds),
+           format_bandwidth(bytes / std::max(seconds, 1e-9)));
 }
 
 void Recorder::write_trace(const Trace& trace) {
   const std::vector<std::string> of_ranks = gather(world_, chrome_trace(trace), waiter_);
   if (rank_ == 0) write_late("trace.json", merge_chrome_traces(of_ranks));
+}
+
+/// By the present plan, or by the one before where none was done since. The first of several is left out: it begins
+/// cold.
+void Recorder::add_iterations(RunSummary& summary) const {
+  if (iteration_seconds_.empty()) return;
+  const std::size_t first = first_of_plan_ < iteration_seconds_.size() ? first_of_plan_ : 0;
+  const std::size_t cold = iteration_seconds_.size() - first > 1 ? 1 : 0;
+  const std::vector<double> warm(iteration_seconds_.begin() + static_cast<std::ptrdiff_t>(first + cold),
+                                 iteration_seconds_.end());
+  summary.iterations = static_cast<std::int64_t>(warm.size());
+  summary.iteration_seconds = median(warm);
+  if (summary.iteration_seconds <= 0.0) return;
+  summary.amount_per_second = tokens_per_step_ / summary.iteration_seconds;
+  summary.flop_per_second = flop_per_step_ / summary.iteration_seconds;
 }
 
 void Recorder::finish(std::size_t peak_bytes) {
@@ -266,19 +286,15 @@ void Recorder::finish(std::size_t peak_bytes) {
   RunSummary summary;
   summary.steps = static_cast<std::int64_t>(iteration_seconds_.size());
   if (kind_ == RunKind::training) summary.losses = losses_;
-  const auto of_plan = iteration_seconds_.begin() + static_cast<std::ptrdiff_t>(first_of_plan_);
-  summary.iteration_seconds = median({of_plan, iteration_seconds_.end()});
-  const double all = std::max(compute_seconds_ + communication_seconds_ + idle_seconds_, 1e-30);
-  summary.compute_share = compute_seconds_ / all;
-  summary.communication_share = communication_seconds_ / all;
-  summary.idle_share = idle_seconds_ / all;
-  summary.amount_per_second = tokens_per_step_ / summary.iteration_seconds;
+  add_iterations(summary);
+  summary.times = later_times_ ? later_times_ : first_times_;
   summary.unit = unit();
-  summary.flop_per_second = flop_per_step_ / summary.iteration_seconds;
   summary.peak_flop_per_second = peak_flop_rate_;
   summary.peak_bytes = *std::max_element(peaks.begin(), peaks.end());
   if (plan_.predicted) {
-    summary.predicted_iteration_seconds = plan_.predicted->iteration_seconds;
+    if (first_of_plan_ < iteration_seconds_.size()) {
+      summary.predicted_iteration_seconds = plan_.predicted->iteration_seconds;
+    }
     const std::vector<double>& bytes = plan_.predicted->peak_bytes;
     if (!bytes.empty()) summary.predicted_peak_bytes = *std::max_element(bytes.begin(), bytes.end());
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,8 @@ class Recorder {
   }
   /// A file of a run that goes on: where it cannot be written, that is a warning.
   void write_late(const std::string& name, const std::string& content) const;
-  void add_times(const std::vector<double>& of_ranks);
+  void add_times(std::int64_t step, const std::vector<double>& of_ranks);
+  void add_iterations(RunSummary& summary) const;
   void open_metrics(std::map<std::string, std::string> environment);
   void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                   const std::vector<double>& of_ranks);
@@ -91,9 +93,8 @@ class Recorder {
   std::vector<double> iteration_seconds_;
   std::size_t first_of_plan_ = 0;  ///< iteration of the present plan
   RunSummary::Losses losses_;
-  double compute_seconds_ = 0.0;  ///< of all ranks in the iterations of /ranks, but for the first; so the next two
-  double communication_seconds_ = 0.0;
-  double idle_seconds_ = 0.0;
+  std::optional<SpentTimes> first_times_;  ///< of the first step, where /ranks has it
+  std::optional<SpentTimes> later_times_;  ///< of the other steps of /ranks
 };
 
 }  // namespace pptrain
