@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -49,8 +50,9 @@ double best_rate(DType type) {
 }  // namespace
 
 PeakRates measure_peak_rates() {
-  const double fp32 = best_rate(DType::f32);
-  const double bf16 = kernels::onednn_has_bf16() ? std::max(fp32, best_rate(DType::bf16)) : fp32;
+  const auto rounded = [](double rate) { return std::strtod(fmt::format("{:.2e}", rate).c_str(), nullptr); };
+  const double fp32 = rounded(best_rate(DType::f32));
+  const double bf16 = kernels::onednn_has_bf16() ? std::max(fp32, rounded(best_rate(DType::bf16))) : fp32;
   return {{"fp32", fp32}, {"bf16", bf16}, {"fp16", fp32}};
 }
 

@@ -33,7 +33,8 @@ analytic = true
 TOML
 }
 job trained job.toml $'layers = 2\nhidden_size = 32\nheads = 2\nvocabulary_size = 256'
-this_machine 2 | sed 's/this machine/this <machine>/' >cluster.toml
+# A peak that no machine exceeds, so that utilisation is known.
+this_machine 2 | sed 's/this machine/this <machine>/; s/1 GFLOP/1 PFLOP/' >cluster.toml
 
 train() { expect "$1" "$2" "" "$mpiexec" -np 2 "$pptrain" "${@:3}"; }
 run_of() { dirname -- "$(find "$1" -name metrics.h5 | sort | tail -n 1)"; }
@@ -141,7 +142,7 @@ check "what is stopped leaves a trace" "$python" "$tests/read_trace.py" "$stoppe
 steps=$(find "$stopped" -name 'step-*.h5' | sed 's/.*step-\([0-9]*\)\.h5/\1/')
 cp "$stopped/plan.json" "$stopped/plan-after-2.json"
 reported "stopped" "$stopped" '"from_step":2'
-this_machine 1 >one.toml
+this_machine 1 | sed 's/1 GFLOP/1 PFLOP/' >one.toml
 expect "on one device" 0 '' "$mpiexec" -np 1 "$pptrain" job.toml --resume latest --steps $((steps + 5)) \
   --set job.output=stopped --set cluster.file='"one.toml"' --set parallelism.pipeline=1 --set metrics.interval=3
 check "plans and times of the first job are gone" test ! -e "$stopped/plan-after-2.json" -a ! -e "$stopped/trace.json"

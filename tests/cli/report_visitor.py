@@ -23,13 +23,13 @@ function look() {
   }
 }
 // The same numbers as tests/base/base_test.cpp has.
-const numbers = [[seconds, 0, "0 s"], [seconds, 3.55e-15, "0 s"], [seconds, 5.2e-10, "0.52 ns"], [seconds, .99995, "1 s"],
-  [seconds, .00125, "1.25 ms"], [seconds, 59.97, "60 s"], [seconds, 999.6, "16.7 min"], [seconds, 12345, "3.43 h"],
-  [seconds, 1e8, "1157 d"], [seconds, null, "–"], [bytes, 1023.6, "1 KiB"], [bytes, 1010 * 1048576, "1010 MiB"],
-  [bytes, Math.pow(2, 50), "1 PiB"], [count, 124439808, "124M"], [count, 999999, "1M"], [count, 1e-9, "0"],
-  [percent, 0, "0 %"], [percent, -1e-17, "0 %"], [percent, 1e-5, "< 0.1 %"], [percent, .0034, "0.3 %"], [percent, .07, "7 %"],
-  [percent, .0996, "10 %"], [percent, .5549, "55 %"], [percent, NaN, "–"]];
 function count_out() {
+  const numbers = [[seconds, 0, "0 s"], [seconds, 3.55e-15, "0 s"], [seconds, 5.2e-10, "0.52 ns"], [seconds, .99995, "1 s"],
+    [seconds, .00125, "1.25 ms"], [seconds, 59.97, "60 s"], [seconds, 999.6, "16.7 min"], [seconds, 12345, "3.43 h"],
+    [seconds, 1e8, "1157 d"], [seconds, null, "–"], [bytes, 1023.6, "1 KiB"], [bytes, 1010 * 1048576, "1010 MiB"],
+    [bytes, Math.pow(2, 50), "1 PiB"], [count, 124439808, "124M"], [count, 999999, "1M"], [count, 1e-9, "0"],
+    [percent, 0, "0 %"], [percent, -1e-17, "0 %"], [percent, 1e-5, "< 0.1 %"], [percent, .0034, "0.3 %"], [percent, .07, "7 %"],
+    [percent, .0996, "10 %"], [percent, .5549, "55 %"], [percent, NaN, "–"]];
   for (const [format, value, text] of numbers) expect(format(value) === text, `${value} is ${format(value)}, not ${text}`);
 }
 function visit() {

@@ -218,9 +218,9 @@ TEST_CASE("one sentence says that devices share cores", "[planners]") {
   cluster.groups[0].hosts = {"alpha"};
   cluster.finish("made");
   const Plan plan = *search_plan("auto", {profile, cluster, 8}, {}, "x").plan;
-  CHECK(
-      has(describe_plan(plan, cluster),
-          "4 devices share 2 cores of node alpha: the predicted time counts their computation and copying at 2 cores"));
+  CHECK(has(describe_plan(plan, cluster),
+            "4 devices share 2 cores of node alpha: they compute at most 50 % of the time;\n"
+            "  the prediction counts their computation and copying at 2 cores\n"));
   CHECK(has(describe_plan(plan, cluster), "even if every device had a core of its own"));
 }
 

@@ -143,8 +143,11 @@ std::string shared_cores_text(const Cluster& cluster) {
     const bool named = group.count == 1 && group.hosts.size() == 1;
     const std::string node = (group.count > 1 ? "each node " : "node ") + (named ? group.hosts.front() : group.kind);
     const std::string cores = fmt::format("{} {}", group.cores, group.cores == 1 ? "core" : "cores");
-    text += fmt::format("  {} devices share {} of {}: the predicted time counts their computation and copying at {}\n",
-                        group.core_sharers(), cores, pooled ? "the nodes of " + group.core_pool : node, cores);
+    text += fmt::format(
+        "  {} devices share {} of {}: they compute at most {} of the time;\n"
+        "  the prediction counts their computation and copying at {}\n",
+        group.core_sharers(), cores, pooled ? "the nodes of " + group.core_pool : node,
+        format_percent(static_cast<double>(group.cores) / group.core_sharers()), cores);
   }
   return text;
 }

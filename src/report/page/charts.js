@@ -30,7 +30,7 @@ const countUnits = unitsOf(["", "k", "M", "G", "T", "P"], 1000);
 const secondUnits = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]];
 
 const bytes = value => withUnit(value, byteUnits, .5);
-const count = value => withUnit(value, countUnits, 1e-6);
+const count = value => withUnit(value, countUnits, 1e-6).replace(" ", "");
 
 function percent(value) {
   if (value === null || value === undefined || !isFinite(value)) return "–";
