@@ -77,7 +77,7 @@ files=(--set 'cluster.file="cluster.toml"')
 meaningful() { printed 'time +[1-9][0-9.]* % computing' && ! printed '0 % computing, 0 % communicating, 0 % idle'; }
 expect "one step" 0 'measured \(one step\)' "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}" --steps 1
 check "it has shares of its time" meaningful
-check "they are said to be of the first step" printed 'idle, of all ranks in the first step$'
+check "they are said to be of the first step" printed 'idle, in the first step$'
 expect "two steps" 0 'measured \(one step\)' "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}" --steps 2
 check "it has shares of its time, too" meaningful
 rm -rf runs
@@ -89,10 +89,10 @@ check "the last step alone has shares of its time" meaningful
 # The peak of this machine.
 flops_of() { grep -h '^flops' "$1/cluster.toml"; }
 machine=(--set 'cluster.file="discover"' --set profile.analytic=false)
-expect "a run on this machine" 0 "of the model, .* of the devices' peak" "$mpiexec" -np 2 "$pptrain" job.toml "${machine[@]}"
+expect "a run on this machine" 0 "of the model, .* of the peak" "$mpiexec" -np 2 "$pptrain" job.toml "${machine[@]}"
 first=$(flops_of "$(run_of)")
 check "its cluster has rates of fp32, bf16 and fp16" grep -q 'bf16.*fp16.*fp32' <<<"$first"
-expect "a run in bf16" 0 "of the model, .* of the devices' peak" "$mpiexec" -np 2 "$pptrain" job.toml "${machine[@]}" \
+expect "a run in bf16" 0 "of the model, .* of the peak" "$mpiexec" -np 2 "$pptrain" job.toml "${machine[@]}" \
   --set training.precision=bf16
 check "the next job counts from the same peak: $first" [ "$(flops_of "$(run_of)")" = "$first" ]
 check "the peak is kept" compgen -G 'cache/pptrain/peak-rates-*.json'

@@ -40,7 +40,7 @@ std::vector<std::string> candidate_row(const GridCandidate& candidate) {
   if (!candidate.plan) return {grid, "-", "-", "-", "-", candidate.why_not};
   const Plan& plan = *candidate.plan;
   return {grid,
-          fmt::format("{} x {}", plan.micro_batch_size, plan.micro_batches),
+          fmt::format("{} of {}", plan.micro_batches, plan.micro_batch_size),
           format_seconds(plan.predicted->iteration_seconds),
           format_bytes(peak_of(*plan.predicted)),
           format_percent(1.0 - plan.predicted->bubble_fraction),
@@ -60,8 +60,7 @@ std::string schedules_of(const std::vector<GridCandidate>& grids) {
 }  // namespace
 
 std::string describe_candidates(const SearchResult& result, const Cluster& cluster) {
-  Rows rows = {
-      {"grid", "micro-batch x count", "iteration", "peak memory", "computing", "layers per stage, or why not"}};
+  Rows rows = {{"grid", "micro-batches", "iteration", "memory", "computing", "layers"}};
   for (const GridCandidate& candidate : result.grids) {
     if (rows.size() > most_rows) break;
     rows.push_back(candidate_row(candidate));

@@ -42,9 +42,10 @@ function ranks() {
   const longest = Math.max(...rows.map(rank => rank.compute + rank.communication + rank.idle));
   const unit = longest >= 1 ? 1 : longest >= 1e-3 ? 1e-3 : 1e-6;
   const mean = key => rows.reduce((sum, rank) => sum + rank[key], 0) / rows.reduce((sum, rank) => sum + rank.compute + rank.communication + rank.idle, 0);
+  const several = data.series.step.filter(step => step > lastPlan.from_step).length > 1;
   const element = section("ranks", "Time of the ranks",
-    make("p", {}, `Mean iteration${data.plans.length > 1 ? " by the last plan" : data.job.resumed_step > 0 ? " since the job was resumed" : ""}, ` +
-      `without the first: ${percent(mean("compute"))} computing, ${percent(mean("communication"))} communicating, ` +
+    make("p", {}, `${several ? "Mean iteration" : "Only iteration"}${data.plans.length > 1 ? " by the last plan" : data.job.resumed_step > 0 ? " since the job was resumed" : ""}, ` +
+      `${several ? "without the first" : "which begins cold"}: ${percent(mean("compute"))} computing, ${percent(mean("communication"))} communicating, ` +
       `${percent(mean("idle"))} idle.`),
     legend([["--blue", "computing"], ["--orange", "communicating"], ["--grid", "idle"]]));
   const stage = rank => placeOf.has(rank.device) ? placeOf.get(rank.device).stage : null;

@@ -43,8 +43,9 @@ std::string times_text(const RunSummary& summary) {
   if (!summary.times || summary.times->sum() <= 0.0) return "";
   const SpentTimes& times = *summary.times;
   const auto share = [&](double seconds) { return format_percent(seconds / times.sum()); };
-  return fmt::format("  time         {} computing, {} communicating, {} idle, of all ranks{}\n", share(times.compute),
-                     share(times.communication), share(times.idle), times.of_first_step ? " in the first step" : "");
+  return fmt::format("  time         {} computing, {} communicating, {} idle, {}\n", share(times.compute),
+                     share(times.communication), share(times.idle),
+                     times.of_first_step ? "in the first step" : "of all ranks");
 }
 
 std::string speed_text(const RunSummary& summary) {
@@ -58,7 +59,7 @@ std::string flop_text(const RunSummary& summary) {
   const double peak = summary.peak_flop_per_second;
   if (peak <= 0.0) return text + "; no peak of the devices is known\n";
   const std::optional<double> of_peak = utilisation(summary.flop_per_second, peak);
-  return text + fmt::format(", {} the devices' peak of {}\n", of_peak ? format_percent(*of_peak) + " of" : "more than",
+  return text + fmt::format(", {} the peak of {}\n", of_peak ? format_percent(*of_peak) + " of" : "more than",
                             format_flop_rate(peak));
 }
 
