@@ -194,20 +194,22 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
     return profile;
   }
   const std::vector<int> degrees = profiled_degrees(config, model, machine.cluster, named);
-  const std::string cache =
-      config.profile.cache ? profile_cache_path(config, model, machine.cluster, degrees, device.names()) : "";
+  const bool caches = rank_in(world) == 0 && config.profile.cache;
   const std::string given = options.profile_path.empty() ? config.profile.file : options.profile_path;
+  const std::string cache =
+      caches && given.empty() ? profile_cache_path(config, model, machine.cluster, degrees, device.names()) : "";
   const std::string path = given.empty() ? cache : given;
   std::string text;
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0 || path.empty()) return;
-    if (given.empty() && !std::filesystem::exists(path)) return;
+    std::error_code ignored;
+    if (given.empty() && !std::filesystem::exists(path, ignored)) return;
     text = write_profile(profile_of(model, path));
   });
   text = broadcast(world, text, waiter);
   if (!text.empty()) {
     if (rank_in(world) == 0) log_info("Profile: {}", path);
-    return parse_profile(text, path);
+    return parse_profile(text, path.empty() ? "the profile" : path);
   }
   const auto progress = [](int done, int total) {
     if (done == 0) {

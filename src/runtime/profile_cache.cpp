@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/log.hpp"
 #include "runtime/profiler.hpp"
 
 namespace pptrain {
@@ -26,11 +29,37 @@ std::uint64_t program_hash() {
   return hash;
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// That of the user database; "" where it does not know the user, as in some containers.
+std::string home_in_database() {
+  std::vector<char> text(1 << 14);
+  passwd entry = {};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) return "";
+  return entry.pw_dir;
+}
+
+/// Never one that users share, in which another could leave a profile.
 std::filesystem::path cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return std::filesystem::path(cache) / "pptrain";
-  const char* home = std::getenv("HOME");
-  return std::filesystem::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "pptrain";
+  const std::string cache = variable("XDG_CACHE_HOME");
+  if (!cache.empty()) return std::filesystem::path(cache) / "pptrain";
+  const std::string home = variable("HOME").empty() ? home_in_database() : variable("HOME");
+  return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".cache" / "pptrain";
+}
+
+void warn_without_cache(const std::string& why) {
+  log_warning("measured layer times are not kept: {}; name a folder of yours in XDG_CACHE_HOME", why);
+}
+
+/// Why the file cannot be looked for; "": it can.
+std::string why_unreachable(const std::filesystem::path& file) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(file, error);
+  return !is_there && error ? fmt::format("{}: {}", file.parent_path().string(), error.message()) : "";
 }
 
 }  // namespace
@@ -57,7 +86,15 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
         {group.device_kind, group.count, group.num_devices, group.cores, group.core_pool, group.hosts});
   }
   const std::string text = key.dump();
-  return (cache_folder() / fmt::format("profile-{:016x}.json", XXH64(text.data(), text.size(), 0))).string();
+  const std::filesystem::path folder = cache_folder();
+  if (folder.empty()) {
+    warn_without_cache("neither HOME is set nor does this user have a home directory");
+    return "";
+  }
+  const std::filesystem::path file = folder / fmt::format("profile-{:016x}.json", XXH64(text.data(), text.size(), 0));
+  const std::string why_not = why_unreachable(file);
+  if (!why_not.empty()) warn_without_cache(why_not);
+  return why_not.empty() ? file.string() : "";
 }
 
 std::string peak_rates_cache_path(const std::string& key) {

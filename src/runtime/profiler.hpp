@@ -42,7 +42,8 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
                         const ProfileProgress& progress, const Backend& backend = host_backend());
 
 /// File in the user's cache for what was measured under the same key: hardware, ranks, model,
-/// precision, degrees, `devices` that compute (those of all ranks), and this build of pptrain.
+/// precision, degrees, `devices` that compute (those of all ranks), and this build of pptrain. "", with a warning that
+/// says why, where the user has no cache that can be reached. Called on rank 0.
 std::string profile_cache_path(const Config& config, const Model& model, const Cluster& cluster,
                                const std::vector<int>& degrees, const std::string& devices);
 
