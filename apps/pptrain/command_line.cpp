@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/names.hpp"
 #include "help_format.hpp"
 #include "plan/plan.hpp"
@@ -17,7 +18,7 @@ namespace {
 std::string exit_codes_text() {
   std::vector<std::string> parts;
   for (const ExitCodeMeaning& code : exit_code_meanings())
-    parts.push_back(fmt::format("{:>2} {}", code.code, code.meaning));
+    parts.push_back(fmt::format("{:>3} {}", code.code, code.meaning));
   return "Exit codes:\n  " + join(parts, "\n  ");
 }
 
@@ -42,6 +43,7 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {number(ExitCode::no_feasible_plan), "no feasible plan"},
       {number(ExitCode::runtime_failure), "failure at run time"},
       {number(ExitCode::stopped_early), "stopped early on request, checkpoint written: go on with --resume latest"},
+      {interrupted_exit_code, "ended by Ctrl-C"},
       {number(ExitCode::other), "anything else"}};
   return meanings;
 }

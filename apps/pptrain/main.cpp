@@ -9,27 +9,27 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "comm/launcher.hpp"
 #include "comm/mpi.hpp"
 #include "commands.hpp"
 #include "runtime/checkpoint/stop_request.hpp"
 
 namespace {
 
-/// Rank that a launcher gave this process, before MPI is up; 0 without a launcher. Slurm's own
-/// variables describe the launcher's step under mpirun, so they are not read.
-int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    if (const char* value = std::getenv(name)) return std::atoi(value);
-  }
-  return 0;
-}
-
 int run(const pptrain::Options& options, bool prints) {
   try {
     pptrain::run_command(options);
     return 0;
+  } catch (const pptrain::Interrupted& end) {
+    pptrain::leave_interrupts();
+    if (prints) pptrain::log_notice("{}", end.what());
+    // mpirun sleeps after its SIGTERM and answers no MPI_Finalize.
+    if (pptrain::launched_by_mpirun()) std::_Exit(pptrain::interrupted_exit_code);
+    return pptrain::interrupted_exit_code;
   } catch (const pptrain::Error& error) {
+    pptrain::leave_interrupts();
     if (error.code() == pptrain::ExitCode::stopped_early) {
       if (prints) pptrain::log_info("{}", error.what());
       return static_cast<int>(error.code());
@@ -44,7 +44,14 @@ int run(const pptrain::Options& options, bool prints) {
       MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
     }
     return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    pptrain::leave_interrupts();
+    pptrain::log_error("the host gave no memory; use a smaller model or batch, or fewer ranks per host");
+    if (pptrain::needs_machine(options))
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(pptrain::ExitCode::runtime_failure));
+    return static_cast<int>(pptrain::ExitCode::runtime_failure);
   } catch (const std::exception& error) {
+    pptrain::leave_interrupts();
     pptrain::log_error("{}", error.what());
     if (pptrain::needs_machine(options)) MPI_Abort(MPI_COMM_WORLD, 1);
     return 1;
@@ -54,14 +61,16 @@ int run(const pptrain::Options& options, bool prints) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rank = launched_rank();
+  const int rank = pptrain::launched_rank().value_or(0);
   pptrain::set_log_rank(rank, rank + 1);
   int exit_code = 0;
   const std::optional<pptrain::Options> options = pptrain::parse_options(argc, argv, rank == 0, exit_code);
   if (!options) return exit_code;
   omp_set_num_threads(1);
   if (!pptrain::needs_machine(*options)) return run(*options, rank == 0);
-  if (options->command == pptrain::Command::train) pptrain::catch_stop_signals();
+  const bool by_mpirun = pptrain::launched_by_mpirun();
+  pptrain::catch_interrupts(rank == 0, by_mpirun ? pptrain::Terminate::interrupts : pptrain::Terminate::elsewhere);
+  if (options->command == pptrain::Command::train) pptrain::catch_stop_signals(by_mpirun);
   const pptrain::MpiEnvironment mpi(&argc, &argv);
   const Kokkos::ScopeGuard kokkos;
   return run(*options, rank == 0);

@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -14,22 +15,19 @@
 namespace pptrain {
 namespace {
 
+std::atomic<bool> line_open = false;  ///< a rewritten line stands on the screen
+
 struct State {
   spdlog::logger screen{"pptrain", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
   std::unique_ptr<spdlog::logger> file;
   std::vector<std::string> early;  ///< what comes before there is a file
   Verbosity verbosity = Verbosity::normal;
   std::string prefix;
-  bool line_open = false;  ///< a rewritten line stands on the screen
 
   State() {
     screen.set_pattern("%v");
     screen.flush_on(spdlog::level::info);
     screen.set_level(spdlog::level::info);
-  }
-
-  void clear_line() {
-    if (std::exchange(line_open, false)) std::fputs("\r\033[K", stderr);
   }
 
   void keep(const std::string& text) {
@@ -44,6 +42,17 @@ struct State {
 State& state() {
   static State instance;
   return instance;
+}
+
+/// To standard output where the program says at least as much as `from`, and to the log file.
+void print(std::string_view text, Verbosity from) {
+  if (state().verbosity >= from) {
+    clear_rewritten_line();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  state().keep(std::string(text));
 }
 
 }  // namespace
@@ -70,32 +79,35 @@ void add_log_file(const std::string& path) {
 }
 
 void rewrite_line(std::string_view text) {
-  state().clear_line();
+  clear_rewritten_line();
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
-  state().line_open = true;
+  line_open = true;
 }
 
 void end_rewritten_line() {
-  if (std::exchange(state().line_open, false)) std::fputs("\n", stderr);
+  if (line_open.exchange(false)) std::fputs("\n", stderr);
 }
+
+void clear_rewritten_line() {
+  if (line_open.exchange(false)) std::fputs("\r\033[K", stderr);
+}
+
+bool rewritten_line_open() noexcept { return line_open; }
 
 void log_to_file(std::string_view text) { state().keep(std::string(text)); }
 
-void print_result(std::string_view text) {
-  state().clear_line();
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  state().keep(std::string(text));
-}
+void print_result(std::string_view text) { print(text, Verbosity::quiet); }
+void print_step(std::string_view text) { print(text, Verbosity::normal); }
+void print_detail(std::string_view text) { print(text, Verbosity::verbose); }
 
 void detail::log(LogLevel level, std::string_view text) {
   State& s = state();
-  s.clear_line();
+  clear_rewritten_line();
   switch (level) {
     case LogLevel::debug: s.screen.debug("{}{}", s.prefix, text); return;
     case LogLevel::info: s.screen.info("{}{}", s.prefix, text); break;
+    case LogLevel::notice: s.screen.warn("{}pptrain: {}", s.prefix, text); break;
     case LogLevel::warning: s.screen.warn("{}pptrain: warning: {}", s.prefix, text); break;
     case LogLevel::error: s.screen.error("{}pptrain: error: {}", s.prefix, text); break;
   }

@@ -10,7 +10,7 @@ namespace pptrain {
 
 enum class Verbosity { quiet, normal, verbose };
 
-/// Sets what reaches standard error. Errors and warnings always do; `quiet` hides the rest.
+/// Sets what reaches standard error. Errors, warnings and notices always do; `quiet` hides the rest.
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
@@ -24,8 +24,14 @@ void add_log_file(const std::string& path);
 /// Results for people: to standard output, and to the log file. Quiet or not.
 void print_result(std::string_view text);
 
+/// What leads to the result, as a plan to a training: the same, but to the log file alone when quiet.
+void print_step(std::string_view text);
+
+/// What is only for who asked for more (`verbose`), as times of parts: the same, and to the log file alone for others.
+void print_detail(std::string_view text);
+
 namespace detail {
-enum class LogLevel { debug, info, warning, error };
+enum class LogLevel { debug, info, notice, warning, error };
 void log(LogLevel level, std::string_view text);
 }  // namespace detail
 
@@ -37,6 +43,11 @@ void log_info(fmt::format_string<Args...> format, Args&&... args) {
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
   detail::log(detail::LogLevel::debug, fmt::format(format, std::forward<Args>(args)...));
+}
+/// What everybody has to see and nobody did wrong, as how a job was ended.
+template <class... Args>
+void log_notice(fmt::format_string<Args...> format, Args&&... args) {
+  detail::log(detail::LogLevel::notice, fmt::format(format, std::forward<Args>(args)...));
 }
 template <class... Args>
 void log_warning(fmt::format_string<Args...> format, Args&&... args) {

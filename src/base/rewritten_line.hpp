@@ -14,4 +14,10 @@ void log_to_file(std::string_view text);
 /// Leaves that line, if there is one, as it stands: what comes next begins below it.
 void end_rewritten_line();
 
+/// Takes that line, if there is one, away.
+void clear_rewritten_line();
+
+/// Whether there is such a line. May be called in a signal handler.
+bool rewritten_line_open() noexcept;
+
 }  // namespace pptrain

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
@@ -152,7 +153,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
     initialise(job.config, running->session());
     return std::make_unique<SessionRun>(std::move(running), datasets);
   };
+  tell_if_interrupted("while trying plans: nothing was saved; [planner] trials = 0 leaves trials out");
   const Plan plan = fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
+  tell_if_interrupted("before the first step: nothing was saved");
   std::unique_ptr<RunningPlan> running;
   fail_together(alarm, patience.timeout_seconds(), [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
   if (from) {
@@ -170,14 +173,17 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
-  Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory}, std::move(running));
+  Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory, from ? from->path : ""},
+                  std::move(running));
   TrainingEnd end = TrainingEnd::done;
+  const HeldInterrupts held = hold_interrupts(job.config.checkpoint);
   fail_together(alarm, patience.timeout_seconds(), [&] {
     end = trainer.run(from ? from->state.step : 0);
     recorder->finish(trainer.peak_bytes());
   });
   if (names) job.device.log_graphs();
   if (end == TrainingEnd::done) return;
+  if (end == TrainingEnd::interrupted) throw Interrupted(fmt::format("{}{}", interrupted_by(), trainer.reached()));
   throw Error(ExitCode::stopped_early, fmt::format("stopped early, {}: go on with --resume latest, from {}",
                                                    stop.reason(), trainer.last_checkpoint().path));
 }
@@ -216,7 +222,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   }
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
                              tied_embedding(config, planned.profile)};
-  const PlanJob job = {world, config, model, machine, instance, layers, device, [&stop] { return stop.wanted(); }};
+  const PlanJob job = {world, config, model, machine, instance, layers, device, [&stop] { return stop.wish(); }};
   train_planned(job, waiter, datasets, planned.plans, from, stop);
 }
 

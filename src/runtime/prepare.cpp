@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
@@ -130,6 +131,7 @@ RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options
 }
 
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, const RankDevice& device) {
+  tell_if_interrupted("while measuring the machine: nothing was saved");
   Machine machine;
   if (path == "discover") {
     Discovery discovery =
@@ -211,6 +213,7 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
     if (rank_in(world) == 0) log_info("Profile: {}", path);
     return parse_profile(text, path.empty() ? "the profile" : path);
   }
+  tell_if_interrupted("while timing layers: nothing was saved; `pptrain plan --analytic` plans without timing");
   const auto progress = [](int done, int total) {
     if (done == 0) {
       log_info(
@@ -267,6 +270,8 @@ const Plan& feasible_plan(const SearchResult& result, const std::string& source)
 std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine,
                                const Profile& profile) {
   std::vector<Plan> plans;
+  tell_if_interrupted(
+      "while searching a plan: nothing was saved; [planner] time_limit ends a search with its best plan");
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
@@ -277,6 +282,7 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& con
       plans = {printed_plan(config, instance)};
     }
   });
+  tell_if_interrupted("before the first step: nothing was saved");
   const std::string count = broadcast(world, fmt::format("{}", plans.size()), waiter);
   plans.resize(std::stoul(count));
   for (Plan& plan : plans) plan = parse_plan(broadcast(world, write_plan(plan), waiter), "the plan");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
@@ -90,6 +91,7 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
     recorder = std::make_unique<Recorder>(world, patience, config, flop_per_sample(config), machine, profile, plan,
                                           RunKind::rehearsal);
   });
+  tell_if_interrupted("while rehearsing: the steps so far are in the run directory");
   recorder->record_places(machine);
   fail_together(alarm, patience.timeout_seconds(), [&] {
     run(rehearsal, *recorder, config);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "runtime/replan/change_plan.hpp"
@@ -41,14 +42,18 @@ Trainer::Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr
 }
 
 TrainingEnd Trainer::run(std::int64_t first) {
+  steps_done_ = first;
+  tell_if_interrupted(reached());
   for (std::int64_t step = first; step < config_.training.steps; ++step) {
     IterationResult result;
     train_step(step, result);
     const bool is_last = step + 1 == config_.training.steps;
-    const bool stops = result.stop && !is_last;
-    if (stops || saves_after(step)) save(step + 1);
+    const bool stops = result.stop != StopWish::none && !is_last;
+    const bool saves = config_.checkpoint.interval > 0 || result.stop == StopWish::requested;
+    if ((stops && saves) || saves_after(step)) save(step + 1);
+    tell_if_interrupted(reached());
     if (config_.metrics.trace && (stops || is_last)) parts_.recorder.write_trace(trace_);
-    if (stops) return TrainingEnd::stopped;
+    if (stops) return result.stop == StopWish::interrupted ? TrainingEnd::interrupted : TrainingEnd::stopped;
     reckon(result.seconds);
   }
   return TrainingEnd::done;
@@ -58,12 +63,24 @@ void Trainer::train_step(std::int64_t step, IterationResult& result) {
   result = session_->train(step, samples_of(parts_.datasets, step));
   count_time_between(result);
   parts_.recorder.record(step, result, session_->learning_rate_of(step), peak_bytes());
+  steps_done_ = step + 1;
+  tell_if_interrupted(reached());
   check_numbers(step, result);
   if (evaluates_after(step)) {
     parts_.recorder.record_evaluation(step, evaluate());
     last_end_.reset();
   }
   if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
+}
+
+std::string Trainer::reached() const {
+  const std::string steps = fmt::format("after step {} of {}: ", steps_done_, config_.training.steps);
+  if (!last_checkpoint_.path.empty())
+    return steps + fmt::format("go on with --resume latest, from {}", last_checkpoint_.path);
+  if (!parts_.resumed_from.empty()) return steps + "nothing was saved since " + parts_.resumed_from;
+  const std::int64_t interval = config_.checkpoint.interval;
+  if (interval > 0) return steps + fmt::format("nothing was saved; [checkpoint] interval is {}", interval);
+  return steps + "nothing was saved; --set checkpoint.interval=N saves every N steps, to go on with --resume latest";
 }
 
 /// What a rank waits between two iterations, for the slower ones to tell their numbers, belongs to the second one: it

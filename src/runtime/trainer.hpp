@@ -14,7 +14,7 @@
 namespace pptrain {
 
 /// How a training ended.
-enum class TrainingEnd { done, stopped };
+enum class TrainingEnd { done, stopped, interrupted };
 
 /// The samples of a step.
 SampleSource samples_of(const Datasets& datasets, std::int64_t step);
@@ -28,6 +28,7 @@ struct TrainingParts {
   StopRequest& stop;
   std::string data_fingerprint;  ///< on rank 0
   std::string run_directory;     ///< on all ranks
+  std::string resumed_from;      ///< the checkpoint that the job goes on from; "": from the start
 };
 
 /// The job of one rank from the plan on.
@@ -36,8 +37,11 @@ class Trainer {
   /// Collective.
   Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr<RunningPlan> running);
 
-  /// Trains from step `first` on; stopped when some rank asked for it and a checkpoint is written. Collective.
+  /// Trains from step `first` on; stopped when some rank asked for it and a checkpoint is written, interrupted when
+  /// some rank was and, where checkpoints are written at all, one is. Collective.
   TrainingEnd run(std::int64_t first);
+  /// What an interrupted training has reached, and how to go on.
+  std::string reached() const;
   std::size_t peak_bytes() const { return std::max(past_peak_bytes_, session_->arena().peak_bytes()); }
   const WrittenCheckpoint& last_checkpoint() const { return last_checkpoint_; }
 
@@ -65,7 +69,8 @@ class Trainer {
   std::unique_ptr<RunningPlan> running_;
   Session* session_ = nullptr;       ///< of `running_`
   std::size_t past_peak_bytes_ = 0;  ///< of sessions of other plans
-  Trace trace_;                      ///< of the last iteration
+  std::int64_t steps_done_ = 0;
+  Trace trace_;  ///< of the last iteration
   /// Of the iteration before, where nothing but its numbers has been dealt with since.
   std::optional<Clock::time_point> last_end_;
 };

@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/stop_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -7,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/log.hpp"
 #include "base/signals.hpp"
 
 namespace pptrain {
@@ -14,6 +17,8 @@ namespace {
 
 std::atomic<bool> signalled = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+bool under_mpirun = false;
 
 void note_signal(int) { signalled.store(true, std::memory_order_relaxed); }
 
@@ -32,16 +37,36 @@ std::optional<SteadyTime> slurm_end() {
   return std::chrono::steady_clock::now() + std::chrono::duration_cast<SteadyTime::duration>(left);
 }
 
+/// How long Open MPI's mpirun lets ranks live after its SIGTERM: with 4.1.4 a second less than
+/// odls_base_sigkill_timeout, whose default is 1.
+std::chrono::milliseconds time_from_mpirun() {
+  constexpr std::int64_t spare_ms = 300;  // for the line that is written last
+  const char* text = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
+  const std::int64_t seconds = text == nullptr ? 1 : std::clamp<std::int64_t>(std::atoll(text), 1, 1'000'000);
+  return std::chrono::milliseconds(std::max<std::int64_t>(0, 1000 * (seconds - 1) - spare_ms));
+}
+
 }  // namespace
 
-void catch_stop_signals() {
+void catch_stop_signals(bool by_mpirun) {
   catch_signal(SIGUSR1, note_signal);
-  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) catch_signal(SIGTERM, note_signal);
+  under_mpirun = by_mpirun;
+  if (!by_mpirun) catch_signal(SIGTERM, note_signal);
 }
 
 void leave_stop_signals() {
   std::signal(SIGUSR1, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  if (!under_mpirun) std::signal(SIGTERM, SIG_DFL);
+}
+
+HeldInterrupts hold_interrupts(const CheckpointConfig& checkpoint) {
+  if (under_mpirun) return HeldInterrupts(time_from_mpirun());
+  const bool saves = checkpoint.interval > 0;
+  const std::string notice =
+      fmt::format("Interrupted: {} after this step; Ctrl-C again ends at once", saves ? "saving and ending" : "ending");
+  constexpr std::chrono::seconds longest_unsaved(5);
+  return HeldInterrupts(saves ? std::nullopt : std::optional<std::chrono::milliseconds>(longest_unsaved),
+                        verbosity() == Verbosity::quiet ? "" : notice);
 }
 
 StopRequest::StopRequest(const JobConfig& job) : end_(slurm_end()) {
@@ -51,7 +76,10 @@ StopRequest::StopRequest(const JobConfig& job) : end_(slurm_end()) {
   end_ = end_ ? std::min(*end_, own) : own;
 }
 
-bool StopRequest::wanted() const { return signalled.load(std::memory_order_relaxed) || out_of_time(); }
+StopWish StopRequest::wish() const {
+  if (interrupted()) return StopWish::interrupted;
+  return signalled.load(std::memory_order_relaxed) || out_of_time() ? StopWish::requested : StopWish::none;
+}
 
 bool StopRequest::out_of_time() const {
   if (!end_) return false;

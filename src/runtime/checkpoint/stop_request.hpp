@@ -3,26 +3,32 @@
 #include <chrono>
 #include <optional>
 
+#include "base/interrupt.hpp"
 #include "config/config.hpp"
+#include "runtime/execute/stop_wish.hpp"
 
 namespace pptrain {
 
 /// From now on SIGUSR1, and SIGTERM where the launcher leaves time for it, ask the training to stop instead of ending
-/// the program. mpirun ends ranks seconds after it has passed SIGTERM on, so under it that one is left alone. Call
-/// before MPI is up, which may set the variables by which mpirun is recognised, and on the main thread.
-void catch_stop_signals();
+/// the program. mpirun ends ranks at once after it has passed SIGTERM on, so that under it this one is an interrupt
+/// (base/interrupt.hpp). Call on the main thread.
+void catch_stop_signals(bool by_mpirun);
 
 /// They end the program again: for what has nothing to save.
 void leave_stop_signals();
 
-/// Whether this rank wants the training to stop after the present iteration: a signal came, or the end of the time is
-/// so near that what is still to be done just fits.
+/// While a training runs: the first Ctrl-C lets it end after the present step, with a checkpoint where these are
+/// written, as far as the launcher leaves time for that. Without checkpoints it ends within seconds.
+HeldInterrupts hold_interrupts(const CheckpointConfig& checkpoint);
+
+/// Whether this rank wants the training to stop after the present iteration: a signal or Ctrl-C came, or the end of the
+/// time is so near that what is still to be done just fits.
 class StopRequest {
  public:
   /// The time of `[job] time_limit` begins now. The end of a Slurm job (SLURM_JOB_END_TIME) counts too.
   explicit StopRequest(const JobConfig& job);
 
-  bool wanted() const;
+  StopWish wish() const;
   /// What is still to be done when the training stops takes this long.
   void need(double seconds) { needed_seconds_ = seconds; }
   /// Why, for a message; on a rank that wants it.

@@ -18,6 +18,7 @@
 #include "runtime/execute/device_model.hpp"
 #include "runtime/execute/device_times.hpp"
 #include "runtime/execute/groups.hpp"
+#include "runtime/execute/stop_wish.hpp"
 #include "tensor/device_copy.hpp"
 
 namespace pptrain {
@@ -31,11 +32,11 @@ struct Iteration {
   std::int64_t step = 0;
   double learning_rate = 0.0;
   double gradient_clip = 0.0;
-  Trace* trace = nullptr;                 ///< where tasks and waits are left, in place of what it held; null: nowhere
-  std::function<bool()> wants_stop = {};  ///< whether this rank wants the training to stop; empty: never
-  double loss_scale = 1.0;                ///< of the gradients
-  bool skips_overflow = false;            ///< leaves everything as it is where gradients are not finite
-  std::int64_t skipped_steps = 0;         ///< steps so far that the optimizer has not seen
+  Trace* trace = nullptr;  ///< where tasks and waits are left, in place of what it held; null: nowhere
+  std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop; empty: never
+  double loss_scale = 1.0;                   ///< of the gradients
+  bool skips_overflow = false;               ///< leaves everything as it is where gradients are not finite
+  std::int64_t skipped_steps = 0;            ///< steps so far that the optimizer has not seen
 };
 
 /// What came out of it. Loss and norm are known on every rank.
@@ -47,7 +48,7 @@ struct IterationResult {
   double seconds = 0.0;
   double communication_seconds = 0.0;  ///< waiting in collectives, by the device's clock; so the next one
   double idle_seconds = 0.0;           ///< waiting for another stage
-  bool stop = false;                   ///< some rank wants the training to stop; known on every rank
+  StopWish stop = StopWish::none;      ///< the strongest wish of some rank; known on every rank
   double cpu_seconds = 0.0;            ///< of this thread, waiting left out; of a GPU: compute_seconds()
   int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }

@@ -18,10 +18,12 @@ void Executor::wait_gradients() {
 void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
   const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
-  double sums[] = {reports ? value_of(sums_.loss()) : 0.0, iteration.wants_stop && iteration.wants_stop() ? 1.0 : 0.0};
-  groups_.all().all_reduce_sum(sums, 2);
+  const StopWish wish = iteration.stop_wish ? iteration.stop_wish() : StopWish::none;
+  double sums[] = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
+                   wish == StopWish::interrupted ? 1.0 : 0.0};
+  groups_.all().all_reduce_sum(sums, 3);
   result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
-  result_.stop = sums[1] > 0.0;
+  result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;
 }
 
 /// All ranks know the norm, so all skip a step or none does.

@@ -78,7 +78,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
           tied_gathers(own(training_)))),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
-  wants_stop_ = options.wants_stop;
+  stop_wish_ = options.stop_wish;
   if (role_) {
     const DeviceContext context = {model_,  activation_type(config.training.precision),       arena_, options.backend,
                                    waiter_, gradient_type(config.training.gradient_precision)};
@@ -110,7 +110,7 @@ double Session::learning_rate_of(std::int64_t step) const {
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
   const IterationResult result = executor_->run(
-      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, wants_stop_,
+      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
                        loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps});
   loss_scale_.update(result.skipped);
   return result;

@@ -23,7 +23,7 @@ struct SessionOptions {
   std::size_t memory_bytes = 0;                     ///< that the device has; 0: what it gives
   std::string device_name = {};                     ///< who runs out of it
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
-  std::function<bool()> wants_stop = {};            ///< of `Iteration`
+  std::function<StopWish()> stop_wish = {};         ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
   std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer = {};
 };
@@ -76,7 +76,7 @@ class Session {
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Executor> executor_;
-  std::function<bool()> wants_stop_;
+  std::function<StopWish()> stop_wish_;
   Trace* trace_ = nullptr;
   LossScale loss_scale_;
 };

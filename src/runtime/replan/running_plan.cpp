@@ -12,7 +12,7 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   waiter_.listen(&alarm);
   SessionOptions options = {.layers = job.layers, .backend = job.device.backend()};
   options.alarm = &alarm;
-  options.wants_stop = job.wants_stop;
+  options.stop_wish = job.stop_wish;
   options.direct = job.device.direct();
   if (job.device.probed() != nullptr) {
     const DeviceId own = job.machine.map.device_of(RankId(rank_in(job.world)));

@@ -23,7 +23,7 @@ struct PlanJob {
   const Instance& instance;
   const LayerFactory& layers;
   const RankDevice& device;
-  std::function<bool()> wants_stop = {};  ///< whether this rank wants the training to stop; empty: never
+  std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop; empty: never
 };
 
 /// One rank's session of a plan of the job, with what decorates it on emulated devices.
