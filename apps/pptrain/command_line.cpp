@@ -103,8 +103,8 @@ void CommandLine::describe(CLI::App* sub, const std::string& details, const std:
 }
 
 void CommandLine::verbosity_flags(CLI::App* app) {
-  app->add_flag("-q,--quiet", quiet, "only warnings and errors");
-  app->add_flag("-v,--verbose", verbose, "more about what is done");
+  app->add_flag("-q,--quiet", quiet, "only warnings, errors and the result");
+  app->add_flag("-v,--verbose", verbose, "also times of preparations and layers, and of every rank");
 }
 
 void CommandLine::overrides(CLI::App* sub) {

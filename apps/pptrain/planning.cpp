@@ -64,8 +64,8 @@ void deliver_plan(const Options& options, const Plan& plan, const Instance& inst
 /// Searches and prints the plan; with --correlation also how well closed forms rank plans.
 void deliver_search(const Options& options, const Config& config, const std::string& planner, const Instance& instance,
                     const Restrictions& restrictions) {
-  const SearchResult result =
-      search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit));
+  const InterruptEndsSearch interrupt;
+  const SearchResult result = shown_search(planner, config, instance, restrictions);
   Plan plan = feasible_plan(result, config.source);
   if (options.correlation) {
     const std::string schedule = restrictions.schedule == "gpipe" ? "gpipe" : "1f1b";
@@ -104,7 +104,6 @@ void plan_from_files(const Options& options) {
     return;
   }
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
-  const InterruptEndsSearch interrupt;
   deliver_search(options, config, planner, instance, restrictions);
 }
 

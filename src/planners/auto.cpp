@@ -61,6 +61,7 @@ class Best {
   }
   void count(const Outcome& outcome) {
     result.num_examined += outcome.num_examined;
+    space_.tell_examined(outcome.num_examined);
     result.complete = result.complete && outcome.complete;
   }
   /// A plan that no planner has made.
@@ -71,6 +72,7 @@ class Best {
   void offer(Plan plan) {
     if (plan.predicted->iteration_seconds >= limit()) return;
     result.plan = finished_plan(space_, std::move(plan), "auto");
+    space_.tell_found(result.plan->predicted->iteration_seconds);
   }
   /// A plan must take less than this to be better.
   double limit() const {
@@ -111,6 +113,7 @@ void search_orders(const SearchSpace& space, Best& best) {
       if (search.stopped()) best.result.complete = false;
     }
     best.result.num_examined += search.num_examined();
+    space.tell_examined(search.num_examined());
   }
 }
 
@@ -142,10 +145,12 @@ Outcome search_by_estimate(const SearchSpace& space) {
     return std::move(best.result);
   }
   for (const std::string& asked : asked_planners()) {
+    space.tell_asks("asking " + asked);
     SearchSpace share = space;
     share.stop = space.stop.within(space.stop.seconds_left() / 2.0);  // most need far less
     best.take(asked, planner_called(asked).search(share));
   }
+  space.tell_asks("stages of any shape");
   if (predicts_more_than_amp(space.instance)) {
     Outcome grids = outcome_of(space, uniform_candidates(space), "auto");
     if (grids.plan) best.offer(std::move(*grids.plan));
@@ -158,6 +163,7 @@ Outcome search_by_estimate(const SearchSpace& space) {
     best.count(polished);
   }
   if (count_exhaustive_plans(space) <= most_exhaustive_plans) {
+    space.tell_asks("asking exhaustive");
     best.take("exhaustive", planner_called("exhaustive").search(space));
   }
   if (!best.result.plan) best.result.why_not += offload_remedy(space);

@@ -8,6 +8,7 @@
 #include "base/stop.hpp"
 #include "cost/cost.hpp"
 #include "plan/plan.hpp"
+#include "planners/progress.hpp"
 #include "planners/restrictions.hpp"
 
 namespace pptrain {
@@ -21,6 +22,18 @@ struct SearchSpace {
   std::string schedule = "1f1b";  ///< of the plans
   Stop stop = Stop();             ///< when to end with the best so far
   FitCheck* check = nullptr;      ///< asked before a plan is taken; null: closed forms alone say what fits
+  /// Who is told how far the search is; null: nobody.
+  SearchProgress* progress = nullptr;
+
+  void tell_asks(const std::string& planner) const {
+    if (progress != nullptr) progress->asks(planner);
+  }
+  void tell_examined(std::int64_t more) const {
+    if (progress != nullptr) progress->examined(more);
+  }
+  void tell_found(double iteration_seconds) const {
+    if (progress != nullptr) progress->found(iteration_seconds);
+  }
 };
 
 /// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator.

@@ -47,7 +47,7 @@ void check_planner_name(const std::string& name, const std::string& source) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   const std::string nearest = nearest_name(name, known);
   throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(known),
-                   nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest)});
+                   nearest.empty() ? "name one of these" : fmt::format("did you mean \"{}\"?", nearest)});
 }
 
 /// The planners that are always shown beside the chosen one.
@@ -82,6 +82,7 @@ const Planner& asked_planner(const std::string& name) { return planner_called(na
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
 Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
+  space.tell_asks("comparing with " + name);
   try {
     const Planner& planner = planner_called(name);
     const Search search = [&planner](const SearchSpace& searched) { return planner.search(searched); };
@@ -159,7 +160,7 @@ void check_search(const std::string& name, const Instance& instance, const Restr
 }
 
 SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
-                         const std::string& source, Stop stop) {
+                         const std::string& source, Stop stop, SearchProgress* progress) {
   const auto start = std::chrono::steady_clock::now();
   check_search(name, instance, restrictions, source);
   check_instance(instance, source);
@@ -167,7 +168,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const ScheduleChoice schedule = schedule_under(restrictions);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
   const bool chunks = runs_chunks(schedule.name);
-  const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop};
+  const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop, nullptr, progress};
+  space.tell_asks("asking " + planner.name());
   const Search search = [&](const SearchSpace& searched) {
     if (!chunks) return planner.search(searched);
     Outcome found = search_chunked_grids(searched, schedule, planner.name());

@@ -38,8 +38,9 @@ void check_search(const std::string& name, const Instance& instance, const Restr
 /// which `auto` and the planners of grids know, and with several chunks per stage those of `search_chunked_grids`.
 ///
 /// An unknown name, an instance that cannot be costed, or restrictions that contradict each other
-/// or the instance throw `Error` (exit code 2) with `source` as the place.
+/// or the instance throw `Error` (exit code 2) with `source` as the place. `progress`, where given, is told how far the
+/// search is.
 SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
-                         const std::string& source, Stop stop = Stop());
+                         const std::string& source, Stop stop = Stop(), SearchProgress* progress = nullptr);
 
 }  // namespace pptrain

@@ -20,6 +20,7 @@
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/resume.hpp"
 #include "runtime/checkpoint/same_job.hpp"
+#include "runtime/details.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/offload_check.hpp"
 #include "runtime/profiler.hpp"
@@ -90,7 +91,7 @@ Planned planned_before(const CheckpointState& state) {
 }
 
 Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
-                  const Machine& machine, const RankDevice& device) {
+                  const Machine& machine, const RankDevice& device, PhaseTimes& phases) {
   Planned planned;
   planned.cluster = machine.cluster;
   collectively(world, waiter, [&] { check_offload(config, machine, device); });
@@ -100,7 +101,10 @@ Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, con
     check_parallelism(config, model, machine.cluster);
   });
   planned.profile = obtain_profile(world, waiter, options, config, model, machine, named, device);
-  planned.plans = choose_plans(world, waiter, config, machine, planned.profile);
+  phases.end("layer times");
+  if (rank_in(world) == 0) print_detail(describe_layer_times(planned.profile) + "\n");
+  planned.plans = choose_plans(world, waiter, options, config, machine, planned.profile);
+  phases.end("search");
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {
     check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
@@ -113,18 +117,19 @@ Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, con
 }
 
 Planned plan_job(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
-                 const Machine& machine, const RankDevice& device, const std::optional<Resumed>& from) {
-  if (!from) return plan_anew(world, waiter, options, config, model, machine, device);
+                 const Machine& machine, const RankDevice& device, const std::optional<Resumed>& from,
+                 PhaseTimes& phases) {
+  if (!from) return plan_anew(world, waiter, options, config, model, machine, device, phases);
   const bool prints = rank_in(world) == 0;
   bool alike = false;
   collectively(world, waiter, [&] { alike = plans_alike(from->state, config, machine.cluster); });
   if (!alike) {
     if (prints) log_info("Other devices or another way to plan than that of the checkpoint: planning anew");
-    return plan_anew(world, waiter, options, config, model, machine, device);
+    return plan_anew(world, waiter, options, config, model, machine, device, phases);
   }
   Planned planned = planned_before(from->state);
   collectively(world, waiter, [&] { check_offload(planned.plans.front(), "the checkpoint's plan", machine, device); });
-  if (prints) print_result(describe_plan(planned.plans.front(), planned.cluster) + "\n");
+  if (prints) print_step(describe_plan(planned.plans.front(), planned.cluster) + "\n");
   return planned;
 }
 
@@ -140,7 +145,7 @@ void set_aside_damaged(const Resumed& from, const std::string& directory) {
 
 /// Trains under the plan. Throws exit code 75 when it was stopped early.
 void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets, const std::vector<Plan>& plans,
-                   const std::optional<Resumed>& from, StopRequest& stop) {
+                   const std::optional<Resumed>& from, StopRequest& stop, PhaseTimes& phases) {
   const MPI_Comm world = job.world;
   const bool names = rank_in(world) == 0;
   Alarm alarm(world);
@@ -155,6 +160,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   };
   tell_if_interrupted("while trying plans: nothing was saved; [planner] trials = 0 leaves trials out");
   const Plan plan = fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
+  if (plans.size() > 1) phases.end("trials");
   tell_if_interrupted("before the first step: nothing was saved");
   std::unique_ptr<RunningPlan> running;
   fail_together(alarm, patience.timeout_seconds(), [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
@@ -175,6 +181,8 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
   Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory, from ? from->path : ""},
                   std::move(running));
+  phases.end("parameters and communication");
+  if (names) print_detail(phases.describe());
   TrainingEnd end = TrainingEnd::done;
   const HeldInterrupts held = hold_interrupts(job.config.checkpoint);
   fail_together(alarm, patience.timeout_seconds(), [&] {
@@ -191,6 +199,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
 }  // namespace
 
 void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers) {
+  PhaseTimes phases;
   Waiter waiter = make_waiter(world);
   const int rank = rank_in(world);
   const Config config = load_config(world, waiter, options);
@@ -212,10 +221,12 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     if (rank == 0) log_info("All {} steps are done: nothing is left to train", config.training.steps);
     return;
   }
+  phases.end("configuration and data");
   const RankDevice device = find_device(world, waiter, options, config);
   const Machine machine = find_machine(world, waiter, cluster_file(options, config), device);
-  if (rank == 0) print_result(describe_machine(machine) + "\n");
-  const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from);
+  phases.end("machine");
+  if (rank == 0) print_step(describe_machine(machine) + "\n");
+  const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from, phases);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;
@@ -223,7 +234,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
                              tied_embedding(config, planned.profile)};
   const PlanJob job = {world, config, model, machine, instance, layers, device, [&stop] { return stop.wish(); }};
-  train_planned(job, waiter, datasets, planned.plans, from, stop);
+  train_planned(job, waiter, datasets, planned.plans, from, stop, phases);
 }
 
 }  // namespace pptrain

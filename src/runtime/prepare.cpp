@@ -26,6 +26,7 @@
 #include "runtime/gpu_table.hpp"
 #include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
+#include "runtime/search_display.hpp"
 
 namespace pptrain {
 namespace {
@@ -239,25 +240,36 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
 
 namespace {
 
-Plan printed_plan(const Config& config, const Instance& instance) {
+/// The plan is what a dry run ends with.
+void print_plan(const JobOptions& options, const std::string& text) {
+  options.dry_run ? print_result(text) : print_step(text);
+}
+
+Plan printed_plan(const JobOptions& options, const Config& config, const Instance& instance) {
   const std::string& path = config.parallelism.plan;
   check_plan_devices(read_plan(path), instance.cluster, path);
   Plan plan = given_plan(config, instance);
-  print_result(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
+  print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
   return plan;
 }
 
 /// The best plan, and for trials the next best ones.
-std::vector<Plan> searched_plans(const Config& config, const Instance& instance) {
-  const SearchResult result = search_plan(config.planner.name, instance, restrictions_of(config), config.source,
-                                          Stop(config.planner.time_limit));
-  if (!result.grids.empty()) print_result(describe_candidates(result, instance.cluster) + "\n");
+std::vector<Plan> searched_plans(const JobOptions& options, const Config& config, const Instance& instance) {
+  const SearchResult result = shown_search(config.planner.name, config, instance, restrictions_of(config));
+  if (!result.grids.empty()) print_step(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
-  print_result(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile) + "\n");
+  print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile) + "\n");
   return contenders(result, instance, static_cast<int>(std::max<std::int64_t>(1, config.planner.trials)));
 }
 
 }  // namespace
+
+SearchResult shown_search(const std::string& planner, const Config& config, const Instance& instance,
+                          const Restrictions& restrictions) {
+  SearchProgress progress;
+  const SearchDisplay display(progress);
+  return search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit), &progress);
+}
 
 const Plan& feasible_plan(const SearchResult& result, const std::string& source) {
   if (!result.plan) {
@@ -267,8 +279,8 @@ const Plan& feasible_plan(const SearchResult& result, const std::string& source)
   return *result.plan;
 }
 
-std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine,
-                               const Profile& profile) {
+std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                               const Machine& machine, const Profile& profile) {
   std::vector<Plan> plans;
   tell_if_interrupted(
       "while searching a plan: nothing was saved; [planner] time_limit ends a search with its best plan");
@@ -277,9 +289,9 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& con
     const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
                                tied_embedding(config, profile)};
     if (config.parallelism.plan.empty()) {
-      plans = searched_plans(config, instance);
+      plans = searched_plans(options, config, instance);
     } else {
-      plans = {printed_plan(config, instance)};
+      plans = {printed_plan(options, config, instance)};
     }
   });
   tell_if_interrupted("before the first step: nothing was saved");

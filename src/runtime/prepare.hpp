@@ -77,8 +77,12 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
 /// The plan: the one the configuration names, or the best found, followed by the next best ones where it asks for
 /// trials. Rank 0 searches, prints the candidates and the plan, and hands them to all. Throws exit code 3 when nothing
 /// fits. Collective.
-std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const Config& config, const Machine& machine,
-                               const Profile& profile);
+std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                               const Machine& machine, const Profile& profile);
+
+/// `search_plan` within `[planner] time_limit`; one that takes long shows how far it is on standard error.
+SearchResult shown_search(const std::string& planner, const Config& config, const Instance& instance,
+                          const Restrictions& restrictions);
 
 /// FLOP per second that all devices of the cluster can reach in this precision, cores shared by devices counted once; 0
 /// where that is not known of all of them.

@@ -34,6 +34,19 @@ void check_prediction(const Instance& instance, const Plan& plan) {
   }
 }
 
+TEST_CASE("a search tells how far it is", "[planners]") {
+  const Profile profile = blocks(10, 0.4);
+  const Cluster cluster = mixed_nodes(2, 4);
+  const Instance instance = {profile, cluster, 16};
+  SearchProgress progress;
+  const Plan plan = *search_plan("auto", instance, {}, "x", Stop(), &progress).plan;
+  const SearchStatus status = progress.status();
+  CHECK(status.planner.starts_with("comparing with "));
+  CHECK(status.candidates == plan.search_candidates);
+  REQUIRE(status.best_seconds);
+  CHECK(*status.best_seconds <= plan.predicted->iteration_seconds);
+}
+
 TEST_CASE("every planner's iteration is the simulator's, and auto's is the least", "[planners]") {
   const Profile profile = blocks(10, 0.4);
   const Cluster cluster = mixed_nodes(2, 4);

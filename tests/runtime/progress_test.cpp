@@ -1,8 +1,16 @@
 #include "runtime/progress.hpp"
 
-#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "base/log.hpp"
 #include "runtime/execute/summary.hpp"
+#include "runtime/search_display.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
@@ -30,6 +38,46 @@ TEST_CASE("lines of a log grow rare", "[progress][np1]") {
   CHECK(plain_period(1.0) == 3.0);
   CHECK(plain_period(600.0) == 30.0);
   CHECK(plain_period(1e6) == 60.0);
+}
+
+TEST_CASE("a search says what it does, how many plans it saw and the best one", "[progress][np1]") {
+  CHECK(search_line({}, 2.0) == "searching a plan, for 0:02");
+  CHECK(search_line({"asking alpa", 1234, 0.21}, 72.4) ==
+        "searching a plan: asking alpa, 1234 candidates, best 210 ms, for 1:12");
+}
+
+TEST_CASE("a search that takes long shows how far it is, but when quiet", "[progress][np1]") {
+  SearchProgress progress;
+  progress.asks("asking nobody");
+  const std::string path = "search-display.txt";
+  const auto shown_while = [&](Verbosity level, const std::function<void()>& work) {
+    set_verbosity(level);
+    std::fflush(stderr);
+    const int before = ::dup(STDERR_FILENO);
+    const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    ::dup2(file, STDERR_FILENO);
+    {
+      const SearchDisplay display(progress, {true, false, 80}, std::chrono::milliseconds(0));
+      work();
+    }
+    ::dup2(before, STDERR_FILENO);
+    ::close(file);
+    ::close(before);
+    set_verbosity(Verbosity::normal);
+  };
+  const auto text = [&] {
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  shown_while(Verbosity::normal, [&] {
+    while (text().find("asking nobody") == std::string::npos) std::this_thread::yield();
+    progress.found(0.5);
+    while (text().find("best 500 ms") == std::string::npos) std::this_thread::yield();
+  });
+  CHECK(text().ends_with("\r\033[K"));
+  shown_while(Verbosity::quiet, [] {});
+  CHECK(text().empty());
+  std::remove(path.c_str());
 }
 
 RunSummary a_summary() {

@@ -127,6 +127,7 @@ class SimulatedSearch {
     if (best_ && seconds >= seconds_ * (1.0 - tie_tolerance)) return false;
     best_ = plan;
     seconds_ = seconds;
+    space_.tell_found(seconds);
     return true;
   }
 
@@ -158,6 +159,7 @@ class SimulatedSearch {
     if (cost > budget_ || !simulator_.can(plan)) return false;
     budget_ -= cost;
     ++num_examined_;
+    space_.tell_examined(1);
     const SimulatedPlan& result = simulator_.of(plan);
     return result.why_not.empty() && offer(plan, result.iteration_seconds);
   }
@@ -204,6 +206,7 @@ class SimulatedSearch {
 }  // namespace
 
 Outcome choose_by_simulation(const SearchSpace& space, Outcome outcome) {
+  space.tell_asks("simulating the best plans");
   return SimulatedSearch(space).run(std::move(outcome));
 }
 

@@ -147,14 +147,14 @@ void Recorder::record_places(const Machine& machine, const std::vector<std::stri
   const std::vector<RankPlace> places = rank_places(world_, waiter_, machine.map, plan_);
   collectively(world_, waiter_, [&] {
     if (rank_ != 0) return;
-    print_result(describe_places(places, machine.cluster) + "\n");
+    print_step(describe_places(places, machine.cluster) + "\n");
     directory_->write("placement.json", places_to_json(places, machine.cluster));
   });
   std::set<std::string> told;
   for (const std::string& of_rank : gather(world_, join(ways, "\n"), waiter_)) {
     std::istringstream lines(of_rank);
     for (std::string line; std::getline(lines, line);) {
-      if (told.insert(line).second) print_result(fmt::format("  {}\n", line));
+      if (told.insert(line).second) print_step(fmt::format("  {}\n", line));
     }
   }
 }
@@ -181,6 +181,7 @@ void Recorder::record(std::int64_t step, const IterationResult& result, double l
 }
 
 void Recorder::add_times(std::int64_t step, const std::vector<double>& of_ranks) {
+  rank_totals_.add(of_ranks);
   const bool is_first = step == begins_.step;
   std::optional<SpentTimes>& kept = is_first ? first_times_ : later_times_;
   if (!kept) kept.emplace();
@@ -299,6 +300,7 @@ void Recorder::finish(std::size_t peak_bytes) {
     if (!bytes.empty()) summary.predicted_peak_bytes = *std::max_element(bytes.begin(), bytes.end());
   }
   summary.run_directory = directory_->path();
+  print_detail(rank_totals_.describe(peaks));
   print_result(describe_summary(summary));
 }
 

@@ -14,6 +14,7 @@
 #include "io/run_directory.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
+#include "runtime/details.hpp"
 #include "runtime/execute/executor.hpp"
 #include "runtime/execute/summary.hpp"
 #include "runtime/prepare.hpp"
@@ -95,6 +96,7 @@ class Recorder {
   RunSummary::Losses losses_;
   std::optional<SpentTimes> first_times_;  ///< of the first step, where /ranks has it
   std::optional<SpentTimes> later_times_;  ///< of the other steps of /ranks
+  RankTotals rank_totals_;                 ///< of all recorded steps, rank by rank
 };
 
 }  // namespace pptrain

@@ -124,9 +124,9 @@ Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int6
   std::string chosen;
   collectively(job.world, job.waiter, [&] {
     if (!prints) return;
-    print_result(describe_trials(trials));
+    print_step(describe_trials(trials));
     const Plan plan = chosen_of(trials);
-    print_result(fmt::format("  kept: {}, {}, {}\n", plan.shape(), plan.schedule.name, micro_batches_of(plan)));
+    print_step(fmt::format("  kept: {}, {}, {}\n", plan.shape(), plan.schedule.name, micro_batches_of(plan)));
     chosen = write_plan(plan);
   });
   return parse_plan(broadcast(job.world, chosen, job.waiter), "the plan");

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace pptrain {
+
+/// How far a search is.
+struct SearchStatus {
+  std::string planner;                 ///< that is being asked, or what else is done; "": nothing yet
+  std::int64_t candidates = 0;         ///< looked at so far, those of a planner when it has ended
+  std::optional<double> best_seconds;  ///< iteration of the best plan so far, by the form that is searched by
+};
+
+/// What a search tells while it goes on, to be read from another thread.
+class SearchProgress {
+ public:
+  void asks(const std::string& planner);
+  void examined(std::int64_t more);
+  void found(double iteration_seconds);
+  SearchStatus status() const;
+
+ private:
+  mutable std::mutex mutex_;
+  SearchStatus status_;
+};
+
+}  // namespace pptrain

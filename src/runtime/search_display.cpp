@@ -1,0 +1,65 @@
+#include "runtime/search_display.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "base/log.hpp"
+#include "base/rewritten_line.hpp"
+#include "base/units.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Signals are for the main thread, whose handlers have a stack of their own.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+}  // namespace
+
+std::string search_line(const SearchStatus& status, double seconds) {
+  std::string line = "searching a plan";
+  if (!status.planner.empty()) line += ": " + status.planner;
+  if (status.candidates > 0) line += fmt::format(", {} candidates", status.candidates);
+  if (status.best_seconds) line += fmt::format(", best {}", format_seconds(*status.best_seconds));
+  return line + fmt::format(", for {}", format_duration(seconds));
+}
+
+SearchDisplay::SearchDisplay(const SearchProgress& progress, const Screen& screen, std::chrono::milliseconds silent)
+    : progress_(progress), screen_(screen), silent_(silent) {
+  if (verbosity() != Verbosity::quiet) thread_ = std::thread([this] { show_until_done(); });
+}
+
+SearchDisplay::~SearchDisplay() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  ends_.notify_all();
+  thread_.join();
+  clear_rewritten_line();
+}
+
+void SearchDisplay::show_until_done() {
+  block_signals();
+  constexpr std::chrono::milliseconds terminal_period(200);
+  std::unique_lock lock(mutex_);
+  std::chrono::milliseconds pause = silent_;
+  while (!ends_.wait_for(lock, pause, [this] { return done_; })) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const std::string line = search_line(progress_.status(), seconds);
+    if (screen_.terminal) {
+      rewrite_line(line.substr(0, static_cast<std::size_t>(screen_.columns - 1)));
+      pause = terminal_period;
+    } else {
+      log_info("{}", line);
+      pause = std::chrono::milliseconds(static_cast<long>(1000.0 * plain_period(seconds)));
+    }
+  }
+}
+
+}  // namespace pptrain
