@@ -121,6 +121,15 @@ void run_report(const Options& options) {
   close_metrics(run);
 }
 
+/// What is wrong with the file is said when the command runs.
+bool looks_at_machine(const Options& options) {
+  try {
+    return named_cluster(options).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 bool needs_machine(const Options& options) {
@@ -128,8 +137,7 @@ bool needs_machine(const Options& options) {
     case Command::train: return true;
     case Command::profile: return !profiles_from_files(options);
     case Command::plan: return !plans_from_files(options);
-    case Command::cluster:
-      return options.input.empty() || !std::filesystem::exists(options.input) || !is_cluster_file(options.input);
+    case Command::cluster: return looks_at_machine(options);
     case Command::simulate:
     case Command::report:
     case Command::validate:

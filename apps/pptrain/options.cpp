@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "base/log.hpp"
@@ -22,11 +23,22 @@ std::string version_text() {
   return text;
 }
 
+bool is_command(const std::string& name) {
+  const std::vector<std::string>& commands = command_names();
+  return std::find(commands.begin(), commands.end(), name) != commands.end();
+}
+
+/// Whether an argument that is no subcommand means a file: it looks like one, or there is something of the name.
+bool means_file(const std::string& argument) {
+  std::error_code ignored;
+  return argument.find('.') != std::string::npos || std::filesystem::exists(argument, ignored);
+}
+
 /// `pptrain x.toml` means `pptrain train x.toml`.
 std::vector<std::string> with_command(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto first = std::find_if(arguments.begin(), arguments.end(), [](const std::string& a) { return a[0] != '-'; });
-  const bool is_file = first != arguments.end() && first->find('.') != std::string::npos;
+  const bool is_file = first != arguments.end() && !is_command(*first) && means_file(*first);
   if (is_file) arguments.insert(arguments.begin(), "train");
   return arguments;
 }
@@ -49,9 +61,9 @@ std::string meant(const std::string& name, const std::vector<std::string>& candi
 std::string problem(const CLI::ParseError& error, CommandLine& line, const std::vector<std::string>& arguments) {
   const std::vector<std::string>& commands = command_names();
   const std::string first = arguments.empty() ? "" : arguments.front();
-  const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
-  const CLI::App& app = is_command ? *line.app().get_subcommand(first) : line.app();
-  const std::string name = is_command ? "pptrain " + first : "pptrain";
+  const bool has_command = is_command(first);
+  const CLI::App& app = has_command ? *line.app().get_subcommand(first) : line.app();
+  const std::string name = has_command ? "pptrain " + first : "pptrain";
   const std::string help = "; see " + name + " --help";
   const std::string option = unknown_option(app, arguments);
   if (!option.empty()) {
@@ -60,7 +72,7 @@ std::string problem(const CLI::ParseError& error, CommandLine& line, const std::
       for (const std::string& long_name : known->get_lnames()) options.push_back("--" + long_name);
     return option + " is no option of " + name + meant(option, options, "") + help;
   }
-  if (is_command) return error.what() + help;
+  if (has_command) return error.what() + help;
   if (first.empty() || first[0] == '-') return "a subcommand or a CONFIG.toml is missing" + help;
   return first + " is no subcommand" + meant(first, commands, "pptrain ") + help;
 }
@@ -80,7 +92,7 @@ std::optional<Options> parse_options(int argc, char** argv, bool prints, int& ex
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     exit_code = 2;
-    if (prints) log_error("command line: {}", problem(error, line, arguments));
+    if (prints) log_error("command line: {}", shown(problem(error, line, arguments)));
     return std::nullopt;
   }
   if (line.quiet) set_verbosity(Verbosity::quiet);

@@ -21,13 +21,24 @@ nlohmann::json json_of(const Link& link) {
 
 }  // namespace
 
+void check_delivery(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    throw_bad_input({path, "cannot be written", "it is a directory", "name a file with -o"});
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+    throw_bad_input({path, "cannot be written", folder.string() + " is no directory", "name another file with -o"});
+  }
+}
+
 void deliver(const std::string& text, const std::string& path) {
   if (path.empty()) {
-    std::cout << text << std::flush;
-    return;
+    if (std::cout << text << std::flush) return;
+    throw_runtime_failure({"standard output", "cannot be written", std::strerror(errno), "write to a file with -o"});
   }
-  if (std::filesystem::is_directory(path))
-    throw_bad_input({path, "cannot be written", "it is a directory", "name a file with -o"});
+  check_delivery(path);
   // A file is replaced when all of it is there; what is no file, as /dev/null, is written to.
   const std::optional<std::string> target = replaced_file(path);
   const std::string written = target ? *target + ".new" : path;

@@ -10,6 +10,7 @@
 #include "config/read.hpp"
 #include "config/toml_reader.hpp"
 #include "interrupt.hpp"
+#include "io/parameters.hpp"
 #include "model/model.hpp"
 #include "model/zoo.hpp"
 #include "output.hpp"
@@ -18,6 +19,7 @@
 #include "planners/simulated/rank_correlation.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
+#include "runtime/datasets.hpp"
 
 namespace pptrain {
 Config planning_config(const Options& options) {
@@ -80,6 +82,7 @@ void deliver_search(const Options& options, const Config& config, const std::str
 
 /// From a profile and a cluster alone: no machine, any model.
 void plan_from_files(const Options& options) {
+  check_delivery(options.output);
   Config config = planning_config(options);
   if (options.global_batch_size) config.training.global_batch_size = *options.global_batch_size;
   const bool names_model =
@@ -152,6 +155,9 @@ void run_profile(const Options& options) {
     return;
   }
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
+  collectively(MPI_COMM_WORLD, waiter, [&] {
+    if (rank_in(MPI_COMM_WORLD) == 0) check_delivery(options.output);
+  });
   JobOptions job = job_options(options);
   job.overrides.insert(job.overrides.end(), {"profile.cache=false", "profile.file=\"\""});
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
@@ -169,6 +175,9 @@ void run_plan(const Options& options) {
     return;
   }
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
+  collectively(MPI_COMM_WORLD, waiter, [&] {
+    if (rank_in(MPI_COMM_WORLD) == 0) check_delivery(options.output);
+  });
   const JobOptions job = job_options(options);
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model(config.model, config.training, config.source);
@@ -188,11 +197,23 @@ void run_plan(const Options& options) {
   });
 }
 
+/// Reads the files that a job names: what is wrong with them would be found when it starts.
+void check_named_files(const Config& config) {
+  const bool is_emulated =
+      config.cluster.file != "discover" && read_cluster(config.cluster.file).emulate == Emulate::timing;
+  if (!config.profile.file.empty()) named_profile(config);
+  if (!config.parallelism.plan.empty()) read_plan(config.parallelism.plan);
+  if (!config.can_train_model() || is_emulated) return;
+  if (!config.data.train.empty()) open_datasets(config);
+  if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
+}
+
 std::string validated_job(const std::string& path) {
   const Config config = read_config(path);
+  check_named_files(config);
   if (config.can_train_model() && !names_files(config)) {
-    if (!config.profile.file.empty()) named_profile(config);
-    return fmt::format("a job of {} layers", build_model(config.model, config.training, path).num_layers());
+    const int layers = build_model(config.model, config.training, path).num_layers();
+    return fmt::format("a job of {} layers{}", layers, config.data.train.empty() ? ", without data to train on" : "");
   }
   const auto [name, num_layers] = planned_model(config);
   const std::string cluster = config.cluster.file == "discover"

@@ -3,15 +3,16 @@
 #include <cstdlib>
 
 #include "base/log.hpp"
+#include "base/names.hpp"
 
 namespace pptrain {
 
 std::string format_complaint(const Complaint& complaint) {
   std::string text;
-  if (!complaint.where.empty()) text += complaint.where + ": ";
-  text += complaint.problem;
-  if (!complaint.reason.empty()) text += " (" + complaint.reason + ")";
-  if (!complaint.suggestion.empty()) text += "; " + complaint.suggestion;
+  if (!complaint.where.empty()) text += shown(complaint.where) + ": ";
+  text += shown(complaint.problem);
+  if (!complaint.reason.empty()) text += " (" + shown(complaint.reason) + ")";
+  if (!complaint.suggestion.empty()) text += "; " + shown(complaint.suggestion);
   return text;
 }
 

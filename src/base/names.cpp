@@ -1,5 +1,7 @@
 #include "base/names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -22,9 +24,35 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Whether a byte continues a character of UTF-8.
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+/// Bytes of the character that begins at `text`; 0 where that is no character of UTF-8 that a terminal can show.
+std::size_t character_bytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return first == '\n' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
+  const std::size_t bytes = first >= 0xF8 ? 0 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+  if (bytes == 0 || text.size() < bytes) return 0;
+  return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(bytes), continues_character) ? bytes
+                                                                                                               : 0;
+}
+
+std::string without_controls(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    plain += bytes > 0 ? std::string(text.substr(0, bytes))
+                       : fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+    text.remove_prefix(std::max<std::size_t>(1, bytes));
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest_name = 200;  // beyond it nothing is near, and a distance takes long
+  if (name.size() > longest_name) return "";
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 2) + 1;
   for (const std::string& candidate : candidates) {
@@ -52,6 +80,18 @@ std::string shell_word(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t most_bytes = 600;  // some lines of a screen
+  constexpr std::size_t most_at_end = 150;
+  if (text.size() <= most_bytes) return without_controls(text);
+  std::size_t first = most_bytes - most_at_end;
+  while (first > 0 && continues_character(text[first])) --first;
+  std::size_t last = text.size() - most_at_end;
+  while (last < text.size() && continues_character(text[last])) ++last;
+  return without_controls(text.substr(0, first)) + fmt::format(" [{} bytes left out] ", last - first) +
+         without_controls(text.substr(last));
 }
 
 }  // namespace pptrain

@@ -15,4 +15,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 /// As a POSIX shell takes it for one word: in quotes where it must be.
 std::string shell_word(std::string_view text);
 
+/// Text from outside as a message shows it: of long text the beginning and the end, with how much is left out between
+/// them; control characters but line breaks, and what is no UTF-8, as \\xNN, so that they do nothing to a terminal.
+std::string shown(std::string_view text);
+
 }  // namespace pptrain

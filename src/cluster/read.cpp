@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/error.hpp"
 #include "cluster/keys.hpp"
 #include "config/toml_reader.hpp"
 
@@ -134,6 +135,12 @@ Emulate emulate_of(const std::string& name) {
 }
 
 Cluster cluster_of(const TomlTable& root, const std::string& source) {
+  for (const char* section : {"job", "model", "data", "training"}) {
+    if (!root.has(section)) continue;
+    throw_bad_input({source, "this is a job and no cluster", fmt::format("it has [{}]", section),
+                     "name a CLUSTER.toml: examples are in inputs/clusters/, and `pptrain cluster --format toml` "
+                     "writes one for the machine that it runs on"});
+  }
   Cluster cluster;
   cluster.name = root.string("name", "cluster");
   cluster.emulate = emulate_of(root.name("emulate", {"no", "numbers", "timing"}, "no"));

@@ -49,8 +49,8 @@ void visit(KeyVisitor& v, Annotation& annotation) {
 void visit(KeyVisitor& v, ModelConfig& model) {
   v.text({"name", "\"gpt2\" and \"mlp-classifier\" can be trained; any other model is for planning."}, model.name);
   v.integer({"layers", "Blocks of a transformer, or dense layers of a classifier's features."}, model.layers,
-            at_least(1));
-  v.integer({"hidden_size", "Width of a layer."}, model.hidden_size, at_least(1));
+            between(1, 65536));
+  v.integer({"hidden_size", "Width of a layer."}, model.hidden_size, between(1, 1048576));
   if (model.is_classifier()) {
     v.integer({"input_size", "Numbers in a sample."}, model.input_size, between(1, 1048576));
     v.integer({"classes", "Classes that samples belong to."}, model.classes, between(2, 100000));

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "config/check.hpp"
 #include "config/keys.hpp"
 #include "config/toml_reader.hpp"
@@ -21,16 +23,28 @@ std::string resolve(const std::string& path, const std::filesystem::path& folder
   return std::filesystem::exists(beside, error) ? beside.string() : path;
 }
 
+/// Sections by the keys that they have.
+using SectionsOfKeys = std::map<std::string, std::vector<std::string>>;
+
 class Reader : public KeyVisitor {
  public:
   Reader(TomlTable root, std::string folder, std::map<std::string, std::string>& places)
       : root_(std::move(root)), folder_(std::move(folder)), places_(places) {}
 
-  void begin_section(const Key& section) override { table_ = root_.table(section.name); }
-  void end_section() override {
-    if (table_) table_->finish();
-    table_.reset();
+  /// Refuses what is left over. Call when all is visited.
+  void finish() const {
+    const auto advice = [this](const std::string& key) { return advice_for(key); };
+    root_.finish(advice);
+    for (const TomlTable& section : sections_) section.finish(advice);
   }
+  const SectionsOfKeys& sections_of_keys() const { return sections_of_keys_; }
+
+  void begin_section(const Key& section) override {
+    section_name_ = section.name;
+    table_ = root_.table(section.name);
+    if (table_) sections_.push_back(*table_);
+  }
+  void end_section() override { table_.reset(); }
   void text(const Key& key, std::string& value) override {
     if (find(key)) value = table_->string(key.name);
   }
@@ -98,11 +112,18 @@ class Reader : public KeyVisitor {
   void end_element() override {
     table_->finish();
     table_ = section_;
+    section_.reset();
   }
 
  private:
+  std::string advice_for(const std::string& key) const {
+    const auto found = sections_of_keys_.find(key);
+    return found == sections_of_keys_.end() ? "" : fmt::format("it is a key of [{}]", join(found->second, "], ["));
+  }
+
   /// Whether the key is written; a key that is not keeps its default. Notes its place.
   bool find(const Key& key) {
+    if (!section_) sections_of_keys_[key.name].push_back(section_name_);
     if (!table_) return false;
     // Tells the table that the key is known, written or not.
     table_->know(key.name);
@@ -113,7 +134,10 @@ class Reader : public KeyVisitor {
 
   void check(const Key& key, double value, const Range& range) const {
     if (range.contains(value)) return;
-    const std::string limits = "it has to be " + range.describe();
+    // Descriptions leave out limits that are only there for typing errors.
+    const bool is_high = std::isfinite(range.most) && !range.most_open && value > range.most;
+    const std::string limits =
+        "it has to be " + (is_high ? fmt::format("at most {:.16g}", range.most) : range.describe());
     table_->refuse(key.name, fmt::format("{} = {:.16g} is out of range", table_->full_name(key.name), value),
                    range.reason.empty() ? limits : limits + ": " + range.reason,
                    "choose one that is, or leave the key out for its default");
@@ -122,9 +146,36 @@ class Reader : public KeyVisitor {
   TomlTable root_;
   std::string folder_;
   std::map<std::string, std::string>& places_;
+  SectionsOfKeys sections_of_keys_;
+  std::string section_name_;
+  std::vector<TomlTable> sections_;   // those that are written
   std::optional<TomlTable> table_;    // section or element being visited; none when it is not written
   std::optional<TomlTable> section_;  // section of the element being visited
 };
+
+/// Keys outside of sections would replace whole sections, or be none at all.
+void check_overrides(const std::vector<std::string>& overrides) {
+  Config defaults;
+  Reader reader(parse_toml("", ""), "", defaults.places);
+  visit_keys(reader, defaults);
+  const SectionsOfKeys& sections = reader.sections_of_keys();
+  for (const std::string& assignment : overrides) {
+    const std::size_t equals = assignment.find('=');
+    const std::string key = assignment.substr(0, equals);
+    if (equals == std::string::npos || key.empty() || key.find('.') != std::string::npos) continue;
+    std::vector<std::string> known;
+    for (const auto& [name, of_name] : sections) known.push_back(name);
+    const std::string near = sections.contains(key) ? key : nearest_name(key, known);
+    std::vector<std::string> settings;
+    if (!near.empty()) {
+      for (const std::string& section : sections.at(near))
+        settings.push_back(fmt::format("--set {}.{}{}", section, near, assignment.substr(equals)));
+    }
+    throw_bad_input({"--set " + key, "the section is missing", "every key is one of a section",
+                     "write " + (settings.empty() ? "--set SECTION.KEY=VALUE, for instance --set training.steps=10"
+                                                  : join(settings, " or "))});
+  }
+}
 
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
   Config config;
@@ -135,7 +186,7 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
   }
   Reader reader(root, folder, config.places);
   visit_keys(reader, config);
-  root.finish();
+  reader.finish();
   check_config(config);
   return config;
 }
@@ -143,11 +194,13 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
 }  // namespace
 
 Config read_config(const std::string& path, const std::vector<std::string>& overrides) {
+  check_overrides(overrides);
   return config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
 }
 
 Config parse_config(std::string_view text, const std::string& source, const std::string& folder,
                     const std::vector<std::string>& overrides) {
+  check_overrides(overrides);
   return config_of(parse_toml(text, source, overrides), source, folder);
 }
 

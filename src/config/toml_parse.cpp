@@ -56,10 +56,31 @@ void apply_override(toml::table& root, const std::string& assignment) {
   parsed->get("value")->visit([&](auto& node) { target.insert_or_assign(key, std::move(node)); });
 }
 
+bool mentions(const toml::parse_error& error, std::string_view words) {
+  return error.description().find(words) != std::string_view::npos;
+}
+
 /// What to do about text that is no TOML.
 std::string suggestion_for(const toml::parse_error& error) {
-  const bool is_repeated = error.description().find("redefine") != std::string_view::npos;
-  return is_repeated ? "keep one of the two" : "correct this line: text goes in double quotes, numbers do not";
+  if (mentions(error, "redefine")) return "keep one of the two";
+  if (mentions(error, "not representable in 64 bits")) return "write a smaller number";
+  if (mentions(error, "utf-8")) return "save the file as UTF-8";
+  return "correct this line: text goes in double quotes, numbers do not";
+}
+
+/// Files that are no text in UTF-8, or another format altogether, are told by how they begin.
+void check_format(std::string_view text, const std::string& source) {
+  const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+                        text.substr(0, 2).find('\0') != std::string_view::npos;
+  if (is_utf16) {
+    throw_bad_input({source, "this is UTF-16 or no text", "TOML is text in UTF-8",
+                     "save it as UTF-8, for instance by `iconv -f UTF-16 -t UTF-8`"});
+  }
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') {
+    throw_bad_input({source, "this is JSON and no TOML", "plans and profiles are JSON, jobs and clusters TOML",
+                     "give a CONFIG.toml; a plan goes into [parallelism] plan, a profile into [profile] file"});
+  }
 }
 
 }  // namespace
@@ -72,6 +93,7 @@ std::string place_of(const toml::node& node, const std::string& source) {
 }
 
 TomlTable parse_toml(std::string_view text, const std::string& source, const std::vector<std::string>& overrides) {
+  check_format(text, source);
   auto document = std::make_shared<toml::table>();
   try {
     *document = toml::parse(text, source);

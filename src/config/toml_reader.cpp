@@ -220,7 +220,7 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) const {
   return tables;
 }
 
-void TomlTable::finish() const {
+void TomlTable::finish(const Advice& advice) const {
   const std::vector<std::string> known(state_->known.begin(), state_->known.end());
   const toml::node* first = nullptr;
   std::string name;
@@ -231,8 +231,11 @@ void TomlTable::finish() const {
     name = key.str();
   }
   if (first == nullptr) return;
+  const std::string place = place_of(*first, state_->source);
+  const std::string advised = advice ? advice(name) : "";
+  if (!advised.empty()) throw_bad_input({place, fmt::format("{} is not known", full_name(name)), "", advised});
   const std::string near = nearest_name(name, known);
-  throw_bad_input({place_of(*first, state_->source), fmt::format("{} is not known", full_name(name)),
+  throw_bad_input({place, fmt::format("{} is not known", full_name(name)),
                    near.empty() ? "known here: " + join(known) : "",
                    near.empty() ? "remove it" : fmt::format("did you mean {}?", full_name(near))});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,8 +60,10 @@ class TomlTable {
   /// An array of tables, `[[key]]` or inline; empty when the key is missing.
   std::vector<TomlTable> tables(std::string_view key) const;
 
-  /// Refuses the first key that no getter asked for and names the nearest known one.
-  void finish() const;
+  /// What to do about a key that is not known here, where its name tells; "" where it does not.
+  using Advice = std::function<std::string(const std::string& key)>;
+  /// Refuses the first key that no getter asked for, with the advice for it, or names the nearest known one.
+  void finish(const Advice& advice = {}) const;
   /// The same for a table whose keys are described; that all getters asked for these and no others is an invariant.
   void finish(const KeyTable& described) const;
 

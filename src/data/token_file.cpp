@@ -36,6 +36,8 @@ TokenFile::TokenFile(const std::string& path, const std::string& where) : file_(
     read_header(where);
   } else if (path.ends_with(".bin")) {
     token_bytes_ = 2;
+  } else {
+    check_text(file_, where);
   }
   const std::size_t bytes = file_.bytes().size() - offset_;
   if (bytes % token_bytes_ != 0) {

@@ -36,7 +36,7 @@ void check_options(const TokenizeOptions& options, const std::string& model_path
 
 std::vector<MappedFile> open_texts(const std::vector<std::string>& paths) {
   std::vector<MappedFile> texts;
-  for (const std::string& path : paths) texts.emplace_back(path, "tokenize");
+  for (const std::string& path : paths) check_text(texts.emplace_back(path, "tokenize"), "tokenize");
   return texts;
 }
 

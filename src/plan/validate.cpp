@@ -39,9 +39,15 @@ class PlanChecker {
       if (chunk.begin < next) refuse_layer(chunk.begin, "is in two stages");
       next = chunk.end;
     }
-    if (num_layers < 0) return;
-    if (next < num_layers) refuse_layer(next, "is in no stage", num_layers);
-    if (next > num_layers) refuse_layer(num_layers, "does not exist", num_layers);
+    if (num_layers < 0 || next == num_layers) return;
+    refuse("stages",
+           fmt::format("{}, but the model of this job has {} layers",
+                       next < num_layers ? fmt::format("layer {} is in no stage", next)
+                                         : fmt::format("layer {} does not exist", num_layers),
+                       num_layers),
+           fmt::format("the plan was made for {}{} layers, numbered from 0",
+                       plan_.model.empty() ? "" : plan_.model + " with ", next),
+           "name a plan of this model, or plan again: pptrain plan CONFIG.toml -o PLAN.json");
   }
 
   void check_num_devices(int num_devices) const {
@@ -63,10 +69,8 @@ class PlanChecker {
     throw_bad_input({source_ + ": " + path, problem, reason, suggestion});
   }
 
-  [[noreturn]] void refuse_layer(std::int64_t layer, const std::string& problem, int num_layers = -1) const {
-    refuse("stages", fmt::format("layer {} {}", layer, problem),
-           num_layers < 0 ? "each layer belongs to one stage"
-                          : fmt::format("the model has {} layers, numbered from 0", num_layers),
+  [[noreturn]] void refuse_layer(std::int64_t layer, const std::string& problem) const {
+    refuse("stages", fmt::format("layer {} {}", layer, problem), "each layer belongs to one stage",
            "correct the \"layers\" of the stages");
   }
 

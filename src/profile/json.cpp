@@ -87,8 +87,11 @@ Json parse_json(const std::string& text, const std::string& source) {
   try {
     return Json::parse(text, DuplicateKeys(source));
   } catch (const Json::parse_error& error) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    const bool begins_so = first != std::string::npos && text[first] == '{';
     throw_bad_input({place(source, text, error.byte), "this is not JSON", short_message(error.what()),
-                     "correct it at that place, or write the file again"});
+                     begins_so ? "correct it at that place, or write the file again"
+                               : "give a file that `pptrain plan -o` or `pptrain profile -o` has written"});
   } catch (const Json::exception& error) {
     throw_bad_input({source, "a number is out of range", short_message(error.what()), "give a finite number"});
   }

@@ -90,6 +90,21 @@ TEST_CASE("bytes, rates and shares take the unit that they fill after rounding")
   CHECK(format_duration(-1.0) == "0:00");
 }
 
+TEST_CASE("text from outside is cut to a screen and does nothing to a terminal") {
+  CHECK(shown("layers = 3\nheads") == "layers = 3\nheads");
+  CHECK(shown("\033[31mred\x7f") == "\\x1b[31mred\\x7f");
+  const std::string cut = shown("begin" + std::string(1000000, 'k') + "end");
+  CHECK(cut.size() < 700);
+  CHECK(cut.starts_with("begink"));
+  CHECK(cut.ends_with("kend"));
+  CHECK(cut.find("[999408 bytes left out]") != std::string::npos);
+  std::string accents;
+  for (int i = 0; i < 1000; ++i) accents += "\u00e9";
+  const std::string whole = shown(accents);  // no half characters
+  CHECK(whole.find("\u00e9 [") != std::string::npos);
+  CHECK(whole.find("] \u00e9") != std::string::npos);
+}
+
 TEST_CASE("words are quoted for a shell where they must be") {
   CHECK(shell_word("outputs/gpt2/2026-11-22_05-27-17") == "outputs/gpt2/2026-11-22_05-27-17");
   CHECK(shell_word("job.name=a b") == "'job.name=a b'");

@@ -156,7 +156,11 @@ sed 's/"kind": *"[^"]*"/"kind": "v100"/' good_plan.json >kinds_plan.json
 job 2 good.toml --set parallelism.plan=kinds_plan.json
 refused "a plan for devices of another kind" 2 '[^ ]*kinds_plan.json: device_kinds' 'device 0 is a "v100"'
 job 2 good.toml --set parallelism.plan=good_plan.json --set model.layers=3
-refused "a plan for fewer layers" 2 '[^ ]*good_plan.json: stages' 'layer 4 is in no stage'
+refused "a plan for fewer layers" 2 '[^ ]*good_plan.json: stages' \
+  'layer 4 is in no stage, but the model of this job has 5 layers .the plan was made for gpt2 with 4 layers.*plan again'
+job 2 good.toml --set parallelism.plan=good_plan.json --set model.layers=1
+refused "a plan for more layers" 2 '[^ ]*good_plan.json: stages' \
+  'layer 3 does not exist, but the model of this job has 3 layers .the plan was made for gpt2 with 4 layers.*plan again'
 job 2 good.toml --set parallelism.plan=good_plan.json --set training.global_batch_size=16
 refused "a plan for another global batch" 2 '[^ ]*good_plan.json' 'global_batch_size = 8.*16'
 cat >shards_plan.json <<'JSON'
@@ -181,6 +185,71 @@ bad "an unknown name" 2 2 'adamm.*adamw' learning_rate 'name = "adamm"'
 bad "an unknown schedule" 2 2 '1f1c.*1f1b' data 'schedule = "1f1c"'
 bad "not TOML" 2 2 '.' heads 'heads = = 4'
 
+bad "more layers than any model" 2 2 'at most 65536' layers 'layers = 1000000000000'
+where='([^ ]*/)?bad.toml:5(:[0-9]+)?' bad "a number of more than 64 bits" 2 2 '64 bits.*write a smaller number' layers \
+  'layers = 100000000000000000000'
+bad "a key of another section" 2 2 'model.steps is not known; it is a key of .training' heads 'steps = 3'
+for encoding in UTF-16 UTF-16LE; do
+  good_config | iconv -t "$encoding" >encoded.toml
+  job 1 encoded.toml
+  refused "a configuration in $encoding" 2 encoded.toml 'UTF-16.*iconv'
+done
+printf '[model]\nname = "caf\xe9"\n' >encoded.toml
+job 1 encoded.toml
+refused "a configuration in Latin-1" 2 'encoded.toml:2:[0-9]+' 'utf-8.*save the file as UTF-8'
+job 1 good_plan.json
+refused "a plan given as a job" 2 good_plan.json 'JSON.*CONFIG.toml'
+good_config | sed 's/^train = .*/train = "wide.txt"/' >wide.toml
+for _ in {1..200}; do echo "the quick brown fox jumps over the lazy dog"; done | iconv -t UTF-16 >wide.txt
+job 1 wide.toml
+refused "text to train on in UTF-16" 2 'wide.toml:[0-9]+' 'wide.txt is text in UTF-16.*iconv'
+
+job 1 tokenize wide.txt -o wide.bin
+refused "text to tokenize in UTF-16" 2 tokenize 'wide.txt is text in UTF-16.*iconv'
+job 1 cluster encoded.toml
+refused "a cluster that is no TOML" 2 'encoded.toml:2:[0-9]+' 'UTF-8'
+
+# What is quoted from the user's input is cut to a screen, and does nothing to the terminal.
+long=$(printf 'k%.0s' {1..100000})
+screenful=2000
+short() {
+  cases=$((cases + 1))
+  if (($(wc -c <errors.txt) > screenful)); then complain "$1" "$(wc -c <errors.txt) bytes"; else echo "ok $1"; fi
+}
+printf '[model]\n%s = 3\n' "$long$long$long" >long.toml
+job 1 long.toml
+refused "a key of 300 kB" 2 'long.toml:2' 'bytes left out.*is not known'
+short "a key of 300 kB is cut"
+printf '[job]\nname = "%s/"\n' "$long" >long.toml
+job 1 long.toml
+refused "a name of 100 kB" 2 'long.toml:2' 'cannot name a folder'
+short "a name of 100 kB is cut"
+job 1 "--$long"
+refused "an option of 100 kB" 2 'command line' 'is no option of pptrain'
+short "an option of 100 kB is cut"
+job 1 good.toml --set "model.name=$(printf '\033[31mred')"
+refused "control characters" 2 '--set model.name' 'x1b.31mred'
+if grep -q "$(printf '\033')" errors.txt; then complain "control characters" "they reach the terminal"; fi
+
+# --- files that a job names, seen without starting it
+good_config >named.toml
+sed 's/^train = .*/train = "missing.bin"/' named.toml >missing_data.toml
+job 1 validate missing_data.toml
+refused "validate: a missing data file" 2 'missing_data.toml:[0-9]+' 'missing.bin'
+sed 's/^train = .*/train = "too_large.bin"/' named.toml >foreign_data.toml
+job 1 validate foreign_data.toml
+refused "validate: a token outside the vocabulary" 2 'foreign_data.toml:[0-9]+' '300'
+{ cat named.toml; printf '[cluster]\nfile = "missing_cluster.toml"\n'; } >missing_cluster_job.toml
+job 1 validate missing_cluster_job.toml
+refused "validate: a missing cluster" 2 '[^ ]*missing_cluster.toml' 'does not exist'
+sed 's/^data = .*/plan = "missing_plan.json"/' named.toml >missing_plan_job.toml
+job 1 validate missing_plan_job.toml
+refused "validate: a missing plan" 2 '[^ ]*missing_plan.json' '.'
+
+# --- one kind of file in place of another
+job 1 plan good.toml --analytic --cluster good.toml
+refused "a job given as a cluster" 2 '[^ ]*good.toml' 'a job and no cluster.*CLUSTER.toml'
+
 # --- places
 where='[^ ]*(bad.toml:[0-9]+|occupied[^ ]*)'
 bad "an output directory that cannot be made" 2 2 'occupied' output 'output = "occupied/outputs"'
@@ -192,6 +261,14 @@ job 2 good.toml --set model.heads=5
 refused "a bad --set" 2 '(--set model.heads|[^ ]*good.toml:[0-9]+)' 'heads|hidden_size'
 job 2 good.toml --set model.headz=4
 refused "an unknown key in --set" 2 '--set model.headz' 'headz.*heads'
+job 2 good.toml --set pipeline=2
+refused "a --set without section" 2 '--set pipeline' 'write --set parallelism.pipeline=2'
+job 2 good.toml --set data=2
+refused "a --set of a section's name" 2 '--set data' 'write --set parallelism.data=2'
+job 2 good.toml --set stepz=2
+refused "a misspelt --set without section" 2 '--set stepz' 'write --set training.steps=2'
+job 2 good.toml --set zzzzzzzz=2
+refused "a --set of nothing that there is" 2 '--set zzzzzzzz' 'SECTION.KEY=VALUE'
 
 # --- profiles without a machine
 job 2 profile good.toml --analytic
@@ -201,6 +278,18 @@ job 2 plan --analytic --cluster "$inputs/clusters/aws-heterogeneous.toml" --glob
 refused "a precision without a rate" 2 '[^ ]*aws-heterogeneous.toml' 'v100.*bf16'
 job 2 plan good.toml --analytic --cluster "$inputs/clusters/aws-homogeneous.toml" --set 'model.name="t5-larg"'
 refused "a model that is not in the zoo" 2 '--set model.name' 't5-large'
+
+# --- results that cannot be written
+mkdir taken
+job 1 profile good.toml -o taken
+refused "a measured profile into a folder" 2 taken 'cannot be written'
+if printed 'Profiling'; then complain "a measured profile into a folder" "it is measured first"; fi
+rmdir taken
+job 1 plan "$inputs/papers/dapple-bert-48.toml" -o nowhere/plan.json
+refused "a plan into a folder that is not there" 2 nowhere/plan.json 'cannot be written'
+# shellcheck disable=SC2016  # for the inner shell
+expect "a plan to a full disk" 4 'standard output: cannot be written' \
+  bash -c '"$0" plan "$1" >/dev/full' "$pptrain" "$inputs/papers/dapple-bert-48.toml"
 
 # --- the command line itself
 job 2 plan good.toml --plannr amp
@@ -214,6 +303,11 @@ refused "no steps" 2 'command line' '0 is no whole number of at least 1; see ppt
 mkdir folder
 job 2 validate folder
 refused "a folder instead of a file" 2 'folder' 'directory'
+for command in "" train plan cluster profile validate; do
+  # shellcheck disable=SC2086  # an empty one is no argument
+  job 1 $command folder
+  refused "a folder instead of a configuration ($command)" 2 'folder' 'directory'
+done
 rmdir folder
 
 finish
