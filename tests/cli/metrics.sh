@@ -112,6 +112,10 @@ check "no control characters where nobody looks" bash -c "! grep -aq \$'\033' er
 check "the summary has predicted time and memory" grep -Eq 's measured \(median\), .*s predicted' output.txt
 watched "quiet before the command" 'Summary' -q train
 check "quiet: nothing but results" test ! -s errors.txt
+check "quiet: the summary alone" test "$(wc -l <output.txt)" -eq "$(sed -n '/^Summary/,$p' output.txt | wc -l)"
+watched "verbose" 'before the first step' -v train
+check "verbose: times of layers" printed '^  block.0 and 1 like it: .*, tmp 1, [0-9]+ samples: forward .*, backward '
+check "verbose: time and memory of every rank" printed '^  1 +[0-9.]+ % +[0-9.]+ % +[0-9.]+ %  [0-9.]+ '
 check "quiet or not, log.txt has the last step" bash -c "! grep -L '^step 3/3 ' runs/*/*/log.txt | grep ."
 
 # What mpirun writes to a terminal of its own: NAME ENVIRONMENT...
