@@ -82,7 +82,7 @@ const Planner& asked_planner(const std::string& name) { return planner_called(na
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
 Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
-  space.tell_asks("comparing with " + name);
+  space.tell_asks("comparing " + name);
   try {
     const Planner& planner = planner_called(name);
     const Search search = [&planner](const SearchSpace& searched) { return planner.search(searched); };

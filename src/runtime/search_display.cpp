@@ -21,11 +21,12 @@ void block_signals() {
 }  // namespace
 
 std::string search_line(const SearchStatus& status, double seconds) {
-  std::string line = "searching a plan";
-  if (!status.planner.empty()) line += ": " + status.planner;
-  if (status.candidates > 0) line += fmt::format(", {} candidates", status.candidates);
+  std::string line = "planning for " + format_duration(seconds);
+  if (!status.planner.empty()) line += ", " + status.planner;
+  if (status.candidates > 0)
+    line += fmt::format(", {} candidates", format_count(static_cast<double>(status.candidates)));
   if (status.best_seconds) line += fmt::format(", best {}", format_seconds(*status.best_seconds));
-  return line + fmt::format(", for {}", format_duration(seconds));
+  return line;
 }
 
 SearchDisplay::SearchDisplay(const SearchProgress& progress, const Screen& screen, std::chrono::milliseconds silent)

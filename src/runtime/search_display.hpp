@@ -11,7 +11,7 @@
 
 namespace pptrain {
 
-/// `searching: planner alpa, 1234 candidates, best 0.21 s, for 0:12`.
+/// `planning for 0:12, asking alpa, 1.23k candidates, best 210 ms`: what may be cut off at a screen's edge comes last.
 std::string search_line(const SearchStatus& status, double seconds);
 
 /// Shows how far a search is while it lives, once that takes longer than a person waits without a word: on a terminal

@@ -53,9 +53,10 @@ TEST_CASE("a plan has to match its model and cluster", "[plan]") {
   const auto refused = [&](int layers, int devices) {
     return complaint_of([&] { validate_plan(plan, layers, devices, "p.json"); });
   };
-  CHECK(refused(6, 4) ==
-        "p.json: stages: layer 5 is in no stage, but the model of this job has 6 layers (the plan was made for 5 layers, "
-        "numbered from 0); name a plan of this model, or plan again: pptrain plan CONFIG.toml -o PLAN.json");
+  CHECK(
+      refused(6, 4) ==
+      "p.json: stages: layer 5 is in no stage, but the model of this job has 6 layers (the plan was made for 5 layers, "
+      "numbered from 0); name a plan of this model, or plan again: pptrain plan CONFIG.toml -o PLAN.json");
   CHECK(refused(4, 4).starts_with("p.json: stages: layer 4 does not exist, but the model of this job has 4 layers ("));
   CHECK(refused(5, 3).starts_with("p.json: stages[1].devices: device 3 does not exist (the cluster has 3 devices"));
 }

@@ -41,9 +41,9 @@ TEST_CASE("lines of a log grow rare", "[progress][np1]") {
 }
 
 TEST_CASE("a search says what it does, how many plans it saw and the best one", "[progress][np1]") {
-  CHECK(search_line({}, 2.0) == "searching a plan, for 0:02");
+  CHECK(search_line({}, 2.0) == "planning for 0:02");
   CHECK(search_line({"asking alpa", 1234, 0.21}, 72.4) ==
-        "searching a plan: asking alpa, 1234 candidates, best 210 ms, for 1:12");
+        "planning for 1:12, asking alpa, 1.23k candidates, best 210 ms");
 }
 
 TEST_CASE("a search that takes long shows how far it is, but when quiet", "[progress][np1]") {
