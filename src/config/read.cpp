@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -134,10 +133,10 @@ class Reader : public KeyVisitor {
 
   void check(const Key& key, double value, const Range& range) const {
     if (range.contains(value)) return;
+    std::string limits = "it has to be " + range.describe();
     // Descriptions leave out limits that are only there for typing errors.
-    const bool is_high = std::isfinite(range.most) && !range.most_open && value > range.most;
-    const std::string limits =
-        "it has to be " + (is_high ? fmt::format("at most {:.16g}", range.most) : range.describe());
+    const bool leaves_out = limits.find("most") == std::string::npos;
+    if (leaves_out && value > range.most) limits += fmt::format(" and at most {:.16g}", range.most);
     table_->refuse(key.name, fmt::format("{} = {:.16g} is out of range", table_->full_name(key.name), value),
                    range.reason.empty() ? limits : limits + ": " + range.reason,
                    "choose one that is, or leave the key out for its default");

@@ -186,6 +186,7 @@ bad "an unknown schedule" 2 2 '1f1c.*1f1b' data 'schedule = "1f1c"'
 bad "not TOML" 2 2 '.' heads 'heads = = 4'
 
 bad "more layers than any model" 2 2 'at most 65536' layers 'layers = 1000000000000'
+bad "more steps than anybody takes" 2 2 'at least 1 and at most 2147483647' steps 'steps = 1000000000000'
 where='([^ ]*/)?bad.toml:5(:[0-9]+)?' bad "a number of more than 64 bits" 2 2 '64 bits.*write a smaller number' layers \
   'layers = 100000000000000000000'
 bad "a key of another section" 2 2 'model.steps is not known; it is a key of .training' heads 'steps = 3'

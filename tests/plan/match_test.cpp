@@ -86,7 +86,7 @@ TEST_CASE("a plan for other devices is refused with the first that differs", "[p
 TEST_CASE("a plan for another model or batch is refused with what differs", "[plan]") {
   Plan plan = matching_plan();
   plan.stages[1].layers = {{3, 8}};
-  CHECK(refusal(plan).starts_with("p.json: stages: layer 6 does not exist (the model has 6 layers"));
+  CHECK(refusal(plan).starts_with("p.json: stages: layer 6 does not exist, but the model of this job has 6 layers"));
   plan = matching_plan();
   CHECK(refusal(plan, mixed_cluster(), 16).starts_with("p.json: global_batch_size = 8, but the job says 16"));
   plan.stages[0].shards["columns"] = {{0, 640}, {640, 1024}};
