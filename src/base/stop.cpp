@@ -7,7 +7,7 @@
 namespace pptrain {
 namespace {
 
-std::atomic<bool> interrupted = false;
+std::atomic<bool> end_searches = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 }  // namespace
@@ -35,7 +35,7 @@ Stop Stop::within(double seconds) const {
   return sooner;
 }
 
-void interrupt_searches() noexcept { interrupted.store(true, std::memory_order_relaxed); }
-bool searches_interrupted() noexcept { return interrupted.load(std::memory_order_relaxed); }
+void interrupt_searches() noexcept { end_searches.store(true, std::memory_order_relaxed); }
+bool searches_interrupted() noexcept { return end_searches.load(std::memory_order_relaxed); }
 
 }  // namespace pptrain

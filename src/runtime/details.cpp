@@ -25,7 +25,7 @@ Rows largest_rows(const ProfileLayer& layer) {
 }
 
 /// Layers of one kind were timed once.
-bool alike(const Rows& a, const Rows& b) {
+bool timed_alike(const Rows& a, const Rows& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return x.first == y.first && x.second.samples == y.second.samples &&
            x.second.seconds.total() == y.second.seconds.total();
@@ -46,7 +46,7 @@ std::string lines_of(const Profile& profile, const std::vector<int>& layers, con
   return text;
 }
 
-double share(double part, double all) { return all > 0.0 ? 100.0 * part / all : 0.0; }
+double percent_of(double part, double all) { return all > 0.0 ? 100.0 * part / all : 0.0; }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ std::string describe_layer_times(const Profile& profile) {
   for (int l = 0; l < profile.num_layers(); ++l) {
     Rows rows = largest_rows(profile.layers[static_cast<std::size_t>(l)]);
     const auto same =
-        std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return alike(kind.first, rows); });
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return timed_alike(kind.first, rows); });
     if (same != kinds.end()) {
       same->second.push_back(l);
     } else {
@@ -94,8 +94,9 @@ std::string RankTotals::describe(const std::vector<double>& peak_bytes) const {
   for (std::size_t r = 0; r < peak_bytes.size(); ++r) {
     const Seconds of_rank = r < ranks_.size() ? ranks_[r] : Seconds();
     const double all = of_rank.computing + of_rank.communicating + of_rank.idle;
-    text += fmt::format("  {:<4}  {:>5.1f} %    {:>5.1f} %        {:>5.1f} %  {}\n", r, share(of_rank.computing, all),
-                        share(of_rank.communicating, all), share(of_rank.idle, all), format_bytes(peak_bytes[r]));
+    text +=
+        fmt::format("  {:<4}  {:>5.1f} %    {:>5.1f} %        {:>5.1f} %  {}\n", r, percent_of(of_rank.computing, all),
+                    percent_of(of_rank.communicating, all), percent_of(of_rank.idle, all), format_bytes(peak_bytes[r]));
   }
   return text;
 }
