@@ -6,8 +6,12 @@ set -euo pipefail
 pptrain=$(realpath -- "$1")
 inputs=$(realpath -- "$2")
 longest_seconds=1
-output=$(mktemp)
-trap 'rm -f -- "$output"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd "$folder"
+output=$folder/output
+# Some jobs name tokens that whoever starts them makes first; zeros will do.
+truncate -s 4M tokens.bin validation.bin
 failures=0
 
 complain() {
