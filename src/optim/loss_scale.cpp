@@ -12,8 +12,7 @@ LossScale::LossScale(const TrainingConfig& training) {
 
 void LossScale::restore(const State& state) {
   state_.skipped_steps = state.skipped_steps;
-  const bool had_one = state.scale != 1.0 || state.good_steps != 0;
-  if (kind_ != Kind::dynamic || !had_one) return;
+  if (kind_ != Kind::dynamic || !state.scale) return;
   state_.scale = state.scale;
   state_.good_steps = state.good_steps;
 }
@@ -23,10 +22,10 @@ void LossScale::update(bool skipped) {
   if (kind_ != Kind::dynamic) return;
   ++state_.good_steps;
   if (skipped) {
-    state_.scale /= 2.0;
+    *state_.scale /= 2.0;
     state_.good_steps = 0;
   } else if (state_.good_steps == growth_interval) {
-    state_.scale = std::min(2.0 * state_.scale, largest);
+    state_.scale = std::min(2.0 * *state_.scale, largest);
     state_.good_steps = 0;
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "config/config.hpp"
 
@@ -14,7 +15,7 @@ class LossScale {
  public:
   /// What goes on from a checkpoint.
   struct State {
-    double scale = 1.0;
+    std::optional<double> scale;     ///< nothing in other precisions
     std::int64_t good_steps = 0;     ///< since it changed
     std::int64_t skipped_steps = 0;  ///< of all so far; the optimizer has not seen them
     bool operator==(const State&) const = default;
@@ -26,7 +27,7 @@ class LossScale {
 
   explicit LossScale(const TrainingConfig& training);
 
-  double value() const { return state_.scale; }
+  double value() const { return state_.scale.value_or(1.0); }
   /// Whether a step whose gradients are not finite is skipped.
   bool skips() const { return kind_ != Kind::none; }
   bool is_dynamic() const { return kind_ == Kind::dynamic; }

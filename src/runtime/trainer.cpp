@@ -138,7 +138,7 @@ void Trainer::save(std::int64_t steps_done) {
   state.samples = steps_done * config_.training.global_batch_size;
   state.seed = config_.job.seed;
   const LossScale::State& scale = session_->loss_scale().state();
-  state.loss_scale = scale.scale;
+  state.loss_scale = session_->loss_scale().value();
   state.good_steps = scale.good_steps;
   state.skipped_steps = scale.skipped_steps;
   state.data = parts_.data_fingerprint;

@@ -52,13 +52,16 @@ TEST_CASE("a loss scale goes on from a state, or begins anew after steps without
   LossScale scale(training(Precision::fp16));
   scale.restore({512.0, 17, 5});
   REQUIRE(scale.state() == LossScale::State{512.0, 17, 5});
+  scale.restore({1.0, 0, 16});  // halved to 1 in the last step
+  REQUIRE(scale.state() == LossScale::State{1.0, 0, 16});
   LossScale anew(training(Precision::fp16));
-  anew.restore({1.0, 0, 5});
+  anew.restore({std::nullopt, 0, 5});
   REQUIRE(anew.state() == LossScale::State{65536.0, 0, 5});
   LossScale fixed(training(Precision::fp16, 64.0));
   fixed.restore({512.0, 17, 5});
   REQUIRE(fixed.value() == 64.0);
   LossScale none(training(Precision::bf16));
   none.restore({512.0, 17, 5});
-  REQUIRE(none.state() == LossScale::State{1.0, 0, 5});
+  REQUIRE(none.state() == LossScale::State{std::nullopt, 0, 5});
+  REQUIRE(none.value() == 1.0);
 }

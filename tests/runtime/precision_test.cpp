@@ -1,6 +1,8 @@
 // Training in 16 bits: as near to fp32 as it has to be, on every grid, and fp16 with a loss scale that finds its value.
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <set>
 
 #include "base/error.hpp"
 #include "comm/collective.hpp"
@@ -73,6 +75,73 @@ std::vector<float> state_of(Session& session) {
 Plan with_zero(Plan plan, int zero_stage) {
   for (Stage& stage : plan.stages) stage.zero_stage = zero_stage;
   return plan;
+}
+
+/// A block that says so before each of its backward passes.
+class CountingLayer final : public LayerModule {
+ public:
+  CountingLayer(std::unique_ptr<LayerModule> real, std::function<void()> begins)
+      : real_(std::move(real)), begins_(std::move(begins)) {}
+  Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
+    return real_->forward(batch, std::move(input), saved);
+  }
+  Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
+    begins_();
+    return real_->backward_input(batch, std::move(gradient), saved);
+  }
+  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
+
+ private:
+  std::unique_ptr<LayerModule> real_;
+  std::function<void()> begins_;
+};
+
+/// Trains with gradients that overflow in some steps (from 0), through and again from the checkpoint after `half` of
+/// the steps: `scales` are the loss scales of the steps, `kept` is what the checkpoint has to hold.
+void check_resumed(const std::set<int>& overflowing_steps, int half, const std::vector<double>& scales,
+                   const LossScale::State& kept) {
+  const JobFolder folder;
+  const std::vector<std::string> settings = {"training.precision=fp16", "training.micro_batch_size=4",
+                                             "parallelism.data=2", fmt::format("checkpoint.interval={}", half),
+                                             fmt::format("training.steps={}", scales.size())};
+  // The backward passes of a rank's blocks: 2 micro-batches a step, 2 blocks.
+  constexpr int passes_per_step = 4;
+  int passes = 0;
+  bool overflows = false;
+  const LayerFactory layers = [&](const Layer& layer, ChunkId chunk,
+                                  LayerContext& context) -> std::unique_ptr<LayerModule> {
+    auto real = overflowing(overflows)(layer, chunk, context);
+    if (layer.kind != LayerKind::transformer_block) return real;
+    return std::make_unique<CountingLayer>(std::move(real), [&] {
+      const int step = passes++ / passes_per_step;
+      overflows = world_rank() == 1 && overflowing_steps.contains(step);
+    });
+  };
+  train(MPI_COMM_WORLD, folder.options(settings), layers);
+  CHECK(passes == passes_per_step * static_cast<int>(scales.size()));
+  std::string run;
+  if (world_rank() == 0) run = folder.run().string();
+  Waiter waiter(30.0, CoreUse::shared);
+  run = broadcast(MPI_COMM_WORLD, run, waiter);
+  const auto checkpoint = [](const std::string& of_run, std::size_t step) {
+    return fmt::format("{}/checkpoints/step-{}.h5", of_run, step);
+  };
+  const CheckpointHead head = read_checkpoint_head(checkpoint(run, half));
+  CHECK(LossScale::State{head.state.loss_scale, head.state.good_steps, head.state.skipped_steps} == kept);
+  passes = passes_per_step * half;
+  std::vector<std::string> again = settings;
+  again.push_back("job.output=" + folder.path() + "/again");
+  JobOptions options = folder.options(again);
+  options.resume = checkpoint(run, half);
+  train(MPI_COMM_WORLD, options, layers);
+  if (world_rank() != 0) return;
+  const fs::path resumed = folder.run("again");
+  for (const char* series : {"/steps/loss", "/steps/loss_scale"}) {
+    CHECK(read_series(resumed / "metrics.h5", series) == read_series(fs::path(run) / "metrics.h5", series));
+  }
+  CHECK(read_series(resumed / "metrics.h5", "/steps/loss_scale") == scales);
+  CHECK(values_digest(read_checkpoint_head(checkpoint(resumed, scales.size()))) ==
+        values_digest(read_checkpoint_head(checkpoint(run, scales.size()))));
 }
 
 }  // namespace
@@ -165,62 +234,19 @@ TEST_CASE("fp16 on grids and with ZeRO follows one rank", "[np4]") {
 }
 
 TEST_CASE("the loss scale of a job goes on from a checkpoint bit for bit", "[np2]") {
-  const JobFolder folder;
-  const std::vector<std::string> settings = {"training.precision=fp16", "training.micro_batch_size=4",
-                                             "parallelism.data=2", "checkpoint.interval=6", "training.steps=10"};
-  // The backward passes of a rank's blocks: 2 micro-batches a step, 2 blocks.
-  int passes = 0;
-  bool overflows = false;
-  class Counting final : public LayerModule {
-   public:
-    Counting(std::unique_ptr<LayerModule> real, int& passes, bool& overflows)
-        : real_(std::move(real)), passes_(passes), overflows_(overflows) {}
-    Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
-      return real_->forward(batch, std::move(input), saved);
-    }
-    Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
-      const int step = passes_++ / 4;
-      overflows_ = world_rank() == 1 && (step == 1 || step == 2 || step == 7);
-      return real_->backward_input(batch, std::move(gradient), saved);
-    }
-    void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
+  check_resumed({1, 2, 7}, 6, {65536, 65536, 32768, 16384, 16384, 16384, 16384, 16384, 8192, 8192}, {16384.0, 3, 2});
+}
 
-   private:
-    std::unique_ptr<LayerModule> real_;
-    int& passes_;
-    bool& overflows_;
-  };
-  const LayerFactory layers = [&](const Layer& layer, ChunkId chunk,
-                                  LayerContext& context) -> std::unique_ptr<LayerModule> {
-    auto real = overflowing(overflows)(layer, chunk, context);
-    if (layer.kind != LayerKind::transformer_block) return real;
-    return std::make_unique<Counting>(std::move(real), passes, overflows);
-  };
-  train(MPI_COMM_WORLD, folder.options(settings), layers);
-  CHECK(passes == 40);
-  std::string run;
-  if (world_rank() == 0) run = folder.run().string();
-  Waiter waiter(30.0, CoreUse::shared);
-  run = broadcast(MPI_COMM_WORLD, run, waiter);
-  const CheckpointHead half = read_checkpoint_head(run + "/checkpoints/step-6.h5");
-  CHECK(half.state.loss_scale == 16384.0);
-  CHECK(half.state.good_steps == 3);
-  CHECK(half.state.skipped_steps == 2);
-  passes = 24;
-  std::vector<std::string> again = settings;
-  again.push_back("job.output=" + folder.path() + "/again");
-  JobOptions options = folder.options(again);
-  options.resume = run + "/checkpoints/step-6.h5";
-  train(MPI_COMM_WORLD, options, layers);
-  if (world_rank() != 0) return;
-  const fs::path resumed = folder.run("again");
-  for (const char* series : {"/steps/loss", "/steps/loss_scale"}) {
-    CHECK(read_series(resumed / "metrics.h5", series) == read_series(fs::path(run) / "metrics.h5", series));
+TEST_CASE("a loss scale that was halved to 1 in the last step before a checkpoint goes on from it", "[np2]") {
+  std::set<int> steps;
+  std::vector<double> scales;
+  for (double scale = LossScale::first; scale > 1.0; scale /= 2.0) {
+    steps.insert(static_cast<int>(scales.size()));
+    scales.push_back(scale);
   }
-  CHECK(read_series(resumed / "metrics.h5", "/steps/loss_scale") ==
-        std::vector<double>{65536, 65536, 32768, 16384, 16384, 16384, 16384, 16384, 8192, 8192});
-  CHECK(values_digest(read_checkpoint_head((resumed / "checkpoints/step-10.h5").string())) ==
-        values_digest(read_checkpoint_head(run + "/checkpoints/step-10.h5")));
+  const int half = static_cast<int>(scales.size());
+  scales.insert(scales.end(), 4, 1.0);
+  check_resumed(steps, half, scales, {1.0, 0, half});
 }
 
 TEST_CASE("a job whose gradients always overflow ends with a reason", "[np2]") {

@@ -106,7 +106,9 @@ void load_checkpoint(MPI_Comm world, Waiter& waiter, const std::vector<int>& nod
   MpiTransport transport(world);
   BlockTransfer(world, transport, waiter, nodes, model, session).load(from.path, from.datasets);
   refresh_copies(session);
-  session.loss_scale().restore({from.state.loss_scale, from.state.good_steps, from.state.skipped_steps});
+  std::optional<double> scale;
+  if (had_loss_scale(from.state)) scale = from.state.loss_scale;
+  session.loss_scale().restore({scale, from.state.good_steps, from.state.skipped_steps});
 }
 
 }  // namespace pptrain

@@ -133,6 +133,10 @@ std::vector<std::string> changed_settings(const CheckpointState& state, const Co
   return differences(state, config, changes_numbers);
 }
 
+bool had_loss_scale(const CheckpointState& state) {
+  return keys_of(state.configuration)["training.precision"] == fmt::format("\"{}\"", to_string(Precision::fp16));
+}
+
 bool plans_alike(const CheckpointState& state, const Config& config, const Cluster& cluster) {
   if (!config.parallelism.plan.empty() || !differences(state, config, makes_the_plan).empty()) return false;
   if (config.cluster.file != "discover") return write_cluster(cluster) == state.cluster;

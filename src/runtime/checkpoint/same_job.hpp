@@ -17,6 +17,10 @@ void check_same_job(const std::string& path, const CheckpointHead& head, const C
 /// What else differs and changes the numbers, for a message: "optimizer.learning_rate = 0.01 (0.02 in the checkpoint)".
 std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config);
 
+/// Whether the job that left the checkpoint had a loss scale; without one `CheckpointState::loss_scale` is 1, which is
+/// also a value of the scale.
+bool had_loss_scale(const CheckpointState& state);
+
 /// Whether the plan of the checkpoint is what this job would ask for: nothing that the planner goes by was changed,
 /// and the devices are such as it was made for.
 bool plans_alike(const CheckpointState& state, const Config& config, const Cluster& cluster);
