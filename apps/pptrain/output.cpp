@@ -1,13 +1,12 @@
 #include "output.hpp"
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
@@ -40,16 +39,13 @@ void deliver(const std::string& text, const std::string& path) {
   }
   check_delivery(path);
   // A file is replaced when all of it is there; what is no file, as /dev/null, is written to.
-  const std::optional<std::string> target = replaced_file(path);
-  const std::string written = target ? *target + ".new" : path;
-  std::ofstream file(written, std::ios::binary);
-  file << text << std::flush;
-  std::error_code error;
-  if (file && target) std::filesystem::rename(written, *target, error);
-  if (!file || error) {
-    const std::string reason = error ? error.message() : std::strerror(errno);
-    if (target) std::remove(written.c_str());
-    throw_bad_input({path, "cannot be written", reason, "name another file with -o"});
+  const std::string suggestion = "name another file with -o";
+  if (replaced_file(path)) {
+    write_file(path, text, suggestion);
+  } else {
+    std::ofstream file(path, std::ios::binary);
+    file << text << std::flush;
+    if (!file) throw_unwritable({path, "cannot be written", "", suggestion}, errno);
   }
   log_info("Wrote {}", path);
 }

@@ -1,7 +1,11 @@
 #include "base/files.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
+
+#include "base/error.hpp"
 
 namespace pptrain {
 
@@ -13,6 +17,12 @@ std::optional<std::string> replaced_file(const std::string& path) {
   if (!fs::is_regular_file(status)) return std::nullopt;
   const fs::path whole = fs::canonical(path, ignored);
   return whole.empty() ? path : whole.string();
+}
+
+void throw_unwritable(Complaint complaint, int error) {
+  if (complaint.reason.empty()) complaint.reason = std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO) throw_runtime_failure(complaint);
+  throw_bad_input(complaint);
 }
 
 }  // namespace pptrain

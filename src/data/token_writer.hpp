@@ -1,33 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <span>
 #include <string>
 
+#include "base/atomic_file.hpp"
+
 namespace pptrain {
-
-/// A file that is written beside its place and renamed into it by `commit`; without that nothing
-/// is left. One that cannot be created throws `Error` with exit code 2, one that cannot be finished
-/// (a full disk) with exit code 4.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::string& path);
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-
-  void write(std::span<const std::byte> bytes);
-  /// Overwrites from the start of the file.
-  void rewrite_start(std::span<const std::byte> bytes);
-  void commit();
-
- private:
-  std::string path_;
-  std::string partial_;
-  std::ofstream stream_;
-  bool committed_ = false;
-};
 
 /// Writes a token file with header; see token_file.hpp.
 class TokenWriter {

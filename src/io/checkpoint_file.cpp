@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "io/data_file.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5_output.hpp"
 
 namespace pptrain {
 namespace {
@@ -32,9 +32,9 @@ Hdf5Handle access_properties() {
   return properties;
 }
 
-Hdf5Handle open_file(const std::string& path, unsigned mode) {
+Hdf5Handle open_file(const std::string& path) {
   const Hdf5Handle access = access_properties();
-  return {H5Fopen(path.c_str(), mode, access.get()), H5Fclose, "opening the file"};
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, "opening the file"};
 }
 
 /// In one piece, with room at once and never filled: who writes the values writes all of them.
@@ -127,7 +127,7 @@ void check_schema(const Hdf5Handle& file, const std::string& path) {
 
 /// The same, but as what is read is found.
 CheckpointHead read_head(const std::string& path) {
-  const Hdf5Handle file = open_file(path, H5F_ACC_RDONLY);
+  const Hdf5Handle file = open_file(path);
   check_schema(file, path);
   CheckpointHead head;
   head.state = read_checkpoint_state(file, path);
@@ -168,12 +168,11 @@ std::uint64_t block_digest(const float* values, std::size_t count) {
 void lay_out_checkpoint(const std::string& path, std::vector<CheckpointDataset>& datasets) {
   silence_hdf5();
   try {
-    const Hdf5Handle access = access_properties();
-    Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
+    Hdf5Output file;
+    file.open(path, H5F_ACC_TRUNC, access_properties());
     write_attribute(file.get(), "schema", schema);
-    for (CheckpointDataset& dataset : datasets) create_dataset(file, dataset);
-    check_hdf5(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "flushing the file");
-    if (!file.close()) detail::throw_hdf5_failure("closing the file");
+    for (CheckpointDataset& dataset : datasets) create_dataset(file.handle(), dataset);
+    file.close();
   } catch (const Hdf5Failure& failure) {
     throw_not_written(path, failure.reason());
   }
@@ -182,11 +181,11 @@ void lay_out_checkpoint(const std::string& path, std::vector<CheckpointDataset>&
 void seal_checkpoint(const std::string& path, const std::vector<CheckpointDataset>& datasets,
                      const CheckpointState& state) {
   try {
-    Hdf5Handle file = open_file(path, H5F_ACC_RDWR);
-    for (const CheckpointDataset& dataset : datasets) write_digests(file, dataset);
-    write_checkpoint_state(file, state);
-    check_hdf5(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "flushing the file");
-    if (!file.close()) detail::throw_hdf5_failure("closing the file");
+    Hdf5Output file;
+    file.open(path, H5F_ACC_RDWR, access_properties());
+    for (const CheckpointDataset& dataset : datasets) write_digests(file.handle(), dataset);
+    write_checkpoint_state(file.handle(), state);
+    file.close();
   } catch (const Hdf5Failure& failure) {
     throw_not_written(path, failure.reason());
   }

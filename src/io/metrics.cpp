@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/log.hpp"
 #include "io/keys.hpp"
 
@@ -106,7 +107,9 @@ MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const 
       throw Hdf5Failure("renaming " + beside, "the file system refuses");
     }
   } catch (const Hdf5Failure& failure) {
-    throw_bad_input({path, "the metrics file cannot be created", failure.what(), "check [job] output and the disk"});
+    if (file_.is_open()) std::remove(beside.c_str());
+    throw_unwritable({path, "the metrics file cannot be created", failure.what(), "check [job] output and the disk"},
+                     file_.error());
   }
 }
 
@@ -114,31 +117,32 @@ void MetricsFile::create(const std::string& path, const std::string& plan,
                          const std::map<std::string, std::string>& environment, const MetricsHistory* history) {
   const Hdf5Handle access = newest_format();
   const unsigned mode = history == nullptr ? H5F_ACC_EXCL : H5F_ACC_TRUNC;
-  file_ = Hdf5Handle(H5Fcreate(path.c_str(), mode, H5P_DEFAULT, access.get()), H5Fclose, "creating the file");
+  file_.open(path, mode, access);
   write_attribute(file_.get(), "schema", "pptrain.metrics/1");
   write_string(file_.get(), "plan", plan);
-  const Hdf5Handle environment_group = make_group(file_, "environment");
+  const Hdf5Handle environment_group = make_group(file_.handle(), "environment");
   for (const auto& [name, value] : environment) write_attribute(environment_group.get(), name, value);
 
-  const Hdf5Handle steps = make_group(file_, "steps");
+  const Hdf5Handle steps = make_group(file_.handle(), "steps");
   for (const SeriesInfo& info : step_integers) {
     step_integers_.emplace_back(steps.get(), info, Series::Type::integer, 0);
   }
   for (const SeriesInfo& info : step_reals) step_reals_.emplace_back(steps.get(), info, Series::Type::real, 0);
-  const Hdf5Handle ranks = make_group(file_, "ranks");
+  const Hdf5Handle ranks = make_group(file_.handle(), "ranks");
   for (const SeriesInfo& info : rank_reals) {
     rank_reals_.emplace_back(ranks.get(), info, Series::Type::real, num_columns_);
   }
   rank_integers_.emplace_back(ranks.get(), rank_peak, Series::Type::integer, num_columns_);
-  const Hdf5Handle evaluation = make_group(file_, "evaluation");
+  const Hdf5Handle evaluation = make_group(file_.handle(), "evaluation");
   evaluation_.emplace_back(evaluation.get(), step_integers[0], Series::Type::integer, 0);
   evaluation_.emplace_back(evaluation.get(), evaluation_loss, Series::Type::real, 0);
-  const Hdf5Handle drift = make_group(file_, "drift");
+  const Hdf5Handle drift = make_group(file_.handle(), "drift");
   for (const SeriesInfo& info : drift_integers) drift_.emplace_back(drift.get(), info, Series::Type::integer, 0);
   drift_.emplace_back(drift.get(), drift_factor, Series::Type::real, 0);
   if (history != nullptr) append_history(*history);
   check_hdf5(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), "flushing the file");
   check_hdf5(H5Fstart_swmr_write(file_.get()), "starting single-writer-multiple-reader mode");
+  file_.check("writing the file");
 }
 
 void MetricsFile::append_history(const MetricsHistory& history) {
@@ -167,6 +171,7 @@ bool MetricsFile::attempt(const Action& action) {
   if (!writes_) return false;
   try {
     action();
+    file_.check("writing the file");
   } catch (const Hdf5Failure& failure) {
     writes_ = false;
     log_warning("{}: metrics can no longer be written ({}); the training goes on without", path_, failure.what());

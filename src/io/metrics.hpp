@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5_output.hpp"
 #include "io/metrics_history.hpp"
 #include "io/series.hpp"
 
@@ -41,7 +41,7 @@ class MetricsFile {
  public:
   /// Creates the file. `plan` becomes /plan; `environment` the attributes of /environment.
   /// With a history the series begin with its rows, and the file takes the place of one that is there.
-  /// A file that cannot be created throws `Error` (exit code 2).
+  /// A file that cannot be created throws `Error` (exit code 2, and 4 where the disk is full), and nothing is left.
   MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
               const std::map<std::string, std::string>& environment, const MetricsHistory* history = nullptr);
 
@@ -67,7 +67,7 @@ class MetricsFile {
   std::int64_t num_ranks_;
   std::int64_t num_columns_;  ///< of /ranks: ranks now or, if there were more, before
   // Closed in reverse order: datasets before the file.
-  Hdf5Handle file_;
+  Hdf5Output file_;
   std::vector<Series> step_integers_;  // step, peak_bytes
   std::vector<Series> step_reals_;     // in the order of `step_reals`
   std::vector<Series> rank_reals_;     // compute, communication, idle

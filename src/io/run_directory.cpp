@@ -10,9 +10,10 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -21,9 +22,11 @@ namespace fs = std::filesystem;
 
 constexpr int max_same_second = 1000;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& output, const std::string& reason) {
-  throw_bad_input({where, fmt::format("the output directory {} cannot be written", output), reason,
-                   "set [job] output to a folder you can write to"});
+[[noreturn]] void refuse(const std::string& where, const std::string& output, const std::string& reason,
+                         int error = 0) {
+  throw_unwritable({where, fmt::format("the output directory {} cannot be written", output), reason,
+                    "set [job] output to a folder you can write to"},
+                   error);
 }
 
 std::string start_time() {
@@ -51,7 +54,7 @@ RunDirectory::RunDirectory(const std::string& output, const std::string& job_nam
   const fs::path job = fs::path(output) / job_name;
   std::error_code error;
   fs::create_directories(job, error);
-  if (error) refuse(where, output, error.message());
+  if (error) refuse(where, output, error.message(), error.value());
   const std::string base = (job / start_time()).string();
   // mkdir is atomic: of two jobs that start in the same second one finds the folder taken.
   for (int n = 0; n < max_same_second; ++n) {
@@ -60,7 +63,7 @@ RunDirectory::RunDirectory(const std::string& output, const std::string& job_nam
       lock();
       return;
     }
-    if (errno != EEXIST) refuse(where, output, std::strerror(errno));
+    if (errno != EEXIST) refuse(where, output, std::strerror(errno), errno);
   }
   refuse(where, output, fmt::format("{} and {} more like it exist", base, max_same_second - 1));
 }
@@ -87,10 +90,7 @@ std::optional<RunDirectory> RunDirectory::existing(const std::string& path) {
 }
 
 void RunDirectory::write(const std::string& name, const std::string& content) const {
-  std::ofstream stream(file(name), std::ios::binary);
-  stream << content;
-  stream.close();
-  if (!stream) throw_bad_input({file(name), "the file cannot be written", std::strerror(errno), "is the disk full?"});
+  write_file(file(name), content, "look at the disk and the folder's permissions");
 }
 
 }  // namespace pptrain

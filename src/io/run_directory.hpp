@@ -19,7 +19,8 @@ class RunDirectory {
   RunDirectory& operator=(RunDirectory&&) = delete;
 
   /// Creates the folder; two jobs that start in the same second get different ones.
-  /// An output directory that cannot be written throws `Error` (exit code 2) with `where` as the place.
+  /// An output directory that cannot be written throws `Error` (exit code 2, and 4 where the disk is full) with `where`
+  /// as the place.
   RunDirectory(const std::string& output, const std::string& job_name, const std::string& where);
 
   /// One that is there, of a run that goes on; nothing where another job runs in it. One that cannot be written throws
@@ -29,7 +30,8 @@ class RunDirectory {
   const std::string& path() const { return path_; }
   /// The path of a file in it.
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file; one that cannot be written throws `Error` (exit code 2).
+  /// Writes a file, which appears whole; one that cannot be written throws `Error` (exit code 4 where the disk is full,
+  /// else 2).
   void write(const std::string& name, const std::string& content) const;
 
  private:

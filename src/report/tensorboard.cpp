@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -173,15 +173,11 @@ std::string write_tensorboard(const RunFolder& run, const std::string& directory
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(directory, error);
+  const std::string suggestion = "name another folder with --tensorboard";
+  if (error) throw_unwritable({directory, "the folder cannot be made", "", suggestion}, error.value());
   const std::string name = fs::path(run.full_path()).filename();
   const std::string path = directory + fmt::format("/events.out.tfevents.{}", name.empty() ? "run" : name);
-  std::ofstream stream(path, std::ios::binary);
-  stream << tensorboard_events(run);
-  stream.close();
-  if (!stream) {
-    throw_bad_input({path, "the event file cannot be written", error ? error.message() : std::strerror(errno),
-                     "name another folder with --tensorboard"});
-  }
+  write_file(path, tensorboard_events(run), suggestion);
   return path;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
@@ -44,6 +43,18 @@ Profile profile_of(const Model& model, const std::string& path) {
   return profile;
 }
 
+/// The profile in the cache as text; "" where there is none. One that is damaged is measured anew, with a warning.
+std::string cached_profile(const Model& model, const std::string& path) {
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::exists(path, ignored)) return "";
+  try {
+    return write_profile(profile_of(model, path));
+  } catch (const Error& error) {
+    log_warning("{}; measuring anew", error.what());
+    return "";
+  }
+}
+
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
   if (cluster.num_devices() != size_of(world)) {
     throw_bad_input({path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
@@ -73,15 +84,6 @@ Emulate file_emulates(const std::string& cluster_file) {
 }
 
 }  // namespace
-
-void write_cache(const std::string& path, const std::string& text) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::string beside = path + ".new";
-  std::ofstream(beside) << text;
-  std::filesystem::rename(beside, path, error);
-  if (error) log_debug("{} was not written to the cache: {}", path, error.message());
-}
 
 std::string describe_machine(const Machine& machine) {
   const std::string cluster = "Cluster\n" + describe_cluster(machine.cluster);
@@ -204,10 +206,8 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
   const std::string path = given.empty() ? cache : given;
   std::string text;
   collectively(world, waiter, [&] {
-    if (rank_in(world) != 0 || path.empty()) return;
-    std::error_code ignored;
-    if (given.empty() && !std::filesystem::exists(path, ignored)) return;
-    text = write_profile(profile_of(model, path));
+    if (rank_in(world) != 0) return;
+    text = given.empty() ? cached_profile(model, cache) : write_profile(profile_of(model, given));
   });
   text = broadcast(world, text, waiter);
   if (!text.empty()) {

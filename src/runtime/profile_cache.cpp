@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/profiler.hpp"
 
@@ -99,6 +101,16 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
 
 std::string peak_rates_cache_path(const std::string& key) {
   return (cache_folder() / fmt::format("peak-rates-{:016x}.json", XXH64(key.data(), key.size(), 0))).string();
+}
+
+void write_cache(const std::string& path, const std::string& text) {
+  try {
+    std::error_code error;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+    write_file(path, text, "name a folder with room in XDG_CACHE_HOME");
+  } catch (const Error& error) {
+    log_warning("what was measured is not kept: {}", error.what());
+  }
 }
 
 }  // namespace pptrain

@@ -1,5 +1,7 @@
 #include "io/checkpoint_file.hpp"
 
+#include <hdf5.h>
+
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -9,6 +11,7 @@
 #include "io/data_file.hpp"
 #include "io/parameters.hpp"
 #include "support/catch.hpp"
+#include "support/child.hpp"
 #include "support/complaint.hpp"
 #include "support/files.hpp"
 
@@ -166,6 +169,45 @@ TEST_CASE("a flipped bit among many datasets is found or changes nothing") {
     flip(path, offset);
   }
   CHECK(found > 100);
+}
+
+TEST_CASE("a checkpoint for which the disk is too small, by however little, is a failure and nothing worse") {
+  const TestFolder folder("checkpoint");
+  const std::string path = folder.path("step-1.h5");
+  const auto write_small = [&] {
+    std::vector<CheckpointDataset> datasets;
+    for (int d = 0; d < 40; ++d) datasets.push_back({fmt::format("/parameters/layer.{}.weight", d), {8, 16}, 0, {}});
+    lay_out_checkpoint(path, datasets);
+    DataFile file(path, DataFile::Mode::write);
+    for (CheckpointDataset& dataset : datasets) {
+      const std::vector<float> values = values_of(dataset, 1);
+      dataset.digests.push_back(block_digest(values.data(), values.size()));
+      file.write(dataset.offset, values.data(), values.size() * sizeof(float), dataset.path);
+    }
+    seal_checkpoint(path, datasets, some_state());
+  };
+  write_small();
+  const std::uintmax_t whole = fs::file_size(path);
+  int failed = 0;
+  for (rlim_t limit = 0; limit <= whole; limit += limit + 2048 < whole ? 2048 : 1) {
+    if (limit + 2048 >= whole && limit + 4 < whole) limit = whole - 4;
+    INFO("a limit of " << limit << " of " << whole << " bytes");
+    fs::remove(path);
+    const int status = in_child([&] {
+      limit_files(limit);
+      try {
+        write_small();
+      } catch (const Error& error) {
+        H5close();  // as the end of the program does
+        ::_exit(static_cast<int>(error.code()));
+      }
+      H5close();
+    });
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == (limit < whole ? 4 : 0));
+    failed += WEXITSTATUS(status) == 4 ? 1 : 0;
+  }
+  CHECK(failed > 20);
 }
 
 TEST_CASE("checkpoints appear whole, the newest are kept, and what is half written goes") {

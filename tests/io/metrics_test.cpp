@@ -1,8 +1,6 @@
 #include "io/metrics.hpp"
 
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 
 #include "data/files.hpp"
 #include "support/catch.hpp"
+#include "support/child.hpp"
 #include "support/complaint.hpp"
 
 namespace pptrain {
@@ -67,20 +66,6 @@ void check_content(const std::string& path, std::int64_t steps) {
   }
   CHECK(read_series(path, "evaluation/loss").size() == size / 10);
   CHECK(read_series(path, "drift/factor") == std::vector<double>(size / 10, 1.5));
-}
-
-/// Runs `work` in a child process, which must not touch MPI or Catch; gives its wait status.
-template <class Work>
-int in_child(Work work) {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    work();
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
 }
 
 /// Debian's python3 with h5py, in an environment of its own; false with a warning where there is none.
@@ -231,11 +216,7 @@ TEST_CASE("a full disk ends the metrics and not the training", "[metrics]") {
   const int status = in_child([&] {
     MetricsFile file(path, 2, "{}", environment);
     if (!file.append_step(row(1), ranks(1, 2))) ::_exit(1);
-    // Writes beyond this size fail as on a full disk, with EFBIG instead of ENOSPC.
-    ::signal(SIGXFSZ, SIG_IGN);
-    const auto size = static_cast<rlim_t>(std::filesystem::file_size(path));
-    const rlimit limit = {size, size};
-    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
+    limit_files(std::filesystem::file_size(path));
     std::int64_t step = 2;
     while (step < 100000 && file.append_step(row(step), ranks(step, 2))) ++step;
     if (step == 100000 || file.writes()) ::_exit(3);
@@ -243,6 +224,52 @@ TEST_CASE("a full disk ends the metrics and not the training", "[metrics]") {
   });
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a disk that is full at any moment, the creation and the end too, does no more than end the metrics",
+          "[metrics]") {
+  const TestFolder folder("metrics_any_limit");
+  std::uintmax_t whole = 0;
+  {
+    MetricsFile file(folder.path("whole.h5"), 2, "{}", environment);
+    append_rows(file, 1, 600, 2);
+    whole = std::filesystem::file_size(folder.path("whole.h5"));
+  }
+  int not_created = 0, not_appended = 0;
+  for (rlim_t limit = 0; limit < whole + 1024; limit += 1536) {
+    INFO("a limit of " << limit << " bytes");
+    const std::string path = folder.path("metrics" + std::to_string(limit) + ".h5");
+    const int status = in_child([&] {
+      hush();
+      limit_files(limit);
+      int code = 0;
+      try {
+        MetricsFile file(path, 2, "{}", environment);
+        std::int64_t step = 1;
+        while (step <= 600 && file.append_step(row(step), ranks(step, 2))) ++step;
+        if (step <= 600) code = 3;
+      } catch (const Error& error) {
+        code = error.code() == ExitCode::runtime_failure && !std::filesystem::exists(path) ? 4 : 5;
+      }
+      H5close();  // as the end of the program does
+      ::_exit(code);
+    });
+    REQUIRE(WIFEXITED(status));
+    const int code = WEXITSTATUS(status);
+    CHECK((code == 0 || code == 3 || code == 4));
+    not_appended += code == 3 ? 1 : 0;
+    not_created += code == 4 ? 1 : 0;
+    if (code == 4) continue;
+    // What was appended before is there.
+    const std::vector<double> numbers = read_series(path, "steps/step");
+    const std::vector<double> losses = read_series(path, "steps/loss");
+    CHECK((code == 3 || numbers.size() == 600));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] > 0) REQUIRE(losses.at(i) == row(static_cast<std::int64_t>(i) + 1).loss);
+    }
+  }
+  CHECK(not_created > 0);
+  CHECK(not_appended > 0);
 }
 
 TEST_CASE("a metrics file that cannot be created is refused", "[metrics]") {
