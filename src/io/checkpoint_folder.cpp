@@ -55,10 +55,6 @@ Found checkpoints_in(const std::string& run) {
   return found;
 }
 
-void add_paths(const Found& found, std::vector<std::string>& paths) {
-  for (const auto& [step, path] : found.files) paths.push_back(path);
-}
-
 [[noreturn]] void fail(const std::string& path, const std::string& problem, const std::error_code& error) {
   throw_runtime_failure({path, problem, error.message(), "look at the disk and the folder's permissions"});
 }
@@ -118,9 +114,14 @@ void CheckpointFolder::remove_old(std::int64_t keep) const {
   }
 }
 
-void CheckpointFolder::set_aside_after(std::int64_t step) const {
-  for (const auto& [other, path] : checkpoints_in(run_).files) {
-    if (other <= step) continue;
+std::vector<std::string> CheckpointFolder::files() const {
+  std::vector<std::string> paths;
+  for (const auto& [step, path] : checkpoints_in(run_).files) paths.push_back(path);
+  return paths;
+}
+
+void set_aside(const std::vector<std::string>& damaged) {
+  for (const std::string& path : damaged) {
     std::error_code error;
     fs::rename(path, path + ".damaged", error);
     if (error) fail(path, "what is damaged cannot be given another name", error);
@@ -128,21 +129,16 @@ void CheckpointFolder::set_aside_after(std::int64_t step) const {
   }
 }
 
-std::vector<std::string> CheckpointFolder::files() const {
-  std::vector<std::string> paths;
-  add_paths(checkpoints_in(run_), paths);
-  return paths;
-}
-
-std::vector<std::string> checkpoints_of_job(const std::string& output, const std::string& job_name) {
+std::vector<std::string> runs_with_checkpoints(const std::string& output, const std::string& job_name) {
   std::vector<Found> runs;
   for (const fs::directory_entry& run : entries_of(fs::path(output) / job_name)) {
     runs.push_back(checkpoints_in(run.path()));
   }
+  std::erase_if(runs, [](const Found& run) { return run.files.empty(); });
   std::sort(runs.begin(), runs.end(),
             [](const Found& a, const Found& b) { return std::tie(a.newest, a.run) > std::tie(b.newest, b.run); });
   std::vector<std::string> paths;
-  for (const Found& run : runs) add_paths(run, paths);
+  for (const Found& run : runs) paths.push_back(run.run);
   return paths;
 }
 

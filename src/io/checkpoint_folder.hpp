@@ -25,9 +25,6 @@ class CheckpointFolder {
   void publish(std::int64_t step) const;
   /// Removes all checkpoints but the `keep` with the most steps. One that cannot be removed is a warning.
   void remove_old(std::int64_t keep) const;
-  /// Gives checkpoints of more steps, which are damaged where a run goes on from `step`, another name: no other one of
-  /// the run has so many then. Throws `Error` (exit code 4).
-  void set_aside_after(std::int64_t step) const;
   /// The checkpoints, most steps first: clocks differ, and copies have new times. Throws `Error` (exit code 2) where
   /// the folder cannot be read.
   std::vector<std::string> files() const;
@@ -37,8 +34,11 @@ class CheckpointFolder {
   std::string path_;
 };
 
-/// The checkpoints of all runs of a job: those of the run that wrote one last first, each run's with most steps first.
-/// A folder that cannot be read throws `Error` (exit code 2).
-std::vector<std::string> checkpoints_of_job(const std::string& output, const std::string& job_name);
+/// Gives files that were read and found to be damaged another name. Throws `Error` (exit code 4).
+void set_aside(const std::vector<std::string>& damaged);
+
+/// The run directories of a job that have checkpoints, the one that wrote one last first. A folder that cannot be read
+/// throws `Error` (exit code 2).
+std::vector<std::string> runs_with_checkpoints(const std::string& output, const std::string& job_name);
 
 }  // namespace pptrain

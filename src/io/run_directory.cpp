@@ -78,12 +78,15 @@ bool RunDirectory::lock() {
   return log_ < 0 || ::flock(log_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-std::optional<RunDirectory> RunDirectory::existing(const std::string& path) {
-  for (const std::string& folder : {path, path + "/checkpoints"}) {
+void RunDirectory::check_writable() const {
+  for (const std::string& folder : {path_, path_ + "/checkpoints"}) {
     if (!fs::exists(fs::symlink_status(folder)) || ::access(folder.c_str(), W_OK | X_OK) == 0) continue;
     throw_bad_input({folder, "the run directory cannot be written", std::strerror(errno),
                      "resume where it can, or copy the checkpoint elsewhere and name that"});
   }
+}
+
+std::optional<RunDirectory> RunDirectory::existing(const std::string& path) {
   RunDirectory directory(path);
   if (!directory.lock()) return std::nullopt;
   return directory;

@@ -23,9 +23,10 @@ class RunDirectory {
   /// as the place.
   RunDirectory(const std::string& output, const std::string& job_name, const std::string& where);
 
-  /// One that is there, of a run that goes on; nothing where another job runs in it. One that cannot be written throws
-  /// `Error` (exit code 2).
+  /// One that is there, of a run that goes on; nothing where another job runs in it. Nothing in it is looked at.
   static std::optional<RunDirectory> existing(const std::string& path);
+  /// Throws `Error` (exit code 2) where nothing can be written into it or its checkpoints.
+  void check_writable() const;
 
   const std::string& path() const { return path_; }
   /// The path of a file in it.

@@ -135,12 +135,7 @@ Planned plan_job(MPI_Comm world, Waiter& waiter, const JobOptions& options, cons
 
 RunStart start_of(const std::optional<Resumed>& from) {
   if (!from) return {};
-  return {from->state.step, from->run_directory, from->metrics, from->path};
-}
-
-/// What lies behind the checkpoint in the run directory in which the job goes on was found to be damaged.
-void set_aside_damaged(const Resumed& from, const std::string& directory) {
-  if (directory == from.run_directory) CheckpointFolder(directory).set_aside_after(from.state.step);
+  return {from->state.step, from->run_directory, from->claimed, from->metrics, from->path};
 }
 
 /// Trains under the plan. Throws exit code 75 when it was stopped early.
@@ -174,7 +169,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
     recorder =
         std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
                                    job.instance.profile, plan, RunKind::training, start_of(from), job.device.backend());
-    if (names && from) set_aside_damaged(*from, recorder->directory());
+    if (names && from && from->claimed) set_aside(from->damaged);
   });
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
@@ -216,7 +211,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     datasets = open_datasets(config);
     if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
   });
-  const std::optional<Resumed> from = find_checkpoint(world, waiter, options.resume, config, model, *datasets.train);
+  const std::optional<Resumed> from = find_checkpoint(world, waiter, options, config, model, *datasets.train);
   if (from && from->state.step >= config.training.steps) {
     if (rank == 0) log_info("All {} steps are done: nothing is left to train", config.training.steps);
     return;

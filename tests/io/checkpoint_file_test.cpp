@@ -226,7 +226,7 @@ TEST_CASE("checkpoints appear whole, the newest are kept, and what is half writt
   }
   // Times count for nothing: clocks differ, and copies have new ones.
   CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(100), checkpoints.file(10)});
-  checkpoints.set_aside_after(10);
+  set_aside({checkpoints.file(100)});
   CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(10)});
   CHECK(fs::exists(checkpoints.file(100) + ".damaged"));
   CHECK(step_of_checkpoint("a/step-12.h5") == 12);
@@ -245,14 +245,17 @@ TEST_CASE("the run that wrote a checkpoint last comes first, and a folder that c
     fs::last_write_time(checkpoints.file(step), fs::file_time_type() + std::chrono::seconds(seconds));
     return checkpoints.file(step);
   };
-  const std::string a = add("a", 5, 10);
+  add("a", 5, 10);
   const std::string b = add("b", 30, 30);
   const std::string later = add("b", 40, 1);  // the clock was put back
-  CHECK(checkpoints_of_job(folder.path("out"), "job") == std::vector<std::string>{later, b, a});
-  CHECK(checkpoints_of_job(folder.path("out"), "other").empty());
+  fs::create_directories(folder.path("out/job/empty/checkpoints"));
+  CHECK(runs_with_checkpoints(folder.path("out"), "job") ==
+        std::vector<std::string>{folder.path("out/job/b"), folder.path("out/job/a")});
+  CHECK(CheckpointFolder(folder.path("out/job/b")).files() == std::vector<std::string>{later, b});
+  CHECK(runs_with_checkpoints(folder.path("out"), "other").empty());
   fs::create_directories(folder.path("out/job/c"));
   fs::create_symlink("checkpoints", folder.path("out/job/c/checkpoints"));
-  CHECK_THAT(complaint_of([&] { checkpoints_of_job(folder.path("out"), "job"); }),
+  CHECK_THAT(complaint_of([&] { runs_with_checkpoints(folder.path("out"), "job"); }),
              Catch::Contains("c/checkpoints: the folder cannot be read"));
 }
 

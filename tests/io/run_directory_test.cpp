@@ -38,9 +38,10 @@ TEST_CASE("a run directory is that of one job at a time", "[run_directory]") {
   REQUIRE(next);
   CHECK(next->path() == path);
   std::filesystem::create_symlink("gone", path + "/checkpoints");  // the other disk was emptied
-  CHECK(complaint_of([&] { RunDirectory::existing(path); }).find("checkpoints: the run directory cannot be written") !=
+  CHECK(complaint_of([&] { next->check_writable(); }).find("checkpoints: the run directory cannot be written") !=
         std::string::npos);
   std::filesystem::remove(path + "/checkpoints");
+  next->check_writable();
   CHECK_FALSE(RunDirectory::existing(path));
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/resume.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -18,20 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string latest = "latest";
-
-/// What `--resume` may mean, the best first; the same on all ranks.
-std::vector<std::string> candidates(MPI_Comm world, Waiter& waiter, const std::string& resume, const Config& config) {
-  if (resume != latest) return {resume};
-  std::string lines;
-  collectively(world, waiter, [&] {
-    if (rank_in(world) != 0) return;
-    for (const std::string& path : checkpoints_of_job(config.job.output, config.job.name)) lines += path + "\n";
-  });
-  std::istringstream stream(broadcast(world, lines, waiter));
-  std::vector<std::string> paths;
-  for (std::string line; std::getline(stream, line);) paths.push_back(line);
-  return paths;
-}
 
 /// Reads the head on every rank, and a share of the values on each. Collective.
 CheckpointHead checked(MPI_Comm world, Waiter& waiter, const std::string& path) {
@@ -54,46 +41,131 @@ fs::path run_of(const std::string& path, const Config& config) {
   return {};
 }
 
-void choose_run(Resumed& from, bool is_latest, const Config& config) {
+/// Makes the run directory this job's alone, on rank 0, where no other job has it.
+void claim(const fs::path& run, const JobOptions& options, Resumed& from) {
+  from.run_directory = run;
+  from.claimed = nullptr;
+  from.damaged.clear();
+  if (run.empty() || options.dry_run) return;
+  std::optional<RunDirectory> directory = RunDirectory::existing(run);
+  if (directory) from.claimed = std::make_shared<RunDirectory>(std::move(*directory));
+}
+
+/// Whether a run has a checkpoint of more steps.
+bool has_later(const std::string& run, std::int64_t step) {
+  const std::vector<std::string> files = CheckpointFolder(run).files();
+  return std::any_of(files.begin(), files.end(),
+                     [&](const std::string& file) { return step_of_checkpoint(file) > step; });
+}
+
+/// The choice of a checkpoint. All functions are collective.
+class Choice {
+ public:
+  Choice(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config)
+      : world_(world), waiter_(waiter), options_(options), config_(config) {}
+
+  /// The one of a path.
+  void take(const std::string& path) {
+    head_ = checked(world_, waiter_, path);
+    from_.path = path;
+    on_rank_0([&] {
+      const std::string run = run_of(path, config_);
+      claim(run, options_, from_);
+      if (!run.empty() && has_later(run, head_.state.step)) claim("", options_, from_);
+      return std::vector<std::string>();
+    });
+  }
+
+  /// The newest sound one of the run that wrote one last; of an earlier run where that one has none. False where there
+  /// is no checkpoint at all.
+  bool take_latest() {
+    const auto runs = [&] { return runs_with_checkpoints(config_.job.output, config_.job.name); };
+    for (const std::string& run : on_rank_0(runs)) {
+      if (take_newest(run)) return true;
+    }
+    if (damaged_) throw *damaged_;
+    return false;
+  }
+
+  const CheckpointHead& head() const { return head_; }
+  Resumed& from() { return from_; }
+
+ private:
+  bool prints() const { return rank_in(world_) == 0; }
+
+  /// The newest sound checkpoint of a run. The run is this job's before it is looked into: another job might add
+  /// checkpoints, or remove them.
+  bool take_newest(const std::string& run) {
+    const auto files = [&] {
+      const CheckpointFolder folder(run);
+      claim(run_of(folder.file(0), config_), options_, from_);
+      return folder.files();
+    };
+    for (const std::string& path : on_rank_0(files)) {
+      if (damaged_ && prints()) log_warning("{}; going back to the checkpoint before it", damaged_->what());
+      try {
+        head_ = checked(world_, waiter_, path);
+        from_.path = path;
+        return true;
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::bad_input) throw;
+        damaged_ = error;
+        from_.damaged.push_back(path);
+      }
+    }
+    return false;
+  }
+
+  /// What `list` returns on rank 0, on all ranks.
+  template <class List>
+  std::vector<std::string> on_rank_0(const List& list) {
+    std::string lines;
+    collectively(world_, waiter_, [&] {
+      if (!prints()) return;
+      for (const std::string& path : list()) lines += path + "\n";
+    });
+    std::istringstream stream(broadcast(world_, lines, waiter_));
+    std::vector<std::string> paths;
+    for (std::string line; std::getline(stream, line);) paths.push_back(line);
+    return paths;
+  }
+
+  MPI_Comm world_;
+  Waiter& waiter_;
+  const JobOptions& options_;
+  const Config& config_;
+  Resumed from_;
+  CheckpointHead head_;
+  std::optional<Error> damaged_;  ///< what the last one that was passed over says
+};
+
+void find_metrics(Resumed& from) {
   const fs::path metrics = fs::path(from.path).parent_path().parent_path() / "metrics.h5";
   std::error_code ignored;
   if (fs::exists(metrics, ignored)) from.metrics = metrics;
-  const fs::path run = run_of(from.path, config);
-  if (run.empty()) return;
-  for (const std::string& other : CheckpointFolder(run).files()) {
-    if (!is_latest && step_of_checkpoint(other) > from.state.step) return;
-  }
-  from.run_directory = run;
 }
 
 }  // namespace
 
-std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const std::string& resume, const Config& config,
+std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                                        const Model& model, const Dataset& data) {
-  if (resume.empty()) return std::nullopt;
+  if (options.resume.empty()) return std::nullopt;
   const bool prints = rank_in(world) == 0;
-  const std::vector<std::string> paths = candidates(world, waiter, resume, config);
-  if (paths.empty()) {
+  Choice choice(world, waiter, options, config);
+  if (options.resume != latest) {
+    choice.take(options.resume);
+  } else if (!choice.take_latest()) {
     if (prints)
       log_info("No checkpoint of {} below {} yet: starting from the beginning", config.job.name, config.job.output);
     return std::nullopt;
   }
-  Resumed from;
-  CheckpointHead head;
-  for (std::size_t i = 0; from.path.empty(); ++i) {
-    try {
-      head = checked(world, waiter, paths[i]);
-      from.path = paths[i];
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::bad_input || i + 1 == paths.size()) throw;
-      if (prints) log_warning("{}; going back to the checkpoint before it", error.what());
-    }
-  }
-  from.state = head.state;
+  Resumed from = choice.from();
+  from.state = choice.head().state;
   from.datasets = datasets_of(model, config.optimizer);
   collectively(world, waiter, [&] {
-    check_same_job(from.path, head, config, prints ? data_fingerprint(data, model) : head.state.data, from.datasets);
-    choose_run(from, resume == latest, config);
+    check_same_job(from.path, choice.head(), config, prints ? data_fingerprint(data, model) : choice.head().state.data,
+                   from.datasets);
+    find_metrics(from);
   });
   if (!prints) return from;
   log_info("Resuming from {}: {} steps done", from.path, from.state.step);

@@ -86,13 +86,15 @@ void forget_iterations_and_plans(const std::string& directory) {
   }
 }
 
-std::unique_ptr<RunDirectory> open_directory(const Config& config, const std::string& goes_on_in) {
-  if (!goes_on_in.empty()) {
-    std::optional<RunDirectory> there = RunDirectory::existing(goes_on_in);
-    if (there) return std::make_unique<RunDirectory>(std::move(*there));
-    log_warning("{}: another job runs in this run directory; going on in a new one", goes_on_in);
+std::shared_ptr<RunDirectory> open_directory(const Config& config, const RunStart& begins) {
+  if (begins.claimed) {
+    begins.claimed->check_writable();
+    return begins.claimed;
   }
-  return std::make_unique<RunDirectory>(config.job.output, config.job.name, config.where("job.output"));
+  if (!begins.run_directory.empty()) {
+    log_warning("{}: another job runs in this run directory; going on in a new one", begins.run_directory);
+  }
+  return std::make_shared<RunDirectory>(config.job.output, config.job.name, config.where("job.output"));
 }
 
 }  // namespace
@@ -113,7 +115,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;
-  directory_ = open_directory(config, begins.run_directory);
+  directory_ = open_directory(config, begins);
   forget_iterations_and_plans(directory_->path());
   directory_->write("config.toml", write_config(config));
   directory_->write("plan.json", write_plan(plan));

@@ -28,9 +28,11 @@ enum class RunKind { training, rehearsal };
 /// Where a run begins that goes on from a checkpoint; all else: a new one.
 struct RunStart {
   std::int64_t step = 0;      ///< steps done
-  std::string run_directory;  ///< in which it goes on; "", or where another job runs there: it gets a new one
-  std::string metrics;        ///< metrics.h5 of the run so far; "": none
-  std::string checkpoint;     ///< the file, for /environment
+  std::string run_directory;  ///< in which it goes on; "": it gets a new one
+  std::shared_ptr<RunDirectory>
+      claimed;             ///< that one, on rank 0; nothing: another job runs there, and it gets a new one
+  std::string metrics;     ///< metrics.h5 of the run so far; "": none
+  std::string checkpoint;  ///< the file, for /environment
 };
 
 /// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
@@ -88,7 +90,7 @@ class Recorder {
                             ///< times are known
   double flop_per_step_;
   double peak_flop_rate_;
-  std::unique_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below
+  std::shared_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<Progress> progress_;
   std::vector<double> iteration_seconds_;
