@@ -72,7 +72,18 @@ void set_log_rank(int rank, int num_ranks) {
 
 void add_log_file(const std::string& path) {
   State& s = state();
-  s.file = std::make_unique<spdlog::logger>("file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  const auto give_up = [](const std::string& reason) {
+    if (state().file) state().file->set_level(spdlog::level::off);
+    state().clear_line();
+    state().screen.warn("pptrain: warning: the log ends here: {}", reason);
+  };
+  try {
+    s.file = std::make_unique<spdlog::logger>("file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  } catch (const spdlog::spdlog_ex& error) {
+    give_up(error.what());
+    return;
+  }
+  s.file->set_error_handler(give_up);
   s.file->set_pattern("%v");
   s.file->flush_on(spdlog::level::info);
   for (const std::string& text : std::exchange(s.early, {})) s.file->info(text);

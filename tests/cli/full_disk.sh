@@ -87,6 +87,7 @@ on_disk() {
   mount -t tmpfs -o "size=$2k" none disk
   train "$1" --set job.output=disk
   [[ $code -eq 0 ]] || check "a disk of $2 KiB, $1 ranks: exit code $code" ended 4 'No space left on device'
+  check "what is said is said by pptrain" test -z "$(grep 'LOG ERROR' errors.txt)"
   check "nothing is half written" test -z "$(find disk -name '*.partial*' -o -name '*.new')"
   while read -r file; do
     check "$file is sound" "$pptrain" validate "$file"
