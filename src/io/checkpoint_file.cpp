@@ -12,12 +12,15 @@
 #include "base/error.hpp"
 #include "io/data_file.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/hdf5_read.hpp"
 
 namespace pptrain {
 namespace {
 
 const std::string schema = "pptrain.checkpoint/1";
 constexpr std::int64_t element_bytes_in_file = sizeof(float);
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  // of a dataset, whose values are read block by block
+constexpr std::int64_t most_schema_bytes = 256;
 constexpr hsize_t page_bytes = 4096;
 constexpr hsize_t metadata_bytes = 1 << 16;  // allocated at a time, so that it lies together
 
@@ -30,11 +33,6 @@ Hdf5Handle access_properties() {
   check_hdf5(H5Pset_alignment(properties.get(), page_bytes, page_bytes), "setting the alignment");
   check_hdf5(H5Pset_meta_block_size(properties.get(), metadata_bytes), "setting the size of metadata");
   return properties;
-}
-
-Hdf5Handle open_file(const std::string& path) {
-  const Hdf5Handle access = access_properties();
-  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, "opening the file"};
 }
 
 /// In one piece, with room at once and never filled: who writes the values writes all of them.
@@ -55,7 +53,8 @@ Hdf5Handle with_parents() {
 
 std::int64_t offset_of(const Hdf5Handle& dataset, const std::string& name) {
   const haddr_t offset = H5Dget_offset(dataset.get());
-  if (offset == HADDR_UNDEF) detail::throw_hdf5_failure("finding " + name + " in the file");
+  if (offset == HADDR_UNDEF)
+    throw Hdf5Failure("finding " + name + " in the file", "it does not lie there in one piece");
   return static_cast<std::int64_t>(offset);
 }
 
@@ -81,41 +80,39 @@ void write_digests(const Hdf5Handle& file, const CheckpointDataset& dataset) {
   check_hdf5(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, dataset.digests.data()), "writing a digest");
 }
 
-void read_digests(hid_t dataset, CheckpointDataset& read) {
-  const Hdf5Handle attribute(H5Aopen(dataset, checkpoint_digest_name, H5P_DEFAULT), H5Aclose,
-                             "opening the digest of " + read.path);
-  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose, "reading a digest");
-  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-  if (count != read.num_blocks()) detail::throw_hdf5_failure("reading the digest of " + read.path);
-  read.digests.resize(static_cast<std::size_t>(count));
-  check_hdf5(H5Aread(attribute.get(), H5T_NATIVE_UINT64, read.digests.data()), "reading the digest of " + read.path);
+void read_digests(const Hdf5Handle& dataset, CheckpointDataset& read) {
+  const std::int64_t blocks = read.num_blocks();
+  const auto bytes = static_cast<std::int64_t>(blocks * sizeof(std::uint64_t));
+  read.digests = Hdf5Array(Hdf5Array::Place::attribute, dataset, checkpoint_digest_name,
+                           {Hdf5Expected::Kind::integer, {blocks}, bytes})
+                     .values<std::uint64_t>();
 }
 
 /// Paths of what is in a group, in alphabetical order; nothing where there is none.
 std::vector<std::string> children_of(const Hdf5Handle& file, const std::string& group) {
-  if (H5Lexists(file.get(), group.c_str(), H5P_DEFAULT) <= 0) return {};
-  const Hdf5Handle opened(H5Gopen2(file.get(), group.c_str(), H5P_DEFAULT), H5Gclose, "opening " + group);
+  if (!has_link(file, group)) return {};
+  const Hdf5Handle opened = open_group(file, group);
   std::vector<std::string> names = names_in(opened, group);
   for (std::string& name : names) name = group + "/" + name;
   return names;
 }
 
 CheckpointDataset read_dataset(const Hdf5Handle& file, const std::string& name) {
-  const Hdf5Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name);
-  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading the type of " + name);
-  if (H5Tequal(type.get(), H5T_IEEE_F32LE) <= 0) detail::throw_hdf5_failure("reading " + name + " as fp32");
+  const Hdf5Array array(Hdf5Array::Place::dataset, file, name, {Hdf5Expected::Kind::fp32, {}, most_bytes, true});
   CheckpointDataset read;
   read.path = name;
-  read.shape = shape_of(dataset);
-  read.offset = offset_of(dataset, name);
-  read_digests(dataset.get(), read);
+  read.shape = array.shape();
+  read.offset = offset_of(array.handle(), name);
+  read_digests(array.handle(), read);
   return read;
 }
 
 void check_schema(const Hdf5Handle& file, const std::string& path) {
   std::string found;
   try {
-    if (H5Aexists(file.get(), "schema") > 0) found = read_attribute(file.get(), "schema");
+    if (H5Aexists(file.get(), "schema") > 0) {
+      found = read_text(Hdf5Array::Place::attribute, file, "schema", most_schema_bytes);
+    }
   } catch (const Hdf5Failure&) {
     found = "another kind of text";  // as other programs write it
   }
@@ -127,7 +124,7 @@ void check_schema(const Hdf5Handle& file, const std::string& path) {
 
 /// The same, but as what is read is found.
 CheckpointHead read_head(const std::string& path) {
-  const Hdf5Handle file = open_file(path);
+  const Hdf5Handle file = open_to_read(path).file;
   check_schema(file, path);
   CheckpointHead head;
   head.state = read_checkpoint_state(file, path);
@@ -242,9 +239,9 @@ std::string values_digest(const CheckpointHead& head) {
   return fmt::format("{:016x}", sum);
 }
 
-void check_values(const std::string& path, std::int64_t dataset, const std::string& name,
+void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values) {
-  if (H5Aexists(dataset, checkpoint_digest_name) <= 0) return;
+  if (H5Aexists(dataset.get(), checkpoint_digest_name) <= 0) return;
   CheckpointDataset read;
   read.path = name;
   read.shape = {static_cast<std::int64_t>(values.size())};

@@ -52,9 +52,9 @@ CheckpointHead read_checkpoint_head(const std::string& path);
 /// Throws `Error` (exit code 2) that names the dataset where the values of a block are not those that were written.
 void check_block(const std::string& path, const CheckpointDataset& dataset, int block, const float* values);
 
-/// The same of all values of an open dataset, where it has digests; others are taken as they are. `dataset` is an
-/// identifier of HDF5, `name` the dataset's for the message.
-void check_values(const std::string& path, std::int64_t dataset, const std::string& name,
+/// The same of all values of an open dataset, where it has digests; others are taken as they are. `name` is the
+/// dataset's for the message.
+void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values);
 
 /// Equal for checkpoints with equal values, bit for bit.

@@ -4,11 +4,13 @@
 #include <xxhash.h>
 
 #include "base/error.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5_read.hpp"
 #include "io/keys.hpp"
 
 namespace pptrain {
 namespace {
+
+constexpr std::int64_t most_text_bytes = std::int64_t{1} << 30;
 
 /// Each number and each text of a state, by its name in /state. What older files lack is `later`: 0 there.
 template <class State, class Integer, class Real, class Text, class Later>
@@ -45,11 +47,9 @@ void write_scalar(hid_t group, const char* name, hid_t stored, hid_t given, cons
   check_hdf5(H5Dwrite(dataset.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value), std::string("writing ") + name);
 }
 
-void read_scalar(hid_t group, const char* name, hid_t type, void* value) {
-  const Hdf5Handle dataset(H5Dopen2(group, name, H5P_DEFAULT), H5Dclose, std::string("opening /state/") + name);
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, std::string("reading /state/") + name);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) detail::throw_hdf5_failure(std::string("reading ") + name);
-  check_hdf5(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value), std::string("reading /state/") + name);
+template <class T>
+T read_scalar(const Hdf5Handle& group, const char* name, Hdf5Expected::Kind kind) {
+  return Hdf5Array(Hdf5Array::Place::dataset, group, name, {kind, {}, sizeof(T)}).values<T>()[0];
 }
 
 }  // namespace
@@ -74,19 +74,21 @@ void write_checkpoint_state(const Hdf5Handle& file, const CheckpointState& state
 }
 
 CheckpointState read_checkpoint_state(const Hdf5Handle& file, const std::string& path) {
-  const Hdf5Handle group(H5Gopen2(file.get(), "state", H5P_DEFAULT), H5Gclose, "opening /state");
+  const Hdf5Handle group = open_group(file, "state");
   CheckpointState state;
   const auto integer = [&](const char* name, std::int64_t& value) {
-    read_scalar(group.get(), name, H5T_NATIVE_INT64, &value);
+    value = read_scalar<std::int64_t>(group, name, Hdf5Expected::Kind::integer);
   };
   visit_state(
       state, integer,
-      [&](const char* name, double& value) { read_scalar(group.get(), name, H5T_NATIVE_DOUBLE, &value); },
-      [&](const char* name, std::string& value) { value = read_string(group.get(), name); },
+      [&](const char* name, double& value) { value = read_scalar<double>(group, name, Hdf5Expected::Kind::real); },
+      [&](const char* name, std::string& value) {
+        value = read_text(Hdf5Array::Place::dataset, group, name, most_text_bytes);
+      },
       [&](const char* name, std::int64_t& value) {
-        if (H5Lexists(group.get(), name, H5P_DEFAULT) > 0) integer(name, value);
+        if (has_link(group, name)) integer(name, value);
       });
-  if (read_attribute(group.get(), checkpoint_digest_name) != digest_text(state)) {
+  if (read_text(Hdf5Array::Place::attribute, group, checkpoint_digest_name, most_text_bytes) != digest_text(state)) {
     throw_bad_input({path, "/state is damaged", "its digest is not that of what was written", "name another one"});
   }
   return state;

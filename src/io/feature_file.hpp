@@ -1,10 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/feature_dataset.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5_read.hpp"
 
 namespace pptrain {
 
@@ -29,15 +30,13 @@ class FeatureFile final : public FeatureTable {
 
  private:
   void open();
-  void read_labels();
+  void read_labels(const Hdf5Handle& file);
   void check_features() const;
-  void read_rows(std::int64_t first, std::int64_t count, float* out) const;
   [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const;
 
   std::string path_;
   FeatureFileOptions options_;
-  Hdf5Handle file_;
-  Hdf5Handle features_;
+  std::optional<Hdf5Array> features_;
   std::vector<std::int32_t> labels_;
 };
 

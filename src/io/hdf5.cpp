@@ -36,21 +36,6 @@ Hdf5Handle string_type(const std::string& value) {
   return type;
 }
 
-/// The type, checked, of a string of fixed length, and the length.
-std::pair<Hdf5Handle, std::size_t> stored_string(hid_t type, const std::string& name) {
-  Hdf5Handle handle(type, H5Tclose, "reading the type of " + name);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0) {
-    throw Hdf5Failure("reading " + name, "it is no text of fixed length");
-  }
-  return {std::move(handle), H5Tget_size(type)};
-}
-
-/// Without the zeros behind a text that is shorter than its place.
-std::string trimmed(std::string text) {
-  text.resize(text.find_last_not_of('\0') + 1);
-  return text;
-}
-
 }  // namespace
 
 void silence_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
@@ -85,22 +70,6 @@ void write_string(hid_t parent, const std::string& name, const std::string& valu
   check_hdf5(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.c_str()), "writing " + name);
 }
 
-std::string read_attribute(hid_t object, const std::string& name) {
-  const Hdf5Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, "opening attribute " + name);
-  const auto [type, size] = stored_string(H5Aget_type(attribute.get()), name);
-  std::string text(size, '\0');
-  check_hdf5(H5Aread(attribute.get(), type.get(), text.data()), "reading attribute " + name);
-  return trimmed(std::move(text));
-}
-
-std::string read_string(hid_t parent, const std::string& name) {
-  const Hdf5Handle dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name);
-  const auto [type, size] = stored_string(H5Dget_type(dataset.get()), name);
-  std::string text(size, '\0');
-  check_hdf5(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "reading " + name);
-  return trimmed(std::move(text));
-}
-
 std::vector<std::string> names_in(const Hdf5Handle& group, const std::string& what) {
   std::vector<std::string> names;
   // In HDF5's own order: for another it makes a table, which 1.10 frees although it was never filled where the file is
@@ -110,8 +79,7 @@ std::vector<std::string> names_in(const Hdf5Handle& group, const std::string& wh
   return names;
 }
 
-std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset) {
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "reading a shape");
+std::vector<std::int64_t> shape_of(const Hdf5Handle& space) {
   const int rank = check_hdf5(H5Sget_simple_extent_ndims(space.get()), "reading a shape");
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
   check_hdf5(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "reading a shape");
@@ -122,11 +90,6 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::vector<std::string> extents;
   for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
   return "(" + join(extents) + ")";
-}
-
-H5T_class_t class_of(const Hdf5Handle& dataset) {
-  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose, "reading a type");
-  return H5Tget_class(type.get());
 }
 
 }  // namespace pptrain

@@ -22,6 +22,17 @@ class Hdf5Failure : public std::runtime_error {
   std::string reason_;
 };
 
+/// A dataset or attribute that is sound, but not of the kind or shape that is asked for.
+class Hdf5Mismatch : public Hdf5Failure {
+ public:
+  Hdf5Mismatch(const std::string& name, const std::string& reason)
+      : Hdf5Failure("reading " + name, reason), name_(name) {}
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
 /// Keeps HDF5 from printing its own error stack. Cheap; call before its first use.
 void silence_hdf5();
 
@@ -73,19 +84,12 @@ void write_attribute(hid_t object, const std::string& name, const std::string& v
 /// Writes a scalar dataset that holds a string of fixed length.
 void write_string(hid_t parent, const std::string& name, const std::string& value);
 
-/// What those wrote.
-std::string read_attribute(hid_t object, const std::string& name);
-std::string read_string(hid_t parent, const std::string& name);
-
 /// Names of what is in a group, in alphabetical order; `what` says in a failure what was listed.
 std::vector<std::string> names_in(const Hdf5Handle& group, const std::string& what);
 
-/// Extents of a dataset; none of a scalar.
-std::vector<std::int64_t> shape_of(const Hdf5Handle& dataset);
+/// Extents of a data space; none of a scalar.
+std::vector<std::int64_t> shape_of(const Hdf5Handle& space);
 /// "(3, 4)"
 std::string shape_text(const std::vector<std::int64_t>& shape);
-
-/// Whether a dataset holds integers, floating-point numbers, text or something else.
-H5T_class_t class_of(const Hdf5Handle& dataset);
 
 }  // namespace pptrain

@@ -56,17 +56,6 @@ const SeriesInfo drift_factor = {"factor", "1", "how many times as long as expec
 
 const SeriesInfo evaluation_loss = {"loss", "nat", "mean cross-entropy per token of held-back data"};
 
-KeyTable described(const std::string& group, const std::string& text, const std::string& shape,
-                   const std::vector<std::vector<SeriesInfo>>& series) {
-  KeyTable table = {group, text, {}};
-  for (const auto& part : series) {
-    for (const SeriesInfo& info : part) {
-      table.keys.push_back({info.name, shape + ", " + info.units, "", info.description});
-    }
-  }
-  return table;
-}
-
 std::array<double, 3> reals_of(const RankMetrics& m) {
   return {m.compute_seconds, m.communication_seconds, m.idle_seconds};
 }
@@ -84,14 +73,37 @@ Hdf5Handle make_group(const Hdf5Handle& file, const std::string& name) {
 
 }  // namespace
 
+const std::vector<MetricsSeries>& metrics_series() {
+  static const std::vector<MetricsSeries> all = [] {
+    std::vector<MetricsSeries> made;
+    const auto add = [&](const char* group, const std::vector<SeriesInfo>& infos, Series::Type type, bool by_rank) {
+      for (const SeriesInfo& info : infos) made.push_back({group, info, type, by_rank});
+    };
+    add("steps", step_integers, Series::Type::integer, false);
+    add("steps", step_reals, Series::Type::real, false);
+    add("ranks", rank_reals, Series::Type::real, true);
+    add("ranks", {rank_peak}, Series::Type::integer, true);
+    add("evaluation", {step_integers[0]}, Series::Type::integer, false);
+    add("evaluation", {evaluation_loss}, Series::Type::real, false);
+    add("drift", drift_integers, Series::Type::integer, false);
+    add("drift", {drift_factor}, Series::Type::real, false);
+    return made;
+  }();
+  return all;
+}
+
 std::vector<KeyTable> io_keys::metrics() {
-  return {described("/steps", "A row every `[metrics] interval` steps and after the last.", "[row]",
-                    {step_integers, step_reals}),
-          described("/ranks", "The same rows.", "[row, rank]", {rank_reals, {rank_peak}}),
-          described("/evaluation", "A row every `[metrics] evaluation_interval` steps.", "[row]",
-                    {{step_integers[0]}, {evaluation_loss}}),
-          described("/drift", "A row for each rank that fell behind, and window of steps.", "[row]",
-                    {drift_integers, {drift_factor}})};
+  std::vector<KeyTable> tables = {{"/steps", "A row every `[metrics] interval` steps and after the last.", {}},
+                                  {"/ranks", "The same rows.", {}},
+                                  {"/evaluation", "A row every `[metrics] evaluation_interval` steps.", {}},
+                                  {"/drift", "A row for each rank that fell behind, and window of steps.", {}}};
+  for (const MetricsSeries& series : metrics_series()) {
+    const auto table =
+        std::find_if(tables.begin(), tables.end(), [&](const KeyTable& one) { return one.path == "/" + series.group; });
+    const std::string shape = series.by_rank ? "[row, rank]" : "[row]";
+    table->keys.push_back({series.info.name, shape + ", " + series.info.units, "", series.info.description});
+  }
+  return tables;
 }
 
 MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,

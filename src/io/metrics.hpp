@@ -33,6 +33,17 @@ struct RankMetrics {
   std::int64_t peak_bytes = 0;
 };
 
+/// A series of metrics.h5.
+struct MetricsSeries {
+  std::string group;  ///< "steps"
+  SeriesInfo info;
+  Series::Type type;
+  bool by_rank;  ///< [row, rank] instead of [row]
+};
+
+/// All series of metrics.h5, group by group.
+const std::vector<MetricsSeries>& metrics_series();
+
 /// metrics.h5 of a run, written by rank 0 alone.
 ///
 /// Single-writer-multiple-reader mode with all objects created beforehand: it can be read while the

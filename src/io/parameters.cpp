@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "io/checkpoint_file.hpp"
+#include "io/hdf5_read.hpp"
 
 namespace pptrain {
 
@@ -20,14 +21,14 @@ ParameterFile::ParameterFile(const std::string& path) : path_(path) {
     throw_bad_input({path, "the file does not exist", "[model] initial_parameters names it", "check the path"});
   }
   try {
-    file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening the file");
+    file_ = open_to_read(path).file;
   } catch (const Hdf5Failure& failure) {
     throw_bad_input({path, "this is no HDF5 file that can be read", failure.reason(), "name a checkpoint"});
   }
   try {
-    group_ = Hdf5Handle(H5Gopen2(file_.get(), "parameters", H5P_DEFAULT), H5Gclose, "opening /parameters");
-  } catch (const Hdf5Failure&) {
-    throw_bad_input({path, "the file has no group /parameters", "", "name a checkpoint"});
+    group_ = open_group(file_, "parameters");
+  } catch (const Hdf5Failure& failure) {
+    throw_bad_input({path, "the file has no group /parameters", failure.reason(), "name a checkpoint"});
   }
 }
 
@@ -47,25 +48,19 @@ std::vector<float> ParameterFile::read(const std::string& name, const std::vecto
                      "compare [model] layers and tied with the file"});
   }
   try {
-    const Hdf5Handle dataset(H5Dopen2(group_.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name);
-    const std::vector<std::int64_t> found = shape_of(dataset);
-    if (found != shape) {
-      throw_bad_input({path_, fmt::format("/parameters/{} has shape {}", name, shape_text(found)),
-                       "the model wants " + shape_text(shape), "compare [model] and sequence_length with the file"});
-    }
-    if (class_of(dataset) != H5T_FLOAT) {
-      throw_bad_input({path_, name + " is not floating-point", "", "name a checkpoint"});
-    }
     const auto size = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-    std::vector<float> values(static_cast<std::size_t>(size));
-    check_hdf5(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-               "reading " + name);
-    check_values(path_, dataset.get(), "/parameters/" + name, values);
+    const Hdf5Array array(Hdf5Array::Place::dataset, group_, name,
+                          {Hdf5Expected::Kind::real, shape, size * static_cast<std::int64_t>(sizeof(double))});
+    std::vector<float> values = array.values<float>();
+    check_values(path_, array.handle(), "/parameters/" + name, values);
     if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
       throw_bad_input(
           {path_, fmt::format("/parameters/{} holds NaN or infinity", name), "", "name another checkpoint"});
     }
     return values;
+  } catch (const Hdf5Mismatch& mismatch) {
+    throw_bad_input({path_, fmt::format("/parameters/{} is not what the model wants", name), mismatch.reason(),
+                     "compare [model] and sequence_length with the file"});
   } catch (const Hdf5Failure& failure) {
     throw_bad_input({path_, fmt::format("/parameters/{} cannot be read", name), failure.reason(), "is the file torn?"});
   }
