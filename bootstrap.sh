@@ -19,7 +19,8 @@ packages=(g++ cmake ninja-build ccache pkg-config
 test_packages=(iproute2 slurm-wlm munge python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
 benchmark_packages=(libbenchmark-dev)
 fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
-  libtomlplusplus-dev nlohmann-json3-dev librandom123-dev)
+  libtomlplusplus-dev nlohmann-json3-dev librandom123-dev libopenmpi-dev libhdf5-openmpi-dev libxxhash-dev
+  libsentencepiece-dev)
 peer_packages=(python3-torch python3-h5py)
 
 usage() {

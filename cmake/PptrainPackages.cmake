@@ -5,14 +5,18 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
-if(PPTRAIN_FUZZ)
-  return()  # the pure libraries need no more
-endif()
-find_package(CLI11 REQUIRED)
 find_package(MPI REQUIRED COMPONENTS CXX)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 set(HDF5_PREFER_PARALLEL ON)
 find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
+if(PPTRAIN_FUZZ)
+  return()  # what reads files needs no more
+endif()
+find_package(CLI11 REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 find_package(Kokkos REQUIRED)
 # Debian's Kokkos names an include directory that does not exist; its headers are Trilinos'.
@@ -28,10 +32,6 @@ foreach(_target IN ITEMS Kokkos::kokkos Kokkos::kokkoscore)
   endif()
 endforeach()
 
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
-pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 
 # Matrix products: oneDNN, OpenBLAS, or both (see src/kernels/gemm.hpp).
 # Debian's package configuration for oneDNN wants OpenCL, so it is found by hand.

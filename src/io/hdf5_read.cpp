@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "base/error.hpp"
@@ -13,8 +14,8 @@
 namespace pptrain {
 namespace {
 
-/// HDF5 waits 1, 2, 4, ... ns between attempts at metadata that a writer may be writing: 34 ms in all.
-constexpr unsigned most_attempts = 26;
+/// HDF5 waits 1, 2, 4, ... ns between attempts at metadata that a writer may be writing: 4 ms in all.
+constexpr unsigned most_attempts = 22;
 constexpr std::int64_t most_chunk_bytes = std::int64_t{1} << 28;
 /// The most that deflate makes of one byte (zlib's technical details).
 constexpr std::int64_t most_deflated = 1032;
@@ -117,6 +118,11 @@ std::string expected_text(const std::vector<std::int64_t>& shape) {
 
 Hdf5Source open_to_read(const std::string& path) {
   silence_hdf5();
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw Hdf5Failure("opening the file", "it is no regular file");
+  }
   const std::optional<Superblock> superblock = read_superblock(path);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties");
   check_hdf5(H5Pset_fapl_sec2(access.get()), "choosing plain files");

@@ -125,9 +125,9 @@ json ranks(const RunFolder& run) {
     for (std::size_t i = first * columns + rank; i < peaks.size(); i += columns) peak = std::max(peak, peaks[i]);
     entry["peak_bytes"] = peak;
     if (run.placement.is_array() && rank < run.placement.size()) {
-      for (const char* key : {"host", "device"}) {
-        if (run.placement[rank].contains(key)) entry[key] = run.placement[rank][key];
-      }
+      const json& place = run.placement[rank];
+      if (place.contains("host") && place["host"].is_string()) entry["host"] = place["host"];
+      if (place.contains("device") && place["device"].is_number()) entry["device"] = place["device"];
     }
     list.push_back(std::move(entry));
   }

@@ -1,10 +1,10 @@
 #include "report/run_folder.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -28,8 +28,9 @@ std::string text_of(const std::string& path) {
 
 void check_is_run(const std::string& path) {
   for (const char* name : {"plan.json", "cluster.toml", "profile.json", "metrics.h5"}) {
-    if (fs::exists(fs::path(path) / name)) continue;
-    throw_bad_input({path, "is no run directory", fmt::format("there is no {}", name),
+    std::error_code ignored;
+    if (fs::is_regular_file(fs::path(path) / name, ignored)) continue;
+    throw_bad_input({path, "is no run directory", fmt::format("there is no file {}", name),
                      "name a folder OUTPUT/JOB/START_TIME that a job has printed"});
   }
 }
@@ -39,14 +40,24 @@ std::int64_t resumed_step_of(const MetricsContent& metrics) {
   return from == metrics.environment.end() ? 0 : step_of_checkpoint(from->second).value_or(0);
 }
 
+/// STEP of plan-after-STEP.json; nothing of other names.
+std::optional<std::int64_t> step_of_plan(const std::string& name) {
+  static const std::string prefix = "plan-after-";
+  static const std::string suffix = ".json";
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return {};
+  std::int64_t step = 0;
+  const char* end = name.data() + name.size() - suffix.size();
+  const auto read = std::from_chars(name.data() + prefix.size(), end, step);
+  if (read.ec != std::errc() || read.ptr != end || step < 0) return {};
+  return step;
+}
+
 /// plan.json, and plan-after-STEP.json of a job that planned again.
 std::vector<PlanOfRun> plans_of(const std::string& path, std::int64_t resumed_step) {
-  static const std::regex later(R"(plan-after-(\d+)\.json)");
   std::vector<PlanOfRun> plans = {{resumed_step, read_plan(path + "/plan.json")}};
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    std::smatch match;
-    const std::string name = entry.path().filename();
-    if (std::regex_match(name, match, later)) plans.push_back({std::stoll(match[1]), read_plan(entry.path())});
+    const std::optional<std::int64_t> step = step_of_plan(entry.path().filename());
+    if (step) plans.push_back({*step, read_plan(entry.path())});
   }
   std::sort(plans.begin(), plans.end(),
             [](const PlanOfRun& a, const PlanOfRun& b) { return a.from_step < b.from_step; });
@@ -55,7 +66,8 @@ std::vector<PlanOfRun> plans_of(const std::string& path, std::int64_t resumed_st
 
 /// A JSON file that a report can do without.
 nlohmann::json optional_json(const std::string& path, std::vector<std::string>& losses) {
-  if (!fs::exists(path)) return nullptr;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return nullptr;
   nlohmann::json json = nlohmann::json::parse(text_of(path), nullptr, false);
   if (!json.is_discarded()) return json;
   losses.push_back(fmt::format("{} is torn and was left out.", fs::path(path).filename().string()));

@@ -1,10 +1,12 @@
 #include "report/timeline.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
-#include <regex>
+#include <string_view>
 
 namespace pptrain {
 namespace {
@@ -54,17 +56,40 @@ std::optional<TimelineTask::Kind> kind_of(Op op) {
   }
 }
 
+/// Takes a whole number that is not negative off the beginning of a text; nothing where there is none.
+std::optional<int> take_number(std::string_view& text) {
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || number < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  return number;
+}
+
 /// Of an event by its name, "F0.1", "BW0.1", "optimizer step".
-TimelineTask task_named(const std::string& name, bool communicates) {
-  static const std::regex pattern(R"((F|BW|B|W)(\d+)\.(\d+))");
-  std::smatch match;
-  if (!communicates && std::regex_match(name, match, pattern)) {
-    const auto kind = match[1] == "F"   ? TimelineTask::Kind::forward
-                      : match[1] == "W" ? TimelineTask::Kind::backward_weight
-                                        : TimelineTask::Kind::backward;
-    return {kind, std::stoi(match[2]), std::stoi(match[3])};
+TimelineTask task_named(std::string_view name, bool communicates) {
+  using Kind = TimelineTask::Kind;
+  static constexpr std::array<std::pair<std::string_view, Kind>, 4> kinds = {
+      {{"F", Kind::forward}, {"BW", Kind::backward}, {"B", Kind::backward}, {"W", Kind::backward_weight}}};
+  for (const auto& [prefix, kind] : kinds) {
+    if (communicates || !name.starts_with(prefix)) continue;
+    std::string_view rest = name.substr(prefix.size());
+    const std::optional<int> chunk = take_number(rest);
+    if (!chunk || !rest.starts_with('.')) continue;
+    rest.remove_prefix(1);
+    const std::optional<int> micro_batch = take_number(rest);
+    if (micro_batch && rest.empty()) return {kind, *chunk, *micro_batch};
   }
   return {communicates ? TimelineTask::Kind::communication : TimelineTask::Kind::step};
+}
+
+void add_event(const nlohmann::json& event, Builder& builder) {
+  constexpr double microsecond = 1e-6;
+  if (event.value("ph", "") != "X") return;
+  const std::string name = event.value("name", "");
+  TimelineTask task = task_named(name, event.value("tid", 0) > 0);
+  task.begin = event.value("ts", 0.0) * microsecond;
+  task.end = task.begin + event.value("dur", 0.0) * microsecond;
+  if (std::isfinite(task.begin) && std::isfinite(task.end)) builder.add(DeviceId(event.value("pid", -1)), task);
 }
 
 std::size_t num_tasks(const Timeline& timeline) {
@@ -98,14 +123,15 @@ Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices) {
 }
 
 Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<DeviceId>& devices) {
-  constexpr double microsecond = 1e-6;
   Builder builder(devices);
-  for (const nlohmann::json& event : chrome_trace.value("traceEvents", nlohmann::json::array())) {
-    if (event.value("ph", "") != "X") continue;
-    TimelineTask task = task_named(event.value("name", ""), event.value("tid", 0) > 0);
-    task.begin = event.value("ts", 0.0) * microsecond;
-    task.end = task.begin + event.value("dur", 0.0) * microsecond;
-    builder.add(DeviceId(event.value("pid", -1)), task);
+  const auto events = chrome_trace.find("traceEvents");
+  if (events == chrome_trace.end() || !events->is_array()) return builder.take();
+  for (const nlohmann::json& event : *events) {
+    try {
+      add_event(event, builder);
+    } catch (const nlohmann::json::exception&) {
+      continue;  // a value of another type
+    }
   }
   return builder.take();
 }
