@@ -2,10 +2,8 @@
 
 #include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.hpp"
 #include "base/timing.hpp"
@@ -13,13 +11,6 @@
 #include "comm/alarm.hpp"
 
 namespace pptrain {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-}  // namespace
 
 Waiter::Waiter(double timeout_seconds, CoreUse core_use) : timeout_seconds_(timeout_seconds), core_use_(core_use) {
   // The default slack would stretch the shortest sleeps by 50 us.
@@ -36,9 +27,8 @@ void Waiter::pause(long round) const {
     return;
   }
   const long sleeps = round - awake;
-  const long longest = core_use_ == CoreUse::own ? 50'000 : 500'000;
-  const timespec nap = {0, std::min(longest, 10'000 + sleeps * 10'000)};
-  nanosleep(&nap, nullptr);
+  const double longest = core_use_ == CoreUse::own ? 50e-6 : 500e-6;
+  sleep_until(wall_seconds() + std::min(longest, 10e-6 * static_cast<double>(1 + sleeps)));
 }
 
 void Waiter::check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const {
@@ -70,15 +60,15 @@ void Waiter::wait_for_own(Pending& pending) {
 double Waiter::poll(Pending& pending, const std::function<std::string()>& doing) {
   // The first look may already copy what has come; whether it does depends on who was sooner.
   const double cpu_start = thread_cpu_seconds();
-  const Clock::time_point start = Clock::now();
+  const double start = wall_seconds();
   for (long round = 0; !pending.join(); ++round) {
     if (beside_) beside_();
     pause(round);
     // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.
-    if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(seconds_since(start), pending, doing);
+    if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(wall_seconds() - start, pending, doing);
   }
   cpu_seconds_ += thread_cpu_seconds() - cpu_start;
-  return seconds_since(start);
+  return wall_seconds() - start;
 }
 
 double Waiter::take_seconds() { return std::exchange(seconds_, 0.0); }

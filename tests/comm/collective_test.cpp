@@ -6,6 +6,7 @@
 #include "comm/mpi.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/simulated_time.hpp"
 
 namespace pptrain {
 
@@ -50,7 +51,8 @@ TEST_CASE("doubles of all ranks come to all", "[np4]") {
 TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
   const MpiComm comm = MpiComm::duplicate(MPI_COMM_WORLD);  // keeps what is never received
   std::string complaint;
-  if (comm.rank() != 2) {
+  test::SimulatedTime time(MPI_COMM_WORLD);
+  if (const test::SimulatedTime::Section section(time); comm.rank() != 2) {
     Waiter waiter(comm.rank() == 0 ? 0.3 : 30.0, CoreUse::shared);
     try {
       gather(comm.get(), "text", waiter);

@@ -1,6 +1,4 @@
 // Emulated devices: rehearsals take what the simulator says, and their links are shared as its links are.
-#include <cmath>
-
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
@@ -14,13 +12,16 @@
 #include "simulate/simulate.hpp"
 #include "small_gpt2.hpp"
 #include "support/catch.hpp"
+#include "support/simulated_time.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
 
 namespace {
 
-constexpr double tolerance = 0.07;
+/// In simulated time ranks are late by the naps between two looks for a message alone, a few milliseconds of an
+/// iteration of half a second and more.
+constexpr double tolerance = 0.01;
 
 /// Two nodes of a quick and two of a slow device, with links on which a sample takes a few milliseconds.
 Cluster mixed_cluster() {
@@ -59,6 +60,8 @@ Rehearsed rehearsed(const Instance& instance, const Plan& plan) {
   const RankMap map = RankMap::identity(4);
   Rehearsal rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter);
   Rehearsed found;
+  SimulatedTime time(MPI_COMM_WORLD);
+  const SimulatedTime::Section section(time);
   rehearsal.run(nullptr);
   found.result = rehearsal.run(&found.trace);
   found.peak_bytes = rehearsal.peak_bytes();
@@ -73,14 +76,13 @@ std::vector<std::string> tasks_of(const Trace& trace, DeviceId device) {
   return tasks;
 }
 
-/// The rehearsal of a plan beside its simulation; one more try where something else kept the machine busy.
+/// The rehearsal of a plan beside its simulation.
 void check(const Plan& plan) {
   const Profile profile = mixed_profile();
   const Cluster cluster = mixed_cluster();
   const Instance instance = {profile, cluster, plan.global_batch_size};
   const Simulation expected = simulate(instance, plan, planned_programs(instance, plan), {Recording::events, 0.0});
-  Rehearsed found = rehearsed(instance, plan);
-  if (std::abs(found.result.seconds / expected.makespan_seconds - 1.0) > tolerance) found = rehearsed(instance, plan);
+  const Rehearsed found = rehearsed(instance, plan);
   const int rank = rank_in(MPI_COMM_WORLD);
   INFO(plan.shape() << " " << plan.schedule.name << ": simulated " << expected.makespan_seconds << " s, rehearsed "
                     << found.result.seconds << " s");
@@ -255,22 +257,27 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
   Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared, options);
   for (const auto& part : session.device()->parts()) fill_random(part->parameters(), 1);
   Trained found;
+  SimulatedTime time(MPI_COMM_WORLD);
   for (std::int64_t step = 0; step < config.training.steps; ++step) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const IterationResult result = session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
-      for (int t = 0; t < 8; ++t) {
-        const std::int64_t token = (7 * step + 3 * sample + t) % 32;
-        if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint16_t>(token);
-        if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
-      }
-    });
+    IterationResult result;
+    {
+      const SimulatedTime::Section section(time);
+      result = session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
+        for (int t = 0; t < 8; ++t) {
+          const std::int64_t token = (7 * step + 3 * sample + t) % 32;
+          if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint16_t>(token);
+          if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
+        }
+      });
+    }
     found.losses.push_back(result.loss);
     MPI_Allreduce(&result.seconds, &found.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   }
   return found;
 }
 
-void check_numbers(const Plan& plan, GradientPrecision gradients = GradientPrecision::fp32) {
+void check_numbers(const Plan& plan, GradientPrecision gradients = GradientPrecision::fp32,
+                   double largest_error = tolerance) {
   Config config = test::small_gpt2(16, 16);
   config.training.gradient_precision = gradients;
   Profile profile = slow_profile(config, build_model(config.model, config.training, "test"));
@@ -278,10 +285,9 @@ void check_numbers(const Plan& plan, GradientPrecision gradients = GradientPreci
   const Cluster cluster = slow_links(1e9);
   const Instance instance = {profile, cluster, plan.global_batch_size};
   const Simulation expected = simulate(instance, plan, planned_programs(instance, plan));
-  Trained found = trained(config, plan, &instance);
-  if (std::abs(found.seconds / expected.makespan_seconds - 1.0) > tolerance) found = trained(config, plan, &instance);
+  const Trained found = trained(config, plan, &instance);
   INFO(plan.shape() << ": simulated " << expected.makespan_seconds << " s, emulated " << found.seconds << " s");
-  CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(tolerance));
+  CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(largest_error));
   CHECK(found.losses == trained(config, plan, nullptr).losses);
 }
 
@@ -298,7 +304,8 @@ TEST_CASE("emulated devices train with the same numbers in the simulated time", 
   SECTION("weights that are gathered for every micro-batch") {
     Plan plan = uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b");
     plan.stages[0].zero_stage = 3;
-    check_numbers(plan);
+    // The session gathers layer by layer, which hides more than the simulator says of a whole chunk.
+    check_numbers(plan, GradientPrecision::fp32, 0.07);
   }
   SECTION("layers of a stage divided differently") {
     Plan plan = uniform_plan(even_division(8, 2), 2, 1, 16, 2, "1f1b");

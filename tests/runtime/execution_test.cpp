@@ -1,7 +1,6 @@
 // Prediction meets execution: with layers that only wait, an iteration takes as long as the simulator says, stores as
-// many activations, and runs in the same order, for every schedule.
-#include <cmath>
-
+// many activations, and runs in the same order, for every schedule. Time is simulated; benchmarks/execution.py asks for
+// the machine's.
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
 #include "program/trace.hpp"
@@ -11,6 +10,7 @@
 #include "simulate/simulate.hpp"
 #include "small_gpt2.hpp"
 #include "support/catch.hpp"
+#include "support/simulated_time.hpp"
 #include "support/waiting_layer.hpp"
 
 using namespace pptrain;
@@ -18,7 +18,10 @@ using namespace pptrain::test;
 
 namespace {
 
-constexpr double tolerance = 0.05;
+/// Ranks look for messages between naps, which at most 11 messages of an iteration's longest path come late by: 0.5 ms
+/// of the 700 and more that an iteration takes. By the machine's clock they are also woken late.
+constexpr double tolerance_simulated = 0.01;
+constexpr double tolerance_measured = 0.05;
 
 struct Case {
   ScheduleChoice schedule;
@@ -88,6 +91,7 @@ std::vector<std::string> tasks_of(const Trace& trace, DeviceId device) {
 
 struct Measured {
   double seconds = 0.0;  ///< of the slowest rank
+  double tolerance = 0.0;
   IterationResult result;
   Trace trace;
 };
@@ -108,10 +112,14 @@ Measured measured(const Case& c, const Job& job) {
                   options);
   const SampleSource no_samples = [](std::int64_t, const SampleSlot&) {};
   Measured measured;
-  session.train(0, no_samples);  // touches everything once
-  MPI_Barrier(MPI_COMM_WORLD);
+  SimulatedTime time(MPI_COMM_WORLD);
+  measured.tolerance = time.is_simulated() ? tolerance_simulated : tolerance_measured;
+  if (!time.is_simulated()) session.train(0, no_samples);  // touches everything once
   session.record(&measured.trace);
-  measured.result = session.train(1, no_samples);
+  {
+    const SimulatedTime::Section section(time);
+    measured.result = session.train(1, no_samples);
+  }
   MPI_Allreduce(&measured.result.seconds, &measured.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return measured;
 }
@@ -119,13 +127,11 @@ Measured measured(const Case& c, const Job& job) {
 void check(const Case& c) {
   const Job job(plan_of(c));
   const Simulation expected = simulated(job);
-  Measured found = measured(c, job);
-  // Once more where something else kept the machine busy; all ranks know the same seconds.
-  if (std::abs(found.seconds / expected.makespan_seconds - 1.0) > tolerance) found = measured(c, job);
+  const Measured found = measured(c, job);
   const int rank = rank_in(MPI_COMM_WORLD);
   INFO(to_string(c) << ": simulated " << expected.makespan_seconds << " s, measured " << found.seconds << " s, stored "
                     << expected.devices[rank].peak_stored);
-  CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(tolerance));
+  CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(found.tolerance));
   CHECK(found.result.peak_stored == expected.devices[rank].peak_stored);
   CHECK(tasks_of(found.trace, DeviceId(rank)) == tasks_of(expected.trace, DeviceId(rank)));
 }

@@ -1,6 +1,4 @@
 // A rank that fails in the midst of a training: all ranks end at once, with what it says.
-#include <chrono>
-
 #include "base/error.hpp"
 #include "job_folder.hpp"
 #include "runtime/execute/device_model.hpp"
@@ -38,12 +36,12 @@ TEST_CASE("a rank without memory in an iteration ends the job on all ranks with 
     if (layer.kind != LayerKind::output || world_rank() != 3) return real;
     return std::make_unique<FailingLayer>(std::move(real));
   };
-  const auto start = std::chrono::steady_clock::now();
   std::string complaint;
   try {
     train(MPI_COMM_WORLD,
-          folder.options(
-              {"parallelism.pipeline=2", "parallelism.data=2", "parallelism.tensor=1", "training.micro_batch_size=4"}),
+          // No wait ends because it takes long.
+          folder.options({"parallelism.pipeline=2", "parallelism.data=2", "parallelism.tensor=1",
+                          "training.micro_batch_size=4", "job.timeout=100 h"}),
           layers);
   } catch (const Error& error) {
     complaint = error.what();
@@ -51,7 +49,6 @@ TEST_CASE("a rank without memory in an iteration ends the job on all ranks with 
     CHECK(error.thrown_by() == ThrownBy::all_ranks);
   }
   CHECK(complaint == "rank 3: out of device memory: 3 MiB asked for (the device has 4 MiB)");
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));  // [job] timeout is 120 s
   if (world_rank() != 0) return;
   // What was done before is in the metrics.
   const std::vector<double> steps = read_series(folder.run() / "metrics.h5", "/steps/step");

@@ -8,37 +8,10 @@
 #include "reference.hpp"
 #include "runtime/emulation/emulated_communicator.hpp"
 #include "support/catch.hpp"
+#include "support/sent_messages.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
-
-namespace {
-
-/// Bytes of floats and bf16 that this rank has sent, by the rank of the world that they went to; nothing while it is
-/// null.
-std::vector<double>* sent_to = nullptr;
-
-void count_sent(int count, MPI_Datatype type, int to, MPI_Comm comm) {
-  if (sent_to == nullptr || (type != MPI_FLOAT && type != MPI_UINT16_T)) return;
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  MPI_Comm_group(comm, &group);
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  int rank = 0;
-  MPI_Group_translate_ranks(group, 1, &to, world, &rank);
-  MPI_Group_free(&group);
-  MPI_Group_free(&world);
-  (*sent_to)[static_cast<std::size_t>(rank)] += (type == MPI_FLOAT ? 4.0 : 2.0) * count;
-}
-
-}  // namespace
-
-/// Stands before MPI's own in this program.
-extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                         MPI_Request* request) {
-  count_sent(count, type, to, comm);
-  return PMPI_Isend(data, count, type, to, tag, comm, request);
-}
 
 namespace {
 
@@ -46,10 +19,13 @@ namespace {
 double bytes_between_nodes(const Reference& reference, const Plan& plan, const std::vector<int>& nodes, bool first) {
   SessionOptions options;
   if (first) options.nodes = nodes;
-  std::vector<double> sent(nodes.size(), 0.0);
-  sent_to = &sent;
+  std::vector<double> sent(nodes.size(), 0.0);  // of floats and bf16, by rank
+  observe_sent([&sent](int count, MPI_Datatype type, int to) {
+    if (type != MPI_FLOAT && type != MPI_UINT16_T) return;
+    sent[static_cast<std::size_t>(to)] += (type == MPI_FLOAT ? 4.0 : 2.0) * count;
+  });
   train_reference(MPI_COMM_WORLD, reference, plan, 2, options);
-  sent_to = nullptr;
+  observe_sent({});
   const int own = nodes[static_cast<std::size_t>(rank_in(MPI_COMM_WORLD))];
   double bytes = 0.0;
   for (std::size_t r = 0; r < nodes.size(); ++r) bytes += nodes[r] == own ? 0.0 : sent[r];

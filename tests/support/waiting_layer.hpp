@@ -1,9 +1,8 @@
 #pragma once
 
-#include <time.h>
-
 #include <memory>
 
+#include "base/timing.hpp"
 #include "kernels/kernels.hpp"
 #include "nn/layer.hpp"
 #include "profile/profile.hpp"
@@ -34,11 +33,7 @@ class WaitingLayer final : public LayerModule {
     std::vector<Tensor*> kept() override { return {}; }
   };
 
-  static void wait(double seconds) {
-    timespec left = {0, static_cast<long>(seconds * 1e9)};
-    while (nanosleep(&left, &left) != 0) {
-    }
-  }
+  static void wait(double seconds) { sleep_until(wall_seconds() + seconds); }
   Tensor zeros(const Batch& batch) const {
     Tensor x(context_.arena, context_.rows(batch), context_.hidden());
     host_kernels().fill_zero(x.f32(), x.size());

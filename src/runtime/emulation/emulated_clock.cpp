@@ -1,23 +1,13 @@
 #include "runtime/emulation/emulated_clock.hpp"
 
-#include <time.h>
-
-#include <cerrno>
-#include <cmath>
+#include "base/timing.hpp"
 
 namespace pptrain {
 
-double EmulatedClock::host() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double EmulatedClock::host() { return wall_seconds(); }
 
 void EmulatedClock::sleep_until(double time) {
-  const double seconds = std::floor(time);
-  const timespec until = {static_cast<time_t>(seconds), static_cast<long>(1e9 * (time - seconds))};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-  }
+  pptrain::sleep_until(time);
   reach(time);
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/timing.hpp"
+
 namespace pptrain {
 
 DeviceTimes::DeviceTimes(Device& device, Waiter& waiter) : device_(device), waiter_(waiter) {
@@ -21,15 +23,13 @@ void DeviceTimes::observe(WaitEdge edge) {
 }
 
 void DeviceTimes::start() {
-  start_ = std::chrono::steady_clock::now();
+  start_ = wall_seconds();
   if (!device_.is_host()) device_start_ = device_.moment();
   waiter_.take_seconds();  // what was waited between iterations is no wait of the program
   uncounted_.clear();
 }
 
-double DeviceTimes::host_seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
+double DeviceTimes::host_seconds() const { return wall_seconds() - start_; }
 
 DeviceTimes::Point DeviceTimes::now() { return {host_seconds(), device_.is_host() ? nullptr : device_.moment()}; }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <list>
 #include <memory>
 
@@ -55,7 +54,7 @@ class DeviceTimes {
 
   Device& device_;
   Waiter& waiter_;
-  std::chrono::steady_clock::time_point start_;
+  double start_ = 0.0;  ///< of the host
   DeviceMomentPtr device_start_;
   std::list<Wait> uncounted_, waits_;  ///< of a device other than the host
   std::array<double, 2> host_waits_ = {};
