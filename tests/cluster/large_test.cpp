@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <fstream>
 #include <random>
 
 #include "cluster/cluster.hpp"
 #include "cluster/read.hpp"
 #include "support/catch.hpp"
+#include "support/effort.hpp"
 
 namespace pptrain {
 namespace {
@@ -48,30 +48,27 @@ double resident_bytes() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 TEST_CASE("a cluster of 10,240 devices needs no table of pairs", "[cluster]") {
   const double resident_before = resident_bytes();
   REQUIRE(resident_before > 0.0);
-  const auto start = std::chrono::steady_clock::now();
-  const Cluster cluster = parse_cluster(large_cluster(), "large.toml");
+  const std::string text = large_cluster();
+  Cluster cluster;
+  CHECK(test::effort_of([&] { cluster = parse_cluster(text, "large.toml"); }) < 200.0);
   CHECK(cluster.num_devices() == num_devices);
-  CHECK(seconds_since(start) < 1.0);
 
-  const auto queries = std::chrono::steady_clock::now();
   constexpr int num_queries = 200000;
   std::mt19937 generator(1);
   std::uniform_int_distribution<int> device(0, num_devices - 1);
   int wrong = 0;
-  for (int i = 0; i < num_queries; ++i) {
-    const int a = device(generator);
-    const int b = device(generator);
-    if (a != b && cluster.bandwidth(DeviceId(a), DeviceId(b)) != expected_bandwidth(a, b)) ++wrong;
-  }
+  const double effort = test::effort_of([&] {
+    for (int i = 0; i < num_queries; ++i) {
+      const int a = device(generator);
+      const int b = device(generator);
+      if (a != b && cluster.bandwidth(DeviceId(a), DeviceId(b)) != expected_bandwidth(a, b)) ++wrong;
+    }
+  });
   CHECK(wrong == 0);
-  CHECK(seconds_since(queries) < 2.0);  // 10 us each; far below it in an optimised build
+  CHECK(effort < 400.0);  // a query is no search through the devices
 
   std::vector<DeviceId> all;
   for (int d = 0; d < num_devices; ++d) all.emplace_back(d);

@@ -1,7 +1,6 @@
 #include "planners/search.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "cluster/read.hpp"
 #include "config/read.hpp"
@@ -9,6 +8,7 @@
 #include "planners/grids/grid.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/effort.hpp"
 #include "support/files.hpp"
 
 namespace pptrain {
@@ -339,15 +339,14 @@ TEST_CASE("AMP's heterogeneous cluster is planned as in the paper: a pipeline ov
   CHECK(result.plan->stages.back().layers[0].size() < result.plan->stages.front().layers[0].size());
 }
 
-TEST_CASE("ten thousand devices are planned within seconds", "[planners]") {
+TEST_CASE("ten thousand devices cost a search no more than they may", "[planners]") {
   const Profile profile = chain(26, 8);
   const Cluster cluster = fast_nodes(1250, 8);
-  const auto start = std::chrono::steady_clock::now();
-  const SearchResult result = search_plan("auto", {profile, cluster, 10000}, {}, "x");
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  SearchResult result;
+  const double effort = test::effort_of([&] { result = search_plan("auto", {profile, cluster, 10000}, {}, "x"); });
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->num_devices() == 10000);
-  CHECK(seconds < 30.0);
+  CHECK(effort < 6000.0);
 }
 
 TEST_CASE("every planner can be named in a configuration", "[planners]") {
