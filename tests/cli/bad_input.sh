@@ -5,7 +5,6 @@
 set -euo pipefail
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/common.sh"
-longest_seconds=60
 
 # bytes WIDTH NUMBER...: the numbers as little-endian integers of WIDTH bytes, as escapes for printf.
 bytes() {

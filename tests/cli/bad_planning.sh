@@ -7,7 +7,6 @@
 set -euo pipefail
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/common.sh"
-longest_seconds=20
 
 good_cluster() {
   cat <<'TOML'

@@ -16,6 +16,7 @@ trap 'clean_up; rm -rf -- "$folder"' EXIT
 cd "$folder" || exit 1
 cases=0
 failures=0
+longest_seconds=300 # beyond what any command takes, on a slow and busy machine too: it ends what hangs
 
 # run LONGEST_SECONDS COMMAND...: exit code in `code`, standard output in output.txt, the rest in errors.txt.
 run() {
@@ -37,7 +38,7 @@ printed() { grep -aEq -- "$1" output.txt errors.txt; }
 expect() {
   local title=$1 wanted=$2 pattern=$3
   cases=$((cases + 1))
-  run 60 "${@:4}"
+  run "$longest_seconds" "${@:4}"
   if [[ $code -ne $wanted ]]; then complain "$title" "exit code $code, not $wanted"; return; fi
   if ! printed "$pattern"; then complain "$title" "nothing like '$pattern'"; return; fi
   printf 'ok %s\n' "$title"
@@ -86,6 +87,19 @@ await_training() {
     sleep 0.05
   done
 }
+
+milliseconds() { date +%s%3N; }
+
+# milliseconds_of COMMAND...: what it takes here and now. What it prints goes to output.txt and errors.txt; fails as it does.
+milliseconds_of() {
+  local start
+  start=$(milliseconds)
+  "$@" >output.txt 2>errors.txt </dev/null || return
+  echo $(($(milliseconds) - start))
+}
+
+# at_least A B: the larger of two numbers.
+at_least() { echo $(($1 > $2 ? $1 : $2)); }
 
 # process_of LAUNCHER RANK: its process id; nothing where it has ended.
 process_of() {

@@ -22,7 +22,7 @@ import tempfile
 import time
 
 NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 600  # beyond what any block takes, on a slow and busy machine too
 
 
 def blocks_of(page):

@@ -92,7 +92,7 @@ def main():
             + [f"http://127.0.0.1:{server.server_port}/visitor"],
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=900,
             check=False,
         )
     title = (re.findall("<title>(.*?)</title>", result.stdout) or ["no page"])[0]

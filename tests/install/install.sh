@@ -71,7 +71,7 @@ by_bash() {
   bash -c 'source "$1"; shift; COMP_WORDS=(pptrain "$@"); COMP_CWORD=$#; _pptrain; printf "%s\n" "${COMPREPLY[@]}"' \
     bash "$prefix/share/bash-completion/completions/pptrain" "$@"
 }
-by_zsh() { timeout 30 zsh -f "$here/complete.zsh" "$prefix/share/zsh/site-functions" "pptrain $*"; }
+by_zsh() { timeout 300 zsh -f "$here/complete.zsh" "$prefix/share/zsh/site-functions" "pptrain $*"; }
 by_fish() {
   HOME=$folder fish -c "source $prefix/share/fish/vendor_completions.d/pptrain.fish; complete -C 'pptrain $*'" | cut -f 1
 }

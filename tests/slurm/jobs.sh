@@ -31,7 +31,7 @@ if [[ $kind == long ]]; then steps=400; else steps=120; fi
 if [[ $links == plain ]]; then steps=$((steps * 5)); fi
 cat >job.toml <<TOML
 [job]
-timeout = "10 s"
+timeout = "30 s"
 [model]
 layers = 2
 hidden_size = 64
@@ -73,7 +73,7 @@ submit() {
     options+=("$1")
     shift
   done
-  job=$(timeout 20 sbatch --parsable --job-name="$name" --ntasks-per-node=1 "${options[@]}" job-scripts/hetero.slurm job.toml \
+  job=$(timeout 100 sbatch --parsable --job-name="$name" --ntasks-per-node=1 "${options[@]}" job-scripts/hetero.slurm job.toml \
     --set "job.name=$name" "${@:2}") || fail "sbatch"
 }
 
@@ -88,7 +88,7 @@ trains() {
 }
 # ends JOB: waits for its end, which is a good one.
 ends() {
-  wait_until 120 "the end of job $1" is_over "$1"
+  wait_until "the end of job $1" is_over "$1"
   [[ $(state_of "$1") == COMPLETED ]] || fail "job $1 ended as $(state_of "$1")"
 }
 run_of() { echo "outputs/$1"/*; }
@@ -109,9 +109,9 @@ submit through --
 through=$job
 submit stopped --
 stopped=$job
-wait_until 60 "training under srun" trains "$stopped" 1
-timeout 10 scancel --batch --signal=USR1 "$stopped"
-wait_until 30 "a checkpoint and a requeue after USR1" says "$stopped" 'stopped early with a checkpoint: putting the job back'
+wait_until "training under srun" trains "$stopped" 1
+timeout 100 scancel --batch --signal=USR1 "$stopped"
+wait_until "a checkpoint and a requeue after USR1" says "$stopped" 'stopped early with a checkpoint: putting the job back'
 
 # While it waits in the queue: mpirun, and what the nodes are found to be.
 PPTRAIN_LAUNCHER=mpirun submit found -- --steps 3 --set cluster.file=discover --set profile.analytic=false \
@@ -119,11 +119,11 @@ PPTRAIN_LAUNCHER=mpirun submit found -- --steps 3 --set cluster.file=discover --
 found=$job
 
 # srun brings TERM, which scancel sends, to the ranks, and Slurm waits for them. The job stays ended.
-wait_until 60 "the second start" trains "$stopped" 2
+wait_until "the second start" trains "$stopped" 2
 says "$stopped" 'Resuming from .*step-[0-9]+.h5' || fail "the second start does not resume"
-timeout 10 scancel "$stopped"
-wait_until 30 "the end of a cancelled job" is_over "$stopped"
-wait_until 10 "what the script says at the end" says "$stopped" 'the job was ended \(exit code 75\)'
+timeout 100 scancel "$stopped"
+wait_until "the end of a cancelled job" is_over "$stopped"
+wait_until "what the script says at the end" says "$stopped" 'the job was ended \(exit code 75\)'
 submit stopped --
 ends "$found"
 says "$found" 'start 1 on .* mpirun' || fail "mpirun was not used"
