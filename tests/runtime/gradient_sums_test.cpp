@@ -2,6 +2,7 @@
 // full.
 #include "runtime/execute/gradient_sums.hpp"
 
+#include <cmath>
 #include <numeric>
 
 #include "comm/mpi.hpp"
@@ -104,8 +105,18 @@ Config wide_config() {
   config.training.sequence_length = 8;
   config.training.global_batch_size = 8;
   config.training.steps = 2;
-  config.job.timeout = 60.0;
+  config.job.timeout = 600.0;
   return config;
+}
+
+/// How far the losses of two plans may lie apart. Their matrix products have other shapes, and so, by what vectors the
+/// processor has, another order of additions. Of n additions each rounds by up to 2^-24 of the sum, up or down:
+/// together they are off by about sqrt(n) times that. The longest sums are those over the 4 H columns within a block,
+/// and the losses that are made of them are about log(vocabulary).
+double loss_tolerance() {
+  const ModelConfig model = wide_config().model;
+  const double longest_sum = 4.0 * static_cast<double>(model.hidden_size);
+  return std::sqrt(longest_sum) * std::ldexp(1.0, -24) * std::log(static_cast<double>(model.vocabulary_size));
 }
 
 /// What happened on this rank, in order: "layer 1" where its W begins, "sum" where a bucket of gradients begins to be
@@ -214,7 +225,7 @@ TEST_CASE("a bucket of gradients is summed while the last backward goes on", "[n
     for (const std::vector<int>& nodes : std::vector<std::vector<int>>{{}, {0, 0, 1, 1}}) {
       for (const int zero_stage : {0, 1}) {
         const Trained found = trained(MPI_COMM_WORLD, replicas(4, schedule, zero_stage), nodes);
-        CHECK(largest_difference(found.losses, alone.losses) <= 1e-6);
+        CHECK(largest_difference(found.losses, alone.losses) <= loss_tolerance());
         CHECK(found.grad_norms.front() == Approx(alone.grad_norms.front()).epsilon(1e-5));
         // Nothing in the first backward; in the second one the last block's sum begins before W comes to the first
         // block.
