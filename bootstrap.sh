@@ -32,6 +32,7 @@ Usage: ./bootstrap.sh COMMAND
   install PREFIX                 build, then install below this folder (docs/install.md)
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
+  test --busy [--long] [...]     the same beside busy loops, two for each core: no test may depend on a free machine
   bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners checkpoint
                                  (default: these); also papers, which plans published experiments and writes docs/papers.md,
                                  emulation, which rehearses some of them on 16 ranks and adds to it, and building, which does
@@ -242,14 +243,27 @@ command_install() {
   say "installed. Next:  export PATH=$1/bin:\$PATH && pptrain --version"
 }
 
+# Two busy loops for each core, as long as this script runs.
+start_busy_loops() {
+  local i n
+  for ((i = 0; i < 2 * $(nproc); ++i)); do
+    (while kill -0 $$ 2>/dev/null; do for ((n = 0; n < 100000; ++n)); do :; done; done) &
+    busy_loops+=($!)
+  done
+  trap 'kill "${busy_loops[@]}" 2>/dev/null' EXIT
+  say "beside ${#busy_loops[@]} busy loops"
+}
+busy_loops=()
+
 command_test() {
-  local select=(-LE long)
-  if [[ ${1:-} == --long ]]; then
-    select=(-L long)
+  local select=(-LE long) busy=0
+  while [[ ${1:-} == --long || ${1:-} == --busy ]]; do
+    if [[ $1 == --long ]]; then select=(-L long); else busy=1; fi
     shift
-  fi
+  done
   more_packages=("${test_packages[@]}")
   setup all
+  if ((busy)); then start_busy_loops; fi
   say "testing (log: $build/Testing/Temporary/LastTest.log)"
   local status=0
   ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" "${select[@]}" "$@" || status=$?
