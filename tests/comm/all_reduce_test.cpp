@@ -17,7 +17,7 @@ struct World {
   int rank = 0;
   int size = 1;
   Arena arena;
-  Waiter waiter{30.0, CoreUse::shared};
+  Waiter waiter{600.0, CoreUse::shared};
   std::unique_ptr<MpiCommunicator> group;
 
   World() {
@@ -154,7 +154,7 @@ TEST_CASE("a NaN of one rank reaches all", "[np4]") {
 
 TEST_CASE("members come in the order the group lists them", "[np4]") {
   Arena arena;
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const MpiCommunicator group(MPI_COMM_WORLD, {3, 1, 2, 0}, 9, "reversed", arena, waiter);

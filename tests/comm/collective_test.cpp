@@ -11,7 +11,7 @@
 namespace pptrain {
 
 TEST_CASE("texts of different lengths come together in the order of the ranks", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const int rank = rank_in(MPI_COMM_WORLD);
   const std::vector<std::string> texts =
       gather(MPI_COMM_WORLD, std::string(3 * (rank % 3), static_cast<char>('a' + rank)), waiter);
@@ -25,14 +25,14 @@ TEST_CASE("texts of different lengths come together in the order of the ranks", 
 }
 
 TEST_CASE("every rank has the text of rank 0", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const bool first = rank_in(MPI_COMM_WORLD) == 0;
   CHECK(broadcast(MPI_COMM_WORLD, first ? "from rank 0" : "its own", waiter) == "from rank 0");
   CHECK(broadcast(MPI_COMM_WORLD, first ? "" : "its own", waiter).empty());
 }
 
 TEST_CASE("doubles come together in the order of the ranks", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const int rank = rank_in(MPI_COMM_WORLD);
   const std::vector<double> all = gather(MPI_COMM_WORLD, std::vector<double>{rank + 0.5, -1.0 * rank}, waiter);
   if (rank == 0) {
@@ -43,7 +43,7 @@ TEST_CASE("doubles come together in the order of the ranks", "[np4]") {
 }
 
 TEST_CASE("doubles of all ranks come to all", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const std::vector<double> own(rank_in(MPI_COMM_WORLD) % 2, rank_in(MPI_COMM_WORLD) + 0.1);
   CHECK(gather_to_all(MPI_COMM_WORLD, own, waiter) == std::vector<double>{1.1, 3.1});
 }
@@ -53,7 +53,7 @@ TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
   std::string complaint;
   test::SimulatedTime time(MPI_COMM_WORLD);
   if (const test::SimulatedTime::Section section(time); comm.rank() != 2) {
-    Waiter waiter(comm.rank() == 0 ? 0.3 : 30.0, CoreUse::shared);
+    Waiter waiter(comm.rank() == 0 ? 0.3 : 600.0, CoreUse::shared);
     try {
       gather(comm.get(), "text", waiter);
     } catch (const Error& error) {
@@ -66,7 +66,7 @@ TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
 }
 
 TEST_CASE("what fails on one rank fails on all", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const auto failing = [] {
     if (rank_in(MPI_COMM_WORLD) >= 2)
       throw Error(ExitCode::bad_input, "rank " + std::to_string(rank_in(MPI_COMM_WORLD)));
@@ -75,7 +75,7 @@ TEST_CASE("what fails on one rank fails on all", "[np4]") {
 }
 
 TEST_CASE("where the host gives one rank no memory all fail alike", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const auto greedy = [] {
     if (rank_in(MPI_COMM_WORLD) == 3) throw std::bad_alloc();
   };

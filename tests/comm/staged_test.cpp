@@ -26,7 +26,7 @@ std::vector<float> contribution(int rank, std::size_t n) {
 struct World {
   int rank = rank_in(MPI_COMM_WORLD);
   int size = size_of(MPI_COMM_WORLD);
-  Waiter waiter{30.0, CoreUse::shared};
+  Waiter waiter{600.0, CoreUse::shared};
   LateDevice device;
   Arena arena{0, {}, device};
   Staging staging{device};

@@ -1,15 +1,13 @@
 #include <sched.h>
 
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <vector>
 
+#include "base/timing.hpp"
 #include "stand_in.hpp"
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A moment in the work of a stream.
 struct Moment {
@@ -29,7 +27,9 @@ struct StandInEvent {
   Moment moment;
   int questions = 0;  // since it was recorded
   bool times = true;
-  Clock::time_point* done_at = nullptr;
+  /// By the clock of the device, which works in the thread that asks for its work: what that has worked, whoever else
+  /// uses the machine.
+  double* done_at = nullptr;
 };
 
 namespace cuda_on_host {
@@ -212,9 +212,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   require(stream, "cudaEventRecord");
   if (event->times) {
-    if (event->done_at == nullptr) event->done_at = new Clock::time_point;
-    Clock::time_point* at = event->done_at;
-    if (const cudaError_t status = enqueue(stream, [at] { *at = Clock::now(); }); status != cudaSuccess) return status;
+    if (event->done_at == nullptr) event->done_at = new double(0.0);
+    double* at = event->done_at;
+    if (const cudaError_t status = enqueue(stream, [at] { *at = pptrain::thread_cpu_seconds(); });
+        status != cudaSuccess)
+      return status;
   }
   event->moment = {stream, stream->num_enqueued};
   event->questions = 0;
@@ -237,7 +239,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (start->done_at == nullptr || end->done_at == nullptr) return cudaErrorInvalidResourceHandle;
   if (cudaEventQuery(start) != cudaSuccess || cudaEventQuery(end) != cudaSuccess) return cudaErrorNotReady;
-  *milliseconds = std::chrono::duration<float, std::milli>(*end->done_at - *start->done_at).count();
+  *milliseconds = static_cast<float>(1e3 * (*end->done_at - *start->done_at));
   return cudaSuccess;
 }
 

@@ -17,7 +17,7 @@ constexpr const char* all_nvlink =
 
 /// As this rank finds it with the GPU of this name on this bus.
 Discovery found_with(const std::string& name, int bus, const std::string& nvml) {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   LateDevice device;
   const ProbedGpu own = {fake_gpu(name, bus, 16), device};
   return discover_cluster(MPI_COMM_WORLD, waiter, &own, nvml);
@@ -43,7 +43,7 @@ TEST_CASE("four ranks with a GPU each are found, with links as they are measured
 
 TEST_CASE("without NVML attributes of visible GPUs tell the links, or nobody does", "[np4]") {
   const int rank = rank_in(MPI_COMM_WORLD);
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   LateDevice device;
   ProbedGpu own = {fake_gpu("NVIDIA T4", 3 + rank, 16), device};
   if (rank == 0) {  // it alone sees others
@@ -70,7 +70,7 @@ TEST_CASE("four ranks that share two GPUs, each of which sees its own as number 
 
 TEST_CASE("two kinds of GPUs on a host, and a rank without one", "[np4]") {
   const int rank = rank_in(MPI_COMM_WORLD);
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   LateDevice device;
   const ProbedGpu own = {fake_gpu(rank == 0 ? "NVIDIA A100" : "NVIDIA T4", 3 + rank, 16), device};
   const Discovery found = discover_cluster(MPI_COMM_WORLD, waiter, rank == 3 ? nullptr : &own);

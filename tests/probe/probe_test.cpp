@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "base/timing.hpp"
 #include "comm/mpi.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
@@ -61,7 +62,7 @@ TEST_CASE("what messages, waits and copies cost follows from exchanges") {
 }
 
 TEST_CASE("a processor's rates are measured by one rank, and known to all", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   int calls = 0;
   const FindPeakRates find = [&] {
     ++calls;
@@ -83,12 +84,16 @@ TEST_CASE("what a processor multiplies in fp32 has no lower rate than fp32") {
 }
 
 TEST_CASE("four ranks of one host are found as four devices of one node", "[np4]") {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
+  const double start = wall_seconds();
   const Discovery found = discover_cluster(MPI_COMM_WORLD, waiter);
+  const double seconds = wall_seconds() - start;
   CHECK(found.cluster.num_devices() == 4);
   CHECK(found.cluster.num_nodes() == 1);
   CHECK(found.rank_of_device == std::vector<RankId>{RankId(0), RankId(1), RankId(2), RankId(3)});
-  CHECK(found.cluster.bandwidth(DeviceId(0), DeviceId(3)) > 1e8);  // any shared memory does 100 MB/s
+  // What was sent, 8 MiB, was there before all was found; and no memory does 100 TB/s.
+  CHECK(found.cluster.bandwidth(DeviceId(0), DeviceId(3)) > (8 << 20) / seconds);
+  CHECK(found.cluster.bandwidth(DeviceId(0), DeviceId(3)) < 1e14);
   CHECK(found.cluster.kind_of(DeviceId(0)).flops.at("fp32") > 1e9);
   const int cores = find_core_pools(MPI_COMM_WORLD, waiter).front().num_cores;
   CHECK(found.cluster.groups.front().cores == (cores < 4 ? cores : 0));

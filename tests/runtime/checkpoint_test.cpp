@@ -111,7 +111,7 @@ void check_round_trip(const SavedJob& job, const Plan& a, const Plan& b) {
   const std::string path = job.save(3, *from);
   if (world_rank() == 0) check_file(job, path);
   const auto to = job.session(b);
-  Waiter waiter(60.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   load_checkpoint(MPI_COMM_WORLD, waiter, nodes, job.model, resumed_from(job, path), *to);
   std::int64_t wrong = 0;
   for (const auto& [key, places] : values_of(*to)) {
@@ -130,7 +130,7 @@ std::vector<double> losses_over_checkpoint(const SavedJob& job, const Plan& a, c
     if (step == steps / 2) {
       const std::string path = job.save(step, *session);
       session = job.session(b);
-      Waiter waiter(60.0, CoreUse::shared);
+      Waiter waiter(600.0, CoreUse::shared);
       load_checkpoint(MPI_COMM_WORLD, waiter, nodes, job.model, resumed_from(job, path), *session);
     }
     losses.push_back(session->train(step, job.reference.samples(step)).loss);

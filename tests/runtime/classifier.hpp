@@ -28,7 +28,7 @@ struct ClassifierJob {
     config.optimizer.name = "sgd";
     config.optimizer.learning_rate = 0.05;
     config.optimizer.gradient_clip = 1.0;
-    config.job.timeout = 60.0;
+    config.job.timeout = 600.0;
   }
 
   Model model() const { return build_model(config.model, config.training, "test"); }

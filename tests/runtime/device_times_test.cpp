@@ -49,7 +49,7 @@ class Ordered final : public Pending {
 
 struct Bench {
   ClockedDevice device;
-  Waiter waiter{10.0, CoreUse::shared};
+  Waiter waiter{600.0, CoreUse::shared};
   DeviceTimes times{device, waiter};
 
   Bench() { times.start(); }
@@ -123,7 +123,7 @@ TEST_CASE("waiting for one's own device is no waiting for others", "[np1]") {
 }
 
 TEST_CASE("on the host points and waits are its own", "[np1]") {
-  Waiter waiter(10.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   DeviceTimes times(host_device(), waiter);
   times.start();
   const DeviceTimes::Point point = times.now();

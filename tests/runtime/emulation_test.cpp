@@ -56,7 +56,7 @@ struct Rehearsed {
 };
 
 Rehearsed rehearsed(const Instance& instance, const Plan& plan) {
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const RankMap map = RankMap::identity(4);
   Rehearsal rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter);
   Rehearsed found;
@@ -244,7 +244,7 @@ struct Trained {
 Trained trained(const Config& config, const Plan& plan, const Instance* emulated) {
   const Model model = build_model(config.model, config.training, "test");
   const RankMap map = RankMap::identity(4);
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   SessionOptions options;
   options.nodes = {0, 0, 1, 1};
   std::unique_ptr<EmulatedDevice> device;
@@ -331,7 +331,7 @@ void check_reference(const std::string& run, const Plan& plan) {
   add_slow_node(cluster, 2, 1e9);
   const Instance instance = {profile, cluster, plan.global_batch_size, tied_embedding(reference.config, profile)};
   const RankMap map = RankMap::identity(4);
-  Waiter waiter(60.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   EmulatedDevice device(MPI_COMM_WORLD, instance, plan, map, waiter);
   SessionOptions options;
   device.apply_to(options);
@@ -389,7 +389,7 @@ TEST_CASE("an emulated device that is too small ends the job", "[np4]") {
   const std::string trains = told([&] { trained(config, plan, &instance); });
   CHECK(trains.find(fmt::format("rank {}, device {} ({}): out of device memory", rank, rank, rank < 2 ? "v" : "t")) ==
         0);
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const RankMap map = RankMap::identity(4);
   const std::string rehearses = told([&] { Rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter); });
   CHECK(rehearses.find("rank 0, device 0 (v): out of device memory") == 0);

@@ -99,7 +99,7 @@ struct Measured {
 Measured measured(const Case& c, const Job& job) {
   const Config config = test::small_gpt2(8, c.micro_batches * c.data);
   const Model model = build_model(config.model, config.training, "test");
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   SessionOptions options;
   options.orders = agreed_order_options(MPI_COMM_WORLD, waiter, job.instance, job.plan);
   CHECK(options.orders == order_options(job.instance, job.plan));

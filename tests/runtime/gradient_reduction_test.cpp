@@ -17,7 +17,7 @@ TEST_CASE("arrays of several buckets are summed whole or by slices alike", "[np4
   std::vector<int> all(size);
   std::iota(all.begin(), all.end(), 0);
   Arena arena;
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   MpiCommunicator group(MPI_COMM_WORLD, all, 7, "test", arena, waiter);
   constexpr std::int64_t n = 2 * GradientReduction::bucket_elements + 12345;
   const std::vector<Interval> slices = {{0, n / 2}, {n / 2, n / 2}, {n / 2, n - 100}, {n - 100, n}};

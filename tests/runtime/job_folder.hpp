@@ -59,7 +59,7 @@ class JobFolder {
 
  private:
   static std::string job(const std::string& folder) {
-    return "[job]\nname = \"job\"\noutput = \"" + folder +
+    return "[job]\nname = \"job\"\ntimeout = \"10 min\"\noutput = \"" + folder +
            "/runs\"\n"
            "[model]\nlayers = 2\nhidden_size = 32\nheads = 2\nvocabulary_size = 256\n"
            "[data]\ntrain = \"text.txt\"\nvalidation = \"text.txt\"\n"

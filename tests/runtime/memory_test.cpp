@@ -29,7 +29,7 @@ Cluster equal_devices(int count) {
 /// Compares plans of one reference run; measures its layers first. Collective.
 class Comparison {
  public:
-  explicit Comparison(const char* run) : reference_(run), waiter_(60.0, CoreUse::shared) {
+  explicit Comparison(const char* run) : reference_(run), waiter_(600.0, CoreUse::shared) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     cluster_ = equal_devices(num_ranks_);

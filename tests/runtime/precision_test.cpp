@@ -121,7 +121,7 @@ void check_resumed(const std::set<int>& overflowing_steps, int half, const std::
   CHECK(passes == passes_per_step * static_cast<int>(scales.size()));
   std::string run;
   if (world_rank() == 0) run = folder.run().string();
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   run = broadcast(MPI_COMM_WORLD, run, waiter);
   const auto checkpoint = [](const std::string& of_run, std::size_t step) {
     return fmt::format("{}/checkpoints/step-{}.h5", of_run, step);

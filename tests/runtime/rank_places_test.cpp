@@ -36,7 +36,7 @@ Plan three_devices() {
 TEST_CASE("rank 0 knows the place of every rank", "[np4]") {
   // Devices are driven in the opposite order.
   const RankMap map({RankId(3), RankId(2), RankId(1), RankId(0)});
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const std::vector<RankPlace> places = rank_places(MPI_COMM_WORLD, waiter, map, three_devices());
   if (rank_in(MPI_COMM_WORLD) != 0) {
     CHECK(places.empty());

@@ -39,7 +39,7 @@ struct Job {
                                      CoreUse::shared);
   }
   Redistributed move(Session& from, Session& to) const {
-    Waiter waiter(60.0, CoreUse::shared);
+    Waiter waiter(600.0, CoreUse::shared);
     return redistribute(MPI_COMM_WORLD, waiter, model, nodes, from, to);
   }
 

@@ -54,7 +54,7 @@ Config config_of(const nlohmann::json& run) {
     config.lr_scheduler.name = "cosine";
     config.lr_scheduler.minimum = run.at("minlr");
   }
-  config.job.timeout = 60.0;
+  config.job.timeout = 600.0;
   return config;
 }
 

@@ -14,7 +14,7 @@ inline Config small_gpt2(std::int64_t hidden_size, std::int64_t global_batch_siz
   config.training.sequence_length = hidden_size / 2;
   config.training.global_batch_size = global_batch_size;
   config.training.steps = 3;
-  config.job.timeout = 30.0;
+  config.job.timeout = 600.0;
   return config;
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("a plan that a rank has no memory for is dropped with the reason, and 
   const Reference reference("untied");
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   Machine machine = {nodes_of(1, 4, 1e9), RankMap::identity(4), CoreUse::shared};
-  Waiter waiter(30.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const auto job_short_of = [&](Short which) {
     return TrialJob{MPI_COMM_WORLD, waiter, machine, [&, which](const Plan& plan, Alarm& alarm) {
                       return std::make_unique<ReferenceRun>(reference, model, plan, alarm, which);

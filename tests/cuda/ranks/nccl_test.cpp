@@ -44,7 +44,7 @@ bool are_near(const std::vector<float>& sums, const std::vector<float>& expected
 struct World {
   int rank = rank_in(MPI_COMM_WORLD);
   int size = size_of(MPI_COMM_WORLD);
-  Waiter waiter{30.0, CoreUse::shared};
+  Waiter waiter{600.0, CoreUse::shared};
   CudaDevice device{gpu_of_rank(Gpus::own)};
   Arena arena{0, {}, device};
   Arena host_arena;

@@ -137,7 +137,7 @@ TEST_CASE("offloaded state goes to other plans and comes from them", "[np4][own]
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   const Plan first = reference.plan(1, 2, 2, 2, "1f1b");
   const Plan second = reference.plan(4, 1, 1, 1, "1f1b");
-  Waiter waiter(60.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   std::vector<double> losses;
   for (const Offload& offload : {nothing, both}) {
     const auto trained = session_of(reference, with(first, offload, 2), gpu.options());

@@ -61,7 +61,7 @@ TEST_CASE("a GPU's trace is in the order of the program, by its own clock", "[np
   for (const TraceEvent& event : traced.trace) {
     if (event.lane == Lane::compute) computed += event.end - event.begin;
   }
-  CHECK(computed > 0.5 * traced.seconds);
+  CHECK(computed > 0.5 * traced.trace.back().end);  // by the GPU's clock, which others on the machine do not stop
 }
 
 TEST_CASE("a profiler is told instruction, stage, chunk and micro-batch", "[np1]") {

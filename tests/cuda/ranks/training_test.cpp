@@ -275,7 +275,7 @@ TEST_CASE("state goes from GPUs to a checkpoint and to other plans, on GPUs and 
   CheckpointState state;
   state.step = 2;
   const std::string path = checkpointer.save(state, *trained).path;
-  Waiter waiter(60.0, CoreUse::shared);
+  Waiter waiter(600.0, CoreUse::shared);
   const double expected = Reference("tied").losses[2];
   for (const SessionOptions& options : {SessionOptions(), gpu.options()}) {
     const auto loaded = session(pipeline, options);

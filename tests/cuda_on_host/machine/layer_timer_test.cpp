@@ -1,23 +1,15 @@
 // Layers timed by events of a device.
 #include "runtime/layer_timer.hpp"
 
-#include <chrono>
 #include <set>
 
+#include "base/timing.hpp"
 #include "cuda/backend.hpp"
 #include "runtime/reference.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
-
-namespace {
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 TEST_CASE("each kind of layer is timed on a GPU", "[np1]") {
   const Reference reference("untied");
