@@ -34,7 +34,7 @@ chmod +x "$folder/rsh"
 on_nodes() { # RANKS of each node COMMAND...
   local ranks=$1
   shift
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 "$mpiexec" --hostfile "$folder/hostfile" \
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 "$mpiexec" --hostfile "$folder/hostfile" \
     --map-by "ppr:$ranks:node" --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
     --mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl self,vader,tcp --mca btl_tcp_if_include 10.78.0.0/24 \
     --mca oob_tcp_if_include 10.78.0.0/24 "$@"
