@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "base/timing.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "comm/staged_communicator.hpp"
@@ -22,10 +22,6 @@ constexpr std::size_t large_bytes = std::size_t{16} << 20;
 /// From the times of a small and of a large message.
 Link link_of(double small, double large) {
   return {static_cast<double>(large_bytes) / std::max(large - small, 1e-9), small};
-}
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Seconds of an all-gather of two devices in which each sends `bytes`: by the device's clock, several one behind
