@@ -74,7 +74,7 @@ void add_log_file(const std::string& path) {
   State& s = state();
   const auto give_up = [](const std::string& reason) {
     if (state().file) state().file->set_level(spdlog::level::off);
-    state().clear_line();
+    clear_rewritten_line();
     state().screen.warn("pptrain: warning: the log ends here: {}", reason);
   };
   try {

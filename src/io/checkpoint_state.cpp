@@ -10,8 +10,6 @@
 namespace pptrain {
 namespace {
 
-constexpr std::int64_t most_text_bytes = std::int64_t{1} << 30;
-
 /// Each number and each text of a state, by its name in /state. What older files lack is `later`: 0 there.
 template <class State, class Integer, class Real, class Text, class Later>
 void visit_state(State& state, const Integer& integer, const Real& real, const Text& text, const Later& later) {

@@ -14,7 +14,7 @@ namespace pptrain {
 namespace {
 
 /// Some systems take no more at once.
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_bytes_at_once = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void DataFile::fail(const std::string& what, const std::string& reason) const {
 void DataFile::write(std::int64_t offset, const void* data, std::size_t bytes, const std::string& what) {
   const char* begin = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written = ::pwrite(descriptor_, begin, std::min(bytes, most_bytes), offset);
+    const ssize_t written = ::pwrite(descriptor_, begin, std::min(bytes, most_bytes_at_once), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail(what, written < 0 ? std::strerror(errno) : "nothing was taken");
 #ifdef __linux__
@@ -53,7 +53,7 @@ void DataFile::write(std::int64_t offset, const void* data, std::size_t bytes, c
 void DataFile::read(std::int64_t offset, void* data, std::size_t bytes, const std::string& what) const {
   char* begin = static_cast<char*>(data);
   while (bytes > 0) {
-    const ssize_t taken = ::pread(descriptor_, begin, std::min(bytes, most_bytes), offset);
+    const ssize_t taken = ::pread(descriptor_, begin, std::min(bytes, most_bytes_at_once), offset);
     if (taken < 0 && errno == EINTR) continue;
     if (taken <= 0) fail(what, taken < 0 ? std::strerror(errno) : "the file ends before it");
     begin += taken;

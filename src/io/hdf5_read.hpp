@@ -93,6 +93,9 @@ class Hdf5Array {
   std::int64_t element_bytes_ = 0;  ///< in the file
 };
 
+/// What a plan, a configuration or another text of a file may take in memory.
+inline constexpr std::int64_t most_text_bytes = std::int64_t{1} << 30;
+
 /// A single text at or in `parent`, of at most so many bytes. Throws `Hdf5Failure`.
 std::string read_text(Hdf5Array::Place place, const Hdf5Handle& parent, const std::string& name,
                       std::int64_t most_bytes);

@@ -10,7 +10,6 @@ namespace pptrain {
 namespace {
 
 constexpr std::int64_t most_series_bytes = std::int64_t{1} << 34;
-constexpr std::int64_t most_text_bytes = std::int64_t{1} << 30;
 
 using Kind = Hdf5Expected::Kind;
 

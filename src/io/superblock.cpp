@@ -22,7 +22,7 @@ constexpr std::size_t checksum_offset = 44;
 constexpr std::uint64_t undefined_address = ~std::uint64_t{0};
 constexpr unsigned char write_flag = 0x01;
 constexpr unsigned char swmr_flag = 0x04;
-constexpr int most_attempts = 4;  // a writer may be writing it
+constexpr int most_reads = 4;  // a writer may be writing it
 
 static_assert(std::endian::native == std::endian::little, "HDF5's metadata is little-endian and read as it is");
 
@@ -115,7 +115,7 @@ std::optional<Superblock> read_superblock(const std::string& path) {
       check(bytes, file_bytes, found.open_for_swmr);
       return found;
     } catch (const Hdf5Failure&) {
-      if (attempt == most_attempts) throw;
+      if (attempt == most_reads) throw;
       ::usleep(1000);
     }
   }
