@@ -25,8 +25,11 @@ int run(const pptrain::Options& options, bool prints) {
   } catch (const pptrain::Interrupted& end) {
     pptrain::leave_interrupts();
     if (prints) pptrain::log_notice("{}", end.what());
-    // mpirun sleeps after its SIGTERM and answers no MPI_Finalize.
-    if (pptrain::launched_by_mpirun()) std::_Exit(pptrain::interrupted_exit_code);
+    if (pptrain::launched_by_mpirun()) {
+      // It sleeps after its SIGTERM and answers no MPI_Finalize.
+      if (!prints) pptrain::let_others_speak();
+      std::_Exit(pptrain::interrupted_exit_code);
+    }
     return pptrain::interrupted_exit_code;
   } catch (const pptrain::Error& error) {
     pptrain::leave_interrupts();

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <ctime>
 
 #include "base/rewritten_line.hpp"
 #include "base/signals.hpp"
@@ -69,6 +70,7 @@ void begin_line() { write_error(on_terminal || rewritten_line_open() ? "\n" : ""
 
 /// Only calls that a signal handler may make.
 [[noreturn]] void end_now(int signal) {
+  if (!told) let_others_speak();
   if (told) {
     begin_line();
     write_error("pptrain: ");
@@ -122,6 +124,11 @@ void leave_interrupts() {
 }
 
 void tell_if_interrupted(std::string_view what) { reached.set(what); }
+
+void let_others_speak() noexcept {
+  const timespec nap = {0, 300'000'000};
+  ::nanosleep(&nap, nullptr);
+}
 
 bool interrupted() noexcept { return first_signal != 0; }
 

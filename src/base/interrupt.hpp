@@ -30,6 +30,10 @@ void leave_interrupts();
 /// What an interrupt says from now on, behind "pptrain: interrupted ": what was reached, and how to go on.
 void tell_if_interrupted(std::string_view reached);
 
+/// A moment in which other ranks of the job can say something. A rank that says nothing waits it out before it ends by
+/// an interrupt: once a rank has ended mpirun kills the others. May be called in a signal handler.
+void let_others_speak() noexcept;
+
 /// Whether an interrupt came while they were held, that is whether the program should end soon.
 bool interrupted() noexcept;
 

@@ -37,13 +37,13 @@ std::optional<SteadyTime> slurm_end() {
   return std::chrono::steady_clock::now() + std::chrono::duration_cast<SteadyTime::duration>(left);
 }
 
-/// How long Open MPI's mpirun lets ranks live after its SIGTERM: with 4.1.4 a second less than
-/// odls_base_sigkill_timeout, whose default is 1.
+/// How long Open MPI's mpirun lets ranks live after its SIGTERM: as many seconds as odls_base_sigkill_timeout says, by
+/// default one; with 4.1.4 up to one less when a rank has ended.
 std::chrono::milliseconds time_from_mpirun() {
   constexpr std::int64_t spare_ms = 300;  // for the line that is written last
   const char* text = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
   const std::int64_t seconds = text == nullptr ? 1 : std::clamp<std::int64_t>(std::atoll(text), 1, 1'000'000);
-  return std::chrono::milliseconds(std::max<std::int64_t>(0, 1000 * (seconds - 1) - spare_ms));
+  return std::chrono::milliseconds(1000 * seconds - spare_ms);
 }
 
 }  // namespace
