@@ -25,14 +25,14 @@ std::string target_of(const std::string& path) {
 }
 
 /// Whether the path still names the open file: a program that had it before may have renamed it.
-bool names(const std::string& path, int descriptor) {
+bool still_names(const std::string& path, int descriptor) {
   struct stat there = {}, opened = {};
   return ::stat(path.c_str(), &there) == 0 && ::fstat(descriptor, &opened) == 0 && there.st_dev == opened.st_dev &&
          there.st_ino == opened.st_ino;
 }
 
 /// Whether no other program writes the file. One whose file system has no locks is taken for free.
-bool lock(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+bool lock_partial(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
 
@@ -51,9 +51,9 @@ void AtomicFile::open_partial() {
     partial_ = path_ + ".partial" + (others == 0 ? "" : fmt::format("-{}", others));
     lock_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (lock_ < 0) throw_unwritable({path_, "cannot be written", "", suggestion_}, errno);
-    if (!lock(lock_)) {
+    if (!lock_partial(lock_)) {
       ++others;
-    } else if (names(partial_, lock_)) {
+    } else if (still_names(partial_, lock_)) {
       return;
     }
   }

@@ -43,17 +43,17 @@ struct OutputFile : H5FD_t {
 OutputFile& output(H5FD_t* file) { return *static_cast<OutputFile*>(file); }
 const OutputFile& output(const H5FD_t* file) { return *static_cast<const OutputFile*>(file); }
 
-int open_flags(unsigned flags) {
+int system_flags(unsigned flags) {
   return ((flags & H5F_ACC_RDWR) != 0 ? O_RDWR : O_RDONLY) | ((flags & H5F_ACC_TRUNC) != 0 ? O_TRUNC : 0) |
          ((flags & H5F_ACC_CREAT) != 0 ? O_CREAT : 0) | ((flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0) | O_CLOEXEC;
 }
 
-H5FD_t* open_file(const char* name, unsigned flags, hid_t access, haddr_t) noexcept {
+H5FD_t* open_output(const char* name, unsigned flags, hid_t access, haddr_t) noexcept {
   const auto* info = static_cast<const DriverInfo*>(H5Pget_driver_info(access));
   if (info == nullptr) return nullptr;
   auto file = std::make_unique<OutputFile>();
   file->error = *info->error;
-  file->descriptor = ::open(name, open_flags(flags), 0666);
+  file->descriptor = ::open(name, system_flags(flags), 0666);
   struct stat status = {};
   if (file->descriptor < 0 || ::fstat(file->descriptor, &status) != 0) {
     file->refuse(errno);
@@ -64,14 +64,14 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access, haddr_t) noexc
   return file.release();
 }
 
-herr_t close_file(H5FD_t* file) noexcept {
+herr_t close_output(H5FD_t* file) noexcept {
   const std::unique_ptr<OutputFile> closed(&output(file));
   // Some file systems tell only now that the disk is full.
   if (::close(closed->descriptor) != 0 && !closed->failed()) closed->refuse(errno);
   return 0;
 }
 
-herr_t query(const H5FD_t*, unsigned long* flags) noexcept {
+herr_t query_output(const H5FD_t*, unsigned long* flags) noexcept {
   if (flags != nullptr) {
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
              H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_SUPPORTS_SWMR_IO;
@@ -79,14 +79,14 @@ herr_t query(const H5FD_t*, unsigned long* flags) noexcept {
   return 0;
 }
 
-haddr_t allocated_end(const H5FD_t* file, H5FD_mem_t) noexcept { return output(file).allocated_end; }
+haddr_t output_allocation(const H5FD_t* file, H5FD_mem_t) noexcept { return output(file).allocated_end; }
 
-herr_t set_allocated_end(H5FD_t* file, H5FD_mem_t, haddr_t address) noexcept {
+herr_t set_output_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) noexcept {
   output(file).allocated_end = address;
   return 0;
 }
 
-haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) noexcept { return output(file).end; }
+haddr_t output_end(const H5FD_t* file, H5FD_mem_t) noexcept { return output(file).end; }
 
 /// Puts what the system did not take over what was read.
 void lay_over(const std::vector<Kept>& kept, haddr_t address, std::size_t size, char* buffer) {
@@ -97,7 +97,7 @@ void lay_over(const std::vector<Kept>& kept, haddr_t address, std::size_t size, 
   }
 }
 
-herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) noexcept {
+herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) noexcept {
   const OutputFile& from = output(file);
   auto* bytes = static_cast<char*>(buffer);
   std::size_t done = 0;
@@ -113,8 +113,8 @@ herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, 
   return 0;
 }
 
-/// 0, or why the system does not take the bytes.
-int written(int descriptor, haddr_t address, std::size_t size, const char* bytes) {
+/// Returns 0, or why the system does not take the bytes.
+int try_to_write(int descriptor, haddr_t address, std::size_t size, const char* bytes) {
   for (std::size_t done = 0; done < size;) {
     const ssize_t taken = ::pwrite(descriptor, bytes + done, size - done, static_cast<off_t>(address + done));
     if (taken < 0 && errno == EINTR) continue;
@@ -124,11 +124,11 @@ int written(int descriptor, haddr_t address, std::size_t size, const char* bytes
   return 0;
 }
 
-herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) noexcept {
+herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) noexcept {
   OutputFile& to = output(file);
   const auto* bytes = static_cast<const char*>(buffer);
   if (!to.failed()) {
-    const int reason = written(to.descriptor, address, size, bytes);
+    const int reason = try_to_write(to.descriptor, address, size, bytes);
     if (reason != 0) to.refuse(reason);
   }
   if (to.failed()) to.kept.push_back({address, {bytes, bytes + size}});
@@ -136,7 +136,7 @@ herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size,
   return 0;
 }
 
-herr_t truncate(H5FD_t* file, hid_t, hbool_t) noexcept {
+herr_t truncate_output(H5FD_t* file, hid_t, hbool_t) noexcept {
   OutputFile& cut = output(file);
   if (cut.end == cut.allocated_end) return 0;
   if (!cut.failed() && ::ftruncate(cut.descriptor, static_cast<off_t>(cut.allocated_end)) != 0) cut.refuse(errno);
@@ -145,20 +145,20 @@ herr_t truncate(H5FD_t* file, hid_t, hbool_t) noexcept {
 }
 
 /// Only with a lock does HDF5 mark a file as one that is being written. A file system without locks is no hindrance.
-herr_t lock(H5FD_t* file, hbool_t) noexcept {
+herr_t lock_output(H5FD_t* file, hbool_t) noexcept {
   OutputFile& locked = output(file);
   if (::flock(locked.descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return 0;
   locked.refuse(EWOULDBLOCK);
   return -1;
 }
 
-herr_t unlock(H5FD_t* file) noexcept {
+herr_t unlock_output(H5FD_t* file) noexcept {
   static_cast<void>(::flock(output(file).descriptor, LOCK_UN));
   return 0;
 }
 
 /// The callbacks; all else is HDF5's default. The bytes in the file are those of HDF5's own driver.
-H5FD_class_t driver_class() {
+H5FD_class_t output_driver_class() {
   H5FD_class_t driver = {};
 #if H5_VERSION_GE(1, 13, 0)
   driver.version = H5FD_CLASS_VERSION;
@@ -168,25 +168,25 @@ H5FD_class_t driver_class() {
   driver.maxaddr = (haddr_t{1} << (8 * sizeof(off_t) - 1)) - 1;
   driver.fc_degree = H5F_CLOSE_WEAK;
   driver.fapl_size = sizeof(DriverInfo);
-  driver.open = open_file;
-  driver.close = close_file;
-  driver.query = query;
-  driver.get_eoa = allocated_end;
-  driver.set_eoa = set_allocated_end;
-  driver.get_eof = end_of_file;
-  driver.read = read;
-  driver.write = write;
-  driver.truncate = truncate;
-  driver.lock = lock;
-  driver.unlock = unlock;
+  driver.open = open_output;
+  driver.close = close_output;
+  driver.query = query_output;
+  driver.get_eoa = output_allocation;
+  driver.set_eoa = set_output_allocation;
+  driver.get_eof = output_end;
+  driver.read = read_output;
+  driver.write = write_output;
+  driver.truncate = truncate_output;
+  driver.lock = lock_output;
+  driver.unlock = unlock_output;
   // As HDF5's own driver: one list of free space for metadata, one for values.
   const H5FD_mem_t map[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
   std::copy(std::begin(map), std::end(map), std::begin(driver.fl_map));
   return driver;
 }
 
-hid_t driver() {
-  static const H5FD_class_t callbacks = driver_class();
+hid_t output_driver() {
+  static const H5FD_class_t callbacks = output_driver_class();
   static const hid_t id = H5FDregister(&callbacks);
   return check_hdf5(id, "registering the driver of files that are written");
 }
@@ -195,7 +195,7 @@ hid_t driver() {
 
 void Hdf5Output::open(const std::string& path, unsigned mode, const Hdf5Handle& access) {
   const DriverInfo info = {&error_};
-  check_hdf5(H5Pset_driver(access.get(), driver(), &info), "setting the driver");
+  check_hdf5(H5Pset_driver(access.get(), output_driver(), &info), "setting the driver");
   const bool is_there = mode == H5F_ACC_RDWR;
   const hid_t file =
       is_there ? H5Fopen(path.c_str(), mode, access.get()) : H5Fcreate(path.c_str(), mode, H5P_DEFAULT, access.get());
