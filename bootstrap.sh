@@ -13,13 +13,13 @@ packages=(g++ cmake ninja-build ccache pkg-config
   openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libtrilinos-kokkos-dev
   libdnnl-dev libopenblas-pthread-dev
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
-  libhwloc-dev librandom123-dev libxxhash-dev libsentencepiece-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
+  libhwloc-dev librandom123-dev libxxhash-dev zlib1g-dev libsentencepiece-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
   libboost-context-dev node-d3)
 # Without these the tests that need them are skipped.
 test_packages=(iproute2 slurm-wlm munge python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
 benchmark_packages=(libbenchmark-dev)
 fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
-  libtomlplusplus-dev nlohmann-json3-dev librandom123-dev libopenmpi-dev libhdf5-openmpi-dev libxxhash-dev
+  libtomlplusplus-dev nlohmann-json3-dev librandom123-dev libopenmpi-dev libhdf5-openmpi-dev libxxhash-dev zlib1g-dev
   libsentencepiece-dev)
 peer_packages=(python3-torch python3-h5py)
 

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "io/filtered_chunks.hpp"
 #include "io/superblock.hpp"
 
 namespace pptrain {
@@ -17,9 +18,6 @@ namespace {
 /// HDF5 waits 1, 2, 4, ... ns between attempts at metadata that a writer may be writing: 4 ms in all.
 constexpr unsigned most_attempts = 22;
 constexpr std::int64_t most_chunk_bytes = std::int64_t{1} << 28;
-/// The most that deflate makes of one byte (zlib's technical details).
-constexpr std::int64_t most_deflated = 1032;
-constexpr unsigned most_filters = 8;
 
 herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t, void* refused) {
   *static_cast<bool*>(refused) = true;
@@ -198,39 +196,29 @@ void Hdf5Array::check_storage() const {
     return;
   }
   const Hdf5Handle properties(H5Dget_create_plist(handle_.get()), H5Pclose, "reading the layout of " + name_);
-  check_filters(properties);
-  const auto stored = static_cast<std::int64_t>(
-      std::min<hsize_t>(H5Dget_storage_size(handle_.get()), std::numeric_limits<std::int64_t>::max() / most_deflated));
-  if (stored > file_bytes(handle_)) refuse("the file ends before it");
-  const std::int64_t growth = H5Pget_nfilters(properties.get()) > 0 ? most_deflated : 1;
-  // A writer that was killed may have made room for a row without having written it.
-  if (wanted > stored * growth + chunk_bytes(properties)) refuse("its values are not all there");
-}
-
-void Hdf5Array::check_filters(const Hdf5Handle& properties) const {
-  const int count = check_hdf5(H5Pget_nfilters(properties.get()), "reading the filters of " + name_);
-  if (count > static_cast<int>(most_filters)) refuse(fmt::format("it has {} filters", count));
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    std::size_t num_values = 0;
-    const H5Z_filter_t filter =
-        H5Pget_filter2(properties.get(), static_cast<unsigned>(i), &flags, &num_values, nullptr, 0, nullptr, nullptr);
-    if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32) continue;
-    refuse(fmt::format("its filter {} is none of deflate, shuffle and fletcher32", static_cast<int>(filter)));
+  const std::vector<std::int64_t> chunk = chunk_extents(properties);
+  const std::int64_t length = file_bytes(handle_);
+  const hsize_t stored = H5Dget_storage_size(handle_.get());
+  if (stored > static_cast<hsize_t>(length)) refuse("the file ends before it");
+  if (check_hdf5(H5Pget_nfilters(properties.get()), "reading the filters of " + name_) > 0) {
+    check_filtered_chunks(handle_, name_, chunk, element_bytes_, length);
+    return;
   }
+  // A writer that was killed may have made room for a row without having written it.
+  const std::int64_t missing = chunk.empty() ? 0 : product(chunk) * element_bytes_;
+  if (wanted > static_cast<std::int64_t>(stored) + missing) refuse("its values are not all there");
 }
 
-/// 0 where it has no chunks.
-std::int64_t Hdf5Array::chunk_bytes(const Hdf5Handle& properties) const {
-  if (H5Pget_layout(properties.get()) != H5D_CHUNKED) return 0;
+/// None where it has no chunks.
+std::vector<std::int64_t> Hdf5Array::chunk_extents(const Hdf5Handle& properties) const {
+  if (H5Pget_layout(properties.get()) != H5D_CHUNKED) return {};
   std::vector<hsize_t> extents(shape_.size());
   const int rank = H5Pget_chunk(properties.get(), static_cast<int>(extents.size()), extents.data());
-  if (rank != static_cast<int>(extents.size())) refuse("its chunks have another number of dimensions");
-  std::vector<std::int64_t> factors(extents.begin(), extents.end());
-  factors.push_back(element_bytes_);
-  const std::int64_t bytes = product(factors);
+  if (rank < 1 || rank != static_cast<int>(extents.size())) refuse("its chunks have another number of dimensions");
+  std::vector<std::int64_t> chunk(extents.begin(), extents.end());
+  const std::int64_t bytes = product({product(chunk), element_bytes_});
   if (bytes < element_bytes_ || bytes > most_chunk_bytes) refuse(fmt::format("its chunks have {} bytes", bytes));
-  return bytes;
+  return chunk;
 }
 
 void Hdf5Array::read(hid_t memory_type, Interval rows, void* out) const {

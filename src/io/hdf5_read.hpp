@@ -78,8 +78,7 @@ class Hdf5Array {
   void check_type(const Hdf5Expected& expected);
   void check_shape(const Hdf5Expected& expected);
   void check_storage() const;
-  void check_filters(const Hdf5Handle& properties) const;
-  std::int64_t chunk_bytes(const Hdf5Handle& properties) const;
+  std::vector<std::int64_t> chunk_extents(const Hdf5Handle& properties) const;
   /// The one place where values are read; without rows all of them.
   void read(hid_t memory_type, Interval rows, void* out) const;
   [[noreturn]] void refuse(const std::string& reason) const;

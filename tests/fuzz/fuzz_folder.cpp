@@ -30,6 +30,8 @@ std::string bytes_of(const std::string& path) {
 }
 
 void write_bytes(const std::string& path, const std::string& bytes) {
+  // A file of its own each time: HDF5 knows files that it could not close by their inode.
+  ::unlink(path.c_str());
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 

@@ -8,7 +8,8 @@
 namespace pptrain {
 namespace {
 
-constexpr std::size_t most_values = 4096;  // that are written; larger datasets stay empty
+constexpr std::size_t most_values = 4096;     // that are written; larger datasets stay empty
+constexpr double most_bytes = 1024.0 * 1024;  // that HDF5 is given to hold at once
 
 /// What HDF5 makes, closed where it made something: what it refuses to make is no matter.
 using Made = Hdf5Handle;
@@ -67,16 +68,32 @@ Made some_space(FuzzedDataProvider& input, std::vector<hsize_t>& extents) {
   return made(H5Screate_simple(static_cast<int>(rank), extents.data(), most.data()), H5Sclose);
 }
 
-void set_filters(hid_t properties, FuzzedDataProvider& input) {
+/// Bytes of so many elements, however many.
+double num_bytes(const std::vector<hsize_t>& extents, const Made& type) {
+  double bytes = static_cast<double>(H5Tget_size(type.get()));
+  for (const hsize_t extent : extents) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
+/// HDF5 itself fails where it writes strange types through the last two: then nothing is written.
+bool set_filters(hid_t properties, FuzzedDataProvider& input) {
+  bool writes = true;
   for (int i = input.ConsumeIntegralInRange(0, 2); i > 0; --i) {
     switch (input.ConsumeIntegralInRange(0, 4)) {
       case 0: H5Pset_deflate(properties, 1); break;
       case 1: H5Pset_shuffle(properties); break;
       case 2: H5Pset_fletcher32(properties); break;
-      case 3: H5Pset_scaleoffset(properties, H5Z_SO_INT, 2); break;
-      default: H5Pset_nbit(properties); break;
+      case 3:
+        H5Pset_scaleoffset(properties, H5Z_SO_INT, 2);
+        writes = false;
+        break;
+      default:
+        H5Pset_nbit(properties);
+        writes = false;
+        break;
     }
   }
+  return writes;
 }
 
 void change_bytes(const std::string& path, FuzzedDataProvider& input) {
@@ -150,23 +167,24 @@ void StrangeHdf5::put_link(hid_t file, const std::string& name, FuzzedDataProvid
   }
 }
 
-/// Where values lie: in one piece, in the header, in chunks, in another file, in another dataset.
-void StrangeHdf5::set_place(hid_t properties, hid_t space, FuzzedDataProvider& input) const {
+/// Where values lie: in one piece, in the header, in chunks, in another file, in another dataset. Returns whether they
+/// can be written.
+bool StrangeHdf5::set_place(hid_t properties, hid_t space, FuzzedDataProvider& input) const {
   const int rank = H5Sget_simple_extent_ndims(space);
   switch (input.ConsumeIntegralInRange(0, 5)) {
     case 0: H5Pset_layout(properties, H5D_COMPACT); break;
-    case 1: H5Pset_external(properties, raw_file_.c_str(), 0, H5F_UNLIMITED); break;
-    case 2: H5Pset_virtual(properties, space, other_file_.c_str(), "/d", space); break;
+    case 1: H5Pset_external(properties, raw_file_.c_str(), 0, H5F_UNLIMITED); return false;
+    case 2: H5Pset_virtual(properties, space, other_file_.c_str(), "/d", space); return false;
     case 3:
     case 4: {
       if (rank <= 0) break;
       const std::vector<hsize_t> chunk = some_extents(input, static_cast<std::size_t>(rank));
       H5Pset_chunk(properties, rank, chunk.data());
-      set_filters(properties, input);
-      break;
+      return set_filters(properties, input);
     }
     default: break;
   }
+  return true;
 }
 
 void StrangeHdf5::put_dataset(hid_t file, const std::string& name, FuzzedDataProvider& input) const {
@@ -174,18 +192,20 @@ void StrangeHdf5::put_dataset(hid_t file, const std::string& name, FuzzedDataPro
   std::vector<hsize_t> extents;
   const Made space = some_space(input, extents);
   const Made properties = made(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  set_place(properties.get(), space.get(), input);
+  const bool writes = set_place(properties.get(), space.get(), input);
   if (input.ConsumeIntegralInRange(0, 7) == 1) {
     H5Tcommit2(file, "/committed", type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   }
   const Made dataset = made(
       H5Dcreate2(file, name.c_str(), type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose);
   const hssize_t elements = H5Sget_simple_extent_npoints(space.get());
-  const bool is_inside = H5Pget_layout(properties.get()) != H5D_VIRTUAL && H5Pget_external_count(properties.get()) == 0;
+  std::vector<hsize_t> chunk(H5Pget_layout(properties.get()) == H5D_CHUNKED ? extents.size() : 0);
+  if (!chunk.empty()) H5Pget_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
+  if (num_bytes(chunk, type) > most_bytes) return;
   const H5T_class_t kind = H5Tget_class(type.get());
   const bool has_bytes =
       kind == H5T_INTEGER || kind == H5T_FLOAT || (kind == H5T_STRING && H5Tis_variable_str(type.get()) == 0);
-  if (!dataset || !is_inside || !has_bytes || elements < 0 || elements > static_cast<hssize_t>(most_values)) return;
+  if (!dataset || !writes || !has_bytes || elements < 0 || elements > static_cast<hssize_t>(most_values)) return;
   const std::string values(static_cast<std::size_t>(elements) * H5Tget_size(type.get()) + 1,
                            static_cast<char>(input.ConsumeIntegralInRange(0, 64)));
   H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
@@ -199,6 +219,7 @@ void StrangeHdf5::put_attribute(hid_t file, const std::string& name, FuzzedDataP
   const Made type = some_type(input);
   std::vector<hsize_t> extents;
   const Made space = some_space(input, extents);
+  if (num_bytes(extents, type) > most_bytes) return;
   made(H5Acreate2(object.get(), attribute.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
 }
 

@@ -28,7 +28,7 @@ class StrangeHdf5 {
   void put_dataset(hid_t file, const std::string& name, FuzzedDataProvider& input) const;
   void put_attribute(hid_t file, const std::string& name, FuzzedDataProvider& input) const;
   void put_link(hid_t file, const std::string& name, FuzzedDataProvider& input) const;
-  void set_place(hid_t properties, hid_t space, FuzzedDataProvider& input) const;
+  bool set_place(hid_t properties, hid_t space, FuzzedDataProvider& input) const;
 
   std::vector<std::string> objects_;
   std::vector<std::string> attributes_;

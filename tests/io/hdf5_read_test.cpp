@@ -332,6 +332,40 @@ TEST_CASE("types, filters and chunks that nobody needs are refused", "[hdf5_read
   CHECK_THROWS_WITH(array("none"), Catch::Contains("opening none failed"));
 }
 
+TEST_CASE("packed chunks that are shorter or longer than a chunk are refused", "[hdf5_read]") {
+  const TestFolder folder("strange_chunks");
+  const std::string path = folder.path("s.h5");
+  // Four zeros in one stored block, as zlib writes them (RFC 1950 and 1951).
+  const std::vector<unsigned char> four = {0x78, 0x01, 0x01, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 4, 0, 1};
+  const auto refused = [&](hsize_t rows, const std::vector<unsigned char>& packed, bool with_checksum) {
+    fs::remove(path);
+    Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create");
+    edit(path, [&](hid_t f) {
+      const Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "properties");
+      check_hdf5(H5Pset_chunk(properties.get(), 1, &rows), "chunk");
+      check_hdf5(H5Pset_deflate(properties.get(), 1), "deflate");
+      if (with_checksum) check_hdf5(H5Pset_fletcher32(properties.get()), "fletcher32");
+      const Hdf5Handle space(H5Screate_simple(1, &rows, nullptr), H5Sclose, "space");
+      const Hdf5Handle dataset(
+          H5Dcreate2(f, "d", H5T_STD_I8LE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose, "set");
+      const hsize_t first = 0;
+      check_hdf5(H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, 0, &first, packed.size(), packed.data()), "chunk");
+    });
+    const Hdf5Handle file = open_to_read(path).file;
+    try {
+      Hdf5Array(Place::dataset, file, "d", {Hdf5Expected::Kind::integer, {Hdf5Expected::any}, 1 << 20});
+    } catch (const Hdf5Failure& failure) {
+      return failure.reason();
+    }
+    return std::string();
+  };
+  CHECK(refused(4, four, false).empty());
+  CHECK(refused(1000, four, false) == "a chunk has 4 of 1000 bytes");
+  CHECK(refused(2, four, false) == "a chunk has 4 of 2 bytes");
+  CHECK_THAT(refused(4, {1, 2, 3, 4}, false), Catch::Contains("not deflated"));
+  CHECK_THAT(refused(4, {1, 2, 3}, true), Catch::Contains("no room for its checksum"));
+}
+
 TEST_CASE("the checksum is that of HDF5", "[hdf5_read]") {
   const auto checksum = [](const std::string& text) { return hdf5_checksum(std::as_bytes(std::span(text))); };
   CHECK(checksum("") == 0xdeadbeef);

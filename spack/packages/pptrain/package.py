@@ -47,7 +47,7 @@ class Pptrain(CMakePackage, CudaPackage):
     depends_on("pkgconfig", type="build")
 
     depends_on("mpi")
-    depends_on("hdf5@1.10:1 +mpi")
+    depends_on("hdf5@1.10.3:1 +mpi")
     depends_on("kokkos@3.4:5")
     depends_on("onednn@2.5:2 cpu_runtime=omp", when="blas=onednn")
     depends_on("openblas", when="blas=openblas")
@@ -61,6 +61,7 @@ class Pptrain(CMakePackage, CudaPackage):
     depends_on("spdlog@1.10:1")
     depends_on("tomlplusplus@3.3:3.4")
     depends_on("xxhash")
+    depends_on("zlib-api")
 
     with when("+cuda"):
         depends_on("cuda@12:")
