@@ -77,7 +77,8 @@ std::string Trainer::reached() const {
   const std::string steps = fmt::format("after step {} of {}: ", steps_done_, config_.training.steps);
   if (!last_checkpoint_.path.empty())
     return steps + fmt::format("go on with --resume latest, from {}", last_checkpoint_.path);
-  if (!parts_.resumed_from.empty()) return steps + fmt::format("go on with --resume {}, nothing was saved since", parts_.resumed_from);
+  if (!parts_.resumed_from.empty())
+    return steps + fmt::format("go on with --resume {}, nothing was saved since", parts_.resumed_from);
   const std::int64_t interval = config_.checkpoint.interval;
   if (interval > 0) return steps + fmt::format("nothing was saved; [checkpoint] interval is {}", interval);
   return steps + "nothing was saved; --set checkpoint.interval=N saves every N steps, to go on with --resume latest";
