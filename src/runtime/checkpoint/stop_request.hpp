@@ -10,7 +10,7 @@
 namespace pptrain {
 
 /// From now on SIGUSR1, and SIGTERM where the launcher leaves time for it, ask the training to stop instead of ending
-/// the program. mpirun ends ranks at once after it has passed SIGTERM on, so that under it this one is an interrupt
+/// the program. mpirun kills ranks a second after it has passed SIGTERM on, so that under it this one is an interrupt
 /// (base/interrupt.hpp). Call on the main thread.
 void catch_stop_signals(bool by_mpirun);
 
