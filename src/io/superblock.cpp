@@ -26,20 +26,20 @@ constexpr int most_reads = 4;  // a writer may be writing it
 
 static_assert(std::endian::native == std::endian::little, "HDF5's metadata is little-endian and read as it is");
 
-using Superblock = std::array<std::byte, superblock_bytes>;
+using SuperblockBytes = std::array<std::byte, superblock_bytes>;
 
 template <class Number>
-Number number_at(const Superblock& bytes, std::size_t offset) {
+Number number_at(const SuperblockBytes& bytes, std::size_t offset) {
   Number number = 0;
   std::memcpy(&number, bytes.data() + offset, sizeof number);
   return number;
 }
 
 /// The first bytes of the file and its length; fewer bytes than a superblock has read as zeros.
-std::optional<std::pair<Superblock, std::uint64_t>> beginning_of(const std::string& path) {
+std::optional<std::pair<SuperblockBytes, std::uint64_t>> beginning_of(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
-  Superblock bytes = {};
+  SuperblockBytes bytes = {};
   struct stat status = {};
   const bool read = ::pread(descriptor, bytes.data(), bytes.size(), 0) > 0 && ::fstat(descriptor, &status) == 0;
   ::close(descriptor);
@@ -47,12 +47,12 @@ std::optional<std::pair<Superblock, std::uint64_t>> beginning_of(const std::stri
   return std::pair(bytes, static_cast<std::uint64_t>(status.st_size));
 }
 
-bool has_checksum(const Superblock& bytes) {
+bool has_checksum(const SuperblockBytes& bytes) {
   const auto version = std::to_integer<unsigned>(bytes[signature.size()]);
   return std::memcmp(bytes.data(), signature.data(), signature.size()) == 0 && (version == 2 || version == 3);
 }
 
-void check(const Superblock& bytes, std::uint64_t file_bytes, bool open_for_swmr) {
+void check(const SuperblockBytes& bytes, std::uint64_t file_bytes, bool open_for_swmr) {
   const auto refuse = [](const std::string& reason) { throw Hdf5Failure("reading the superblock", reason); };
   if (hdf5_checksum(std::span(bytes).first(checksum_offset)) != number_at<std::uint32_t>(bytes, checksum_offset)) {
     refuse("its checksum is wrong");
