@@ -59,13 +59,15 @@ TEST_CASE("feature files that do not fit are refused with what is wrong", "[feat
   const std::string good = write(folder, "good.h5", {});
   CHECK(contains(refused(folder.path("none.h5")), "does not exist"));
   CHECK(contains(refused(folder.write("text.h5", "no hdf5")), "cannot be read as HDF5"));
-  CHECK(contains(refused(good, {3, 5, 3, "c.toml:4"}), "/features is not what the model takes (its shape is (3, 2) and not (n, 3))"));
+  CHECK(contains(refused(good, {3, 5, 3, "c.toml:4"}),
+                 "/features is not what the model takes (its shape is (3, 2) and not (n, 3))"));
   CHECK(contains(refused(good, {2, 4, 3, "c.toml:4"}), "row 1 has label 4 (the model has classes 0 to 3)"));
   CHECK(contains(refused(good, {2, 5, 4, "c.toml:4"}), "3 rows are too few"));
   CHECK(contains(refused(good, {2, 5, 4, "c.toml:4"}), "c.toml:4: "));
   Content content;
   content.labels = {0, 1};
-  CHECK(contains(refused(write(folder, "labels.h5", content)), "/labels is not what the model takes (its shape is (2) and not (3))"));
+  CHECK(contains(refused(write(folder, "labels.h5", content)),
+                 "/labels is not what the model takes (its shape is (2) and not (3))"));
   content = {};
   content.feature_type = H5T_STD_I32LE;
   CHECK(contains(refused(write(folder, "ints.h5", content)), "its values are not floating-point numbers"));
