@@ -21,15 +21,21 @@ namespace fs = std::filesystem;
 constexpr double quiet_seconds = 600.0;
 constexpr double quiet_iterations = 10.0;
 
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// Nothing of what is no file.
 std::string text_of(const std::string& path) {
+  if (!is_file(path)) return "";
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 void check_is_run(const std::string& path) {
   for (const char* name : {"plan.json", "cluster.toml", "profile.json", "metrics.h5"}) {
-    std::error_code ignored;
-    if (fs::is_regular_file(fs::path(path) / name, ignored)) continue;
+    if (is_file(fs::path(path) / name)) continue;
     throw_bad_input({path, "is no run directory", fmt::format("there is no file {}", name),
                      "name a folder OUTPUT/JOB/START_TIME that a job has printed"});
   }
@@ -66,8 +72,7 @@ std::vector<PlanOfRun> plans_of(const std::string& path, std::int64_t resumed_st
 
 /// A JSON file that a report can do without.
 nlohmann::json optional_json(const std::string& path, std::vector<std::string>& losses) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return nullptr;
+  if (!is_file(path)) return nullptr;
   nlohmann::json json = nlohmann::json::parse(text_of(path), nullptr, false);
   if (!json.is_discarded()) return json;
   losses.push_back(fmt::format("{} is torn and was left out.", fs::path(path).filename().string()));
