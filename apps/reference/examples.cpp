@@ -21,7 +21,7 @@ tied = true
 
 [data]
 train = ["/usr/share/common-licenses/GPL-2", "/usr/share/common-licenses/GPL-3"]
-validation = "/usr/share/common-licenses/LGPL-3"
+validation = "/usr/share/common-licenses/GFDL-1.3"
 
 [training]
 steps = 1000

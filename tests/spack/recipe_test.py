@@ -24,6 +24,7 @@ PROVIDERS = {
     "fmt": "fmt", "spdlog": "spdlog", "nlohmann_json": "nlohmann-json", "tomlplusplus": "tomlplusplus",
     "Random123/philox.h": "random123", "CLI11": "cli11", "MPI": "mpi", "HDF5": "hdf5", "Kokkos": "kokkos",
     "PkgConfig": "pkgconfig", "hwloc": "hwloc", "libxxhash": "xxhash", "sentencepiece": "sentencepiece",
+    "ZLIB": "zlib-api",
     "dnnl": "onednn", "openblas": "openblas", "CUDAToolkit": "cuda", "NCCL": "nccl", "cuDNN": "cudnn",
     "Catch2": "catch2", "glpk": "glpk", "CbcSolver": "cbc", "simgrid": "simgrid", "d3.min.js": "d3",
 }
