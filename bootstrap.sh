@@ -102,7 +102,7 @@ spack_advice() {
 With Spack, which needs no root:
     spack env create -d build/spack && spack env activate build/spack
     spack add cmake ninja pkgconf openmpi hdf5+mpi kokkos openblas onednn@2 tomlplusplus \\
-      cli11 fmt spdlog nlohmann-json hwloc random123 xxhash sentencepiece catch2
+      cli11 fmt spdlog nlohmann-json hwloc random123 xxhash zlib-api sentencepiece catch2
     spack install && ./bootstrap.sh build
 TEXT
 }
