@@ -60,13 +60,15 @@ def compilations(log):
 def by_target(files):
     targets = collections.Counter()
     for path, seconds in files.items():
-        found = re.search(r"CMakeFiles/([^/]+)\.dir/", path)
+        found = re.search(r"CMakeFiles/(?!cmTC_)([^/]+)\.dir/", path)
         targets[found[1] if found else "linking and configuring"] += seconds
     return targets
 
 
 def readable(path):
-    return re.sub(r"CMakeFiles/[^/]+\.dir/|\.o$", "", path)
+    """src/CMakeFiles/pptrain_nn.dir/Unity/unity_0_cxx.cxx.o as pptrain_nn/unity_0, others by their source."""
+    together = re.search(r"CMakeFiles/([^/]+)\.dir/Unity/(unity_\d+)", path)
+    return f"{together[1]}/{together[2]}" if together else re.sub(r"CMakeFiles/[^/]+\.dir/|\.o$", "", path)
 
 
 def main():

@@ -8,6 +8,9 @@ while [ $# -gt 1 ]; do
   if [ "$1" = -o ]; then output=$2; fi
   shift
 done
-# The second line of `times` is that of the children, such as "0m1.32s 0m0.10s".
-printf '%s %s\n' "$(times | tail -n 1)" "$output" >>"$PPTRAIN_COMPILE_LOG"
+# The second line of `times` is that of the children, such as "0m1.32s 0m0.10s"; a pipe would show a subshell's.
+times >"$PPTRAIN_COMPILE_LOG.$$"
+{ read -r _ && read -r children; } <"$PPTRAIN_COMPILE_LOG.$$"
+rm "$PPTRAIN_COMPILE_LOG.$$"
+printf '%s %s\n' "$children" "$output" >>"$PPTRAIN_COMPILE_LOG"
 exit $status
