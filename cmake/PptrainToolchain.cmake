@@ -32,10 +32,10 @@ if(PPTRAIN_ARCH)
   list(APPEND _cxx_flags -march=${PPTRAIN_ARCH})
 endif()
 # A name of one file may hide a constant of another that is compiled with it.
-if(PPTRAIN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND _cxx_flags -Wshadow=local)
-else()
+if(NOT PPTRAIN_UNITY)
   list(APPEND _cxx_flags -Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND _cxx_flags -Wshadow=local)
 endif()
 # 1675: a GCC pragma that nvcc passes on
 set(_cuda_flags -Xcompiler=-Wall,-Wextra,-fopenmp-simd -diag-suppress=1675)
