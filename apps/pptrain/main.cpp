@@ -26,7 +26,7 @@ int run(const pptrain::Options& options, bool prints) {
     pptrain::leave_interrupts();
     if (prints) pptrain::log_notice("{}", end.what());
     if (pptrain::launched_by_mpirun()) {
-      // It sleeps after its SIGTERM and answers no MPI_Finalize.
+      // mpirun sleeps after its SIGTERM and answers no MPI_Finalize.
       if (!prints) pptrain::let_others_speak();
       std::_Exit(pptrain::interrupted_exit_code);
     }

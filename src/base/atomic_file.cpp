@@ -17,7 +17,7 @@
 namespace pptrain {
 namespace {
 
-/// Where the bytes go in the end. What is there and no file, as /dev/null, is refused.
+/// The file where the bytes go in the end. What is there and no file, as /dev/null, is refused.
 std::string target_of(const std::string& path) {
   const std::optional<std::string> target = replaced_file(path);
   if (!target) throw_bad_input({path, "cannot be written", "something else than a file has this name", "name a file"});

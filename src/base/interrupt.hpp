@@ -44,7 +44,7 @@ std::string_view interrupted_by() noexcept;
 /// second of the same kind ends it as before. One at a time.
 class HeldInterrupts {
  public:
-  /// Where the program has not ended `longest` after an interrupt it ends as before; none: it takes its time; 0: no
+  /// A program that has not ended `longest` after an interrupt ends as before; none: it takes its time; 0: no
   /// interrupt is held.
   /// `notice` is written when the interrupt comes; empty: nothing.
   explicit HeldInterrupts(std::optional<std::chrono::milliseconds> longest, std::string_view notice = "");

@@ -44,7 +44,7 @@ State& state() {
   return instance;
 }
 
-/// To standard output where the program says at least as much as `from`, and to the log file.
+/// Writes to standard output where the program says at least as much as `from`, and to the log file.
 void print(std::string_view text, Verbosity from) {
   if (state().verbosity >= from) {
     clear_rewritten_line();

@@ -36,7 +36,7 @@ std::span<const Unit> units_of(Quantity quantity) {
   return {};
 }
 
-/// For suggestions.
+/// An example for suggestions.
 std::string_view usual_unit(Quantity quantity) {
   switch (quantity) {
     case Quantity::bytes: return "GB";
@@ -90,8 +90,8 @@ std::string digits(double number) {
   return size >= 999.5 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
 }
 
-/// In the first unit in which fewer than the next one's worth is left after rounding: 999.95 ms are 1 s. What is less
-/// than `least` is what rounding leaves of a sum, and 0.
+/// The value in the first unit in which fewer than the next one's worth is left after rounding: 999.95 ms are 1 s. What
+/// is less than `least` is what rounding leaves of a sum, and 0.
 std::string scaled(double value, std::span<const Unit> units, double least) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return value > 0.0 ? "infinite" : "-infinite";

@@ -24,14 +24,14 @@ QuantityProblem problem_of_quantity(std::string_view text, Quantity quantity);
 /// Units that `parse_quantity` accepts, for messages: `"B, kB, ..., TiB"`.
 std::string_view accepted_units(Quantity quantity);
 
-/// For people: at most three significant digits and a fitting unit, "0" for what rounding leaves of a sum, "-" for what
-/// is no number. Everything that is printed goes by these, `src/report/page/charts.js` on the page.
+/// Text for people: at most three significant digits and a fitting unit, "0" for what rounding leaves of a sum, "-" for
+/// what is no number. Everything that is printed goes by these, `src/report/page/charts.js` on the page.
 std::string format_bytes(double bytes);                 ///< "1.5 KiB"
 std::string format_seconds(double seconds);             ///< "350 us", "12 s", "16.7 min", "3.5 h", "4 d"
 std::string format_bandwidth(double bytes_per_second);  ///< "12.5 GB/s"
 std::string format_count(double count);                 ///< "124M"
 std::string format_flop_rate(double flop_per_second);   ///< "118 GFLOP/s"
-/// Of a share, 0 to 1: "55 %", "0.3 %".
+/// Text of a share, 0 to 1: "55 %", "0.3 %".
 std::string format_percent(double share);
 
 /// A clock time for progress lines: `1:02:03`, `2:03`; "-" for what is no number.

@@ -62,7 +62,7 @@ class FilteredChunks {
     }
   }
 
-  /// At most a chunk with the checksums that may be in it, and a byte more where it is longer.
+  /// The unpacked bytes: at most a chunk with the checksums that may be in it, and a byte more where it is longer.
   Bytes inflated(Bytes& bytes) const {
     Bytes out(chunk_bytes_ + most_filters * fletcher32_bytes + 1);
     z_stream stream = {};

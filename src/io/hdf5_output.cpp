@@ -179,7 +179,7 @@ H5FD_class_t output_driver_class() {
   driver.truncate = truncate_output;
   driver.lock = lock_output;
   driver.unlock = unlock_output;
-  // As HDF5's own driver: one list of free space for metadata, one for values.
+  // Free space is kept as by HDF5's own driver: one list of free space for metadata, one for values.
   const H5FD_mem_t map[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
   std::copy(std::begin(map), std::end(map), std::begin(driver.fl_map));
   return driver;

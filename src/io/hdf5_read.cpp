@@ -96,7 +96,7 @@ std::int64_t product(const std::vector<std::int64_t>& factors) {
   return result;
 }
 
-/// Of the file that holds an object, as the system tells it.
+/// The size of the file that holds an object, as the system tells it.
 std::int64_t file_bytes(const Hdf5Handle& object) {
   const Hdf5Handle file(H5Iget_file_id(object.get()), H5Fclose, "finding the file");
   void* descriptor = nullptr;

@@ -16,7 +16,7 @@
 namespace pptrain {
 namespace {
 
-/// Of products of two (n, n) matrices with so many terms to an element.
+/// The rate of products of two (n, n) matrices with so many terms to an element.
 double best_rate(DType type, std::size_t n, std::size_t terms) {
   constexpr double seconds = 0.05;
   constexpr int fewest = 4;  // the first is cold
@@ -24,7 +24,7 @@ double best_rate(DType type, std::size_t n, std::size_t terms) {
   const Tensor a(arena, n, terms, type);
   const Tensor b(arena, terms, n, type);
   const Tensor c(arena, n, n, type);
-  // With all bytes alike every element is about 0.75, in fp32 and in bf16.
+  // All bytes are alike, so that every element is about 0.75, in fp32 and in bf16.
   for (const Tensor* operand : {&a, &b}) std::memset(operand->matrix().data, 0x3f, operand->bytes());
   double best = std::numeric_limits<double>::infinity();
   double sum = 0.0;

@@ -14,7 +14,7 @@ namespace {
 
 using Rows = std::map<std::pair<std::string, int>, ProfileRow>;
 
-/// By device kind and degree the row of the most samples.
+/// The row of the most samples, by device kind and degree.
 Rows largest_rows(const ProfileLayer& layer) {
   Rows rows;
   for (const ProfileRow& row : layer.rows) {

@@ -36,7 +36,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// That of the user database; "" where it does not know the user, as in some containers.
+/// The home directory of the user database; "" where it does not know the user, as in some containers.
 std::string home_in_database() {
   std::vector<char> text(1 << 14);
   passwd entry = {};

@@ -43,7 +43,7 @@ warned "a home directory that cannot be reached"
 run 60 env HOME="$PWD/home" XDG_CACHE_HOME="$PWD/loop" "$pptrain" job.toml
 warned "a cache directory that cannot be reached"
 
-# As a user whom this host does not know; only root can become one.
+# The user is one whom this host does not know; only root can become one.
 unknown=54321
 as_unknown=(setpriv --reuid "$unknown" --regid "$unknown" --clear-groups)
 chmod 711 .

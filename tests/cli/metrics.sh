@@ -100,7 +100,7 @@ if "$python" -c 'import h5py' 2>/dev/null; then
   wait "$launcher" || true
   check "h5py reads the metrics after kill -9" has 5
   rm -rf runs
-  # Of so many steps that the moment in which the last line is written counts for little.
+  # There are so many steps that the moment in which the last line is written counts for little.
   expect "a run to its end" 0 'step 600/600' "$mpiexec" -np 2 "$pptrain" job.toml --steps 600 --set job.output=runs
   check "iterations take the time that passes" "$python" speed.py "$(metrics_of runs)" errors.txt
   rm -rf runs

@@ -22,7 +22,7 @@ void put(hid_t file, const char* name, hid_t type, const std::vector<hsize_t>& e
   check_hdf5(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name);
 }
 
-/// As programs write them by default, or in the newest format; in one piece, or in chunks, deflated.
+/// Files as programs write them by default, or in the newest format; in one piece, or in chunks, deflated.
 std::string sound_features(const std::string& path, bool latest, bool chunked) {
   {
     const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "access");

@@ -167,8 +167,8 @@ void StrangeHdf5::put_link(hid_t file, const std::string& name, FuzzedDataProvid
   }
 }
 
-/// Where values lie: in one piece, in the header, in chunks, in another file, in another dataset. Returns whether they
-/// can be written.
+/// Chooses where values lie: in one piece, in the header, in chunks, in another file, in another dataset. Returns
+/// whether they can be written.
 bool StrangeHdf5::set_place(hid_t properties, hid_t space, FuzzedDataProvider& input) const {
   const int rank = H5Sget_simple_extent_ndims(space);
   switch (input.ConsumeIntegralInRange(0, 5)) {

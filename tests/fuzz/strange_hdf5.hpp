@@ -9,7 +9,7 @@
 
 namespace pptrain {
 
-/// Where the values of datasets come from that lie in another file: whoever reads one of these has followed a link out
+/// The byte that values in another file consist of: whoever reads one of these has followed a link out
 /// of the file it was given.
 constexpr unsigned char outside_byte = 0xa5;
 

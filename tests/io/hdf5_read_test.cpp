@@ -132,7 +132,7 @@ std::string read(const std::string& path) {
 
 void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-/// Where in the file some bytes begin.
+/// The place in the file where some bytes begin.
 std::size_t offset_of(const std::string& bytes, const std::string& part) {
   const std::size_t at = bytes.find(part);
   REQUIRE(at != std::string::npos);

@@ -26,7 +26,7 @@ Profile layers(int count) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// With one space for each run of spaces and line ends.
+/// The text with one space for each run of spaces and line ends.
 std::string in_one_line(const std::string& text) {
   std::string line;
   for (const char c : text) {

@@ -19,7 +19,7 @@ using namespace pptrain::test;
 
 namespace {
 
-/// In simulated time ranks are late by the naps between two looks for a message alone, a few milliseconds of an
+/// Ranks in simulated time are late by the naps between two looks for a message alone, a few milliseconds of an
 /// iteration of half a second and more.
 constexpr double tolerance = 0.01;
 

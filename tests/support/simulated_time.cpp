@@ -113,7 +113,7 @@ void SimulatedTime::ring(int rank) {
   }
 }
 
-/// Where nobody is awake, time comes to the next one who is due. The memory is locked.
+/// Lets time, where nobody is awake, come to the next one who is due. The memory is locked.
 void SimulatedTime::pass() {
   const double next = *std::min_element(memory_->wakes.begin(), memory_->wakes.end());
   if (next <= memory_->now || next == never) return;

@@ -13,7 +13,7 @@ namespace pptrain::test {
 /// A nap between two looks for a message ends when somebody sends this rank one, and grows while nobody does: to hand a
 /// busy machine from one rank to the other takes milliseconds, so that must not happen at every look.
 ///
-/// With PPTRAIN_TEST_CLOCK=machine it is the machine's time all the same, for those who want to measure.
+/// PPTRAIN_TEST_CLOCK=machine makes it the machine's time all the same, for those who want to measure.
 class SimulatedTime final : public TimeSource {
  public:
   /// Collective over `comm`, whose ranks share one host; so is the end.

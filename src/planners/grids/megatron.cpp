@@ -71,7 +71,7 @@ UniformCandidates candidates_without(const SearchSpace& space, const Refused& re
 
 }  // namespace
 
-/// Where the best candidate is refused the next grid is chosen for its micro-batch size.
+/// A refused best candidate is followed by the next: another grid is chosen for its micro-batch size.
 UniformCandidates megatron_candidates(const SearchSpace& space) {
   Refused refused;
   while (true) {

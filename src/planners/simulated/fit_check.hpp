@@ -23,7 +23,7 @@ class FitCheck {
   /// The most bytes that a device of each kind of the cluster, where a refused plan lacked memory, held beyond what the
   /// closed form says of that plan.
   const std::vector<double>& unforeseen_bytes() const { return unforeseen_; }
-  /// Of the refused plans the one that is nearest to fitting, and by how much it does not; "" where none was refused.
+  /// The refused plan that is nearest to fitting, and by how much it does not; "" where none was refused.
   const std::string& nearest() const { return nearest_.text(); }
 
  private:

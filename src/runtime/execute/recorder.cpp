@@ -267,8 +267,8 @@ void Recorder::write_trace(const Trace& trace) {
   if (rank_ == 0) write_late("trace.json", merge_chrome_traces(of_ranks));
 }
 
-/// By the present plan, or by the one before where none was done since. The first of several is left out: it begins
-/// cold.
+/// Iterations by the present plan, or by the one before where none was done since. The first of several is left out: it
+/// begins cold.
 void Recorder::add_iterations(RunSummary& summary) const {
   if (iteration_seconds_.empty()) return;
   const std::size_t first = first_of_plan_ < iteration_seconds_.size() ? first_of_plan_ : 0;
