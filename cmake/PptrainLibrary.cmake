@@ -1,6 +1,6 @@
 # A compiler spends more time on the headers of a file than on the file. Files of one folder are compiled several at a time
 # (a unity build), and tests read the headers that all of them need from one precompiled header.
-option(PPTRAIN_UNITY "Compile several files at a time: a whole build takes a third, a build after a change of one file longer" ON)
+option(PPTRAIN_UNITY "Compile several files at a time: a whole build is faster, one after a change of one file slower" ON)
 set(PPTRAIN_UNITY_FILES 16)  # more leave the cores of a small machine unequal work
 
 # pptrain_unity(TARGET ...): compiles the files of each target several at a time.

@@ -94,7 +94,7 @@ CLI::App* CommandLine::command(Command value, const std::string& name, const std
 }
 
 void CommandLine::describe(CLI::App* sub, const std::string& details, const std::vector<CommandExample>& examples) {
-  std::string footer = wrapped(details, 80) + "\n\nExamples:\n";
+  std::string footer = wrapped(details, screen_columns) + "\n\nExamples:\n";
   for (const CommandExample& example : examples)
     footer += fmt::format("  {}\n      {}\n", example.command, example.purpose);
   sub->footer(footer + "\n" + exit_codes_text());

@@ -1,34 +1,13 @@
 #include "help_format.hpp"
 
-#include <sstream>
+#include "base/names.hpp"
 
 namespace pptrain {
 namespace {
 
-constexpr std::size_t terminal_columns = 80;
 constexpr std::size_t option_columns = 30;  // CLI11's, in front of what an option does
 
-std::string wrapped_line(const std::string& line, std::size_t width) {
-  std::istringstream words(line);
-  std::string text;
-  std::size_t column = 0;
-  for (std::string word; words >> word;) {
-    const bool fits = column + 1 + word.size() <= width;
-    if (column > 0) text += fits ? ' ' : '\n';
-    column = column > 0 && fits ? column + 1 + word.size() : word.size();
-    text += word;
-  }
-  return text;
-}
-
 }  // namespace
-
-std::string wrapped(const std::string& text, std::size_t width) {
-  std::istringstream lines(text);
-  std::string all;
-  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
-  return all;
-}
 
 std::string value_name(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "";
@@ -44,7 +23,7 @@ std::string HelpFormat::make_option_opts(const CLI::Option* option) const {
 
 std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   const std::string required = option->get_required() ? " (required)" : "";
-  return wrapped(option->get_description() + required, terminal_columns - option_columns);
+  return wrapped(option->get_description() + required, screen_columns - option_columns);
 }
 
 }  // namespace pptrain

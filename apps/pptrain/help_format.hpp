@@ -1,13 +1,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <string>
 
 namespace pptrain {
-
-/// Text in lines of at most `width` characters, broken between words; lines that are there stay.
-std::string wrapped(const std::string& text, std::size_t width);
 
 /// How --help shows options: their value, and what they do in lines that fit a terminal of 80 columns. CLI11's own
 /// format has its checks and types between the two.

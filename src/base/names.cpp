@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 namespace pptrain {
 namespace {
@@ -46,6 +47,19 @@ std::string without_controls(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(1, bytes));
   }
   return plain;
+}
+
+std::string wrapped_line(const std::string& line, std::size_t width) {
+  std::istringstream words(line);
+  std::string text;
+  std::size_t column = 0;
+  for (std::string word; words >> word;) {
+    const bool fits = column + 1 + word.size() <= width;
+    if (column > 0) text += fits ? ' ' : '\n';
+    column = column > 0 && fits ? column + 1 + word.size() : word.size();
+    text += word;
+  }
+  return text;
 }
 
 }  // namespace
@@ -92,6 +106,13 @@ std::string shown(std::string_view text) {
   while (last < text.size() && continues_character(text[last])) ++last;
   return without_controls(text.substr(0, first)) + fmt::format(" [{} bytes left out] ", last - first) +
          without_controls(text.substr(last));
+}
+
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::istringstream lines(text);
+  std::string all;
+  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
+  return all;
 }
 
 }  // namespace pptrain

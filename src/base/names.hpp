@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,12 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 
 /// `a, b, c` for messages.
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
+/// Columns of the screen that text is made for.
+inline constexpr std::size_t screen_columns = 80;
+
+/// Text in lines of at most `width` characters, broken between words; lines that are there stay.
+std::string wrapped(const std::string& text, std::size_t width);
 
 /// As a POSIX shell takes it for one word: in quotes where it must be.
 std::string shell_word(std::string_view text);

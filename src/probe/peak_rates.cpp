@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
+#include "base/infinity.hpp"
 #include "base/timing.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/onednn_matmul.hpp"
@@ -26,7 +26,7 @@ double best_rate(DType type, std::size_t n, std::size_t terms) {
   const Tensor c(arena, n, n, type);
   // All bytes are alike, so that every element is about 0.75, in fp32 and in bf16.
   for (const Tensor* operand : {&a, &b}) std::memset(operand->matrix().data, 0x3f, operand->bytes());
-  double best = std::numeric_limits<double>::infinity();
+  double best = infinity;
   double sum = 0.0;
   for (int i = 0; i < fewest || sum < seconds; ++i) {
     const double start = thread_cpu_seconds();

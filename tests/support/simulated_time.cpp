@@ -6,17 +6,16 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "base/infinity.hpp"
 #include "support/sent_messages.hpp"
 
 namespace pptrain::test {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
 constexpr int most_ranks = 16;
 /// A sleep that is no longer is a nap between two looks for a message.
 constexpr double longest_nap = 1e-3;
@@ -49,7 +48,7 @@ struct SimulatedTime::Memory {
     pthread_condattr_setpshared(&of_condition, PTHREAD_PROCESS_SHARED);
     for (pthread_cond_t& condition : due) pthread_cond_init(&condition, &of_condition);
     now = 0.0;
-    wakes.fill(never);
+    wakes.fill(infinity);
     naps.fill(false);
     rung.fill(false);
   }
@@ -107,7 +106,7 @@ void SimulatedTime::ring(int rank) {
   const auto to = static_cast<std::size_t>(rank);
   const Memory::Lock lock(*memory_);
   memory_->rung[to] = true;
-  if (memory_->naps[to] && memory_->wakes[to] > memory_->now && memory_->wakes[to] != never) {
+  if (memory_->naps[to] && memory_->wakes[to] > memory_->now && memory_->wakes[to] != infinity) {
     memory_->wakes[to] = memory_->now;
     pthread_cond_signal(&memory_->due[to]);
   }
@@ -116,7 +115,7 @@ void SimulatedTime::ring(int rank) {
 /// Lets time, where nobody is awake, come to the next one who is due. The memory is locked.
 void SimulatedTime::pass() {
   const double next = *std::min_element(memory_->wakes.begin(), memory_->wakes.end());
-  if (next <= memory_->now || next == never) return;
+  if (next <= memory_->now || next == infinity) return;
   memory_->now = next;
   for (std::size_t r = 0; r < most_ranks; ++r) {
     if (memory_->wakes[r] <= next) pthread_cond_signal(&memory_->due[r]);
@@ -140,7 +139,7 @@ void SimulatedTime::leave() {
   set_time_source(nullptr);
   observe_sent({});
   const Memory::Lock lock(*memory_);
-  memory_->wakes[static_cast<std::size_t>(rank_)] = never;
+  memory_->wakes[static_cast<std::size_t>(rank_)] = infinity;
   pass();
 }
 

@@ -11,21 +11,17 @@ namespace pptrain {
 
 namespace {
 
-/// The text from column `column` of a line on, cut at spaces where it would pass the screen; what follows stands below.
-std::string wrapped(const std::string& text, std::size_t column) {
+/// The text from column `column` of a line on, broken between words where it would pass the screen; what follows stands
+/// below.
+std::string continued_below(const std::string& text, std::size_t column) {
   constexpr std::size_t least = 24;  // characters in a line, or they are left to the screen
-  if (column + least > screen_columns) return text;
-  const std::size_t most = screen_columns - column;
+  if (column + least > screen_columns || column + text.size() <= screen_columns) return text;
   std::string result;
-  std::size_t begin = 0;
-  while (text.size() - begin > most) {
-    std::size_t end = text.rfind(' ', begin + most);
-    if (end == std::string::npos || end <= begin) end = text.find(' ', begin + most);
-    if (end == std::string::npos) break;
-    result += text.substr(begin, end - begin) + "\n" + std::string(column, ' ');
-    begin = end + 1;
+  for (const char c : wrapped(text, screen_columns - column)) {
+    result += c;
+    if (c == '\n') result.append(column, ' ');
   }
-  return result + text.substr(begin);
+  return result;
 }
 
 }  // namespace
@@ -41,7 +37,7 @@ std::string align(const Rows& rows) {
     std::string line = " ";
     for (std::size_t c = 0; c + 1 < row.size(); ++c) line += fmt::format(" {:<{}} ", row[c], widths[c]);
     line += " ";
-    line += wrapped(row.back(), line.size());
+    line += continued_below(row.back(), line.size());
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

@@ -9,9 +9,6 @@ namespace pptrain {
 /// Cells of a table for people.
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Columns of the screen that text is made for.
-constexpr std::size_t screen_columns = 80;
-
 /// Rows as aligned columns; a row may end early, its last cell is not padded, and continues below itself where it would
 /// pass the screen.
 std::string align(const Rows& rows);
