@@ -20,6 +20,7 @@
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/datasets.hpp"
+#include "runtime/model_weights.hpp"
 
 namespace pptrain {
 Config planning_config(const Options& options) {
@@ -204,7 +205,9 @@ void check_named_files(const Config& config) {
   if (!config.profile.file.empty()) named_profile(config);
   if (!config.parallelism.plan.empty()) read_plan(config.parallelism.plan);
   if (!config.can_train_model() || is_emulated) return;
-  if (!config.data.train.empty()) open_datasets(config);
+  const Model model = build_model(config.model, config.training, config.source);
+  if (!config.data.train.empty()) open_datasets(config, model);
+  if (!config.model.from.empty() && config.model.initial == "weights") const ModelWeights weights(config.model.from, model);
   if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
 }
 

@@ -38,6 +38,7 @@ void check_job(const Config& config) {
 
 void check_model(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.from.empty()) return;
   if (!model.is_classifier() && model.hidden_size % model.heads != 0) {
     throw_bad_input({config.where("model.heads"),
                      fmt::format("heads = {} does not divide hidden_size = {}", model.heads, model.hidden_size),
@@ -67,6 +68,7 @@ void check_model_name(const Config& config) {
 
 void check_annotations(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.from.empty()) return;  // when the folder has been read (model/check.hpp)
   for (const Annotation& annotation : model.annotate) {
     const Interval layers = annotation.layers;
     if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
@@ -97,6 +99,7 @@ void check_batches(const Config& config) {
 
 void check_grid(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.from.empty()) return;  // likewise
   const AutoInt stages = config.parallelism.pipeline;
   if (stages && *stages > model.num_layers()) {
     throw_bad_input({config.where("parallelism.pipeline"),

@@ -37,6 +37,7 @@ std::string ModelConfig::layers_text() const {
 }
 
 bool Config::can_train_model() const {
+  if (!model.from.empty()) return true;
   const std::vector<std::string>& names = trainable_models();
   return std::find(names.begin(), names.end(), model.name) != names.end();
 }

@@ -45,6 +45,9 @@ const std::vector<std::string>& trainable_models();
 
 struct ModelConfig {
   std::string name = "gpt2";
+  std::string from;                ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
+  std::string initial = "weights";  ///< with `from`: the folder's weights, or "random"
+  std::string description;         ///< text of the folder's config.json, once it has been read
   std::int64_t layers = 4;  ///< blocks, or dense layers of a classifier's features
   std::int64_t hidden_size = 64;
   std::int64_t heads = 4;
@@ -55,7 +58,7 @@ struct ModelConfig {
   std::int64_t classes = 10;       ///< of mlp-classifier
   std::vector<Annotation> annotate;
 
-  bool is_classifier() const { return name == "mlp-classifier"; }
+  bool is_classifier() const { return from.empty() && name == "mlp-classifier"; }
   /// Layers of the chain, and what they are for a message.
   std::int64_t num_layers() const { return is_classifier() ? layers + 1 : layers + 2; }
   std::string layers_text() const;

@@ -46,7 +46,28 @@ void visit(KeyVisitor& v, Annotation& annotation) {
   v.integer({"devices", "How many devices the part gets; 0: the planner chooses."}, annotation.devices, at_least(0));
 }
 
+void visit_annotations(KeyVisitor& v, ModelConfig& model) {
+  model.annotate.resize(
+      v.elements({"annotate", "Parts of the model with one of Whale's primitives each; for the planner whale."},
+                 model.annotate.size()));
+  for (std::size_t i = 0; i < model.annotate.size(); ++i) {
+    v.begin_element("annotate", i);
+    visit(v, model.annotate[i]);
+    v.end_element();
+  }
+}
+
 void visit(KeyVisitor& v, ModelConfig& model) {
+  v.input_path({"from",
+                "A folder with config.json, as Hugging Face's libraries write it: the model is the one that it describes; "
+                "empty: `name` and the dimensions below say which."},
+               model.from, "");
+  if (!model.from.empty()) {
+    v.name({"initial", "What training starts from: the \"weights\" in the folder, or \"random\" ones."}, model.initial,
+           {"weights", "random"});
+    visit_annotations(v, model);
+    return;
+  }
   v.text({"name", "\"gpt2\" and \"mlp-classifier\" can be trained; any other model is for planning."}, model.name);
   v.integer({"layers", "Blocks of a transformer, or dense layers of a classifier's features."}, model.layers,
             between(1, 65536));
@@ -64,14 +85,7 @@ void visit(KeyVisitor& v, ModelConfig& model) {
       {"initial_parameters",
        "An HDF5 file, such as a checkpoint, from whose /parameters the training starts; empty: random weights."},
       model.initial_parameters, "");
-  model.annotate.resize(
-      v.elements({"annotate", "Parts of the model with one of Whale's primitives each; for the planner whale."},
-                 model.annotate.size()));
-  for (std::size_t i = 0; i < model.annotate.size(); ++i) {
-    v.begin_element("annotate", i);
-    visit(v, model.annotate[i]);
-    v.end_element();
-  }
+  visit_annotations(v, model);
 }
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {

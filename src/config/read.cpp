@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -176,6 +178,19 @@ void check_overrides(const std::vector<std::string>& overrides) {
   }
 }
 
+/// The text of the config.json in the folder that `[model] from` names.
+std::string read_description(const Config& config) {
+  const std::string path = config.model.from + "/config.json";
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad()) {
+    throw_bad_input({config.where("model.from"), fmt::format("{} cannot be read", path),
+                     "[model] from names a folder with config.json, as Hugging Face's save_pretrained writes it",
+                     "check the folder"});
+  }
+  return text;
+}
+
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
   Config config;
   config.source = source;
@@ -194,7 +209,9 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
 
 Config read_config(const std::string& path, const std::vector<std::string>& overrides) {
   check_overrides(overrides);
-  return config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
+  Config config = config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
+  if (!config.model.from.empty()) config.model.description = read_description(config);
+  return config;
 }
 
 Config parse_config(std::string_view text, const std::string& source, const std::string& folder,

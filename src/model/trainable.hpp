@@ -13,7 +13,4 @@ Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const
 /// Dense layers with GELU over `input_size` numbers, then a linear classifier with softmax and cross-entropy.
 Model build_mlp_classifier(const ModelConfig& model, const TrainingConfig& training);
 
-/// Adds the work of a layer of it.
-void add_mlp_work(LayerBuilder& builder, const Model& model, LayerKind kind);
-
 }  // namespace pptrain

@@ -292,10 +292,8 @@ void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interva
 void fill_random(ParameterStore& store, std::uint64_t seed) {
   store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
     const auto count = static_cast<std::size_t>(run.size());
-    const bool is_matrix = spec.shape.size() == 2;
-    if (!is_matrix) {
-      const bool is_gain = spec.name.ends_with(".weight");
-      std::fill(out, out + count, is_gain ? 1.0F : 0.0F);
+    if (spec.initial != Initial::normal) {
+      std::fill(out, out + count, spec.initial == Initial::ones ? 1.0F : 0.0F);
       return;
     }
     const auto deviation = static_cast<float>(spec.deviation);

@@ -169,7 +169,7 @@ class ParameterStore {
 };
 
 /// Initial weights from counter-based random numbers, the same for every division: matrices normal with the
-/// deviation of their specification, LayerNorm 1 and 0, biases 0.
+/// deviation of their specification; gains 1 or 0 and biases 0, as the specification says.
 void fill_random(ParameterStore& store, std::uint64_t seed);
 
 }  // namespace pptrain

@@ -10,10 +10,11 @@
 namespace pptrain {
 namespace {
 
-std::unique_ptr<Dataset> open_tokens(const Config& config, const std::vector<std::string>& paths, const char* key) {
+std::unique_ptr<Dataset> open_tokens(const Config& config, const Model& model, const std::vector<std::string>& paths,
+                                     const char* key) {
   DatasetOptions options;
-  options.vocabulary_size = config.model.vocabulary_size;
-  options.sequence_length = config.training.sequence_length;
+  options.vocabulary_size = model.sample.classes;
+  options.sequence_length = model.sample.rows;
   options.global_batch_size = config.training.global_batch_size;
   options.shuffle = config.data.shuffle;
   options.seed = static_cast<std::uint64_t>(config.job.seed);
@@ -38,9 +39,9 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const std::vector
 
 }  // namespace
 
-Datasets open_datasets(const Config& config) {
+Datasets open_datasets(const Config& config, const Model& model) {
   const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
-    if (!config.model.is_classifier()) return open_tokens(config, paths, key);
+    if (model.sample.tokens()) return open_tokens(config, model, paths, key);
     const FeatureOptions options = {config.training.global_batch_size, config.data.shuffle,
                                     static_cast<std::uint64_t>(config.job.seed)};
     return std::make_unique<FeatureDataset>(open_table(config, paths, key), options);

@@ -13,7 +13,7 @@ constexpr std::size_t length = 64;
 constexpr std::size_t samples = 2;
 
 /// What a pass over one layer gives.
-struct Pass {
+struct Passed {
   std::vector<float> output;
   std::vector<float> input_gradient;
   std::vector<float> gradients;
@@ -25,7 +25,7 @@ std::vector<float> values_of(const Tensor& x) {
   return x ? std::vector<float>(x.f32(), x.f32() + x.size()) : std::vector<float>();
 }
 
-Pass pass(int layer_index, Recompute recompute) {
+Passed pass(int layer_index, Recompute recompute) {
   ModelConfig config;
   config.layers = 1;
   config.hidden_size = hidden;
@@ -54,7 +54,7 @@ Pass pass(int layer_index, Recompute recompute) {
   };
   const std::size_t before = arena.bytes_in_use();
   SavedPtr saved;
-  Pass result;
+  Passed result;
   {
     const Tensor output = layer->forward(batch, layer_index == 0 ? Tensor() : rows("input"), &saved);
     result.output = values_of(output);
@@ -75,10 +75,10 @@ Pass pass(int layer_index, Recompute recompute) {
 
 TEST_CASE("recomputed layers give the same bits") {
   for (const int layer : {0, 1, 2}) {
-    const Pass kept = pass(layer, Recompute::none);
+    const Passed kept = pass(layer, Recompute::none);
     for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
       INFO("layer " << layer << " " << to_string(recompute));
-      const Pass again = pass(layer, recompute);
+      const Passed again = pass(layer, recompute);
       CHECK(again.output == kept.output);
       CHECK(again.loss == kept.loss);
       CHECK(again.input_gradient == kept.input_gradient);

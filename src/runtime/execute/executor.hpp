@@ -137,6 +137,7 @@ class Executor {
   PartModel& tied_part(ChunkId end) const;
   Interval held(const Instruction& instruction) const;
   Interval tied_rows(ChunkId end) const;
+  Port unit_of(const Instruction& instruction) const;
   Interval elements_of(const Instruction& instruction, Interval interval, Interval held) const;
   Incoming& incoming_of(const Instruction& instruction);
   Tensor repartitioned(const Instruction& instruction, Tensor x) const;
@@ -156,6 +157,7 @@ class Executor {
   Arena values_;                    ///< of the host
   std::deque<DeviceWorkPtr> lead_;  ///< work of the device up to the ends of the last tasks
   int last_chunk_ = 0;
+  std::vector<Port> cut_ports_;  ///< what crosses behind each chunk but the last
 
   std::map<BoundaryKey, Incoming> incoming_;
   BoundaryKey output_key_;          ///< of the last task; its sends follow it in the program

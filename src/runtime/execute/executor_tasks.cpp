@@ -9,8 +9,8 @@ namespace pptrain {
 void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
   const Interval own = device_->entry_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sequence_length);
-  const auto inputs = static_cast<std::size_t>(model_.inputs);
+  const auto length = static_cast<std::size_t>(model_.sample.rows);
+  const auto inputs = static_cast<std::size_t>(model_.sample.features);
   std::uint16_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
   float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
@@ -35,7 +35,7 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
 void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
   const Interval own = device_->exit_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sequence_length);
+  const auto length = static_cast<std::size_t>(model_.sample.rows);
   std::int32_t* targets = activation.targets.host(samples * length);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
@@ -81,7 +81,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     Batch& batch = activation.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
     batch.loss_scale = static_cast<float>(iteration.loss_scale /
-                                          static_cast<double>(plan_.global_batch_size * model_.sequence_length));
+                                          static_cast<double>(plan_.global_batch_size * model_.sample.rows));
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);

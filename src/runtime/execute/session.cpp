@@ -56,6 +56,15 @@ std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
   return runs;
 }
 
+namespace {
+
+CompileOptions compile_options(const Model& model, const TransferForms& forms) {
+  const ParameterSpec* shared = model.shared_parameter();
+  return {shared != nullptr, shared != nullptr ? shared->shape[0] : 0, forms};
+}
+
+}  // namespace
+
 Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
                  CoreUse core_use, const SessionOptions& options)
     : config_(config),
@@ -67,7 +76,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
       training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
-                                                {model.tied, model.vocabulary_size, options.forms}))),
+                                                compile_options(model, options.forms)))),
       evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
