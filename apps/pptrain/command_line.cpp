@@ -50,7 +50,7 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 
 const std::vector<std::string>& command_names() {
   static const std::vector<std::string> names = {"train",    "cluster", "profile",  "plan",
-                                                 "simulate", "report",  "validate", "tokenize"};
+                                                 "simulate", "report",  "validate", "tokenize", "export"};
   return names;
 }
 
@@ -78,6 +78,7 @@ CommandLine::CommandLine(Options& options, std::function<std::string()> version)
   report();
   validate();
   tokenize();
+  export_model();
 }
 
 const std::vector<std::string>& CommandLine::choices(const CLI::Option* option) const {
@@ -281,6 +282,24 @@ void CommandLine::tokenize() {
            "Tokens are the bytes of the text, or the pieces of a SentencePiece model. Prints the vocabulary_size that "
            "[model] then needs; [data] train names the file.",
            {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"}});
+}
+
+void CommandLine::export_model() {
+  CLI::App* sub = command(Command::export_model, "export", "Write a checkpoint as Hugging Face's libraries read it");
+  sub->add_option("CHECKPOINT", options_.input, "a checkpoint, or a run directory with one")
+      ->required()
+      ->type_name("CHECKPOINT.h5|RUN");
+  sub->add_option("-o,--output", options_.output, "the folder to write")->required()->type_name("FOLDER");
+  const std::vector<std::string> types = {"fp32", "bf16", "fp16"};
+  CLI::Option* type = sub->add_option("--type", options_.weight_type, "what the weights are stored in")
+                          ->check(CLI::IsMember(types))
+                          ->type_name("TYPE");
+  choices_[type] = types;
+  describe(sub,
+           "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
+           "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
+           "does [model] from.",
+           {{"pptrain export outputs/llama/START_TIME -o llama-trained --type bf16", "take the last checkpoint along"}});
 }
 
 }  // namespace pptrain

@@ -64,6 +64,7 @@ class CommandLine {
   void report();
   void validate();
   void tokenize();
+  void export_model();
 
   Options& options_;
   CLI::App app_;

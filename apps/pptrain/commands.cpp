@@ -15,6 +15,7 @@
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "data/tokenize.hpp"
+#include "io/export_model.hpp"
 #include "io/checkpoint_file.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
@@ -113,6 +114,15 @@ void run_tokenize(const Options& options) {
                            result.vocabulary_size);
 }
 
+void run_export(const Options& options) {
+  const WeightType type = options.weight_type == "bf16"   ? WeightType::bf16
+                          : options.weight_type == "fp16" ? WeightType::f16
+                                                          : WeightType::f32;
+  const ExportResult result = export_model({options.input, options.output, type});
+  std::cout << fmt::format("{}: a {} of {} parameters after step {}, in {}\n", options.output, result.family,
+                           result.parameters, result.step, options.weight_type);
+}
+
 void run_report(const Options& options) {
   const RunFolder run = read_run_folder(options.input);
   const std::string output = options.output.empty() ? options.input + "/report.html" : options.output;
@@ -141,7 +151,8 @@ bool needs_machine(const Options& options) {
     case Command::simulate:
     case Command::report:
     case Command::validate:
-    case Command::tokenize: return false;
+    case Command::tokenize:
+    case Command::export_model: return false;
   }
   return false;
 }
@@ -156,6 +167,7 @@ void run_command(const Options& options) {
     case Command::report: run_report(options); break;
     case Command::validate: run_validate(options); break;
     case Command::tokenize: run_tokenize(options); break;
+    case Command::export_model: run_export(options); break;
   }
 }
 

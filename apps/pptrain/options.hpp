@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-enum class Command { train, cluster, profile, plan, simulate, report, validate, tokenize };
+enum class Command { train, cluster, profile, plan, simulate, report, validate, tokenize, export_model };
 
 /// What the command line says.
 struct Options {
@@ -30,6 +30,7 @@ struct Options {
   std::int64_t train_vocabulary = 0;
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> micro_batch_size;
+  std::string weight_type = "fp32";  ///< of `export`
   bool analytic = false;
   bool dry_run = false;
   bool correlation = false;

@@ -27,7 +27,7 @@ std::int64_t num_counted(Session& session) {
   for (const auto& part : session.device()->parts()) {
     const ParameterStore& store = part->parameters();
     for (const OwnPart& own : store.own_parts()) {
-      if (part->counts(store.parameters()[own.parameter])) count += static_cast<std::int64_t>(own.size);
+      count += part->counted(own).size();
     }
   }
   return count;
