@@ -22,9 +22,10 @@ Tensor DenseLayer::input_gradient(const Matrix& gradient) const { return linear_
 /// gelu of the product, whole and in fp32.
 Tensor DenseLayer::activated(const Tensor& product) const {
   const auto fill = [&](const Matrix& own) {
-    if (product.matrix().type == DType::f32) return context_.backend.kernels.gelu_forward(product, own);
+    if (product.matrix().type == DType::f32)
+      return context_.backend.kernels.activation_forward(Activation::gelu_tanh, product, own);
     Tensor narrow(context_.arena, product.rows(), product.columns(), product.matrix().type);
-    context_.backend.kernels.gelu_forward(product, narrow);
+    context_.backend.kernels.activation_forward(Activation::gelu_tanh, product, narrow);
     context_.backend.kernels.convert(narrow, own);
   };
   if (!linear_.by_rows()) {
@@ -63,7 +64,8 @@ Tensor DenseLayer::backward_input(const Batch& /*batch*/, Tensor gradient, Saved
   }
   s.gradient = Tensor(context_.arena, own.rows, own.columns, context_.type);
   Tensor copy;
-  context_.backend.kernels.gelu_backward(s.product, as_activation(context_, own, copy), s.gradient, s.product);
+  context_.backend.kernels.activation_backward(Activation::gelu_tanh, s.product, as_activation(context_, own, copy),
+                                               s.gradient, s.product);
   s.product.reset();
   return input_gradient(s.gradient);
 }

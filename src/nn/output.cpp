@@ -45,9 +45,9 @@ Tensor OutputLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
   s.mean = Tensor(arena, 1, rows);
   s.rstd = Tensor(arena, 1, rows);
   s.normalised = Tensor(arena, rows, context_.hidden(), context_.type);
-  context_.backend.kernels.residual_layer_norm_forward(s.input, {}, nullptr, s.input, context_.parameters.weight(gain_),
-                                                       context_.parameters.weight(offset_), s.normalised, s.mean.f32(),
-                                                       s.rstd.f32());
+  context_.backend.kernels.residual_norm_forward({}, s.input, {}, nullptr, s.input, context_.parameters.weight(gain_),
+                                                 context_.parameters.weight(offset_), s.normalised, s.mean.f32(),
+                                                 s.rstd.f32());
   s.vocabulary = static_cast<std::size_t>(context_.part(ShardAxis::vocabulary).size());
   s.rows = Tensor(arena, rows, padded_columns(s.vocabulary, context_.type), context_.type);
   Linear(context_, head_).forward(s.normalised, s.logits());
@@ -64,9 +64,9 @@ Tensor OutputLayer::backward_input(const Batch& batch, Tensor /*gradient*/, Save
   context_.tensor_group.all_reduce_sum(normalised_gradient.f32(), normalised_gradient.size());
   ParameterStore& store = context_.parameters;
   Tensor input_gradient(context_.arena, s.input.rows(), context_.hidden());
-  context_.backend.kernels.layer_norm_backward(normalised_gradient, s.input, s.mean.f32(), s.rstd.f32(),
-                                               store.weight(gain_), store.weight(offset_), {}, input_gradient,
-                                               store.adding(gain_), store.adding(offset_), {});
+  context_.backend.kernels.norm_backward({}, normalised_gradient, s.input, s.mean.f32(), s.rstd.f32(),
+                                         store.weight(gain_), store.weight(offset_), {}, input_gradient,
+                                         store.adding(gain_), store.adding(offset_), {});
   s.input.reset();
   return input_gradient;
 }

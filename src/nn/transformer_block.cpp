@@ -35,12 +35,21 @@ std::size_t TransformerBlock::attention_width() const {
   return num_heads() * static_cast<std::size_t>(context_.model.hidden_size / context_.model.heads);
 }
 
+AttentionForm TransformerBlock::attention_form(const Batch& batch) const {
+  return multi_head(batch.samples, static_cast<std::size_t>(context_.model.sequence_length), num_heads(),
+                    static_cast<std::size_t>(context_.model.hidden_size / context_.model.heads));
+}
+
+Matrix TransformerBlock::part(const Matrix& qkv, std::size_t which) const {
+  return qkv.columns_from(which * attention_width(), attention_width());
+}
+
 void TransformerBlock::attend(const Batch& batch, State& s) const {
   const std::size_t rows = s.qkv_out.rows();
   s.attended = Tensor(context_.arena, rows, attention_width(), context_.type);
   s.log_sum = Tensor(context_.arena, 1, rows * num_heads());
-  context_.backend.attention.forward(s.qkv_out, batch.samples, static_cast<std::size_t>(context_.model.sequence_length),
-                                     num_heads(), s.attended, s.log_sum.f32(), context_.arena);
+  context_.backend.attention.forward(attention_form(batch), part(s.qkv_out, 0), part(s.qkv_out, 1), part(s.qkv_out, 2),
+                                     s.attended, s.log_sum.f32(), context_.arena);
 }
 
 Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
@@ -49,9 +58,8 @@ Tensor TransformerBlock::attention_forward(const Batch& batch, State& s) const {
   Tensor normalised(arena, rows, context_.hidden(), context_.type);
   s.ln1_mean = Tensor(arena, 1, rows);
   s.ln1_rstd = Tensor(arena, 1, rows);
-  context_.backend.kernels.residual_layer_norm_forward(s.input, {}, nullptr, s.input, weight(ln1_gain),
-                                                       weight(ln1_offset), normalised, s.ln1_mean.f32(),
-                                                       s.ln1_rstd.f32());
+  context_.backend.kernels.residual_norm_forward({}, s.input, {}, nullptr, s.input, weight(ln1_gain),
+                                                 weight(ln1_offset), normalised, s.ln1_mean.f32(), s.ln1_rstd.f32());
   s.qkv_out = Tensor(arena, rows, 3 * attention_width(), context_.type);
   linear(qkv).forward(normalised, s.qkv_out, weight(qkv_bias));
   normalised.reset();
@@ -73,9 +81,9 @@ Tensor TransformerBlock::feed_forward(const Tensor& attention, State& s) const {
   s.middle = Tensor(arena, rows, context_.hidden());
   s.ln2_mean = Tensor(arena, 1, rows);
   s.ln2_rstd = Tensor(arena, 1, rows);
-  context_.backend.kernels.residual_layer_norm_forward(s.input, attention, weight(attention_out_bias), s.middle,
-                                                       weight(ln2_gain), weight(ln2_offset), normalised,
-                                                       s.ln2_mean.f32(), s.ln2_rstd.f32());
+  context_.backend.kernels.residual_norm_forward({}, s.input, attention, weight(attention_out_bias), s.middle,
+                                                 weight(ln2_gain), weight(ln2_offset), normalised, s.ln2_mean.f32(),
+                                                 s.ln2_rstd.f32());
   s.up_out = Tensor(arena, rows, num_columns(), context_.type);
   Tensor activated(arena, rows, num_columns(), context_.type);
   linear(up).forward(normalised, s.up_out, weight(up_bias), activated);
@@ -111,10 +119,10 @@ Tensor TransformerBlock::feed_forward_backward(const Batch& /*batch*/, Tensor gr
   s.ln2_out = Tensor(arena, rows, context_.hidden(), context_.type);
   Tensor middle_gradient(arena, rows, context_.hidden());
   ParameterStore& store = context_.parameters;
-  context_.backend.kernels.layer_norm_backward(normalised_gradient, s.middle, s.ln2_mean.f32(), s.ln2_rstd.f32(),
-                                               weight(ln2_gain), weight(ln2_offset), s.out_gradient, middle_gradient,
-                                               store.adding(parameters_[ln2_gain]),
-                                               store.adding(parameters_[ln2_offset]), s.ln2_out);
+  context_.backend.kernels.norm_backward({}, normalised_gradient, s.middle, s.ln2_mean.f32(), s.ln2_rstd.f32(),
+                                         weight(ln2_gain), weight(ln2_offset), s.out_gradient, middle_gradient,
+                                         store.adding(parameters_[ln2_gain]), store.adding(parameters_[ln2_offset]),
+                                         s.ln2_out);
   s.middle.reset();
   return middle_gradient;
 }
@@ -127,9 +135,9 @@ Tensor TransformerBlock::attention_backward(const Batch& batch, State& s) const 
   linear(attention_out).backward_input(as_activation(context_, s.middle_gradient, copy), attended_gradient);
   if (!s.attended) attend(batch, s);
   s.qkv_gradient = Tensor(arena, rows, 3 * attention_width(), context_.type);
-  context_.backend.attention.backward(s.qkv_out, s.attended, s.log_sum.f32(), attended_gradient, batch.samples,
-                                      static_cast<std::size_t>(context_.model.sequence_length), num_heads(),
-                                      s.qkv_gradient, arena);
+  context_.backend.attention.backward(attention_form(batch), part(s.qkv_out, 0), part(s.qkv_out, 1), part(s.qkv_out, 2),
+                                      s.attended, s.log_sum.f32(), attended_gradient, part(s.qkv_gradient, 0),
+                                      part(s.qkv_gradient, 1), part(s.qkv_gradient, 2), arena);
   s.qkv_out.reset();
   attended_gradient.reset();
   Tensor normalised_gradient(arena, rows, context_.hidden());
@@ -138,10 +146,10 @@ Tensor TransformerBlock::attention_backward(const Batch& batch, State& s) const 
   s.ln1_out = Tensor(arena, rows, context_.hidden(), context_.type);
   Tensor input_gradient(arena, rows, context_.hidden());
   ParameterStore& store = context_.parameters;
-  context_.backend.kernels.layer_norm_backward(normalised_gradient, s.input, s.ln1_mean.f32(), s.ln1_rstd.f32(),
-                                               weight(ln1_gain), weight(ln1_offset), s.middle_gradient, input_gradient,
-                                               store.adding(parameters_[ln1_gain]),
-                                               store.adding(parameters_[ln1_offset]), s.ln1_out);
+  context_.backend.kernels.norm_backward({}, normalised_gradient, s.input, s.ln1_mean.f32(), s.ln1_rstd.f32(),
+                                         weight(ln1_gain), weight(ln1_offset), s.middle_gradient, input_gradient,
+                                         store.adding(parameters_[ln1_gain]), store.adding(parameters_[ln1_offset]),
+                                         s.ln1_out);
   s.input.reset();
   return input_gradient;
 }

@@ -44,6 +44,9 @@ class TransformerBlock final : public LayerModule {
   std::size_t attention_width() const;
   std::size_t num_columns() const { return static_cast<std::size_t>(context_.part(ShardAxis::columns).size()); }
 
+  AttentionForm attention_form(const Batch& batch) const;
+  /// Queries (0), keys (1) or values (2) of a matrix of them side by side.
+  Matrix part(const Matrix& qkv, std::size_t which) const;
   /// From queries, keys and values, without any projection.
   void attend(const Batch& batch, State& state) const;
   Tensor attention_forward(const Batch& batch, State& state) const;
