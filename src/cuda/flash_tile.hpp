@@ -30,34 +30,36 @@ __device__ float combine_row(float value, const Combine& combine) {
   return value;
 }
 
-/// Which tile of which head of which sample a block has, and the rows of its thread.
+/// Which tile of which of `heads` heads of which sample a block has, and the rows of its thread.
 struct FlashPlace {
   std::size_t first, sample, head;  ///< first row of the tile, of those of the sample
   unsigned row, lane;
 
-  __device__ FlashPlace(const FlashShape& s, unsigned tile, bool longest_first) {
+  __device__ FlashPlace(const FlashShape& s, std::size_t heads, unsigned tile, bool longest_first) {
     const std::size_t tiles = (s.length + tile - 1) / tile, block = blockIdx.x;
     const std::size_t number = block % tiles;
     first = (longest_first ? tiles - 1 - number : number) * tile;
-    head = block / tiles % s.heads;
-    sample = block / tiles / s.heads;
+    head = block / tiles % heads;
+    sample = block / tiles / heads;
     row = threadIdx.x / lanes;
     lane = threadIdx.x % lanes;
   }
 
-  /// Of log_sum and delta: the place of this head's first query.
-  __device__ std::size_t sums(const FlashShape& s) const { return (sample * s.heads + head) * s.length; }
-  /// The head's part 0 (q), 1 (k) or 2 (v) of qkv, from the sample's first row on.
-  template <class T>
-  __device__ kernels::Rows<T> part(const FlashShape& s, const kernels::Rows<T>& qkv, std::size_t which) const {
-    return {qkv.row(sample * s.length) + (which * s.heads + head) * s.head_size, qkv.stride};
+  /// Of log_sum and delta: the place of a query head's first query.
+  __device__ std::size_t sums(const FlashShape& s, std::size_t query_head) const {
+    return (sample * s.heads + query_head) * s.length;
   }
-  /// The head's columns of a matrix as wide as all heads.
+  /// A head's columns of a matrix of heads, from the sample's first row on.
   template <class T>
-  __device__ kernels::Rows<T> own(const FlashShape& s, const kernels::Rows<T>& out) const {
-    return {out.row(sample * s.length) + head * s.head_size, out.stride};
+  __device__ kernels::Rows<T> of_head(const FlashShape& s, const kernels::Rows<T>& matrix, std::size_t number) const {
+    return {matrix.row(sample * s.length) + number * s.head_size, matrix.stride};
   }
 };
+
+/// The first key that a query sees.
+__device__ inline std::size_t first_seen(const FlashShape& s, std::size_t query) {
+  return s.window == 0 || query < s.window ? 0 : query + 1 - s.window;
+}
 
 /// Elements from one row of a head in shared memory to the next: one more than a head, for the banks.
 __device__ inline std::size_t row_stride(const FlashShape& s) { return s.head_size + 1; }

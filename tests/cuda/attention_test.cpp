@@ -12,9 +12,21 @@ namespace {
 
 struct Case {
   std::size_t samples, length, heads, head_size;
+  std::size_t group = 1, first = 0, window = 0;
 
+  AttentionForm form() const {
+    AttentionForm form = multi_head(samples, length, heads, head_size);
+    form.group = group;
+    form.first = first;
+    form.key_heads = (first + heads + group - 1) / group;
+    form.window = window;
+    return form;
+  }
   std::size_t rows() const { return samples * length; }
   std::size_t width() const { return heads * head_size; }
+  std::size_t key_width() const { return form().key_heads * head_size; }
+  /// Of queries, keys and values side by side.
+  std::size_t qkv_width() const { return width() + 2 * key_width(); }
 };
 
 /// Buffers of one forward and backward pass on both sides.
@@ -26,37 +38,48 @@ struct Run {
   Run(Gpu& one, const Case& sizes, DType type, std::size_t padding = 3)
       : gpu(one),
         c(sizes),
-        qkv(gpu, c.rows(), 3 * c.width(), type, {padding, 0}),
+        qkv(gpu, c.rows(), c.qkv_width(), type, {padding, 0}),
         out(gpu, c.rows(), c.width(), type, {padding, 0}),
         log_sum(gpu, c.rows(), c.heads),
         dout(gpu, c.rows(), c.width(), type, {padding, 0}),
-        dqkv(gpu, c.rows(), 3 * c.width(), type, {padding, 0}) {
+        dqkv(gpu, c.rows(), c.qkv_width(), type, {padding, 0}) {
     qkv.randomise(seed, 2.0);
     dout.randomise(seed + 1);
   }
 
   void run(Attention& attention) {
-    attention.forward(qkv.device(), c.samples, c.length, c.heads, out.device(), log_sum.device_f32(), gpu.arena);
-    attention.backward(qkv.device(), out.device(), log_sum.device_f32(), dout.device(), c.samples, c.length, c.heads,
-                       dqkv.device(), gpu.arena);
+    run(
+        attention, [](const Twin& twin) { return twin.device(); }, log_sum.device_f32(), gpu.arena);
   }
   void run_host() {
     Arena arena;
-    host_attention().forward(qkv.host(), c.samples, c.length, c.heads, out.host(), log_sum.host_f32(), arena);
-    host_attention().backward(qkv.host(), out.host(), log_sum.host_f32(), dout.host(), c.samples, c.length, c.heads,
-                              dqkv.host(), arena);
+    run(
+        host_attention(), [](const Twin& twin) { return twin.host(); }, log_sum.host_f32(), arena);
   }
 
   /// Both sides sum in fp32 and round; probabilities may be rounded to the type before they multiply values.
   void check(const Case& sizes, DType type, double factor) {
-    CAPTURE(seed, sizes.samples, sizes.length, sizes.heads, sizes.head_size, type_name(type));
+    CAPTURE(seed, sizes.samples, sizes.length, sizes.heads, sizes.head_size, sizes.group, sizes.first, sizes.window,
+            type_name(type));
     REQUIRE(largest_error(out.device_values(), out.host_values()) < 4e-6 + factor * rounding(type));
-    REQUIRE(largest_error(dqkv.device_values(), dqkv.host_values()) < 2e-5 + 2 * factor * rounding(type));
+    REQUIRE(largest_error(dqkv.device_values(), dqkv.host_values()) <
+            static_cast<double>(sizes.group) * (2e-5 + 2 * factor * rounding(type)));
     REQUIRE((out.surroundings_are_untouched() && dqkv.surroundings_are_untouched()));
     check_log_sums();
   }
 
  private:
+  template <class Side>
+  void run(Attention& attention, const Side& side, float* log_sums, Arena& arena) {
+    const auto part = [&](const Twin& twin, std::size_t which) {
+      return which == 0 ? side(twin).columns_from(0, c.width())
+                        : side(twin).columns_from(c.width() + (which - 1) * c.key_width(), c.key_width());
+    };
+    attention.forward(c.form(), part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums, arena);
+    attention.backward(c.form(), part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums, side(dout),
+                       part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), arena);
+  }
+
   /// The host's by row and head, the GPU's by head and row.
   void check_log_sums() {
     const Values host = log_sum.host_values(), device = log_sum.device_values();
@@ -80,7 +103,9 @@ TEST_CASE("attention on a GPU by own kernels against the host's") {
   const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     for (const Case& c : {Case{2, 1, 2, 4}, Case{2, 7, 3, 5}, Case{1, 64, 2, 16}, Case{2, 65, 1, 32},
-                          Case{1, 100, 2, 72}, Case{1, 40, 1, 136}}) {
+                          Case{1, 100, 2, 72}, Case{1, 40, 1, 136}, Case{1, 70, 6, 16, 3}, Case{2, 35, 5, 24, 3, 2},
+                          Case{1, 66, 4, 80, 4, 1}, Case{1, 100, 2, 16, 1, 0, 1}, Case{1, 131, 3, 24, 3, 1, 40},
+                          Case{2, 97, 2, 32, 2, 0, 32}, Case{1, 90, 1, 136, 1, 0, 17}}) {
       Run run(gpu, c, type);
       run.run(*attention);
       run.run_host();
@@ -93,7 +118,8 @@ TEST_CASE("attention on a GPU by what is fastest against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);
   for (const DType type : {DType::bf16, DType::f16}) {
-    for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}}) {
+    for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}, Case{2, 33, 6, 16, 3},
+                          Case{1, 40, 4, 64, 4}, Case{1, 40, 3, 16, 2, 1}, Case{1, 70, 2, 16, 1, 0, 20}}) {
       Run run(gpu, c, type, 8);
       run.run(*attention);
       run.run_host();

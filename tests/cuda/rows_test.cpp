@@ -52,12 +52,13 @@ TEST_CASE("the GPU normalises rows as the host", "[cuda]") {
         gain.randomise(seed + 3);
         offset.randomise(seed + 4);
         const Matrix none;
-        host_kernels().residual_layer_norm_forward(
-            x.host(), with_y ? y.host() : none, with_y ? bias.host_f32() : nullptr, with_y ? sum.host() : none,
-            gain.host_f32(), offset.host_f32(), normalised.host(), mean.host_f32(), rstd.host_f32());
-        gpu.kernels.residual_layer_norm_forward(
-            x.device(), with_y ? y.device() : none, with_y ? bias.device_f32() : nullptr, with_y ? sum.device() : none,
-            gain.device_f32(), offset.device_f32(), normalised.device(), mean.device_f32(), rstd.device_f32());
+        host_kernels().residual_norm_forward({}, x.host(), with_y ? y.host() : none, with_y ? bias.host_f32() : nullptr,
+                                             with_y ? sum.host() : none, gain.host_f32(), offset.host_f32(),
+                                             normalised.host(), mean.host_f32(), rstd.host_f32());
+        gpu.kernels.residual_norm_forward({}, x.device(), with_y ? y.device() : none,
+                                          with_y ? bias.device_f32() : nullptr, with_y ? sum.device() : none,
+                                          gain.device_f32(), offset.device_f32(), normalised.device(),
+                                          mean.device_f32(), rstd.device_f32());
         REQUIRE(sum.same_bytes());
         REQUIRE(normalised.surroundings_are_untouched());
         // Means of values of about one; of one column, the variance is what rounding leaves.
@@ -86,12 +87,12 @@ TEST_CASE("the GPU goes back through a normalisation as the host", "[cuda]") {
         mean.randomise(seed + 1, 0.1);
         rstd.randomise(seed + 2, 0.2, 1.5);
         const Matrix none;
-        host_kernels().layer_norm_backward(d.host(), x.host(), mean.host_f32(), rstd.host_f32(), gain.host_f32(),
-                                           offset.host_f32(), with_residual ? residual.host() : none, dx.host(),
-                                           dgain.host_f32(), doffset.host_f32(), normalised.host());
-        gpu.kernels.layer_norm_backward(d.device(), x.device(), mean.device_f32(), rstd.device_f32(), gain.device_f32(),
-                                        offset.device_f32(), with_residual ? residual.device() : none, dx.device(),
-                                        dgain.device_f32(), doffset.device_f32(), normalised.device());
+        host_kernels().norm_backward({}, d.host(), x.host(), mean.host_f32(), rstd.host_f32(), gain.host_f32(),
+                                     offset.host_f32(), with_residual ? residual.host() : none, dx.host(),
+                                     dgain.host_f32(), doffset.host_f32(), normalised.host());
+        gpu.kernels.norm_backward({}, d.device(), x.device(), mean.device_f32(), rstd.device_f32(), gain.device_f32(),
+                                  offset.device_f32(), with_residual ? residual.device() : none, dx.device(),
+                                  dgain.device_f32(), doffset.device_f32(), normalised.device());
         const double bound = 4 * sum_bound(size.columns) / static_cast<double>(size.columns) + 4e-6;
         REQUIRE(largest_error(dx.device_values(), dx.host_values()) < bound);
         REQUIRE(largest_error(normalised.device_values(), normalised.host_values()) < 4e-6 + 2 * rounding(type));
@@ -101,6 +102,90 @@ TEST_CASE("the GPU goes back through a normalisation as the host", "[cuda]") {
       }
     }
   });
+}
+
+namespace {
+
+struct NormCase {
+  NormForm form;
+  bool has_offset;
+  std::size_t rows, columns;
+};
+const std::vector<NormCase> norm_cases{{{NormKind::rms, 1e-6f, false}, false, 70, 16},
+                                       {{NormKind::rms, 1e-5f, true}, false, 17, 770},
+                                       {{NormKind::rms, 1e-6f, false}, false, 5, 3001},
+                                       {{NormKind::layer, 0.25f, true}, true, 9, 33},
+                                       {{NormKind::layer, 1e-12f, false}, false, 9, 64}};
+
+/// Both passes of a norm on both sides: x, its gradient and the output of one type, or x of fp32.
+struct NormRun {
+  NormCase c;
+  Twin x, y, sum, gain, offset, normalised, mean, rstd, d, dx, dgain, doffset, again;
+
+  NormRun(Gpu& gpu, const NormCase& sizes, DType x_type, DType type, std::uint64_t seed)
+      : c(sizes),
+        x(gpu, c.rows, c.columns, x_type, {3, 0}),
+        y(gpu, c.rows, c.columns),
+        sum(gpu, c.rows, c.columns, x_type, {1, 0}),
+        gain(gpu, 1, c.columns),
+        offset(gpu, 1, c.columns),
+        normalised(gpu, c.rows, c.columns, type, {8, 0}),
+        mean(gpu, 1, c.rows),
+        rstd(gpu, 1, c.rows),
+        d(gpu, c.rows, c.columns, type, {5, 0}),
+        dx(gpu, c.rows, c.columns, x_type, {2, 0}),
+        dgain(gpu, 1, c.columns),
+        doffset(gpu, 1, c.columns),
+        again(gpu, c.rows, c.columns, type, {1, 0}) {
+    for (Twin* input : {&x, &y, &gain, &offset, &d, &dgain, &doffset}) input->randomise(++seed, 1.5, 0.25);
+  }
+
+  /// By `kernels` on what `matrix` and `vector` give of a twin; y is added, without a bias, where x is fp32.
+  template <class MatrixOf, class VectorOf>
+  void run(Kernels& kernels, const MatrixOf& matrix, const VectorOf& vector) {
+    const bool is_layer = c.form.kind == NormKind::layer, adds = matrix(x).type == DType::f32;
+    const float* offsets = c.has_offset ? vector(offset) : nullptr;
+    float* means = is_layer ? vector(mean) : nullptr;
+    kernels.residual_norm_forward(c.form, matrix(x), adds ? matrix(y) : Matrix(), nullptr, matrix(adds ? sum : x),
+                                  vector(gain), offsets, matrix(normalised), means, vector(rstd));
+    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd), vector(gain), offsets, {},
+                          matrix(dx), vector(dgain), c.has_offset ? vector(doffset) : nullptr, matrix(again));
+    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd), vector(gain), offsets, {},
+                          adds ? matrix(dx) : matrix(d), vector(dgain), nullptr, {});
+  }
+};
+
+void check_norm(Gpu& gpu, const NormCase& c, DType x_type, DType type, std::uint64_t seed) {
+  CAPTURE(c.rows, c.columns, c.form.epsilon, type_name(x_type), type_name(type), seed);
+  NormRun run(gpu, c, x_type, type, seed);
+  run.run(
+      host_kernels(), [](const Twin& t) { return t.host(); }, [](const Twin& t) { return t.host_f32(); });
+  run.run(
+      gpu.kernels, [](const Twin& t) { return t.device(); }, [](const Twin& t) { return t.device_f32(); });
+  const double bound = 8 * sum_bound(c.columns) / static_cast<double>(c.columns) + 8e-6;
+  const auto error = [](const Twin& t) { return largest_error(t.device_values(), t.host_values()); };
+  REQUIRE(error(run.rstd) < bound);
+  REQUIRE(error(run.normalised) < 4 * bound + 2 * rounding(type));
+  REQUIRE(error(run.again) < 4 * bound + 2 * rounding(type));
+  REQUIRE(error(run.dx) < 4 * bound + 2 * rounding(x_type));
+  REQUIRE(error(run.d) < 4 * bound + 2 * rounding(type));
+  REQUIRE(error(run.dgain) < 16 * sum_bound(c.rows));
+  REQUIRE(error(run.doffset) < 4 * sum_bound(c.rows));
+  for (const Twin* result : {&run.normalised, &run.again, &run.dx, &run.d}) {
+    REQUIRE(result->surroundings_are_untouched());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the GPU computes the other forms of norms as the host", "[cuda]") {
+  Gpu gpu;
+  for (const NormCase& c : norm_cases) {
+    for (const DType type : all_types) {
+      check_norm(gpu, c, DType::f32, type, fresh_seed());
+      check_norm(gpu, c, type, type, fresh_seed());
+    }
+  }
 }
 
 TEST_CASE("the GPU's cross-entropy over shards of the vocabulary is the host's", "[cuda]") {
@@ -171,9 +256,8 @@ TEST_CASE("a NaN in a row comes out of it on the GPU, and of no other row", "[cu
       gain.randomise(2);
       logits.set(1, place, NAN);
       const DeviceValues<std::int32_t> targets(gpu, {0, 0, 0});
-      gpu.kernels.residual_layer_norm_forward(logits.device(), Matrix(), nullptr, Matrix(), gain.device_f32(),
-                                              gain.device_f32(), normalised.device(), mean.device_f32(),
-                                              rstd.device_f32());
+      gpu.kernels.residual_norm_forward({}, logits.device(), Matrix(), nullptr, Matrix(), gain.device_f32(),
+                                        gain.device_f32(), normalised.device(), mean.device_f32(), rstd.device_f32());
       gpu.kernels.cross_entropy_max(logits.device(), largest.device_f32());
       gpu.kernels.cross_entropy_sum(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(),
                                     target.device_f32());

@@ -12,12 +12,40 @@ namespace {
 
 struct Case {
   std::size_t samples, length, heads, head_size;
+  std::size_t group = 1, first = 0, window = 0;
+  double scale_factor = 1.0;
 
+  AttentionForm form() const {
+    AttentionForm form = multi_head(samples, length, heads, head_size);
+    form.group = group;
+    form.first = first;
+    form.key_heads = (first + heads + group - 1) / group;
+    form.window = window;
+    form.scale *= static_cast<float>(scale_factor);
+    return form;
+  }
   std::size_t rows() const { return samples * length; }
   std::size_t width() const { return heads * head_size; }
+  std::size_t key_width() const { return form().key_heads * head_size; }
+  /// Of queries, keys and values side by side.
+  std::size_t qkv_width() const { return width() + 2 * key_width(); }
 };
 const std::vector<Case> cases{{2, 1, 2, 4},   {2, 7, 3, 5},    {1, 64, 2, 16},
                               {2, 65, 1, 32}, {1, 130, 2, 24}, {1, 300, 1, 8}};
+/// Shared key heads, from the middle of a group on and up to one; head sizes that are and are not whole vectors.
+const std::vector<Case> shared_cases{{1, 50, 6, 16, 3},           {2, 33, 5, 24, 3, 2}, {1, 100, 4, 80, 4},
+                                     {2, 20, 4, 16, 4, 1},        {1, 49, 1, 24, 4, 3}, {2, 97, 3, 16, 1, 0, 0, 0.25},
+                                     {1, 70, 7, 20, 3, 1, 0, 3.0}};
+/// Windows of one position, of some, about the size of a tile, as long as the sequence and longer.
+const std::vector<Case> window_cases{
+    {1, 60, 2, 16, 1, 0, 1},    {2, 130, 2, 24, 1, 0, 7},   {1, 200, 5, 16, 3, 2, 48},   {1, 301, 3, 80, 3, 0, 49},
+    {1, 197, 2, 16, 2, 1, 100}, {1, 100, 4, 24, 4, 0, 100}, {1, 100, 1, 16, 1, 0, 1000}, {2, 145, 1, 32, 1, 0, 95}};
+
+/// Columns of one matrix: queries (0), keys (1), values (2).
+Matrix part(const Case& c, const Matrix& qkv, std::size_t which) {
+  return which == 0 ? qkv.columns_from(0, c.width())
+                    : qkv.columns_from(c.width() + (which - 1) * c.key_width(), c.key_width());
+}
 
 /// Attention with the whole matrix of probabilities, in double.
 class Reference {
@@ -25,7 +53,7 @@ class Reference {
   Reference(const Case& c, const TestMatrix& qkv, const TestMatrix& dout)
       : out(c.rows() * c.width(), 0.0),
         log_sum(c.rows() * c.heads, 0.0),
-        dqkv(c.rows() * 3 * c.width(), 0.0),
+        dqkv(c.rows() * c.qkv_width(), 0.0),
         case_(c),
         qkv_(qkv),
         dout_(dout) {
@@ -40,24 +68,27 @@ class Reference {
 
  private:
   std::size_t place(std::size_t s, std::size_t t, std::size_t part, std::size_t h, std::size_t d) const {
-    return (s * case_.length + t) * 3 * case_.width() + part * case_.width() + h * case_.head_size + d;
+    const std::size_t head = part == 0 ? h : (case_.first + h) / case_.group;
+    const std::size_t before = part == 0 ? 0 : case_.width() + (part - 1) * case_.key_width();
+    return (s * case_.length + t) * case_.qkv_width() + before + head * case_.head_size + d;
   }
   double value(std::size_t place_in_qkv) const {
-    return qkv_.get(place_in_qkv / (3 * case_.width()), place_in_qkv % (3 * case_.width()));
+    return qkv_.get(place_in_qkv / case_.qkv_width(), place_in_qkv % case_.qkv_width());
   }
 
   /// Forward and backward pass of query i.
   void query(std::size_t s, std::size_t h, std::size_t i) {
     const std::size_t size = case_.head_size, row = s * case_.length + i;
-    const double scale = 1.0 / std::sqrt(static_cast<double>(size));
+    const double scale = case_.scale_factor / std::sqrt(static_cast<double>(size));
+    const std::size_t begin = case_.window == 0 || i < case_.window ? 0 : i - case_.window + 1;
     std::vector<double> p(i + 1, 0.0), dp(i + 1, 0.0);
     double sum = 0, mixed = 0;
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = begin; j <= i; ++j) {
       for (std::size_t d = 0; d < size; ++d) p[j] += value(place(s, i, 0, h, d)) * value(place(s, j, 1, h, d)) * scale;
       sum += std::exp(p[j]);
     }
     log_sum[row * case_.heads + h] = std::log(sum);
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = begin; j <= i; ++j) {
       p[j] = std::exp(p[j]) / sum;
       for (std::size_t d = 0; d < size; ++d) {
         const double gradient = dout_.get(row, h * size + d);
@@ -67,7 +98,7 @@ class Reference {
       }
       mixed += p[j] * dp[j];
     }
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = begin; j <= i; ++j) {
       const double ds = p[j] * (dp[j] - mixed) * scale;
       for (std::size_t d = 0; d < size; ++d) {
         dqkv[place(s, i, 0, h, d)] += ds * value(place(s, j, 1, h, d));
@@ -89,43 +120,95 @@ struct Run {
 
   Run(const Case& sizes, DType type)
       : c(sizes),
-        qkv(c.rows(), 3 * c.width(), type, 3),
+        qkv(c.rows(), c.qkv_width(), type, 3),
         out(c.rows(), c.width(), type, 1),
         log_sum(c.rows(), c.heads),
         dout(c.rows(), c.width(), type, 2),
-        dqkv(c.rows(), 3 * c.width(), type, 5) {
+        dqkv(c.rows(), c.qkv_width(), type, 5) {
     qkv.randomise(1, 2.0);
     dout.randomise(2);
     arena.poison(true);
   }
-  void forward() { host_attention().forward(qkv, c.samples, c.length, c.heads, out, log_sum.f32(), arena); }
+  void forward() {
+    host_attention().forward(c.form(), part(c, qkv, 0), part(c, qkv, 1), part(c, qkv, 2), out, log_sum.f32(), arena);
+  }
   void backward() {
-    host_attention().backward(qkv, out, log_sum.f32(), dout, c.samples, c.length, c.heads, dqkv, arena);
+    host_attention().backward(c.form(), part(c, qkv, 0), part(c, qkv, 1), part(c, qkv, 2), out, log_sum.f32(), dout,
+                              part(c, dqkv, 0), part(c, dqkv, 1), part(c, dqkv, 2), arena);
   }
 };
+
+void check(const Case& c, DType type) {
+  CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size, c.group, c.first, c.window);
+  Run run(c, type), again(c, type);
+  const Reference reference(c, run.qkv, run.dout);
+  run.forward();
+  run.backward();
+  REQUIRE(largest_error(run.out.values(), reference.out) < 2e-6 + rounding(type));
+  REQUIRE(largest_error(run.log_sum.values(), reference.log_sum) < 2e-6);
+  // The backward pass reads `out` as it was rounded, and a key head's gradient sums over its group.
+  REQUIRE(largest_error(run.dqkv.values(), reference.dqkv) <
+          static_cast<double>(c.group) * (5e-6 + 2 * rounding(type)));
+  REQUIRE((run.out.padding_is_untouched() && run.dqkv.padding_is_untouched()));
+  again.forward();
+  again.backward();
+  REQUIRE(again.out.bytes() == run.out.bytes());
+  REQUIRE(again.log_sum.bytes() == run.log_sum.bytes());
+  REQUIRE(again.dqkv.bytes() == run.dqkv.bytes());
+}
 
 }  // namespace
 
 TEST_CASE("attention against the whole matrices in double", "[kernels]") {
   for (const DType type : all_types) {
-    for (const Case& c : cases) {
-      CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size);
-      Run run(c, type), again(c, type);
-      const Reference reference(c, run.qkv, run.dout);
-      run.forward();
-      run.backward();
-      REQUIRE(largest_error(run.out.values(), reference.out) < 2e-6 + rounding(type));
-      REQUIRE(largest_error(run.log_sum.values(), reference.log_sum) < 2e-6);
-      // The backward pass reads `out` as it was rounded.
-      REQUIRE(largest_error(run.dqkv.values(), reference.dqkv) < 5e-6 + 2 * rounding(type));
-      REQUIRE((run.out.padding_is_untouched() && run.dqkv.padding_is_untouched()));
-      again.forward();
-      again.backward();
-      REQUIRE(again.out.bytes() == run.out.bytes());
-      REQUIRE(again.log_sum.bytes() == run.log_sum.bytes());
-      REQUIRE(again.dqkv.bytes() == run.dqkv.bytes());
-    }
+    for (const Case& c : cases) check(c, type);
   }
+}
+
+TEST_CASE("attention of query heads that share key heads, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const Case& c : shared_cases) check(c, type);
+  }
+}
+
+TEST_CASE("attention within a window, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const Case& c : window_cases) check(c, type);
+  }
+}
+
+TEST_CASE("a window as long as the sequence gives the bits of no window", "[kernels]") {
+  Run without({1, 150, 3, 16, 3}, DType::f32), with({1, 150, 3, 16, 3, 0, 150}, DType::f32);
+  for (Run* run : {&without, &with}) {
+    run->forward();
+    run->backward();
+  }
+  REQUIRE(with.out.bytes() == without.out.bytes());
+  REQUIRE(with.dqkv.bytes() == without.dqkv.bytes());
+}
+
+TEST_CASE("what lies before its window does not reach a query, not even when it is NaN", "[kernels]") {
+  Run run({1, 160, 1, 16, 1, 0, 20}, DType::f32), changed({1, 160, 1, 16, 1, 0, 20}, DType::f32);
+  for (std::size_t c = 0; c < 48; ++c) changed.qkv.set(60, c, NAN);
+  run.forward();
+  changed.forward();
+  run.backward();
+  changed.backward();
+  // Six queries are multiplied together: the five behind those that see row 60 meet its values with a weight of 0.
+  for (std::size_t t = 0; t < 160; ++t) {
+    if (t >= 60 && t < 80) REQUIRE(std::isnan(changed.out.get(t, 0)));
+    if (t < 55 || t >= 85) REQUIRE(changed.out.get(t, 0) == run.out.get(t, 0));
+    if (t < 35 || t >= 105) REQUIRE(changed.dqkv.get(t, 17) == run.dqkv.get(t, 17));
+  }
+}
+
+TEST_CASE("a window's scores take memory of the window, not of the sequence", "[kernels]") {
+  Run run({1, 2048, 1, 16, 1, 0, 32}, DType::f32), whole({1, 2048, 1, 16}, DType::f32);
+  for (Run* one : {&run, &whole}) {
+    one->forward();
+    one->backward();
+  }
+  REQUIRE(run.arena.peak_bytes() + 2 * 48 * 1800 * sizeof(float) < whole.arena.peak_bytes());
 }
 
 TEST_CASE("attention is causal: what comes later changes nothing, not even when it is NaN", "[kernels]") {
