@@ -30,13 +30,23 @@ class TestFolder {
 
   /// A token file with header.
   std::string write_tokens(const std::string& name, const std::vector<std::uint16_t>& tokens) const {
+    return write(name, token_header(20240520, 1, tokens.size()) + bytes_of(tokens));
+  }
+  std::string write_wide_tokens(const std::string& name, const std::vector<std::uint32_t>& tokens) const {
+    return write(name, token_header(20240801, 7, tokens.size()) + bytes_of(tokens));
+  }
+
+  static std::string token_header(std::int32_t magic, std::int32_t version, std::size_t count) {
     std::vector<std::int32_t> header(256, 0);
-    header[0] = 20240520;
-    header[1] = 1;
-    header[2] = static_cast<std::int32_t>(tokens.size());
-    std::string content(reinterpret_cast<const char*>(header.data()), 1024);
-    content.append(reinterpret_cast<const char*>(tokens.data()), tokens.size() * 2);
-    return write(name, content);
+    header[0] = magic;
+    header[1] = version;
+    header[2] = static_cast<std::int32_t>(count);
+    return bytes_of(header);
+  }
+
+  template <class T>
+  static std::string bytes_of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
   }
 
  private:
