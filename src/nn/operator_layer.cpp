@@ -39,6 +39,7 @@ void OperatorLayer::plan_backward(const std::vector<FusedOperator>& operators, R
   std::vector<bool> read_by_weight(list_.values.size(), false);
   std::vector<bool> placed(list_.values.size(), false);
   std::vector<bool> made(list_.values.size(), false);
+  if (list_.input) made[*list_.input] = true;  // its gradient is the layer's result
   for (const FusedOperator& fused : operators) {
     for (const ValueIndex v : needs_of(fused.op, list_, recompute).backward_weight) read_by_weight[v] = true;
   }

@@ -19,7 +19,7 @@ std::string fingerprint_of(const std::string& path, std::int64_t vocabulary, std
   options.vocabulary_size = vocabulary;
   options.sequence_length = length;
   Model model;
-  model.sequence_length = length;
+  model.sample.rows = length;
   return data_fingerprint(TokenDataset({path}, options), model);
 }
 

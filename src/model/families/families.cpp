@@ -6,12 +6,17 @@ namespace pptrain {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      {"gpt2", build_gpt2_family, {".attn.bias", ".attn.masked_bias", "lm_head.weight"}},
+      {"gpt2",
+       build_gpt2_family,
+       {".attn.bias", ".attn.masked_bias"},
+       // Of heads for other tasks; sums are fp32 in any case.
+       {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
+        "reorder_and_upcast_attn"}},
       {"llama", build_llama, {".rotary_emb.inv_freq"}},
       {"mistral", build_mistral, {".rotary_emb.inv_freq"}},
       {"qwen2", build_qwen2},
       {"qwen3", build_qwen3},
-      {"gemma", build_gemma, {"lm_head.weight"}},
+      {"gemma", build_gemma, {}, {"hidden_act"}},
       {"gpt_neox", build_gpt_neox, {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"}},
   };
   return all;
@@ -29,8 +34,9 @@ const Family& family_of(const ConfigJson& config) {
 }
 
 Model build_family(const ConfigJson& config, const FamilyOptions& options) {
-  Model model = family_of(config).build(config, options);
-  config.finish();
+  const Family& family = family_of(config);
+  Model model = family.build(config, options);
+  config.finish(family.harmless);
   return model;
 }
 

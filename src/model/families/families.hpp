@@ -22,6 +22,8 @@ struct Family {
   Model (*build)(const ConfigJson& config, const FamilyOptions& options);
   /// Ends of names of tensors that checkpoints hold and no computation needs.
   std::vector<std::string> not_needed = {};
+  /// Keys of config.json beside those of all families that change nothing here.
+  std::vector<std::string> harmless = {};
 };
 
 /// All of them.
