@@ -64,6 +64,7 @@ class CommandLine {
   void report();
   void validate();
   void tokenize();
+  void documents(CLI::App* sub, CLI::Option* tokenizer);
 
   Options& options_;
   CLI::App app_;
