@@ -1,5 +1,8 @@
 #include "text/pre_tokenizer.hpp"
 
+#include "text/byte_alphabet.hpp"
+#include "text/utf8.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -29,6 +32,14 @@ struct CutPieces {
       const bool has = piece.text.starts_with(' ');
       out.pieces.push_back(has ? piece
                                : TextPiece{out.changed.emplace_back(" " + std::string(piece.text)), piece.first});
+    }
+  }
+
+  void operator()(ByteCharacters) const {
+    for (const TextPiece& piece : in) {
+      std::string& text = out.changed.emplace_back();
+      for (const char c : piece.text) append_utf8(text, character_of_byte(static_cast<unsigned char>(c)));
+      out.pieces.push_back({text, piece.first});
     }
   }
 

@@ -36,10 +36,13 @@ struct MetaspaceRule {
 /// A space in front of every piece that begins with none.
 struct PrefixSpace {};
 
+/// The characters that stand for the bytes of a piece (byte_alphabet.hpp) in their place.
+struct ByteCharacters {};
+
 /// Cuts a text, after the normalizer, into the pieces within which tokens are merged.
 class PreTokenizer {
  public:
-  using Step = std::variant<SplitRule, MetaspaceRule, PrefixSpace>;
+  using Step = std::variant<SplitRule, MetaspaceRule, PrefixSpace, ByteCharacters>;
 
   void add(Step step) { steps_.push_back(std::move(step)); }
   /// The pieces of a text that is UTF-8 and outlives them; `first`: the whole text begins with it.

@@ -16,7 +16,7 @@ void read_normalizer(const TokenizerNode& node, Normalizer& normalizer, int dept
 /// What a file says of cutting text.
 struct ReadPreTokenizer {
   PreTokenizer steps;
-  bool bytes = false;  ///< the last step is ByteLevel: words are bytes
+  bool bytes = false;  ///< the last step is ByteLevel, so that words are bytes; elsewhere words are characters
 };
 
 /// A pre-tokenizer, added to `read`.

@@ -128,7 +128,10 @@ void read_normalizer(const TokenizerNode& node, Normalizer& normalizer, int dept
 
 void read_pre_tokenizer(const TokenizerNode& node, ReadPreTokenizer& read, int depth) {
   const std::string type = node.type();
-  if (read.bytes) node.refuse("a pre-tokenizer behind ByteLevel", "behind that text is bytes", "put ByteLevel last");
+  if (read.bytes && type != "Sequence") {  // steps behind ByteLevel see the characters that stand for bytes
+    read.steps.add(ByteCharacters());
+    read.bytes = false;
+  }
   if (type == "ByteLevel") return read_byte_level(node, read);
   if (type == "Split") return read.steps.add(read_split(node));
   if (type == "Digits") return read.steps.add(read_digits(node));

@@ -40,10 +40,6 @@ TEST_CASE("what is not known is refused by file and key", "[read]") {
              "t.json: pre_tokenizer.pattern.Regex: the pattern cannot be read"));
   CHECK(begins(refused_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"String": "a"}, "behavior": "Other"})"),
                "t.json: pre_tokenizer.behavior: is no known behavior"));
-  CHECK(
-      begins(refused_with("/pre_tokenizer",
-                          R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Whitespace"}]})"),
-             "t.json: pre_tokenizer.pretokenizers[1]: a pre-tokenizer behind ByteLevel"));
 }
 
 TEST_CASE("files that contradict themselves are refused", "[read]") {

@@ -136,6 +136,14 @@ def symbols(rng, size):
     return byte_level(rng, size, pre)
 
 
+def falcon(rng, size):
+    """Steps behind ByteLevel, on the characters that stand for bytes."""
+    pre = pre_tokenizers.Sequence([
+        pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.Digits(),
+        pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")])
+    return byte_level(rng, size, pre)
+
+
 def roberta(rng, size):
     tokenizer = byte_level(rng, size, pre_tokenizers.ByteLevel(add_prefix_space=True), specials=("<s>", "</s>", "<unk>"))
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True), AddedToken("<pad>", rstrip=True, special=True)])
@@ -230,7 +238,7 @@ def no_alphabet(rng, size):
     return trained(tokenizer, rng, size, ["<|endoftext|>"])
 
 
-KINDS = [gpt2, llama3, qwen2, symbols, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet]
+KINDS = [gpt2, llama3, qwen2, symbols, falcon, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet]
 
 
 def case(tokenizer, text, raw=None):
