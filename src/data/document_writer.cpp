@@ -12,8 +12,9 @@
 namespace pptrain {
 namespace {
 
-constexpr std::int32_t wide_header_magic = 20240801;
-constexpr std::int32_t wide_header_version = 7;
+// Magic numbers and versions of llm.c's headers.
+constexpr std::array<std::int32_t, 2> narrow_header = {20240520, 1};
+constexpr std::array<std::int32_t, 2> wide_header = {20240801, 7};
 
 // Megatron-LM's limit, which leaves room below 2^16; and its codes of types.
 constexpr std::int64_t least_wide_indexed = 65500;
@@ -84,9 +85,8 @@ void DocumentWriter::write_header() {
                      "the header counts them in 32 bits",
                      "tokenize the text in parts and give [data] train a list of files, or write --megatron"});
   }
-  const std::array<std::int32_t, 3> words = {wide_ ? wide_header_magic : token_file_magic,
-                                             wide_ ? wide_header_version : token_file_version,
-                                             static_cast<std::int32_t>(num_tokens_)};
+  const auto [magic, version] = wide_ ? wide_header : narrow_header;
+  const std::array<std::int32_t, 3> words = {magic, version, static_cast<std::int32_t>(num_tokens_)};
   tokens_.rewrite_start(std::as_bytes(std::span(words)));
 }
 
