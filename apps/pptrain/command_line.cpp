@@ -272,16 +272,49 @@ void CommandLine::tokenize() {
   CLI::App* sub = command(Command::tokenize, "tokenize", "Turn text into a token file");
   sub->add_option("TEXT", options_.texts, "text files, one after another")->required()->type_name("");
   sub->add_option("-o,--output", options_.output, "the token file")->required()->type_name("TOKENS.bin");
+  CLI::Option* tokenizer =
+      sub->add_option("--tokenizer", options_.tokenizer, "a tokenizer.json of Hugging Face's, or a folder with one")
+          ->type_name("TOKENIZER.json");
   CLI::Option* model = sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model; none: bytes")
+                           ->excludes(tokenizer)
                            ->type_name("PIECES.model");
   sub->add_option("--train-vocabulary", options_.train_vocabulary, "train a SentencePiece model of this many pieces")
       ->check(count())
       ->excludes(model)
+      ->excludes(tokenizer)
       ->type_name("N");
+  documents(sub, tokenizer);
   describe(sub,
-           "Tokens are the bytes of the text, or the pieces of a SentencePiece model. Prints the vocabulary_size that "
-           "[model] then needs; [data] train names the file.",
-           {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"}});
+           "Tokens are the bytes of the text, the pieces of a SentencePiece model, or those of a tokenizer.json with "
+           "byte-pair encoding (GPT-2, Llama, Qwen, Mistral, Gemma). Prints the vocabulary_size that [model] then "
+           "needs; [data] train names the file.\n\n"
+           "With --tokenizer each file is a document, and so is each line of a .jsonl file. Tokens have 16 bits where "
+           "the vocabulary has at most 65536, else 32.",
+           {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"},
+            {"pptrain tokenize web.jsonl -o web.bin --tokenizer llama --append-eod",
+             "tokenize documents by the tokenizer.json in llama"}});
+}
+
+void CommandLine::documents(CLI::App* sub, CLI::Option* tokenizer) {
+  sub->add_flag("--append-eod", options_.append_end_of_document,
+                "end each document with the eos_token of the tokenizer_config.json beside the tokenizer")
+      ->needs(tokenizer);
+  sub->add_option("--eod-token", options_.end_of_document, "end each document with this token instead")
+      ->needs(tokenizer)
+      ->type_name("TOKEN");
+  sub->add_flag("--no-special-tokens", options_.no_special_tokens,
+                "leave out what the tokenizer puts around each document, as <s>")
+      ->needs(tokenizer);
+  sub->add_option("--json-key", options_.json_key, "key of the text in lines of .jsonl files; none: text")
+      ->needs(tokenizer)
+      ->type_name("KEY");
+  sub->add_flag("--megatron", options_.megatron,
+                "write a dataset as Megatron-LM reads it: NAME.bin and, beside it, NAME.idx")
+      ->needs(tokenizer);
+  sub->add_option("--threads", options_.threads, "threads that share the work; none: one per core")
+      ->check(count())
+      ->needs(tokenizer)
+      ->type_name("N");
 }
 
 void CommandLine::export_model() {

@@ -65,6 +65,7 @@ class CommandLine {
   void validate();
   void tokenize();
   void export_model();
+  void documents(CLI::App* sub, CLI::Option* tokenizer);
 
   Options& options_;
   CLI::App app_;

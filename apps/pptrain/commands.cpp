@@ -14,9 +14,8 @@
 #include "cluster/read.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
-#include "data/tokenize.hpp"
-#include "io/export_model.hpp"
 #include "io/checkpoint_file.hpp"
+#include "io/export_model.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
 #include "planning.hpp"
@@ -27,6 +26,7 @@
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
 #include "simulating.hpp"
+#include "tokenizing.hpp"
 
 namespace pptrain {
 namespace {
@@ -101,17 +101,6 @@ void run_validate(const Options& options) {
                      "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5"});
   }
   std::cout << path << ": valid, " << kind << "\n";
-}
-
-void run_tokenize(const Options& options) {
-  TokenizeOptions tokenize;
-  tokenize.texts = options.texts;
-  tokenize.output = options.output;
-  tokenize.model = options.sentencepiece_model;
-  tokenize.train_vocabulary = options.train_vocabulary;
-  const TokenizeResult result = tokenize_files(tokenize);
-  std::cout << fmt::format("{}: {} tokens, vocabulary_size = {}\n", options.output, result.num_tokens,
-                           result.vocabulary_size);
 }
 
 void run_export(const Options& options) {

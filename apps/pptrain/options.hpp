@@ -28,6 +28,13 @@ struct Options {
   std::string output;
   std::string sentencepiece_model;
   std::int64_t train_vocabulary = 0;
+  std::string tokenizer;  ///< of `tokenize`, like the next six
+  std::string end_of_document;
+  std::string json_key = "text";
+  std::optional<std::int64_t> threads;
+  bool append_end_of_document = false;
+  bool no_special_tokens = false;
+  bool megatron = false;
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> micro_batch_size;
   std::string weight_type = "fp32";  ///< of `export`
