@@ -89,20 +89,25 @@ bool has_aligned_rows(const Matrix& matrix) {
   return matrix.stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
 }
 
-/// Whether key heads are those of whole groups of query heads, and nothing but the mask of causality is asked for.
-bool has_plain_form(const AttentionForm& form) {
-  return form.first == 0 && form.heads == form.key_heads * form.group &&
-         (form.window == 0 || form.window >= form.sequence_length);
+/// Whether key heads are those of whole groups of query heads.
+bool has_whole_groups(const AttentionForm& form) {
+  return form.first == 0 && form.heads == form.key_heads * form.group;
 }
 
 CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k,
                                                      const Matrix& v, const Matrix& out) {
   const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  return {number(form.samples),   number(form.sequence_length),
-          number(form.heads),     number(form.head_size),
-          number(form.key_heads), number(q.stride),
-          number(k.stride),       number(v.stride),
-          number(out.stride),     q.type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF};
+  return {number(form.samples),
+          number(form.sequence_length),
+          number(form.heads),
+          number(form.head_size),
+          number(form.key_heads),
+          number(form.window < form.sequence_length ? form.window : 0),
+          number(q.stride),
+          number(k.stride),
+          number(v.stride),
+          number(out.stride),
+          q.type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF};
 }
 
 template <class Graph>
@@ -126,7 +131,7 @@ bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, c
                                    const Matrix& out) {
   // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token.
   if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
-      form.samples == 0 || form.heads == 0 || !has_plain_form(form)) {
+      form.samples == 0 || form.heads == 0 || !has_whole_groups(form)) {
     return false;
   }
   for (const Matrix* matrix : {&q, &k, &v, &out}) {
@@ -147,7 +152,7 @@ void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& sh
     for (const Scalar& scalar : scalars) all[scalar.tensor] = &scalar.value;
     plan.run(handle, all, scratch);
   };
-  // The scalars other than the scale are always the same.
+  // The scalars other than the scale follow from the shape.
   device_.stream().call(kind, run_now, shape, scale, of_call, scratch);
 }
 
@@ -162,8 +167,9 @@ void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q,
   pointers[graph.out] = out.data;
   pointers[graph.log_sum] = log_sum;
   const Buffer scratch(workspace, plan->workspace_bytes());
-  run(&forward_call, shape, form.scale, *plan, std::move(pointers), {{graph.scale, form.scale}, {graph.lowest, lowest}},
-      scratch.data());
+  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.lowest, lowest}};
+  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
+  run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }
 
 void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
@@ -195,8 +201,9 @@ void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q
     give(*graph.dv_parts, dv_parts.matrix().data);
   }
   const Buffer scratch(workspace, plan->workspace_bytes());
-  run(&backward_call, shape, form.scale, *plan, std::move(pointers),
-      {{graph.scale, form.scale}, {graph.lowest, lowest}, {graph.one, 1.0F}}, scratch.data());
+  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.lowest, lowest}, {graph.one, 1.0F}};
+  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
+  run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }
 
 }  // namespace

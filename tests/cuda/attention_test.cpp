@@ -119,7 +119,8 @@ TEST_CASE("attention on a GPU by what is fastest against the host's") {
   const auto attention = make_cuda_attention(gpu.device);
   for (const DType type : {DType::bf16, DType::f16}) {
     for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}, Case{2, 33, 6, 16, 3},
-                          Case{1, 40, 4, 64, 4}, Case{1, 40, 3, 16, 2, 1}, Case{1, 70, 2, 16, 1, 0, 20}}) {
+                          Case{1, 40, 4, 64, 4}, Case{1, 40, 3, 16, 2, 1}, Case{1, 70, 2, 16, 1, 0, 20},
+                          Case{2, 40, 4, 16, 2, 0, 1}, Case{1, 33, 2, 24, 1, 0, 33}}) {
       Run run(gpu, c, type, 8);
       run.run(*attention);
       run.run_host();

@@ -325,6 +325,7 @@ float pointwise(int mode, float x, float b, float t) {
     case CUDNN_POINTWISE_EXP: return std::exp(x);
     case CUDNN_POINTWISE_LOG: return std::log(x);
     case CUDNN_POINTWISE_IDENTITY: return x;
+    case CUDNN_POINTWISE_CMP_GT: return x > b ? 1.0f : 0.0f;
     case CUDNN_POINTWISE_CMP_GE: return x >= b ? 1.0f : 0.0f;
     case CUDNN_POINTWISE_BINARY_SELECT: return t != 0.0f ? x : b;
     default: fault("cudnn: an unknown pointwise operation");
