@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "data/check_text.hpp"
 
 namespace pptrain {
 namespace {
