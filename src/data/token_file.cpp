@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "data/check_text.hpp"
 
 namespace pptrain {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 #include "data/token_type.hpp"
 
 namespace pptrain {

@@ -8,7 +8,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
+#include "data/check_text.hpp"
 #include "data/token_writer.hpp"
 #include "data/tokenize_documents.hpp"
 #include "data/vocabulary.hpp"

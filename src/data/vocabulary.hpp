@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 
 namespace sentencepiece {
 class SentencePieceProcessor;

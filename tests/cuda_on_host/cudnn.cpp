@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/half.hpp"
 #include "stand_in.hpp"
-#include "tensor/half.hpp"
 
 using cuda_on_host::fault;
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tensor/bfloat16.hpp"
+#include "base/bfloat16.hpp"
 
 namespace pptrain {
 

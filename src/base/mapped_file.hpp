@@ -28,7 +28,4 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// Refuses text in UTF-16, by the mark that it begins with: its bytes are no text. Throws as the constructor does.
-void check_text(const MappedFile& file, const std::string& where);
-
 }  // namespace pptrain

@@ -1,4 +1,4 @@
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ MappedFile::MappedFile(const std::string& path, const std::string& where) : path
   struct stat status = {};
   if (::fstat(file.value(), &status) != 0) refuse(where, path, "cannot be examined", "");
   if (!S_ISREG(status.st_mode)) refuse(where, path, "is not a regular file", "name files, not folders");
-  if (status.st_size == 0) refuse(where, path, "is empty", "name a file with text or tokens");
+  if (status.st_size == 0) refuse(where, path, "is empty", "name a file that holds data");
   const auto size = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value(), 0);
   if (address == MAP_FAILED) refuse(where, path, "cannot be mapped into memory", "");
@@ -82,16 +82,6 @@ void MappedFile::unmap() {
   // The mapping is ours; munmap takes no const pointer.
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   bytes_ = {};
-}
-
-void check_text(const MappedFile& file, const std::string& where) {
-  if (file.bytes().size() < 2) return;
-  const auto first = std::to_integer<int>(file.bytes()[0]);
-  const auto second = std::to_integer<int>(file.bytes()[1]);
-  const bool is_utf16 = (first == 0xFF && second == 0xFE) || (first == 0xFE && second == 0xFF);
-  if (!is_utf16) return;
-  throw_bad_input({where, file.path() + " is text in UTF-16", "its bytes are no characters",
-                   "save it as UTF-8, for instance by `iconv -f UTF-16 -t UTF-8`"});
 }
 
 }  // namespace pptrain

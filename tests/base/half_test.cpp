@@ -1,4 +1,4 @@
-#include "tensor/half.hpp"
+#include "base/half.hpp"
 
 #include <cmath>
 #include <limits>
