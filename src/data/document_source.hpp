@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 #include "text/chunk.hpp"
 
 namespace pptrain {

@@ -1,10 +1,19 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
 
 #include "model/layer_folds.hpp"
 
 namespace pptrain {
 namespace {
+
+template <class T>
+std::string numbers(const std::vector<T>& values) {
+  std::string result;
+  for (const T value : values) result += std::to_string(value) + ",";
+  return result;
+}
 
 std::string text(const AxisDivision& division) {
   return fmt::format("{}/{}/{}/{}", to_string(division.axis), division.groups, division.unit, division.sharing);
@@ -15,7 +24,7 @@ std::string text(const Value& value) {
 }
 
 std::string text(const ParameterSpec& spec) {
-  return fmt::format("{}:{}:{}:{}", fmt::join(spec.shape, "x"), spec.dimension, text(spec.division()),
+  return fmt::format("{}:{}:{}:{}", numbers(spec.shape), spec.dimension, text(spec.division()),
                      to_string(spec.row_axis));
 }
 
@@ -52,8 +61,8 @@ std::string text(const OperatorList& list) {
   std::string result;
   for (const Value& value : list.values) result += text(value) + ";";
   for (const Operator& op : list.operators) {
-    result += fmt::format("{}({})[{}][{}]>{};", op.kind.index(), dimensions(op), fmt::join(op.inputs, ","),
-                          fmt::join(op.parameters, ","), op.output ? static_cast<long>(*op.output) : -1L);
+    result += fmt::format("{}({})[{}][{}]>{};", op.kind.index(), dimensions(op), numbers(op.inputs),
+                          numbers(op.parameters), op.output ? static_cast<long>(*op.output) : -1L);
   }
   return result;
 }
