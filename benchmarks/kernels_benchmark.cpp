@@ -40,15 +40,15 @@ Tensor random_tensor(std::size_t rows, std::size_t columns, DType type = DType::
   return rounded;
 }
 
-std::vector<std::uint16_t> random_tokens(std::size_t count, std::size_t vocabulary) {
+std::vector<std::uint32_t> random_tokens(std::size_t count, std::size_t vocabulary) {
   const CounterRandom random(1, "tokens");
-  std::vector<std::uint16_t> tokens;
-  for (std::size_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::uint16_t>(random.bits(i) % vocabulary));
+  std::vector<std::uint32_t> tokens;
+  for (std::size_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::uint32_t>(random.bits(i) % vocabulary));
   return tokens;
 }
 
 std::vector<std::int32_t> random_targets(std::size_t count, std::size_t vocabulary) {
-  const std::vector<std::uint16_t> tokens = random_tokens(count, vocabulary);
+  const std::vector<std::uint32_t> tokens = random_tokens(count, vocabulary);
   return {tokens.begin(), tokens.end()};
 }
 

@@ -56,8 +56,7 @@ void visit(KeyVisitor& v, ModelConfig& model) {
     v.integer({"classes", "Classes that samples belong to."}, model.classes, between(2, 100000));
   } else {
     v.integer({"heads", "Attention heads of a block; they divide hidden_size."}, model.heads, at_least(1));
-    v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size,
-              between(1, 65536, "tokens are stored in 16 bits"));
+    v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size, at_least(1));
     v.flag({"tied", "Whether the output layer shares the weights of the token embedding."}, model.tied);
   }
   v.input_path(

@@ -6,7 +6,7 @@ namespace pptrain {
 
 /// Where a sample goes: its tokens or features, and its targets; null where they are not needed.
 struct SampleSlot {
-  std::uint16_t* tokens = nullptr;  ///< as many as the sequence is long
+  std::uint32_t* tokens = nullptr;  ///< as many as the sequence is long
   std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
   float* features = nullptr;        ///< of a classifier
 };

@@ -31,7 +31,7 @@ TokenDataset::TokenDataset(const std::vector<std::string>& paths, const DatasetO
   }
 }
 
-void TokenDataset::sample(std::int64_t step, std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const {
+void TokenDataset::sample(std::int64_t step, std::int64_t index, std::uint32_t* tokens, std::uint32_t* targets) const {
   copy_sample(position_of(step, index), tokens, targets);
 }
 
@@ -51,12 +51,12 @@ std::int64_t TokenDataset::position_of(std::int64_t step, std::int64_t index) co
 void TokenDataset::fill(std::int64_t position, const SampleSlot& slot) const {
   if (slot.tokens != nullptr) copy(position, options_.sequence_length, slot.tokens);
   if (slot.targets == nullptr) return;
-  std::vector<std::uint16_t> targets(static_cast<std::size_t>(options_.sequence_length));
+  std::vector<std::uint32_t> targets(static_cast<std::size_t>(options_.sequence_length));
   copy(position + 1, options_.sequence_length, targets.data());
   std::copy(targets.begin(), targets.end(), slot.targets);
 }
 
-void TokenDataset::window(std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const {
+void TokenDataset::window(std::int64_t index, std::uint32_t* tokens, std::uint32_t* targets) const {
   PPTRAIN_ASSERT(0 <= index && index < num_windows(), "window {} of {}", index, num_windows());
   copy_sample(index * options_.sequence_length, tokens, targets);
 }
@@ -82,12 +82,12 @@ std::int64_t TokenDataset::shuffled_position(std::int64_t step, std::int64_t ind
   return offset + window * length;
 }
 
-void TokenDataset::copy_sample(std::int64_t position, std::uint16_t* tokens, std::uint16_t* targets) const {
+void TokenDataset::copy_sample(std::int64_t position, std::uint32_t* tokens, std::uint32_t* targets) const {
   copy(position, options_.sequence_length, tokens);
   copy(position + 1, options_.sequence_length, targets);
 }
 
-void TokenDataset::copy(std::int64_t begin, std::int64_t count, std::uint16_t* out) const {
+void TokenDataset::copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const {
   auto file = std::upper_bound(first_token_.begin(), first_token_.end(), begin) - first_token_.begin() - 1;
   while (count > 0) {
     const auto i = static_cast<std::size_t>(file++);

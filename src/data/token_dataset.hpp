@@ -35,13 +35,13 @@ class TokenDataset final : public Dataset {
   std::int64_t num_tokens() const { return first_token_.back(); }
 
   /// Sample `index` (0 to B - 1) of step `step` (from 0). `tokens` and `targets` take T values each.
-  void sample(std::int64_t step, std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const;
+  void sample(std::int64_t step, std::int64_t index, std::uint32_t* tokens, std::uint32_t* targets) const;
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
 
   /// Windows of T tokens from the start of the files, for evaluation.
   std::int64_t num_windows() const override { return (num_tokens() - 1) / options_.sequence_length; }
   /// Window `index` (0 to num_windows - 1), the same in every evaluation.
-  void window(std::int64_t index, std::uint16_t* tokens, std::uint16_t* targets) const;
+  void window(std::int64_t index, std::uint32_t* tokens, std::uint32_t* targets) const;
   void window(std::int64_t index, const SampleSlot& slot) const override;
 
  private:
@@ -49,9 +49,9 @@ class TokenDataset final : public Dataset {
   void fill(std::int64_t position, const SampleSlot& slot) const;
   std::int64_t ordered_position(std::int64_t step, std::int64_t index) const;
   std::int64_t shuffled_position(std::int64_t step, std::int64_t index) const;
-  void copy_sample(std::int64_t position, std::uint16_t* tokens, std::uint16_t* targets) const;
+  void copy_sample(std::int64_t position, std::uint32_t* tokens, std::uint32_t* targets) const;
   /// Copies tokens [begin, begin + count) of all files.
-  void copy(std::int64_t begin, std::int64_t count, std::uint16_t* out) const;
+  void copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const;
 
   DatasetOptions options_;
   std::vector<TokenFile> files_;

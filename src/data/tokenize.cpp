@@ -57,9 +57,9 @@ void append_text(TokenWriter& writer, const MappedFile& file, const std::optiona
     if (vocabulary) {
       writer.append(vocabulary->encode(piece));
     } else {
-      std::vector<std::uint16_t> tokens(piece.size());
+      std::vector<std::uint32_t> tokens(piece.size());
       std::transform(piece.begin(), piece.end(), tokens.begin(),
-                     [](char c) { return static_cast<std::uint16_t>(static_cast<unsigned char>(c)); });
+                     [](char c) { return static_cast<std::uint32_t>(static_cast<unsigned char>(c)); });
       writer.append(tokens);
     }
     begin = end;
@@ -79,6 +79,7 @@ TokenizeResult tokenize_files(const TokenizeOptions& options) {
 
   TokenizeResult result;
   result.vocabulary_size = vocabulary ? vocabulary->size() : 256;
+  writer.set_vocabulary(result.vocabulary_size);
   for (const MappedFile& text : texts) {
     append_text(writer, text, vocabulary);
     result.num_bytes += static_cast<std::int64_t>(text.bytes().size());

@@ -17,10 +17,10 @@ class HostKernels final : public Kernels {
   void gelu_forward(const Matrix& u, const Matrix& out) override;
   void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) override;
   void add_column_sums(const Matrix& d, float* gradient) override;
-  void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& token_embedding,
+  void embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& token_embedding,
                          std::int64_t first_token, const Matrix& position_embedding, bool add_position,
                          const Matrix& x) override;
-  void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+  void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
                           std::int64_t first_token, const Matrix& dtoken_embedding,
                           const Matrix& dposition_embedding) override;
   void cross_entropy_max(const Matrix& logits, float* row_max) override;

@@ -73,13 +73,13 @@ class Kernels {
   /// the shard) contribute 0 from the token part, and the position part is added only by the shard
   /// that `add_position` names, so that the sum over shards is right.
   /// tokens (R); token_embedding (V_shard, H) f32; position_embedding (T, H) f32; x (R, H) f32.
-  virtual void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length,
+  virtual void embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
                                  const Matrix& token_embedding, std::int64_t first_token,
                                  const Matrix& position_embedding, bool add_position, const Matrix& x) = 0;
 
   /// Adds to the gradients of both embeddings, row after row. dposition_embedding (T, H), or null data on
   /// the shards that do not add positions.
-  virtual void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+  virtual void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
                                   std::int64_t first_token, const Matrix& dtoken_embedding,
                                   const Matrix& dposition_embedding) = 0;
 

@@ -18,7 +18,7 @@ namespace pptrain {
 /// classifier is one row.
 struct Batch {
   std::size_t samples = 0;
-  const std::uint16_t* tokens = nullptr;  ///< (R), for an embedding
+  const std::uint32_t* tokens = nullptr;  ///< (R), for an embedding
   const std::int32_t* targets = nullptr;  ///< (R), for the layer with the loss
   float loss_scale = 0.0F;                ///< the loss scale / rows of the global batch
   double* loss = nullptr;           ///< to which the last layer's forward adds the sum over the rows; null: nowhere

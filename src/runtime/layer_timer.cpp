@@ -124,10 +124,10 @@ class Chain {
     const auto classes = static_cast<std::uint64_t>(model.is_classifier() ? model.classes : model.vocabulary_size);
     const CounterRandom random(2, "profile");
     std::int32_t* targets = targets_.host(rows);
-    std::uint16_t* tokens = tokens_.host(rows);
+    std::uint32_t* tokens = tokens_.host(rows);
     for (std::size_t i = 0; i < rows; ++i) {
       targets[i] = static_cast<std::int32_t>(random.bits(i) % classes);
-      tokens[i] = static_cast<std::uint16_t>(targets[i]);
+      tokens[i] = static_cast<std::uint32_t>(targets[i]);
     }
     random.fill_normal(0, inputs, features_.host(inputs));
     targets_on_device_ = targets_.upload(arena_);
@@ -163,10 +163,10 @@ class Chain {
   LayerKind kind_;
   std::vector<std::unique_ptr<LayerModule>> layers_;
   std::unique_ptr<Optimizer> optimizer_;
-  DeviceCopy<std::uint16_t> tokens_;
+  DeviceCopy<std::uint32_t> tokens_;
   DeviceCopy<std::int32_t> targets_;
   DeviceCopy<float> features_;
-  const std::uint16_t* tokens_on_device_ = nullptr;
+  const std::uint32_t* tokens_on_device_ = nullptr;
   const std::int32_t* targets_on_device_ = nullptr;
   const float* features_on_device_ = nullptr;
   std::vector<float> random_rows_;

@@ -219,7 +219,8 @@ TEST_CASE("values out of range name the limits", "[config]") {
   CHECK(refused("[training]\nsteps = 0\n") ==
         "c.toml:2: training.steps = 0 is out of range (it has to be at least 1); "
         "choose one that is, or leave the key out for its default");
-  CHECK(refused("[model]\nvocabulary_size = 65537\n").find("16 bits") != std::string::npos);
+  CHECK(refused("[model]\nvocabulary_size = 2147483648\n").find("at most 2147483647") != std::string::npos);
+  CHECK(parse("[model]\nvocabulary_size = 2147483647\n").model.vocabulary_size == 2147483647);
   CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
   CHECK(refused("[parallelism]\nzero_group = \"node\"\n").find("stage 0 divides nothing") != std::string::npos);
   CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);

@@ -192,8 +192,8 @@ struct Embedding {
   Embedding(Gpu& gpu, std::size_t rows, std::uint64_t seed)
       : x(gpu, rows, columns, DType::f32), gradient(gpu, period, columns, DType::f32) {
     const Tiled words(gpu, period, columns, DType::f32, seed);
-    std::vector<std::uint16_t> numbers(rows);
-    for (std::size_t r = 0; r < rows; ++r) numbers[r] = static_cast<std::uint16_t>(7 * r % period);
+    std::vector<std::uint32_t> numbers(rows);
+    for (std::size_t r = 0; r < rows; ++r) numbers[r] = static_cast<std::uint32_t>(7 * r % period);
     const DeviceValues tokens(gpu, numbers);
     gpu.kernels.embedding_forward(tokens.data(), period, words.matrix(), 0, {}, false, x.matrix());
     gpu.kernels.fill_zero(gradient.f32(), gradient.size());

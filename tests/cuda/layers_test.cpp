@@ -32,12 +32,12 @@ class Side {
   void run(std::size_t samples, std::uint64_t seed) {
     const std::size_t rows = samples * static_cast<std::size_t>(model_.is_classifier() ? 1 : model_.sequence_length);
     const CounterRandom random(seed, "batch");
-    DeviceCopy<std::uint16_t> tokens;
+    DeviceCopy<std::uint32_t> tokens;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
     const auto classes = static_cast<std::size_t>(model_.is_classifier() ? model_.classes : model_.vocabulary_size);
     for (std::size_t r = 0; r < rows; ++r) {
-      tokens.host(rows)[r] = static_cast<std::uint16_t>(random.uniform(2 * r) * static_cast<double>(classes));
+      tokens.host(rows)[r] = static_cast<std::uint32_t>(random.uniform(2 * r) * static_cast<double>(classes));
       targets.host(rows)[r] = static_cast<std::int32_t>(random.uniform(2 * r + 1) * static_cast<double>(classes));
     }
     const std::size_t numbers = rows * static_cast<std::size_t>(model_.inputs);

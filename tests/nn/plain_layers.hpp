@@ -16,7 +16,7 @@ using Parameters = std::map<std::string, Values>;
 
 struct PlainBatch {
   std::int64_t samples = 1;
-  std::vector<std::uint16_t> tokens;
+  std::vector<std::uint32_t> tokens;
   std::vector<std::int32_t> targets;
 };
 

@@ -42,8 +42,8 @@ Pass pass(int layer_index, Recompute recompute) {
   const auto layer = make_layer(model.layers[layer_index], ChunkId(0), context);
   store.allocate(arena, host_kernels(), DType::f32);
   fill_random(store, 3);
-  std::vector<std::uint16_t> tokens(samples * length);
-  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * 7 % 50);
+  std::vector<std::uint32_t> tokens(samples * length);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint32_t>(i * 7 % 50);
   const std::vector<std::int32_t> targets(tokens.begin(), tokens.end());
   double loss = 0.0;
   Batch batch{samples, tokens.data(), targets.data(), 1.0F, &loss};

@@ -26,13 +26,13 @@ std::vector<float> read_dataset(hid_t file, const std::string& name) {
   return values;
 }
 
-std::vector<std::uint16_t> read_tokens(const std::string& path) {
+std::vector<std::uint32_t> read_tokens(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   constexpr std::size_t header = 256 * 4;
   std::vector<std::uint16_t> tokens((bytes.size() - header) / 2);
   std::memcpy(tokens.data(), bytes.data() + header, tokens.size() * 2);
-  return tokens;
+  return {tokens.begin(), tokens.end()};
 }
 
 Config config_of(const nlohmann::json& run) {

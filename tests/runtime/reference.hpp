@@ -17,7 +17,7 @@ struct Reference {
   explicit Reference(const std::string& name);
 
   Config config;
-  std::vector<std::uint16_t> tokens;
+  std::vector<std::uint32_t> tokens;
   std::map<std::string, std::vector<float>> weights;
   std::vector<double> losses;
   std::vector<double> grad_norms;

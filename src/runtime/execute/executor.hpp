@@ -88,7 +88,7 @@ class Executor {
   /// What a task of (chunk, micro-batch) keeps between its passes.
   struct Activation {
     std::vector<Batch> batches;  ///< of each part
-    DeviceCopy<std::uint16_t> tokens;
+    DeviceCopy<std::uint32_t> tokens;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
     std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part

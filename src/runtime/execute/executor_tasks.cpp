@@ -11,7 +11,7 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
   const auto samples = static_cast<std::size_t>(own.size());
   const auto length = static_cast<std::size_t>(model_.sequence_length);
   const auto inputs = static_cast<std::size_t>(model_.inputs);
-  std::uint16_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
+  std::uint32_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
   float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
