@@ -205,8 +205,9 @@ void check_named_files(const Config& config) {
   if (!config.profile.file.empty()) named_profile(config);
   if (!config.parallelism.plan.empty()) read_plan(config.parallelism.plan);
   if (!config.can_train_model() || is_emulated) return;
+  check_attention(config);
   const Model model = build_model(config.model, config.training, config.source);
-  if (!config.data.train.empty()) open_datasets(config, model);
+  if (config.data.has_training_data()) open_datasets(config, model);
   if (!config.model.from.empty() && config.model.initial == "weights") const ModelWeights weights(config.model.from, model);
   if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
 }
@@ -216,7 +217,8 @@ std::string validated_job(const std::string& path) {
   check_named_files(config);
   if (config.can_train_model() && !names_files(config)) {
     const int layers = build_model(config.model, config.training, path).num_layers();
-    return fmt::format("a job of {} layers{}", layers, config.data.train.empty() ? ", without data to train on" : "");
+    return fmt::format("a job of {} layers{}", layers,
+                       config.data.has_training_data() ? "" : ", without data to train on");
   }
   const auto [name, num_layers] = planned_model(config);
   const std::string cluster = config.cluster.file == "discover"

@@ -87,6 +87,7 @@ std::map<std::string, std::map<std::string, std::string>> defaults_of(const std:
   Config config;
   config.model.name = model;
   config.model.annotate.resize(1);
+  config.data.mix.resize(1);
   std::istringstream lines(write_config(config));
   std::map<std::string, std::map<std::string, std::string>> defaults;
   std::string section;

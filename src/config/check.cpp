@@ -139,6 +139,35 @@ void check_loss_scale(const Config& config) {
        "leave loss_scale out, or use precision = \"fp16\""});
 }
 
+void check_mix(const Config& config) {
+  const DataConfig& data = config.data;
+  if (data.mix.empty()) return;
+  const std::string place = config.where("data.mix[0]");
+  if (config.model.is_classifier()) {
+    throw_bad_input({place, "data.mix is for transformers", "the samples of a classifier are in one file",
+                     "name it in [data] train"});
+  }
+  if (!data.train.empty()) {
+    throw_bad_input({place, "data.mix contradicts data.train", "samples come from one of them",
+                     "make the files of train an element of mix, or leave one of them out"});
+  }
+  for (std::size_t i = 0; i < data.mix.size(); ++i) {
+    if (!data.mix[i].path.empty()) continue;
+    throw_bad_input({config.where(fmt::format("data.mix[{}]", i)),
+                     fmt::format("element {} of data.mix names no file", i), "samples are taken from there",
+                     "write path = \"FILE\""});
+  }
+}
+
+void check_documents(const Config& config) {
+  const AutoInt end = config.data.end_of_document;
+  if (config.model.is_classifier() || !end || *end < config.model.vocabulary_size) return;
+  throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
+                   fmt::format("vocabulary_size = {} admits 0 to {}", config.model.vocabulary_size,
+                               config.model.vocabulary_size - 1),
+                   "give the token that the tokenizer puts behind a document"});
+}
+
 void check_training(const Config& config) {
   check_loss_scale(config);
   const double rate = config.optimizer.learning_rate;
@@ -167,6 +196,8 @@ void check_config(const Config& config) {
   check_batches(config);
   if (config.profile.file.empty() && (config.can_train_model() || !config.profile.analytic)) check_trainable(config);
   check_zero(config);
+  check_mix(config);
+  check_documents(config);
   check_training(config);
 }
 

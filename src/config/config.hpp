@@ -67,11 +67,22 @@ struct ModelConfig {
 /// The data of a classifier that are made as they are needed.
 inline const std::string synthetic_data = "synthetic";
 
+/// One of several sources that samples are mixed from.
+struct MixPart {
+  std::vector<std::string> path;  ///< as `train`
+  double weight = 1.0;            ///< share of the samples, in units of the sum of all weights
+};
+
 struct DataConfig {
   std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier an HDF5 file
                                    ///< of features and labels, or "synthetic"
   std::vector<std::string> validation;
   bool shuffle = true;
+  AutoInt end_of_document;              ///< the token that ends a document; nothing: what indexes (.idx) say
+  bool attend_across_documents = true;  ///< whether attention reaches from a document into those before it
+  std::vector<MixPart> mix;             ///< in place of `train`
+
+  bool has_training_data() const { return !train.empty() || !mix.empty(); }
 };
 
 struct TrainingConfig {

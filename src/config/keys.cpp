@@ -87,16 +87,42 @@ void visit(KeyVisitor& v, ModelConfig& model) {
   visit_annotations(v, model);
 }
 
+void visit(KeyVisitor& v, MixPart& part) {
+  v.input_paths({"path", "As train: one file or several, one behind the other."}, part.path, "");
+  v.number({"weight", "Share of the samples that are taken from here, in units of the sum of all weights."},
+           part.weight, positive("a source without samples is none"));
+}
+
+void visit_documents(KeyVisitor& v, DataConfig& data) {
+  v.integer_or_auto({"end_of_document",
+                     "The token that ends a document; with \"auto\" documents are what an .idx file says. Each file "
+                     "begins one in any case."},
+                    data.end_of_document, at_least(0));
+  v.flag(
+      {"attend_across_documents", "Whether attention reaches from a document into those before it in the same sample."},
+      data.attend_across_documents);
+}
+
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const std::string keyword = model.is_classifier() ? synthetic_data : "";
   v.input_paths({"train",
-                 "What is trained on: token files, or text whose bytes are the tokens; for a classifier an HDF5 file, "
-                 "or \"synthetic\": points that are made as they are needed."},
+                 "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
+                 "bytes are the tokens; for a classifier an HDF5 file, or \"synthetic\": points that are made as they "
+                 "are needed."},
                 data.train, keyword);
   v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);
   v.flag({"shuffle",
           "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
          data.shuffle);
+  if (!model.is_classifier()) visit_documents(v, data);
+  data.mix.resize(
+      v.elements({"mix", "Sources that samples are mixed from by their weights, in place of train; for transformers."},
+                 data.mix.size()));
+  for (std::size_t i = 0; i < data.mix.size(); ++i) {
+    v.begin_element("mix", i);
+    visit(v, data.mix[i]);
+    v.end_element();
+  }
 }
 
 Precision precision_of(const std::string& name) {

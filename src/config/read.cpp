@@ -24,6 +24,13 @@ std::string resolve(const std::string& path, const std::filesystem::path& folder
   return std::filesystem::exists(beside, error) ? beside.string() : path;
 }
 
+/// The same of data, which NAME names too where there is NAME.idx.
+std::string resolve_data(const std::string& path, const std::filesystem::path& folder) {
+  const std::string index = resolve(path + ".idx", folder);
+  const std::string found = resolve(path, folder);
+  return found == path && index != path + ".idx" ? index.substr(0, index.size() - 4) : found;
+}
+
 /// Sections by the keys that they have.
 using SectionsOfKeys = std::map<std::string, std::vector<std::string>>;
 
@@ -58,7 +65,7 @@ class Reader : public KeyVisitor {
     values = table_->strings(key.name);
     std::erase(values, "");  // "" says none
     for (std::string& value : values) {
-      if (value != keyword) value = resolve(value, folder_);
+      if (value != keyword) value = resolve_data(value, folder_);
     }
   }
   void flag(const Key& key, bool& value) override {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/mapped_file.hpp"
+#include "data/token_index.hpp"
 #include "data/token_type.hpp"
 
 namespace pptrain {
@@ -27,11 +30,16 @@ constexpr const TokenFileFormat& token_file_format(std::int64_t vocabulary_size)
 
 /// The tokens of one file, mapped into memory.
 ///
-/// What the file holds is told by, in this order: the magic number (a header and tokens of 16 or 32 bits), a
-/// name that ends in `.bin` (16-bit tokens without header), else text (each byte is a token).
+/// What a path means is told by, in this order:
+/// - a name that ends in `.idx`, or one without a file of its own but with NAME.idx beside it: a dataset of Megatron-LM
+///   in NAME.bin and NAME.idx (token_index.hpp);
+/// - the magic number: a header and tokens of 16 or 32 bits;
+/// - a name that ends in `.bin` with an `.idx` beside it: a dataset of Megatron-LM;
+/// - a name that ends in `.bin`: 16-bit tokens without header;
+/// - else text: each byte is a token.
 class TokenFile {
  public:
-  /// A file that cannot be read or contradicts its header throws `Error` (exit code 2).
+  /// A file that cannot be read or contradicts its header or index throws `Error` (exit code 2).
   TokenFile(const std::string& path, const std::string& where);
 
   const std::string& path() const { return file_.path(); }
@@ -39,15 +47,24 @@ class TokenFile {
   std::int64_t size() const { return size_; }
   /// Copies tokens [begin, begin + count) to `out`.
   void copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const;
-  /// Refuses a token of `vocabulary_size` or more: file, position and value. Reads the whole file where its type
+  /// Refuses a token outside [0, vocabulary_size): file, position and value. Reads the whole file where its type
   /// holds such tokens.
   void check_vocabulary(std::int64_t vocabulary_size, const std::string& where) const;
 
+  /// Whether an index says where documents begin.
+  bool knows_documents() const { return index_.has_value(); }
+  /// The tokens in [begin, end) with which documents begin: those of the index, or the file's first one alone.
+  std::vector<std::int64_t> document_starts(std::int64_t begin, std::int64_t end) const;
+
  private:
-  void read_header(const TokenFileFormat& format, const std::string& where);
+  bool has_header() const;
+  void read_header(const std::string& where);
+  void read_index(const std::string& path, const std::string& where);
+  void read_bare(const std::string& where);
   const std::byte* data() const { return file_.bytes().data() + offset_; }
 
   MappedFile file_;
+  std::optional<TokenIndex> index_;
   std::size_t offset_ = 0;  // bytes before the first token
   TokenType type_ = TokenType::uint8;
   bool is_text_ = false;

@@ -23,6 +23,10 @@ template <class Work>
 auto with_type(TokenType type, const Work& work) {
   switch (type) {
     case TokenType::uint8: return work(std::uint8_t{});
+    case TokenType::int8: return work(std::int8_t{});
+    case TokenType::int16: return work(std::int16_t{});
+    case TokenType::int32: return work(std::int32_t{});
+    case TokenType::int64: return work(std::int64_t{});
     case TokenType::uint16: return work(std::uint16_t{});
     case TokenType::uint32: break;
   }
@@ -35,9 +39,10 @@ std::size_t bytes_of(TokenType type) {
   return with_type(type, [](auto number) { return sizeof number; });
 }
 
-std::int64_t largest_of(TokenType type) {
-  return with_type(type, [](auto number) {
-    return static_cast<std::int64_t>(std::numeric_limits<decltype(number)>::max());
+bool holds_only_tokens(TokenType type, std::int64_t vocabulary_size) {
+  return with_type(type, [=](auto number) {
+    using Limits = std::numeric_limits<decltype(number)>;
+    return !Limits::is_signed && static_cast<std::int64_t>(Limits::max()) < vocabulary_size;
   });
 }
 

@@ -22,6 +22,9 @@ struct Batch {
   float loss_scale = 0.0F;                ///< the loss scale / rows of the global batch
   double* loss = nullptr;           ///< to which the last layer's forward adds the sum over the rows; null: nowhere
   const float* features = nullptr;  ///< (R, inputs), for the first layer of a classifier
+  /// (R), for attention: for each row the first position, counted within its sample, of the document that the row
+  /// belongs to, and which keys may not lie before; null: attention reaches across documents.
+  const std::int32_t* document_begin = nullptr;
 };
 
 /// The part of the model a device holds, and what its layers run on.

@@ -129,8 +129,7 @@ TEST_CASE("exactly one global batch is enough", "[data]") {
     for (std::int64_t step = 0; step < 5; ++step) sample_of(data, step, 1, 4);
   }
   CHECK(sample_of(TokenDataset({exact}, options(1, 8, true)), 3, 0, 8).tokens == counting(8));
-  CHECK(refused({folder.write_tokens("few.bin", narrow(8))}, options(2, 4)).find("2 x 4 + 1 = 9") !=
-        std::string::npos);
+  CHECK(refused({folder.write_tokens("few.bin", narrow(8))}, options(2, 4)).find("2 x 4 + 1 = 9") != std::string::npos);
 }
 
 TEST_CASE("several files are one behind the other", "[data]") {
@@ -224,8 +223,8 @@ TEST_CASE("bad data files are refused with place, file and reason", "[data]") {
                 small)
             .find("token 233 at position 4") != std::string::npos);
   small.vocabulary_size = 65537;
-  CHECK(refused({folder.write_wide_tokens("wide.bin", {1, 65536, 65537, 3, 4, 5})}, small).find(
-            "token 65537 at position 2 is outside the vocabulary") != std::string::npos);
+  CHECK(refused({folder.write_wide_tokens("wide.bin", {1, 65536, 65537, 3, 4, 5})}, small)
+            .find("token 65537 at position 2 is outside the vocabulary") != std::string::npos);
   small.vocabulary_size = 2147483647;
   CHECK(refused({folder.write_wide_tokens("most.bin", {1, 4294967295, 2, 3, 4, 5})}, small).find("token 4294967295") !=
         std::string::npos);

@@ -92,12 +92,14 @@ TEST_CASE("training the same text twice gives the same files", "[tokenize]") {
 /// A field of a protocol buffer: a number, or bytes with their length.
 std::string varint(std::uint64_t value) {
   std::string bytes;
-  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value & 127 | 128);
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>((value & 127) | 128);
   return bytes + static_cast<char>(value);
 }
-std::string number_field(int field, std::uint64_t value) { return varint(field << 3) + varint(value); }
+std::string number_field(int field, std::uint64_t value) {
+  return varint(static_cast<std::uint64_t>(field) << 3) + varint(value);
+}
 std::string bytes_field(int field, const std::string& value) {
-  return varint(field << 3 | 2) + varint(value.size()) + value;
+  return varint((static_cast<std::uint64_t>(field) << 3) | 2) + varint(value.size()) + value;
 }
 
 /// A SentencePiece model (sentencepiece_model.proto) of `size` pieces, of which the last one is "z".
@@ -119,7 +121,8 @@ TEST_CASE("a vocabulary beyond 16 bits is written with 32", "[tokenize]") {
     CHECK(tokens.back() == static_cast<std::uint32_t>(size - 1));
     const std::string content = content_of(folder.path("t.bin"));
     CHECK(content.size() == 1024 + (is_wide ? 4 : 2) * tokens.size());
-    CHECK(content.substr(0, 1024) == TestFolder::token_header(is_wide ? 20240801 : 20240520, is_wide ? 7 : 1, tokens.size()));
+    CHECK(content.substr(0, 1024) ==
+          TestFolder::token_header(is_wide ? 20240801 : 20240520, is_wide ? 7 : 1, tokens.size()));
   }
 }
 

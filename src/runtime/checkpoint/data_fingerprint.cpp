@@ -36,8 +36,11 @@ std::string data_fingerprint(const Dataset& data, const Model& model) {
   std::uint64_t sum = 0;
   for (std::int64_t i = 0; i < looked_at; ++i) {
     const std::int64_t window = looked_at == 1 ? 0 : i * (there - 1) / (looked_at - 1);
-    data.window(window, {tokens.empty() ? nullptr : tokens.data(), targets.data(),
-                         features.empty() ? nullptr : features.data()});
+    SampleSlot slot;
+    slot.tokens = tokens.empty() ? nullptr : tokens.data();
+    slot.targets = targets.data();
+    slot.features = features.empty() ? nullptr : features.data();
+    data.window(window, slot);
     sum = digest(targets, digest_tokens(tokens, sum));
     sum = digest(features, sum);
   }

@@ -37,6 +37,7 @@ struct Iteration {
   double loss_scale = 1.0;                   ///< of the gradients
   bool skips_overflow = false;               ///< leaves everything as it is where gradients are not finite
   std::int64_t skipped_steps = 0;            ///< steps so far that the optimizer has not seen
+  bool needs_documents = false;              ///< attention stays within documents, so layers are told where these begin
 };
 
 /// What came out of it. Loss and norm are known on every rank.
@@ -91,7 +92,8 @@ class Executor {
     DeviceCopy<std::uint32_t> tokens;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
-    std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part
+    std::deque<DeviceCopy<std::int32_t>> documents;  ///< of each part; empty where attention reaches across documents
+    std::vector<std::vector<SavedPtr>> saved;        ///< of each layer of each part
   };
 
   /// What an iteration leaves in the trace.
@@ -128,6 +130,7 @@ class Executor {
   void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);
   void wait_for_device(DeviceWorkPtr work);
   void limit_lead();

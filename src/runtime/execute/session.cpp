@@ -118,13 +118,19 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  const IterationResult result = executor_->run(
-      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
-                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps});
+  const IterationResult result =
+      executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_,
+                                      stop_wish_, loss_scale_.value(), loss_scale_.skips(),
+                                      loss_scale_.state().skipped_steps, !config_.data.attend_across_documents});
   loss_scale_.update(result.skipped);
   return result;
 }
 
-double Session::evaluate(const SampleSource& source) { return executor_->run(own(evaluation_), {source}).loss; }
+double Session::evaluate(const SampleSource& source) {
+  Iteration iteration;
+  iteration.samples = source;
+  iteration.needs_documents = !config_.data.attend_across_documents;
+  return executor_->run(own(evaluation_), iteration).loss;
+}
 
 }  // namespace pptrain
