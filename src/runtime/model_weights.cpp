@@ -1,10 +1,10 @@
 #include "runtime/model_weights.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -21,6 +21,12 @@ std::string without_first_part(const std::string& name) {
   const std::size_t point = name.find('.');
   const bool is_last = point == std::string::npos || name.find('.', point + 1) == std::string::npos;
   return is_last ? name : name.substr(point + 1);
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(std::to_string(size));
+  return join(sizes);
 }
 
 const Family& family_named(const std::string& type) {
@@ -48,8 +54,8 @@ void ModelWeights::check(const ParameterSpec& spec) const {
   const WeightTensor& tensor = files_.tensor(name);
   if (tensor.shape == file_shape(spec)) return;
   throw_bad_input({files_.file_of(name),
-                   fmt::format("{} has the shape ({})", name, fmt::join(tensor.shape, ", ")),
-                   fmt::format("config.json beside it asks for ({})", fmt::join(file_shape(spec), ", ")),
+                   fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),
+                   fmt::format("config.json beside it asks for ({})", text_of(file_shape(spec))),
                    "use the config.json that belongs to these weights"});
 }
 

@@ -9,7 +9,9 @@ using namespace pptrain::test;
 
 namespace {
 
-const std::vector<std::string> folders = {"llama", "llama-tied-rope3", "qwen2", "gpt2-hf"};
+const std::vector<std::string> folders = {"llama",   "llama-tied-rope3", "llama-biases", "llama-linear-rope",
+                                          "qwen2",   "qwen3",            "mistral",      "gemma",
+                                          "gpt2-hf", "gpt-neox",         "gpt-neox-sequential"};
 
 int world_size() {
   int size = 0;
@@ -41,14 +43,16 @@ void check_grids() {
   }
 }
 
-/// Drawn stages, replicas, shards, ZeRO stages and recomputation.
-void check_drawn(int plans) {
-  for (const std::string& folder : {"llama", "qwen2"}) {
+/// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn.
+void check_drawn(std::uint64_t seed, int number) {
+  for (const char* folder : {"llama", "qwen2"}) {
     const Reference reference(folder);
-    for (int i = 0; i < plans; ++i) {
-      const Plan plan = shaped_plan(reference, i);
-      INFO(folder << ": " << plan.shape() << "\n" << write_plan(plan));
-      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+    const Model model = build_model(reference.config.model, reference.config.training, "test");
+    RandomShapes shapes(seed, DrawnBlocks::some, {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
+    for (int i = 0; i < number; ++i) {
+      const Plan plan = shapes.plan(world_size());
+      INFO("plan " << i << " of seed " << seed << ", " << folder);
+      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, world_size())), reference);
     }
   }
 }
@@ -59,3 +63,16 @@ TEST_CASE("published models train as transformers does", "[np1]") { check_grids(
 TEST_CASE("published models train as transformers does on two ranks", "[np2]") { check_grids(); }
 TEST_CASE("published models train as transformers does on four ranks", "[np4]") { check_grids(); }
 TEST_CASE("published models train as transformers does on eight ranks", "[np8]") { check_grids(); }
+
+TEST_CASE("published models train by plans that are drawn", "[np4]") { check_drawn(5, 4); }
+TEST_CASE("published models train by plans that are drawn for eight ranks", "[np8]") { check_drawn(6, 4); }
+TEST_CASE("published models train by twenty plans that are drawn", "[np8][long]") { check_drawn(7, 20); }
+
+TEST_CASE("every schedule trains a published model", "[np4]") {
+  const Reference reference("llama");
+  for (const Kind& kind : kinds) {
+    const int chunks = kind.chunks.front();
+    INFO(kind.schedule);
+    check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(2, 1, 2, 2, kind.schedule, chunks), 20), reference);
+  }
+}

@@ -115,8 +115,8 @@ Config wide_config() {
 /// and the losses that are made of them are about log(vocabulary).
 double loss_tolerance() {
   const ModelConfig model = wide_config().model;
-  const double longest_sum = 4.0 * static_cast<double>(model.port_behind(0).columns);
-  return std::sqrt(longest_sum) * std::ldexp(1.0, -24) * std::log(static_cast<double>(model.sample.classes));
+  const double longest_sum = 4.0 * static_cast<double>(model.hidden_size);
+  return std::sqrt(longest_sum) * std::ldexp(1.0, -24) * std::log(static_cast<double>(model.vocabulary_size));
 }
 
 /// What happened on this rank, in order: "layer 1" where its W begins, "sum" where a bucket of gradients begins to be
