@@ -22,7 +22,7 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
                    return Needs{{op.inputs.front()}, {}, true, each * norm_rows(norm, input())};
                  },
                  [&](const op::Linear&) { return Needs{{}, {op.inputs.front()}}; },
-                 [&](const op::Attention& attention) {
+                 [&](const op::SelfAttention& attention) {
                    Needs needs = {op.inputs, {}, recompute == Recompute::selective};
                    if (!needs.made_again) {
                      needs.backward_input.push_back(*op.output);
@@ -90,7 +90,7 @@ class Worker {
   Worker(LayerBuilder& builder, const Layer& layer, const Operator& op) : builder_(builder), layer_(layer), op_(op) {}
 
   void operator()(const op::Embedding&) const { add_embedding(builder_, rows(*op_.output), columns(*op_.output)); }
-  void operator()(const op::Scale&) const { elementwise(input(), 2.0, 2.0); }
+  void operator()(const op::Scaling&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::Norm&) const { elementwise(input(), 2.0, 3.0); }
   void operator()(const op::Linear& linear) const {
     const ParameterSpec& weight = layer_.parameters[op_.parameters.front()];
@@ -100,17 +100,17 @@ class Worker {
     if (of_samples) builder_.layer().backward_input.pop_back();
   }
   void operator()(const op::Rotary&) const { elementwise(input(), 2.0, 2.0); }
-  void operator()(const op::Attention& a) const { add_fused_attention(builder_, a, rows(input())); }
+  void operator()(const op::SelfAttention& a) const { add_fused_attention(builder_, a, rows(input())); }
   void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
   void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
   // With what frameworks do around it; fitted with the efficiencies of src/profile/analytic.cpp.
-  void operator()(const op::Add&) const {
+  void operator()(const op::Addition&) const {
     elementwise(input(), 5.0, 7.0, 3);
     builder_.backward_weight({0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});
   }
   void operator()(const op::Loss&) const { add_loss(builder_, rows(input()), columns(input())); }
   void operator()(const op::Features&) const {}
-  void operator()(const op::Convert&) const {}
+  void operator()(const op::Conversion&) const {}
   void operator()(const op::Enter&) const {}
   void operator()(const op::Sum&) const {}
   void operator()(const op::Gather&) const {}

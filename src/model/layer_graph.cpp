@@ -78,7 +78,7 @@ ValueIndex LayerGraph::embedding(const std::string& name, const EmbeddingShape& 
   return in_place(op::Sum{}, x);
 }
 
-ValueIndex LayerGraph::scale(ValueIndex x, double factor) { return in_place(op::Scale{factor}, x); }
+ValueIndex LayerGraph::scale(ValueIndex x, double factor) { return in_place(op::Scaling{factor}, x); }
 
 std::vector<std::size_t> LayerGraph::norm_parameters(const std::string& name, const NormForm& form,
                                                      std::int64_t width) {
@@ -152,7 +152,7 @@ ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t
   return in_place(op::Rotary{form, head_size, packed}, x);
 }
 
-ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::Attention& shape) {
+ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape) {
   const Value& first = value(inputs.front());
   const ValueIndex out = make({first.rows, shape.heads * shape.head_size, Element::compute,
                                {first.divided.axis, 1, shape.head_size, 1}});
@@ -188,7 +188,7 @@ std::optional<std::size_t> LayerGraph::take_bias(ValueIndex sum) {
 ValueIndex LayerGraph::add(ValueIndex x, ValueIndex y) {
   const std::optional<std::size_t> bias = take_bias(y);
   const ValueIndex sum = make(value(x));
-  put(op::Add{bias.has_value()}, {x, y}, sum, bias ? std::vector<std::size_t>{*bias} : std::vector<std::size_t>{});
+  put(op::Addition{bias.has_value()}, {x, y}, sum, bias ? std::vector<std::size_t>{*bias} : std::vector<std::size_t>{});
   return sum;
 }
 
@@ -196,7 +196,7 @@ ValueIndex LayerGraph::convert(ValueIndex x, Element element) {
   Value result = value(x);
   result.element = element;
   const ValueIndex y = make(result);
-  put(op::Convert{}, {x}, y);
+  put(op::Conversion{}, {x}, y);
   return y;
 }
 

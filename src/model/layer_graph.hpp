@@ -54,7 +54,7 @@ class LayerGraph {
   ValueIndex head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size);
   ValueIndex linear(const std::string& name, ValueIndex x, const LinearShape& shape);
   ValueIndex rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size, bool packed = false);
-  ValueIndex attention(const std::vector<ValueIndex>& inputs, const op::Attention& shape);
+  ValueIndex attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape);
   ValueIndex activate(ValueIndex x, Activation activation);
   ValueIndex gate(ValueIndex gate, ValueIndex up, Activation activation);
   ValueIndex add(ValueIndex x, ValueIndex y);

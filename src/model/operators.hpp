@@ -63,7 +63,7 @@ struct Embedding {
 };
 
 /// x * factor, in place.
-struct Scale {
+struct Scaling {
   double factor = 1.0;
 };
 
@@ -91,7 +91,7 @@ struct Rotary {
 
 /// Causal self-attention. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide `heads`:
 /// query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023).
-struct Attention {
+struct SelfAttention {
   std::int64_t heads = 0;
   std::int64_t key_heads = 0;
   std::int64_t head_size = 0;
@@ -111,7 +111,7 @@ struct Gate {
 };
 
 /// Sum of two values; with `bias` (parameter) of it too.
-struct Add {
+struct Addition {
   bool bias = false;
 };
 
@@ -126,7 +126,7 @@ struct Sum {};
 struct Features {};
 
 /// Another element type. A gradient keeps the narrower one.
-struct Convert {};
+struct Conversion {};
 
 /// Conversion: the members gather each other's columns. Backward each takes its own.
 struct Gather {};
@@ -142,8 +142,8 @@ struct Loss {};
 /// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
 /// works in place writes the value that it reads.
 struct Operator {
-  using Kind = std::variant<op::Embedding, op::Scale, op::Norm, op::Linear, op::Rotary, op::Attention, op::Activate,
-                            op::Gate, op::Add, op::Enter, op::Sum, op::Features, op::Convert, op::Gather, op::Take, op::Loss>;
+  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
+                            op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take, op::Loss>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss

@@ -38,7 +38,7 @@ double causal_span(double tokens, double window) {
   return (window * (window + 1.0) / 2.0 + (tokens - window) * window) / tokens;
 }
 
-void add_fused_attention(LayerBuilder& builder, const op::Attention& attention, double tokens) {
+void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens) {
   const double query_columns = static_cast<double>(attention.heads * attention.head_size);
   const double key_columns = static_cast<double>(attention.key_heads * attention.head_size);
   Kernel kernel;

@@ -31,7 +31,7 @@ double attention_stored_bytes(const TransformerSizes& block, double element_byte
 double feed_forward_stored_bytes(const TransformerSizes& block, double element_bytes);
 
 /// The work of causal attention over `tokens` positions, tile by tile, without projections.
-void add_fused_attention(LayerBuilder& builder, const op::Attention& attention, double tokens);
+void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens);
 
 /// The work of attention of a layer over itself, its projections divided by heads.
 void add_self_attention(LayerBuilder& builder, const TransformerSizes& block);

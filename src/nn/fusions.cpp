@@ -33,7 +33,7 @@ bool is_gelu(const Operator& op) {
 void fuse_norm(std::vector<FusedOperator>& operators, std::size_t i, const OperatorList& list) {
   const auto* norm = operators[i].op.as<op::Norm>();
   FusedOperator& before = operators[i - 1];
-  const auto* add = before.op.as<op::Add>();
+  const auto* add = before.op.as<op::Addition>();
   if (norm == nullptr || add == nullptr || before.op.output != operators[i].op.inputs.front()) return;
   if (norm->width != list.values[*before.op.output].columns) return;
   std::optional<std::size_t> bias;

@@ -53,7 +53,7 @@ class Interpreter {
     }
     out() = x;
   }
-  void apply(const op::Scale& s) {
+  void apply(const op::Scaling& s) {
     for (double& v : out()) v *= s.factor;
   }
   void apply(const op::Norm& n) {
@@ -102,7 +102,7 @@ class Interpreter {
       }
     }
   }
-  void apply(const op::Attention& a) {
+  void apply(const op::SelfAttention& a) {
     const auto d = static_cast<std::size_t>(a.head_size), heads = static_cast<std::size_t>(a.heads);
     const auto keys = static_cast<std::size_t>(a.key_heads);
     const bool packed = op_->inputs.size() == 1;
@@ -143,7 +143,7 @@ class Interpreter {
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = activation(g.activation, y[i]) * in(1)[i];
     out() = y;
   }
-  void apply(const op::Add& a) {
+  void apply(const op::Addition& a) {
     Values y = in(0);
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += in(1)[i] + (a.bias ? weight(0)[i % columns()] : 0.0);
     out() = y;
@@ -158,7 +158,7 @@ class Interpreter {
   }
   void apply(const op::Enter&) {}
   void apply(const op::Sum&) {}
-  void apply(const op::Convert&) { out() = in(); }
+  void apply(const op::Conversion&) { out() = in(); }
   void apply(const op::Gather&) { out() = in(); }
   void apply(const op::Take&) { out() = in(); }
   void apply(const op::Features&) { throw std::logic_error("a plain batch has no features"); }

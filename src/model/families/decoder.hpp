@@ -27,7 +27,7 @@ struct DecoderShape {
   bool head_norms = false;         ///< queries and keys are normalised head by head before they turn
   bool tied = false;
   double embedding_scale = 1.0;
-  std::vector<std::int64_t> windows;  ///< of each layer, as of `op::Attention`; empty: none
+  std::vector<std::int64_t> windows;  ///< of each layer, as of `op::SelfAttention`; empty: none
   double deviation = 0.02;            ///< of initial random weights
   double compute_bytes = 4.0;
 };

@@ -31,7 +31,7 @@ class GptNeox {
     const auto rotated = static_cast<std::int64_t>(static_cast<double>(head_size_) * part);
     rotary_ = rotary_of(config, rotated, 10000.0, "rotary_emb_base");
     config.integer("max_position_embeddings", 0);
-    note_dropout(config, {"attention_dropout", "hidden_dropout", "classifier_dropout"});
+    note_dropout(config, {"attention_dropout", "hidden_dropout"});
     if (hidden_ % heads_ != 0 || rotated % 2 != 0) {
       config.refuse("num_attention_heads", fmt::format("{} heads of {} columns, of which {} turn", heads_, hidden_, rotated),
                     "heads have equally many columns, and pairs of them turn", "correct hidden_size or the heads");

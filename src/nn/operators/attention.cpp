@@ -27,7 +27,7 @@ class RotaryModule final : public OperatorModule {
 /// Causal self-attention of the heads that this member has.
 class AttentionModule final : public OperatorModule {
  public:
-  AttentionModule(const op::Attention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  AttentionModule(const op::SelfAttention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     attend(batch, pass);
@@ -100,7 +100,7 @@ class AttentionModule final : public OperatorModule {
     return f;
   }
 
-  op::Attention kind_;
+  op::SelfAttention kind_;
 };
 
 }  // namespace
@@ -108,7 +108,7 @@ class AttentionModule final : public OperatorModule {
 std::unique_ptr<OperatorModule> make_module(const op::Rotary& kind, OperatorPlace place) {
   return std::make_unique<RotaryModule>(kind, std::move(place));
 }
-std::unique_ptr<OperatorModule> make_module(const op::Attention& kind, OperatorPlace place) {
+std::unique_ptr<OperatorModule> make_module(const op::SelfAttention& kind, OperatorPlace place) {
   return std::make_unique<AttentionModule>(kind, std::move(place));
 }
 

@@ -56,7 +56,7 @@ class GateModule final : public OperatorModule {
 /// x + y + bias. Both inputs have the gradient of the sum.
 class AddModule final : public OperatorModule {
  public:
-  AddModule(const op::Add& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  AddModule(const op::Addition& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
     if (fused().forward_elsewhere) return;
@@ -77,7 +77,7 @@ class AddModule final : public OperatorModule {
   bool weight_reads_gradient() const override { return kind_.bias; }
 
  private:
-  op::Add kind_;
+  op::Addition kind_;
 };
 
 /// Another element type; where it is the same already nothing is done. A gradient keeps the type that it has.
@@ -107,10 +107,10 @@ std::unique_ptr<OperatorModule> make_module(const op::Activate& kind, OperatorPl
 std::unique_ptr<OperatorModule> make_module(const op::Gate& kind, OperatorPlace place) {
   return std::make_unique<GateModule>(kind, std::move(place));
 }
-std::unique_ptr<OperatorModule> make_module(const op::Add& kind, OperatorPlace place) {
+std::unique_ptr<OperatorModule> make_module(const op::Addition& kind, OperatorPlace place) {
   return std::make_unique<AddModule>(kind, std::move(place));
 }
-std::unique_ptr<OperatorModule> make_module(const op::Convert& /*kind*/, OperatorPlace place) {
+std::unique_ptr<OperatorModule> make_module(const op::Conversion& /*kind*/, OperatorPlace place) {
   return std::make_unique<ConvertModule>(std::move(place));
 }
 

@@ -7,15 +7,15 @@ namespace pptrain {
 
 std::unique_ptr<OperatorModule> make_module(const op::Embedding& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Features& kind, OperatorPlace place);
-std::unique_ptr<OperatorModule> make_module(const op::Scale& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Scaling& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Norm& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Linear& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Rotary& kind, OperatorPlace place);
-std::unique_ptr<OperatorModule> make_module(const op::Attention& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::SelfAttention& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Activate& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Gate& kind, OperatorPlace place);
-std::unique_ptr<OperatorModule> make_module(const op::Add& kind, OperatorPlace place);
-std::unique_ptr<OperatorModule> make_module(const op::Convert& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Addition& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Conversion& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Enter& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Sum& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Gather& kind, OperatorPlace place);

@@ -48,7 +48,7 @@ class FeaturesModule final : public OperatorModule {
 
 class ScaleModule final : public OperatorModule {
  public:
-  ScaleModule(const op::Scale& kind, OperatorPlace place)
+  ScaleModule(const op::Scaling& kind, OperatorPlace place)
       : OperatorModule(std::move(place)), factor_(static_cast<float>(kind.factor)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override { scale(pass.values[output()]); }
@@ -68,7 +68,7 @@ std::unique_ptr<OperatorModule> make_module(const op::Embedding& kind, OperatorP
 std::unique_ptr<OperatorModule> make_module(const op::Features& /*kind*/, OperatorPlace place) {
   return std::make_unique<FeaturesModule>(std::move(place));
 }
-std::unique_ptr<OperatorModule> make_module(const op::Scale& kind, OperatorPlace place) {
+std::unique_ptr<OperatorModule> make_module(const op::Scaling& kind, OperatorPlace place) {
   return std::make_unique<ScaleModule>(kind, std::move(place));
 }
 
