@@ -155,6 +155,8 @@ class Export {
 ExportResult export_model(const ExportOptions& options) { return Export(options).run(); }
 
 void copy_model_files(const std::string& from, const std::string& to) {
+  std::error_code ignored;  // what cannot be made is said when a file of it is written
+  fs::create_directories(to, ignored);
   const auto copy = [&](const std::string& name) {
     if (!fs::exists(fs::path(from) / name)) return;
     write_file(to + "/" + name, text_of(fs::path(from) / name), "free some room, or name another folder");
