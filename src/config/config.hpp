@@ -45,10 +45,10 @@ const std::vector<std::string>& trainable_models();
 
 struct ModelConfig {
   std::string name = "gpt2";
-  std::string from;                ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
+  std::string from;  ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
   std::string initial = "weights";  ///< with `from`: the folder's weights, or "random"
-  std::string description;         ///< text of the folder's config.json, once it has been read
-  std::int64_t layers = 4;  ///< blocks, or dense layers of a classifier's features
+  std::string description;          ///< text of the folder's config.json, once it has been read
+  std::int64_t layers = 4;          ///< blocks, or dense layers of a classifier's features
   std::int64_t hidden_size = 64;
   std::int64_t heads = 4;
   std::int64_t vocabulary_size = 257;

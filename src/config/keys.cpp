@@ -58,10 +58,11 @@ void visit_annotations(KeyVisitor& v, ModelConfig& model) {
 }
 
 void visit(KeyVisitor& v, ModelConfig& model) {
-  v.input_path({"from",
-                "A folder with config.json, as Hugging Face's libraries write it: the model is the one that it describes; "
-                "empty: `name` and the dimensions below say which."},
-               model.from, "");
+  v.input_path(
+      {"from",
+       "A folder with config.json, as Hugging Face's libraries write it: the model is the one that it describes; "
+       "empty: `name` and the dimensions below say which."},
+      model.from, "");
   if (!model.from.empty()) {
     v.name({"initial", "What training starts from: the \"weights\" in the folder, or \"random\" ones."}, model.initial,
            {"weights", "random"});

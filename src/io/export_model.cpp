@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a folder may hold beside weights and config.json.
-constexpr const char* companions[] = {"generation_config.json", "tokenizer.json",   "tokenizer_config.json",
-                                      "tokenizer.model",        "vocab.json",       "merges.txt",
+constexpr const char* companions[] = {"generation_config.json",  "tokenizer.json",    "tokenizer_config.json",
+                                      "tokenizer.model",         "vocab.json",        "merges.txt",
                                       "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"};
 
 std::string text_of(const fs::path& path) {
@@ -92,7 +92,8 @@ class Export {
     }
     writer.commit();
     if (!folder_.empty()) copy_model_files(folder_, options_.output);
-    write_file(options_.output + "/config.json", description().dump(2) + "\n", "free some room, or name another folder");
+    write_file(options_.output + "/config.json", description().dump(2) + "\n",
+               "free some room, or name another folder");
     return {checkpoint_, model_.name, step_, count};
   }
 
@@ -138,7 +139,9 @@ class Export {
                                       ? gpt2_config(config_)
                                       : nlohmann::ordered_json::parse(text_of(fs::path(folder_) / "config.json"));
     const char* key = json.contains("torch_dtype") ? "torch_dtype" : "dtype";
-    json[key] = options_.type == WeightType::f32 ? "float32" : options_.type == WeightType::bf16 ? "bfloat16" : "float16";
+    json[key] = options_.type == WeightType::f32    ? "float32"
+                : options_.type == WeightType::bf16 ? "bfloat16"
+                                                    : "float16";
     return json;
   }
 

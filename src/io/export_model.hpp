@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// Files of a model's folder beside its weights: what a run keeps of the folder that it started from, and what an export
-/// writes.
+/// Files of a model's folder beside its weights: what a run keeps of the folder that it started from, and what an
+/// export writes.
 inline constexpr const char* model_folder_name = "model";
 
 struct ExportOptions {
@@ -29,8 +29,8 @@ struct ExportResult {
 /// weights already, and files that cannot be read throw `Error` (exit code 2; 4 on a full disk).
 ExportResult export_model(const ExportOptions& options);
 
-/// Copies config.json, the tokenizer's files and the generation settings of a folder, those that are there, into another
-/// one, which is made. Throws `Error` (exit code 4 on a full disk).
+/// Copies config.json, the tokenizer's files and the generation settings of a folder, those that are there, into
+/// another one, which is made. Throws `Error` (exit code 4 on a full disk).
 void copy_model_files(const std::string& from, const std::string& to);
 
 }  // namespace pptrain

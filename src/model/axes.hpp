@@ -20,9 +20,9 @@ const std::vector<std::string>& shard_axis_names();
 /// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).
 enum class WeightDivision { none, columns, rows };
 
-/// How a dimension of size groups * (axis size / sharing) * unit is divided by intervals of an axis. `sharing` positions of the
-/// axis need the same unit: query heads and their key head. The part [b, e) has, in each group g, the units
-/// [b / sharing, e / sharing) with the end rounded up; parts that share a unit all have it.
+/// How a dimension of size groups * (axis size / sharing) * unit is divided by intervals of an axis. `sharing`
+/// positions of the axis need the same unit: query heads and their key head. The part [b, e) has, in each group g, the
+/// units [b / sharing, e / sharing) with the end rounded up; parts that share a unit all have it.
 struct AxisDivision {
   ShardAxis axis = ShardAxis::none;
   std::int64_t groups = 1;

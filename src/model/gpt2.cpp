@@ -36,9 +36,8 @@ class Gpt2 {
     Model model;
     model.name = s_.name;
     model.sample = {s_.tokens, 0, s_.vocabulary};
-    model.axes = {{ShardAxis::heads, s_.heads},
-                  {ShardAxis::columns, s_.feed_forward},
-                  {ShardAxis::vocabulary, s_.vocabulary}};
+    model.axes = {
+        {ShardAxis::heads, s_.heads}, {ShardAxis::columns, s_.feed_forward}, {ShardAxis::vocabulary, s_.vocabulary}};
     model.layers.push_back(embedding());
     for (std::int64_t i = 0; i < s_.layers; ++i) model.layers.push_back(block(i));
     model.layers.push_back(output());
@@ -82,11 +81,9 @@ class Gpt2 {
   }
 
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
-    const ValueIndex up = g.linear("mlp.c_fc", x,
-                                   {.out = s_.feed_forward,
-                                    .columns = {ShardAxis::columns},
-                                    .bias = true,
-                                    .layout = FileLayout::transposed});
+    const ValueIndex up = g.linear(
+        "mlp.c_fc", x,
+        {.out = s_.feed_forward, .columns = {ShardAxis::columns}, .bias = true, .layout = FileLayout::transposed});
     return g.linear("mlp.c_proj", g.activate(up, s_.activation),
                     {.out = s_.hidden,
                      .rows = {ShardAxis::columns},

@@ -16,26 +16,33 @@ std::int64_t norm_rows(const op::Norm& norm, const Value& x) { return x.rows * (
 Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute) {
   const auto input = [&]() -> const Value& { return list.values[op.inputs.front()]; };
   const auto nothing = [](const auto&) { return Needs{}; };
-  return std::visit(
-      overloaded{[&](const op::Norm& norm) {
-                   const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
-                   return Needs{{op.inputs.front()}, {}, true, each * norm_rows(norm, input())};
-                 },
-                 [&](const op::Linear&) { return Needs{{}, {op.inputs.front()}}; },
-                 [&](const op::SelfAttention& attention) {
-                   Needs needs = {op.inputs, {}, recompute == Recompute::selective};
-                   if (!needs.made_again) {
-                     needs.backward_input.push_back(*op.output);
-                     needs.statistics = input().rows * attention.heads;
-                   }
-                   return needs;
-                 },
-                 [&](const op::Activate&) { return Needs{op.inputs, {}, true}; },
-                 [&](const op::Gate&) { return Needs{op.inputs, {}, true}; },
-                 // Row maxima, sums and target logits, which every member has.
-                 [&](const op::Loss&) { return Needs{op.inputs, {}, false, 3 * input().rows}; },
-                 nothing},
-      op.kind);
+  return std::visit(overloaded{[&](const op::Norm& norm) {
+                                 const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
+                                 return Needs{{op.inputs.front()}, {}, true, each * norm_rows(norm, input())};
+                               },
+                               [&](const op::Linear&) {
+                                 return Needs{{}, {op.inputs.front()}};
+                               },
+                               [&](const op::SelfAttention& attention) {
+                                 Needs needs = {op.inputs, {}, recompute == Recompute::selective};
+                                 if (!needs.made_again) {
+                                   needs.backward_input.push_back(*op.output);
+                                   needs.statistics = input().rows * attention.heads;
+                                 }
+                                 return needs;
+                               },
+                               [&](const op::Activate&) {
+                                 return Needs{op.inputs, {}, true};
+                               },
+                               [&](const op::Gate&) {
+                                 return Needs{op.inputs, {}, true};
+                               },
+                               // Row maxima, sums and target logits, which every member has.
+                               [&](const op::Loss&) {
+                                 return Needs{op.inputs, {}, false, 3 * input().rows};
+                               },
+                               nothing},
+                    op.kind);
 }
 
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {

@@ -36,8 +36,8 @@ void LayerGraph::begin_rows() {
 void LayerGraph::enter(ValueIndex x) {
   // Nobody asks for the gradient of the samples.
   const OperatorList& l = list();
-  const bool samples = !l.operators.empty() && l.operators.front().as<op::Features>() != nullptr &&
-                       l.operators.front().output == x;
+  const bool samples =
+      !l.operators.empty() && l.operators.front().as<op::Features>() != nullptr && l.operators.front().output == x;
   if (samples || !entered_.insert(x).second) return;
   in_place(op::Enter{}, x);
 }
@@ -82,10 +82,9 @@ ValueIndex LayerGraph::scale(ValueIndex x, double factor) { return in_place(op::
 
 std::vector<std::size_t> LayerGraph::norm_parameters(const std::string& name, const NormForm& form,
                                                      std::int64_t width) {
-  std::vector<std::size_t> parameters = {
-      parameter({.name = prefix_ + name + ".weight",
-                 .shape = {width},
-                 .initial = form.one_plus ? Initial::zeros : Initial::ones})};
+  std::vector<std::size_t> parameters = {parameter({.name = prefix_ + name + ".weight",
+                                                    .shape = {width},
+                                                    .initial = form.one_plus ? Initial::zeros : Initial::ones})};
   if (form.kind == NormKind::layer) {
     parameters.push_back(parameter({.name = prefix_ + name + ".bias", .shape = {width}, .initial = Initial::zeros}));
   }
@@ -154,8 +153,8 @@ ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t
 
 ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape) {
   const Value& first = value(inputs.front());
-  const ValueIndex out = make({first.rows, shape.heads * shape.head_size, Element::compute,
-                               {first.divided.axis, 1, shape.head_size, 1}});
+  const ValueIndex out =
+      make({first.rows, shape.heads * shape.head_size, Element::compute, {first.divided.axis, 1, shape.head_size, 1}});
   put(shape, inputs, out);
   return out;
 }
@@ -176,7 +175,8 @@ ValueIndex LayerGraph::gate(ValueIndex gate, ValueIndex up, Activation activatio
 std::optional<std::size_t> LayerGraph::take_bias(ValueIndex sum) {
   for (Operator& candidate : list().operators) {
     auto* linear = std::get_if<op::Linear>(&candidate.kind);
-    if (linear == nullptr || candidate.output != sum || !linear->bias || linear->division != WeightDivision::rows) continue;
+    if (linear == nullptr || candidate.output != sum || !linear->bias || linear->division != WeightDivision::rows)
+      continue;
     linear->bias = false;
     const std::size_t bias = candidate.parameters.back();
     candidate.parameters.pop_back();

@@ -9,8 +9,8 @@
 
 namespace pptrain {
 
-/// Writes a layer down: every function adds an operator and returns its result. Conversions between divisions are put in
-/// where an operator needs another one than it finds, once for all that read a value.
+/// Writes a layer down: every function adds an operator and returns its result. Conversions between divisions are put
+/// in where an operator needs another one than it finds, once for all that read a value.
 ///
 /// Names of parameters are the prefix, what a function is told, and ".weight" or ".bias".
 class LayerGraph {
@@ -21,8 +21,8 @@ class LayerGraph {
     layer_.name = std::move(name);
   }
 
-  /// A linear map to `out` columns. With `columns` its result is divided, with `rows` its inputs are; with neither every
-  /// member computes all of it.
+  /// A linear map to `out` columns. With `columns` its result is divided, with `rows` its inputs are; with neither
+  /// every member computes all of it.
   struct LinearShape {
     std::int64_t out = 0;
     AxisDivision columns = {};
@@ -32,7 +32,7 @@ class LayerGraph {
     bool wide = false;       ///< whether the result is fp32 in any case
     double deviation = 0.0;  ///< of initial weights; 0: the graph's
     FileLayout layout = FileLayout::same;
-    std::string tied_to = {};  ///< full name of the weight that it shares; "": its own
+    std::string tied_to = {};              ///< full name of the weight that it shares; "": its own
     ShardAxis row_axis = ShardAxis::none;  ///< of the inputs, where the layer may be divided by rows instead
   };
 

@@ -17,13 +17,9 @@ struct DividedProduct {
   double deviation;
 
   ValueIndex by_columns(LayerGraph& g, ValueIndex x) const {
-    return g.linear("", x,
-                    {.out = out,
-                     .columns = {columns},
-                     .bias = true,
-                     .wide = true,
-                     .deviation = deviation,
-                     .row_axis = rows});
+    return g.linear(
+        "", x,
+        {.out = out, .columns = {columns}, .bias = true, .wide = true, .deviation = deviation, .row_axis = rows});
   }
   ValueIndex by_rows(LayerGraph& g, ValueIndex x) const {
     return g.linear("", x, {.out = out, .rows = {rows}, .bias = true, .wide = true});
@@ -42,7 +38,7 @@ double he_deviation(std::int64_t in) { return std::sqrt(2.0 / static_cast<double
 Layer dense_layer(std::int64_t index, std::int64_t in, std::int64_t out, double compute_bytes) {
   const std::string name = fmt::format("features.{}", index);
   const DividedProduct product = {in, out, ShardAxis::columns, index == 0 ? ShardAxis::inputs : ShardAxis::columns,
-                           he_deviation(in)};
+                                  he_deviation(in)};
   LayerGraph g(name, name);
   const auto begin = [&] { return index == 0 ? g.features(in) : g.input({1, in}); };
   g.output(activated(g, product.by_columns(g, begin())));
@@ -53,7 +49,7 @@ Layer dense_layer(std::int64_t index, std::int64_t in, std::int64_t out, double 
 
 Layer classifier_layer(std::int64_t in, std::int64_t classes, double compute_bytes) {
   const DividedProduct product = {in, classes, ShardAxis::classes, ShardAxis::columns,
-                           std::sqrt(1.0 / static_cast<double>(in))};
+                                  std::sqrt(1.0 / static_cast<double>(in))};
   LayerGraph g("classifier", "classifier");
   g.loss(product.by_columns(g, g.input({1, in})));
   g.begin_rows();

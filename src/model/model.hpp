@@ -18,7 +18,8 @@ namespace pptrain {
 enum class Initial { normal, ones, zeros };
 
 /// How a parameter of a published checkpoint differs from the (out, in) of `ParameterSpec::shape`. `transposed`: it is
-/// (in, out), as GPT-2's Conv1D has it. `heads_outside`: its rows are (heads, groups, unit) and not (groups, heads, unit).
+/// (in, out), as GPT-2's Conv1D has it. `heads_outside`: its rows are (heads, groups, unit) and not (groups, heads,
+/// unit).
 enum class FileLayout { same, transposed, heads_outside };
 
 /// One logical parameter tensor, whole.
@@ -77,7 +78,7 @@ struct Layer {
   OperatorList by_rows;    ///< the same divided by rows of weights; empty where it cannot be
   std::optional<Port> input;
   std::optional<Port> output;
-  Work work;  ///< of all its operators, per sample
+  Work work;                  ///< of all its operators, per sample
   double flop_forward = 0.0;  ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;

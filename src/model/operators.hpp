@@ -73,24 +73,24 @@ struct Norm {
   std::int64_t width = 0;
 };
 
-/// x W^T + b. Parameters: the weight (out, in) and, with `bias`, b (out). By columns the result is divided, by rows it is a
-/// partial sum, to which the first member adds the bias (Shoeybi et al., Megatron-LM, 2019, section 3).
+/// x W^T + b. Parameters: the weight (out, in) and, with `bias`, b (out). By columns the result is divided, by rows it
+/// is a partial sum, to which the first member adds the bias (Shoeybi et al., Megatron-LM, 2019, section 3).
 struct Linear {
   WeightDivision division = WeightDivision::none;
   bool bias = false;
   bool padded = false;  ///< rows of the result begin where a device's matrix units like it
 };
 
-/// Turns queries or keys by their place, in place (Su et al., RoFormer, 2021); of a `packed` value that has queries, keys
-/// and values side by side the first two thirds.
+/// Turns queries or keys by their place, in place (Su et al., RoFormer, 2021); of a `packed` value that has queries,
+/// keys and values side by side the first two thirds.
 struct Rotary {
   RotaryForm form;
   std::int64_t head_size = 0;
   bool packed = false;
 };
 
-/// Causal self-attention. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide `heads`:
-/// query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023).
+/// Causal self-attention. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide
+/// `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023).
 struct SelfAttention {
   std::int64_t heads = 0;
   std::int64_t key_heads = 0;
@@ -142,8 +142,9 @@ struct Loss {};
 /// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
 /// works in place writes the value that it reads.
 struct Operator {
-  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
-                            op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take, op::Loss>;
+  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
+                            op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
+                            op::Gather, op::Take, op::Loss>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss

@@ -40,20 +40,18 @@ std::string text(const RotaryForm& f) {
 /// What tells operators of one kind apart, beside their values and parameters.
 std::string dimensions(const Operator& op) {
   return std::visit(
-      overloaded{[](const op::Embedding& e) { return fmt::format("{}:{}", e.positions, e.first_position); },
-                 [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
-                 [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
-                 [](const op::Linear& l) {
-                   return fmt::format("{}:{}:{}", static_cast<int>(l.division), l.bias, l.padded);
-                 },
-                 [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
-                 [](const op::SelfAttention& a) {
-                   return fmt::format("{}:{}:{}:{}:{}", a.heads, a.key_heads, a.head_size, a.scale, a.window);
-                 },
-                 [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
-                 [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
-                 [](const op::Addition& a) { return fmt::format("{}", a.bias); },
-                 [](const auto&) { return std::string(); }},
+      overloaded{
+          [](const op::Embedding& e) { return fmt::format("{}:{}", e.positions, e.first_position); },
+          [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
+          [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
+          [](const op::Linear& l) { return fmt::format("{}:{}:{}", static_cast<int>(l.division), l.bias, l.padded); },
+          [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
+          [](const op::SelfAttention& a) {
+            return fmt::format("{}:{}:{}:{}:{}", a.heads, a.key_heads, a.head_size, a.scale, a.window);
+          },
+          [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
+          [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
+          [](const op::Addition& a) { return fmt::format("{}", a.bias); }, [](const auto&) { return std::string(); }},
       op.kind);
 }
 

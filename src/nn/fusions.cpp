@@ -20,7 +20,8 @@ namespace {
 
 int num_readers(const OperatorList& list, ValueIndex v) {
   int readers = 0;
-  for (const Operator& op : list.operators) readers += static_cast<int>(std::count(op.inputs.begin(), op.inputs.end(), v));
+  for (const Operator& op : list.operators)
+    readers += static_cast<int>(std::count(op.inputs.begin(), op.inputs.end(), v));
   return readers;
 }
 

@@ -70,8 +70,8 @@ using SavedPtr = std::unique_ptr<Saved>;
 class LayerModule {
  public:
   virtual ~LayerModule() = default;
-  /// input (R, columns) fp32, empty for the first layer; returns (R, columns), empty for the last one, which computes the loss.
-  /// With `saved` null nothing is kept.
+  /// input (R, columns) fp32, empty for the first layer; returns (R, columns), empty for the last one, which computes
+  /// the loss. With `saved` null nothing is kept.
   virtual Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) = 0;
   /// gradient (R, columns) of the output, empty for the last layer; returns that of the input, empty for the first.
   virtual Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) = 0;

@@ -85,12 +85,8 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
     const bool next_fits = 2.0 * timing.peak_bytes <= memory_bytes;
     if (timing.seconds.total() > long_pass_seconds || !next_fits) break;
   }
-  return {{"device", task.device_kind},
-          {"layer", task.layer},
-          {"degree", task.tensor_parallel},
-          {"rows", rows},
-          {"update", update},
-          {"workspace", workspace}};
+  return {{"device", task.device_kind}, {"layer", task.layer},   {"degree", task.tensor_parallel}, {"rows", rows},
+          {"update", update},           {"workspace", workspace}};
 }
 
 void add_results(Profile& profile, const Model& model, const nlohmann::json& results) {

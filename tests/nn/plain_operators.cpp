@@ -33,9 +33,7 @@ class Interpreter {
  private:
   const Values& in(std::size_t i = 0) const { return values_[op_->inputs[i]]; }
   Values& out() { return values_[*op_->output]; }
-  const Values& weight(std::size_t i) const {
-    return parameters_.at(layer_.parameters[op_->parameters[i]].name);
-  }
+  const Values& weight(std::size_t i) const { return parameters_.at(layer_.parameters[op_->parameters[i]].name); }
   std::size_t columns(std::size_t i = 0) const {
     return static_cast<std::size_t>(layer_.operators.values[op_->inputs[i]].columns);
   }
@@ -92,7 +90,8 @@ class Interpreter {
     for (std::size_t r = 0; r < x.size() / width; ++r) {
       for (std::size_t head = 0; head < turned; head += d) {
         for (std::size_t i = 0; i < pairs; ++i) {
-          const double angle = static_cast<double>(r % length()) * rotary_frequency(rotary.form, static_cast<std::int64_t>(i));
+          const double angle =
+              static_cast<double>(r % length()) * rotary_frequency(rotary.form, static_cast<std::int64_t>(i));
           double& a = x[r * width + head + i];
           double& b = x[r * width + head + pairs + i];
           const double turned_a = a * std::cos(angle) - b * std::sin(angle);
@@ -116,12 +115,14 @@ class Interpreter {
       const std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
       for (std::size_t head = 0; head < heads; ++head) {
         const std::size_t key_head = head * keys / heads;
-        const std::size_t k_at = (packed ? heads * d : 0) + key_head * d, v_at = (packed ? 2 * heads * d : 0) + key_head * d;
+        const std::size_t k_at = (packed ? heads * d : 0) + key_head * d,
+                          v_at = (packed ? 2 * heads * d : 0) + key_head * d;
         Values p(place + 1, 0.0);
         double total = 0.0;
         for (std::size_t s = first; s <= place; ++s) {
           double score = 0.0;
-          for (std::size_t c = 0; c < d; ++c) score += q[r * q_width + head * d + c] * k[(start + s) * k_width + k_at + c];
+          for (std::size_t c = 0; c < d; ++c)
+            score += q[r * q_width + head * d + c] * k[(start + s) * k_width + k_at + c];
           total += p[s] = std::exp(score * a.scale);
         }
         for (std::size_t s = first; s <= place; ++s) {

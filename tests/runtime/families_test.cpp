@@ -9,9 +9,9 @@ using namespace pptrain::test;
 
 namespace {
 
-const std::vector<std::string> folders = {"llama",   "llama-tied-rope3", "llama-biases", "llama-linear-rope",
-                                          "qwen2",   "qwen3",            "mistral",      "gemma",
-                                          "gpt2-hf", "gpt-neox",         "gpt-neox-sequential"};
+const std::vector<std::string> folders = {
+    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",  "qwen2", "qwen3", "mistral",
+    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential"};
 
 int world_size() {
   int size = 0;
@@ -48,7 +48,8 @@ void check_drawn(std::uint64_t seed, int number) {
   for (const char* folder : {"llama", "qwen2"}) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    RandomShapes shapes(seed, DrawnBlocks::some, {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
+    RandomShapes shapes(seed, DrawnBlocks::some,
+                        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
     for (int i = 0; i < number; ++i) {
       const Plan plan = shapes.plan(world_size());
       INFO("plan " << i << " of seed " << seed << ", " << folder);
@@ -73,6 +74,7 @@ TEST_CASE("every schedule trains a published model", "[np4]") {
   for (const Kind& kind : kinds) {
     const int chunks = kind.chunks.front();
     INFO(kind.schedule);
-    check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(2, 1, 2, 2, kind.schedule, chunks), 20), reference);
+    check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(2, 1, 2, 2, kind.schedule, chunks), 20),
+                reference);
   }
 }

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/kernels.hpp"
+#include "runtime/execute/session.hpp"
 #include "runtime/model_weights.hpp"
 #include "runtime/replan/training_state.hpp"
-#include "runtime/execute/session.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 

@@ -34,9 +34,10 @@ struct DrawnModel {
   std::map<std::string, std::int64_t> axes = {{"heads", 4}, {"columns", 256}, {"vocabulary", 257}};
 };
 
-/// Draws plans of a model, by default the recorded GPT-2, over everything that the runtime executes: stages of different replicas and
-/// degrees, uneven layers, samples and shards, schedules with their chunks, recomputation, ZeRO stages and groups
-/// per stage, blocks, devices in any order, some of them left out. The same numbers everywhere for one seed.
+/// Draws plans of a model, by default the recorded GPT-2, over everything that the runtime executes: stages of
+/// different replicas and degrees, uneven layers, samples and shards, schedules with their chunks, recomputation, ZeRO
+/// stages and groups per stage, blocks, devices in any order, some of them left out. The same numbers everywhere for
+/// one seed.
 class RandomShapes {
  public:
   explicit RandomShapes(std::uint64_t seed, DrawnBlocks blocks = DrawnBlocks::some, DrawnModel model = {})

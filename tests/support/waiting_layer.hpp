@@ -13,7 +13,8 @@ namespace pptrain::test {
 /// layer that it stands for.
 class WaitingLayer final : public LayerModule {
  public:
-  WaitingLayer(std::unique_ptr<LayerModule> real, const Layer& layer, LayerContext& context, const LayerSeconds& seconds)
+  WaitingLayer(std::unique_ptr<LayerModule> real, const Layer& layer, LayerContext& context,
+               const LayerSeconds& seconds)
       : real_(std::move(real)), input_(layer.input), output_(layer.output), context_(context), seconds_(seconds) {}
 
   Tensor forward(Batch& batch, Tensor /*input*/, SavedPtr* saved) override {
@@ -37,7 +38,8 @@ class WaitingLayer final : public LayerModule {
   /// What crosses there; nothing at the ends of the chain.
   Tensor zeros(const Batch& batch, const std::optional<Port>& port) const {
     if (!port) return {};
-    Tensor x(context_.arena, batch.samples * static_cast<std::size_t>(port->rows), static_cast<std::size_t>(port->columns));
+    Tensor x(context_.arena, batch.samples * static_cast<std::size_t>(port->rows),
+             static_cast<std::size_t>(port->columns));
     host_kernels().fill_zero(x.f32(), x.size());
     return x;
   }

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
-#include "model/forms.hpp"
 #include "kernels/bodies/math.hpp"
 #include "kernels/bodies/row_team.hpp"
+#include "model/forms.hpp"
 
 /// Activations by themselves and as gates, a row at a time. A body is one of a function f below; sums and products are
 /// fp32, and only what is written is rounded to T.

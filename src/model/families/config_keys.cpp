@@ -11,9 +11,10 @@ namespace pptrain {
 
 Activation activation_of(const ConfigJson& config, const std::string& key, const std::string& fallback) {
   static const std::map<std::string, Activation> known = {
-      {"silu", Activation::silu},          {"swish", Activation::silu},    {"gelu", Activation::gelu},
-      {"gelu_new", Activation::gelu_tanh}, {"relu", Activation::relu},     {"gelu_pytorch_tanh", Activation::gelu_tanh},
-      {"gelu_python", Activation::gelu},   {"gelu_fast", Activation::gelu_tanh}};
+      {"silu", Activation::silu},        {"swish", Activation::silu},
+      {"gelu", Activation::gelu},        {"gelu_new", Activation::gelu_tanh},
+      {"relu", Activation::relu},        {"gelu_pytorch_tanh", Activation::gelu_tanh},
+      {"gelu_python", Activation::gelu}, {"gelu_fast", Activation::gelu_tanh}};
   const std::string name = config.text(key, fallback);
   const auto found = known.find(name);
   if (found != known.end()) return found->second;

@@ -13,7 +13,8 @@ Activation activation_of(const ConfigJson& config, const std::string& key, const
 void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys);
 
 /// Heads and their sizes that fit: `heads` divide `hidden`, `key_heads` divide `heads`.
-void check_heads(const ConfigJson& config, std::int64_t heads, std::int64_t key_heads, const std::string& key_heads_key);
+void check_heads(const ConfigJson& config, std::int64_t heads, std::int64_t key_heads,
+                 const std::string& key_heads_key);
 
 /// Rotary positions for heads of which `rotated` columns turn.
 RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fallback_theta,

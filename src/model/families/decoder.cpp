@@ -17,9 +17,8 @@ class Decoder {
     Model model;
     model.name = s_.name;
     model.sample = {s_.tokens, 0, s_.vocabulary};
-    model.axes = {{ShardAxis::heads, s_.heads},
-                  {ShardAxis::columns, s_.feed_forward},
-                  {ShardAxis::vocabulary, s_.vocabulary}};
+    model.axes = {
+        {ShardAxis::heads, s_.heads}, {ShardAxis::columns, s_.feed_forward}, {ShardAxis::vocabulary, s_.vocabulary}};
     model.layers.push_back(embedding());
     for (std::int64_t i = 0; i < s_.layers; ++i) model.layers.push_back(block(i));
     model.layers.push_back(output());

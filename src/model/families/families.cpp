@@ -17,7 +17,9 @@ const std::vector<Family>& families() {
       {"qwen2", build_qwen2},
       {"qwen3", build_qwen3},
       {"gemma", build_gemma, {}, {"hidden_act"}},
-      {"gpt_neox", build_gpt_neox, {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+      {"gpt_neox",
+       build_gpt_neox,
+       {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
        // Of a head for other tasks, and of a class that has one form.
        {"classifier_dropout", "is_decoder"}},
   };

@@ -10,8 +10,8 @@ namespace pptrain {
 
 /// What a job adds to a `config.json`.
 struct FamilyOptions {
-  std::int64_t tokens = 0;      ///< positions of a sample
-  double compute_bytes = 4.0;   ///< of a number in products
+  std::int64_t tokens = 0;     ///< positions of a sample
+  double compute_bytes = 4.0;  ///< of a number in products
 };
 
 /// A family of models by transformers' `model_type`: turns a `config.json` into a chain whose parameters have the names

@@ -33,7 +33,8 @@ class GptNeox {
     config.integer("max_position_embeddings", 0);
     note_dropout(config, {"attention_dropout", "hidden_dropout"});
     if (hidden_ % heads_ != 0 || rotated % 2 != 0) {
-      config.refuse("num_attention_heads", fmt::format("{} heads of {} columns, of which {} turn", heads_, hidden_, rotated),
+      config.refuse("num_attention_heads",
+                    fmt::format("{} heads of {} columns, of which {} turn", heads_, hidden_, rotated),
                     "heads have equally many columns, and pairs of them turn", "correct hidden_size or the heads");
     }
   }
@@ -42,7 +43,8 @@ class GptNeox {
     Model model;
     model.name = "gpt_neox";
     model.sample = {tokens_, 0, vocabulary_};
-    model.axes = {{ShardAxis::heads, heads_}, {ShardAxis::columns, feed_forward_}, {ShardAxis::vocabulary, vocabulary_}};
+    model.axes = {
+        {ShardAxis::heads, heads_}, {ShardAxis::columns, feed_forward_}, {ShardAxis::vocabulary, vocabulary_}};
     LayerGraph g("embedding", "gpt_neox.", deviation_);
     g.output(g.embedding("embed_in", {vocabulary_, hidden_, tokens_}));
     model.layers.push_back(g.finish(compute_bytes_));
@@ -85,8 +87,8 @@ class GptNeox {
   }
 
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
-    const ValueIndex up = g.linear("mlp.dense_h_to_4h", x,
-                                   {.out = feed_forward_, .columns = {ShardAxis::columns}, .bias = true});
+    const ValueIndex up =
+        g.linear("mlp.dense_h_to_4h", x, {.out = feed_forward_, .columns = {ShardAxis::columns}, .bias = true});
     return g.linear("mlp.dense_4h_to_h", g.activate(up, activation_),
                     {.out = hidden_, .rows = {ShardAxis::columns}, .bias = true});
   }

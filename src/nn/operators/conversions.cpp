@@ -61,8 +61,9 @@ class TakeModule final : public OperatorModule {
     if (reads_samples()) return;
     PPTRAIN_ASSERT(pass.gradients[output()].is_own(), "columns of value {}", output());
     Tensor own = std::move(*pass.gradients[output()].owner);
-    add_gradient(pass, input(),
-                 make_gradient(gathered_columns(context(), context().parts(value(output()).divided.axis), std::move(own))));
+    add_gradient(
+        pass, input(),
+        make_gradient(gathered_columns(context(), context().parts(value(output()).divided.axis), std::move(own))));
   }
 };
 

@@ -67,9 +67,9 @@ class PartModel {
  private:
   PartRole role_;
   PartGroups& groups_;
-  bool in_first_group_ = true;   ///< of the ZeRO groups of its stage, which all hold the same
+  bool in_first_group_ = true;             ///< of the ZeRO groups of its stage, which all hold the same
   const ParameterSpec* shared_ = nullptr;  ///< the tied embedding, or null
-  bool has_first_copy_ = false;  ///< of a tied embedding that two parts hold
+  bool has_first_copy_ = false;            ///< of a tied embedding that two parts hold
   bool has_second_copy_ = false;
   ParameterStore store_;
   ReplicaShards shards_;

@@ -75,8 +75,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       role_(role_of(plan_, device_id_)),
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
-      training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
-                                                compile_options(model, options.forms)))),
+      training_(checked(
+          plan_, compile_training(plan_, task_orders(plan_, options.orders), compile_options(model, options.forms)))),
       evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
