@@ -49,8 +49,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 }
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"train",    "cluster", "profile",  "plan",
-                                                 "simulate", "report",  "validate", "tokenize", "export"};
+  static const std::vector<std::string> names = {"train",  "cluster",  "profile",  "plan",  "simulate",
+                                                 "report", "validate", "tokenize", "export"};
   return names;
 }
 
@@ -328,11 +328,12 @@ void CommandLine::export_model() {
                           ->check(CLI::IsMember(types))
                           ->type_name("TYPE");
   choices_[type] = types;
-  describe(sub,
-           "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
-           "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
-           "does [model] from.",
-           {{"pptrain export outputs/llama/START_TIME -o llama-trained --type bf16", "take the last checkpoint along"}});
+  describe(
+      sub,
+      "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
+      "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
+      "does [model] from.",
+      {{"pptrain export outputs/llama/START_TIME -o llama-trained --type bf16", "take the last checkpoint along"}});
 }
 
 }  // namespace pptrain

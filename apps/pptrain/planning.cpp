@@ -208,7 +208,8 @@ void check_named_files(const Config& config) {
   check_attention(config);
   const Model model = build_model(config.model, config.training, config.source);
   if (config.data.has_training_data()) open_datasets(config, model);
-  if (!config.model.from.empty() && config.model.initial == "weights") const ModelWeights weights(config.model.from, model);
+  if (!config.model.from.empty() && config.model.initial == "weights")
+    const ModelWeights weights(config.model.from, model);
   if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
 }
 
