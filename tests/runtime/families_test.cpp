@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<std::string> folders = {"llama",   "llama-tied-rope3", "llama-biases", "llama-linear-rope",
                                           "qwen2",   "qwen3",            "mistral",      "gemma",
-                                          "gpt2-hf", "gpt-neox",         "gpt-neox-sequential"};
+                                          "gpt2-hf", "gpt-neox",         "gpt-neox-sequential", "opt"};
 
 int world_size() {
   int size = 0;
