@@ -205,7 +205,6 @@ void check_named_files(const Config& config) {
   if (!config.profile.file.empty()) named_profile(config);
   if (!config.parallelism.plan.empty()) read_plan(config.parallelism.plan);
   if (!config.can_train_model() || is_emulated) return;
-  check_attention(config);
   const Model model = build_model(config.model, config.training, config.source);
   if (config.data.has_training_data()) open_datasets(config, model);
   if (!config.model.from.empty() && config.model.initial == "weights")

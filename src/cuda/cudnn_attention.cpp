@@ -129,9 +129,10 @@ CudnnAttentionOfDevice::Compiled<Graph>& CudnnAttentionOfDevice::compiled(Plans<
 
 bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
                                    const Matrix& out) {
-  // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token.
+  // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token. Masks by
+  // document would be a matrix of (T, T) additions per sample in memory, or samples of ragged lengths.
   if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
-      form.samples == 0 || form.heads == 0 || !has_whole_groups(form)) {
+      form.samples == 0 || form.heads == 0 || !has_whole_groups(form) || form.document_begin != nullptr) {
     return false;
   }
   for (const Matrix* matrix : {&q, &k, &v, &out}) {

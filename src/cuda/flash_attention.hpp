@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "cuda/compute_stream.hpp"
 #include "tensor/tensor.hpp"
@@ -14,6 +15,7 @@ struct FlashShape {
   std::size_t samples, length, heads, head_size;
   std::size_t key_heads, group, first;  ///< query head j uses key head (first + j) / group
   std::size_t window;                   ///< position t sees (t - window, t]; 0: all up to t
+  const std::int32_t* document_begin;   ///< (samples, length), AttentionForm's; null: attention crosses documents
   float scale;
 };
 

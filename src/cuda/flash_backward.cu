@@ -29,7 +29,8 @@ template <class T, class Tile>
 __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
   const FlashPlace at(s, s.heads, Tile::tile, true);
   const std::size_t key_head = (s.first + at.head) / s.group;
-  const std::size_t size = Tile::tile * row_stride(s), query = at.first + at.row, begin = first_seen(s, query);
+  const std::size_t size = Tile::tile * row_stride(s), query = at.first + at.row;
+  const std::size_t begin = first_seen(s, at.sample, query);
   float *queries = shared_floats(), *gradients = queries + size, *keys = gradients + size, *values = keys + size;
   float* scores = values + size + at.row * Tile::score_stride;
   const float *own = queries + at.row * row_stride(s), *own_gradient = gradients + at.row * row_stride(s);
@@ -46,7 +47,8 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
   }
   shift = combine_row(shift, Plus());
   RowSums<Tile> sums;
-  for (std::size_t first = first_seen(s, at.first) / Tile::tile * Tile::tile; first <= at.first; first += Tile::tile) {
+  const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
+  for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
     const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
@@ -120,9 +122,8 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
   const std::size_t end_of_group = (at.head + 1) * s.group - s.first;
   const std::size_t last_head = end_of_group < s.heads ? end_of_group : s.heads;
   // Queries from these on do not see the last key of the tile, or the thread's.
-  const std::size_t end_of_tile =
-      s.window == 0 || s.length - at.first < Tile::tile + s.window ? s.length : at.first + Tile::tile - 1 + s.window;
-  const std::size_t end_of_key = s.window == 0 || s.length < key + s.window ? s.length : key + s.window;
+  const std::size_t end_of_tile = end_of_seeing(s, at.sample, at.first + Tile::tile - 1);
+  const std::size_t end_of_key = end_of_seeing(s, at.sample, key);
   for (std::size_t head = first_head; head < last_head; ++head) {
     for (std::size_t first = at.first; first < end_of_tile; first += Tile::tile) {
       const std::size_t last = end_of_key > first ? end_of_key - first : 0;

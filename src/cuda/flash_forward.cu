@@ -16,12 +16,13 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
   float* queries = shared_floats();
   float* keys = queries + Tile::tile * row_stride(s);  // then values
   float* scores = keys + Tile::tile * row_stride(s) + at.row * Tile::score_stride;
-  const std::size_t query = at.first + at.row, begin = first_seen(s, query);
+  const std::size_t query = at.first + at.row, begin = first_seen(s, at.sample, query);
   const float* own = queries + at.row * row_stride(s);
   float most = minus_infinity, sum = 0;
   RowSums<Tile> result;
   load_tile<Tile>(s, at.of_head(s, q, at.head), at.first, queries);
-  for (std::size_t first = first_seen(s, at.first) / Tile::tile * Tile::tile; first <= at.first; first += Tile::tile) {
+  const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
+  for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
     // Of the tile's keys, those from `hidden` to `visible` are seen: none, perhaps, that other rows see.
     const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;

@@ -56,9 +56,29 @@ struct FlashPlace {
   }
 };
 
-/// The first key that a query sees.
-__device__ inline std::size_t first_seen(const FlashShape& s, std::size_t query) {
-  return s.window == 0 || query < s.window ? 0 : query + 1 - s.window;
+/// The first key that a query of a sample sees; of those behind the last query, which tiles are filled with, any.
+__device__ inline std::size_t first_seen(const FlashShape& s, std::size_t sample, std::size_t query) {
+  const std::size_t of_window = s.window == 0 || query < s.window ? 0 : query + 1 - s.window;
+  if (s.document_begin == nullptr || query >= s.length) return of_window;
+  const auto of_document = static_cast<std::size_t>(s.document_begin[sample * s.length + query]);
+  return of_document > of_window ? of_document : of_window;
+}
+
+/// The first query behind a key of a sample that does not see it, the sample's length where all do.
+__device__ inline std::size_t end_of_seeing(const FlashShape& s, std::size_t sample, std::size_t key) {
+  std::size_t end = s.window == 0 || s.length < key + s.window ? s.length : key + s.window;
+  if (s.document_begin == nullptr || key >= s.length) return end;
+  const std::int32_t* begins = s.document_begin + sample * s.length;
+  std::size_t sees = key;  // begins do not decrease: all queries up to this one see the key, none from `end` on does
+  while (end - sees > 1) {
+    const std::size_t middle = sees + (end - sees) / 2;
+    if (static_cast<std::size_t>(begins[middle]) <= key) {
+      sees = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return end;
 }
 
 /// Elements from one row of a head in shared memory to the next: one more than a head, for the banks.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tensor/tensor.hpp"
@@ -20,6 +21,9 @@ struct AttentionForm {
   std::size_t first = 0;      ///< place of the first query head in its group, less than `group`
   float scale = 1.0f;         ///< of the scores before the softmax
   std::size_t window = 0;     ///< position t sees (t - window, t]; 0: [0, t]
+  /// (rows()) in the memory of the device: for each position, counted within its sample, the first one of its document,
+  /// at most itself and not less than that of the position before. Position t sees none before it; null: all of them.
+  const std::int32_t* document_begin = nullptr;
 
   std::size_t rows() const { return samples * sequence_length; }
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }

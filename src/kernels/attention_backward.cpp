@@ -36,14 +36,13 @@ struct Head {
 
 /// gradient (T, head_size) = or += tile^T rows, for the keys that the tile's queries see. Tiles come from the last one
 /// on: the first of them that sees a group of keys writes, unless an earlier head has done so; the others add.
-void add_key_gradient(const AttentionForm& form, const QueryTile& tile, bool adds, const Matrix& scores,
-                      const Matrix& rows, const Matrix& gradient) {
+void add_key_gradient(const QueryTile& tile, bool adds, const Matrix& scores, const Matrix& rows,
+                      const Matrix& gradient) {
   for (std::size_t key = tile.first_key; key < tile.last; key += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - key);
     // Queries before `query` do not see these keys, nor do those from `end` on.
     const std::size_t query = std::max(tile.first, key);
-    const std::size_t end =
-        form.window == 0 ? form.sequence_length : std::min(form.sequence_length, key + panel_rows - 1 + form.window);
+    const std::size_t end = tile.seen.end_of(key + panel_rows - 1);
     if (end <= query) continue;
     const LeftOperand left{scores.at<float>(query - tile.first, key - tile.first_key), 1, scores.stride};
     multiply_panels(count, rows.columns / panel_width, std::min(tile.last, end) - query, left, right_rows(rows, query),
@@ -54,15 +53,15 @@ void add_key_gradient(const AttentionForm& form, const QueryTile& tile, bool add
 /// A tile of queries of one head. P = softmax, dS = P * (dO V^T - delta) * scale;
 /// dV += P^T dO, dK += dS^T Q, dQ = dS K.
 void backward_tile(const AttentionForm& form, const QueryTile& tile, const Head& head, const BackwardScratch& s) {
-  causal_scores(form, tile, s.q, s.transposed_k, s.scores);
-  causal_scores(form, tile, s.dout, s.transposed_v, s.dscores);
+  causal_scores(tile, s.q, s.transposed_k, s.scores);
+  causal_scores(tile, s.dout, s.transposed_v, s.dscores);
   launch_rows("attention_softmax_backward", 0, tile.size(),
               bodies::CausalSoftmaxBackward{write_rows<float>(s.scores), write_rows<float>(s.dscores),
-                                            causal_rows(form, tile), form.scale, head.log_sum + tile.first * form.heads,
+                                            causal_rows(tile), form.scale, head.log_sum + tile.first * form.heads,
                                             form.heads, head.delta + tile.first});
-  add_key_gradient(form, tile, head.adds_to_keys, s.scores, s.dout, head.dv);
-  add_key_gradient(form, tile, head.adds_to_keys, s.dscores, s.q, head.dk);
-  causal_values(form, tile, s.dscores, s.k, head.dq.rows_from(tile.first, tile.size()));
+  add_key_gradient(tile, head.adds_to_keys, s.scores, s.dout, head.dv);
+  add_key_gradient(tile, head.adds_to_keys, s.dscores, s.q, head.dk);
+  causal_values(tile, s.dscores, s.k, head.dq.rows_from(tile.first, tile.size()));
 }
 
 /// delta for all heads and queries of a sample, heads side by side like `out`'s columns.
@@ -121,8 +120,9 @@ void backward_head(const BackwardCall& call, std::size_t sample, std::size_t num
                   !call.is_first_of_key(number),
                   log_sum_of(form, call.log_sum, sample, number),
                   s.delta.f32() + number * form.sequence_length};
+  const SeenKeys seen(form, sample);
   for (std::size_t last = form.sequence_length; last > 0;) {
-    const QueryTile tile(form, (last - 1) / attention_tile * attention_tile);
+    const QueryTile tile(seen, (last - 1) / attention_tile * attention_tile);
     backward_tile(form, tile, head, s);
     last = tile.first;
   }

@@ -23,11 +23,11 @@ struct ForwardScratch {
 /// A tile of queries of one head: out = softmax(scale q k^T) v. log_sum is that of the head's first query.
 void forward_tile(const AttentionForm& form, const QueryTile& tile, const Matrix& q, const ForwardScratch& s,
                   float* log_sum, const Matrix& out) {
-  causal_scores(form, tile, q, s.transposed_k, s.scores);
+  causal_scores(tile, q, s.transposed_k, s.scores);
   launch_rows("attention_softmax", 0, tile.size(),
-              bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(form, tile), form.scale,
-                                    s.inverse_sum.f32(), log_sum + tile.first * form.heads, form.heads});
-  causal_values(form, tile, s.scores, s.v, s.weighted);
+              bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile), form.scale, s.inverse_sum.f32(),
+                                    log_sum + tile.first * form.heads, form.heads});
+  causal_values(tile, s.scores, s.v, s.weighted);
   with_type(out.type, [&](auto element) {
     using T = decltype(element);
     launch_rows(
@@ -44,6 +44,7 @@ void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Ma
   check_attention(form, q, k, v, out);
   const ForwardScratch scratch(form, workspace);
   for (std::size_t sample = 0; sample < form.samples; ++sample) {
+    const SeenKeys seen(form, sample);
     for (std::size_t head = 0; head < form.heads; ++head) {
       const std::size_t key_head = form.key_head_of(head);
       if (head == 0 || key_head != form.key_head_of(head - 1)) {
@@ -52,7 +53,7 @@ void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Ma
       }
       const Matrix queries = as_left(head_of(form, q, sample, head), scratch.q);
       for (std::size_t first = 0; first < form.sequence_length; first += attention_tile) {
-        forward_tile(form, QueryTile(form, first), queries, scratch, log_sum_of(form, log_sum, sample, head),
+        forward_tile(form, QueryTile(seen, first), queries, scratch, log_sum_of(form, log_sum, sample, head),
                      head_of(form, out, sample, head));
       }
     }

@@ -8,6 +8,14 @@
 
 namespace pptrain::kernels {
 
+std::size_t SeenKeys::end_of(std::size_t key) const {
+  if (key >= length) return length;
+  const std::size_t of_window = window == 0 ? length : std::min(length, key + window);
+  if (document_begin == nullptr) return of_window;
+  const auto* end = std::upper_bound(document_begin + key, document_begin + of_window, static_cast<std::int64_t>(key));
+  return static_cast<std::size_t>(end - document_begin);
+}
+
 Tensor scratch_scores(const AttentionForm& form, Arena& arena) {
   // A tile's window and the tile itself, both rounded to whole tiles.
   const std::size_t keys =
@@ -51,22 +59,20 @@ void copy_transposed(const Matrix& head, const Tensor& transposed) {
   });
 }
 
-void causal_scores(const AttentionForm& form, const QueryTile& tile, const Matrix& queries,
-                   const Matrix& transposed_keys, const Matrix& scores) {
+void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys, const Matrix& scores) {
   for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - query);
-    const std::size_t first = QueryTile::first_seen(form.window, query) / panel_width;
+    const std::size_t first = tile.seen.first_of(query) / panel_width;
     multiply_panels(count, round_up(query + count, panel_width) / panel_width - first, transposed_keys.rows,
                     left_rows(queries, query), right_transposed(transposed_keys, first),
                     scores.at<float>(query - tile.first, first * panel_width - tile.first_key), scores.stride, false);
   }
 }
 
-void causal_values(const AttentionForm& form, const QueryTile& tile, const Matrix& probabilities, const Matrix& values,
-                   const Matrix& out) {
+void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out) {
   for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - query);
-    const std::size_t first = QueryTile::first_seen(form.window, query);
+    const std::size_t first = tile.seen.first_of(query);
     const LeftOperand left{probabilities.at<float>(query - tile.first, first - tile.first_key), probabilities.stride,
                            1};
     multiply_panels(count, values.columns / panel_width, query + count - first, left, right_rows(values, first),

@@ -17,24 +17,44 @@ constexpr std::size_t attention_tile = 48;
 static_assert(attention_tile % panel_rows == 0 && attention_tile % panel_width == 0,
               "tiles begin where panels do and where groups of rows do");
 
+/// Which keys the queries of one sample see: query t those of [first_of(t), t]. Neither function decreases.
+struct SeenKeys {
+  std::size_t length, window;
+  const std::int32_t* document_begin;  ///< (length); null: attention reaches across documents
+
+  SeenKeys(const AttentionForm& form, std::size_t sample)
+      : length(form.sequence_length),
+        window(form.window),
+        document_begin(form.document_begin == nullptr ? nullptr : form.document_begin + sample * length) {}
+
+  std::size_t first_of(std::size_t query) const {
+    const std::size_t of_window = window == 0 || query < window ? 0 : query + 1 - window;
+    if (document_begin == nullptr) return of_window;
+    return std::max(of_window, static_cast<std::size_t>(document_begin[query]));
+  }
+  /// The first query behind `key` that does not see it, `length` where all do.
+  std::size_t end_of(std::size_t key) const;
+};
+
 /// The queries [first, last) of a head, and the first key of their scores: a multiple of the tile that is no later
 /// than the first key any of them sees. Scores lie in columns counted from that key on.
 struct QueryTile {
+  SeenKeys seen;
   std::size_t first, last, first_key;
 
-  QueryTile(const AttentionForm& form, std::size_t query)
-      : first(query),
-        last(std::min(form.sequence_length, query + attention_tile)),
-        first_key(first_seen(form.window, query) / attention_tile * attention_tile) {}
+  QueryTile(const SeenKeys& keys, std::size_t query)
+      : seen(keys),
+        first(query),
+        last(std::min(keys.length, query + attention_tile)),
+        first_key(keys.first_of(query) / attention_tile * attention_tile) {}
 
-  static std::size_t first_seen(std::size_t window, std::size_t query) {
-    return window == 0 || query < window ? 0 : query + 1 - window;
-  }
   std::size_t size() const { return last - first; }
 };
 
-inline bodies::CausalRows causal_rows(const AttentionForm& form, const QueryTile& tile) {
-  return {tile.first - tile.first_key, form.window};
+inline bodies::CausalRows causal_rows(const QueryTile& tile) {
+  const std::int32_t* begins = tile.seen.document_begin;
+  return {tile.first - tile.first_key, tile.seen.window, tile.first_key,
+          begins == nullptr ? begins : begins + tile.first};
 }
 
 /// A head's columns of one sample: (T, head_size).
@@ -76,10 +96,8 @@ inline PanelOperand right_transposed(const Matrix& transposed, std::size_t first
 }
 
 /// Scores (or their gradients) of a tile's queries, as far as each group of them sees keys.
-void causal_scores(const AttentionForm& form, const QueryTile& tile, const Matrix& queries,
-                   const Matrix& transposed_keys, const Matrix& scores);
+void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys, const Matrix& scores);
 /// Rows [0, tile.size()) of `out` = tile of masked probabilities (or dscores) times `values` (T, head_size).
-void causal_values(const AttentionForm& form, const QueryTile& tile, const Matrix& probabilities, const Matrix& values,
-                   const Matrix& out);
+void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out);
 
 }  // namespace pptrain::kernels

@@ -48,12 +48,6 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const std::vector
 
 }  // namespace
 
-void check_attention(const Config& config) {
-  if (config.data.attend_across_documents) return;
-  throw_bad_input({config.where("data.attend_across_documents"), "attend_across_documents = false cannot be trained",
-                   "this version's attention reaches across documents", "leave the key out"});
-}
-
 Datasets open_datasets(const Config& config, const Model& model) {
   const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
     if (model.sample.tokens()) return std::make_unique<TokenDataset>(paths, token_options(config, model, key));

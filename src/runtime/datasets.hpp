@@ -14,10 +14,6 @@ struct Datasets {
   std::unique_ptr<Dataset> validation;  ///< null without one
 };
 
-/// Refuses `attend_across_documents = false`: layers are told where documents begin, and attention does not go by it
-/// yet. Throws `Error` (exit code 2).
-void check_attention(const Config& config);
-
 /// Opens and checks what `[data]` names. Throws `Error` (exit code 2).
 Datasets open_datasets(const Config& config, const Model& model);
 

@@ -219,7 +219,6 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   const Model model = build_model(config.model, config.training, config.source);
   Datasets datasets;
   collectively(world, waiter, [&] {
-    check_attention(config);
     datasets = open_datasets(config, model);
     if (rank != 0) return;
     check_output_directory(config.job.output, config.where("job.output"));

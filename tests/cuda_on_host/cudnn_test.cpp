@@ -73,3 +73,16 @@ TEST_CASE("cuDNN takes whole groups of query heads, and windows") {
   form.first = 1;
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, form, 8) == 0);
 }
+
+TEST_CASE("attention within documents runs by own kernels") {
+  Gpu gpu;
+  const auto attention = make_cuda_attention(gpu.device);
+  AttentionForm form = shared_form();
+  const std::vector<std::int32_t> begins(form.rows(), 0);
+  const Buffer on_device(gpu.arena, begins.size() * sizeof(std::int32_t));
+  gpu.device.upload(on_device.data(), begins.data(), on_device.bytes());
+  form.document_begin = static_cast<const std::int32_t*>(on_device.data());
+  REQUIRE(graphs_of(gpu, *attention, DType::bf16, form, 8) == 0);
+  form.document_begin = nullptr;
+  REQUIRE(graphs_of(gpu, *attention, DType::bf16, form, 8) == 2);
+}

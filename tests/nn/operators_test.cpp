@@ -93,6 +93,11 @@ struct Bench {
     batch.loss = &loss;
   }
 
+  /// Of the five positions of each sample; those of the second one are divided elsewhere.
+  void divide_into_documents() {
+    plain.document_begin = {0, 0, 0, 3, 3, 0, 1, 2, 2, 2};
+    batch.document_begin = plain.document_begin.data();
+  }
   std::size_t size_of(const Port& port) const { return samples * static_cast<std::size_t>(port.elements()); }
   Tensor tensor(const std::optional<Port>& port, const Values& values) {
     if (!port) return {};
@@ -204,6 +209,18 @@ TEST_CASE("gradients of parallel residuals and packed queries, keys and values")
     INFO("activation " << static_cast<int>(activation));
     Bench bench(parallel_model(activation), 1);
     check_layer(bench);
+  }
+}
+
+TEST_CASE("gradients of attention within documents") {
+  for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+    for (const bool fuses : {true, false}) {
+      for (const Model& model : {decoder(rich()), parallel_model(Activation::gelu)}) {
+        Bench bench(model, 1, fuses, recompute);
+        bench.divide_into_documents();
+        check_layer(bench);
+      }
+    }
   }
 }
 

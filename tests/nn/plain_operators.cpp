@@ -1,5 +1,6 @@
 #include "plain_operators.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -112,7 +113,8 @@ class Interpreter {
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t place = r % length(), start = r - place;
       const std::size_t seen = a.window > 0 ? static_cast<std::size_t>(a.window) : length();
-      const std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
+      std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
+      if (!batch_.document_begin.empty()) first = std::max(first, static_cast<std::size_t>(batch_.document_begin[r]));
       for (std::size_t head = 0; head < heads; ++head) {
         const std::size_t key_head = head * keys / heads;
         const std::size_t k_at = (packed ? heads * d : 0) + key_head * d,

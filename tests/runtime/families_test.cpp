@@ -10,8 +10,8 @@ using namespace pptrain::test;
 namespace {
 
 const std::vector<std::string> folders = {
-    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",  "qwen2", "qwen3", "mistral",
-    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential"};
+    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
+    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
 
 int world_size() {
   int size = 0;
@@ -34,9 +34,9 @@ void check_grids() {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     for (const auto& [pipeline, data, tensor] : grids(world_size())) {
-      if (pipeline > model.num_layers() || tensor > model.axis_size(ShardAxis::heads)) continue;
-      INFO(folder << ": pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
       const std::int64_t batch = reference.config.training.global_batch_size;
+      if (pipeline > model.num_layers() || data > batch || tensor > model.axis_size(ShardAxis::heads)) continue;
+      INFO(folder << ": pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
       const Plan plan = reference.plan(pipeline, data, tensor, std::max<std::int64_t>(batch / 2, data), "1f1b");
       check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
     }

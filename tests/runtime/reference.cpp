@@ -145,6 +145,10 @@ SampleSource Reference::samples(std::int64_t step) const {
     const std::int64_t first = (step * config.training.global_batch_size + sample) * length;
     if (slot.tokens != nullptr) std::copy_n(tokens.begin() + first, length, slot.tokens);
     if (slot.targets != nullptr) std::copy_n(tokens.begin() + first + 1, length, slot.targets);
+    for (std::int64_t t = 0; slot.document_begin != nullptr && t < length; ++t) {
+      const std::int64_t begin = t - (t + document_shift * sample) % document_length;
+      slot.document_begin[t] = static_cast<std::int32_t>(std::max<std::int64_t>(begin, 0));
+    }
   };
 }
 

@@ -24,6 +24,9 @@ struct Reference {
   std::vector<double> grad_norms;
   std::map<std::string, double> tensor_norms;  ///< of step 0's gradients; not recorded for all
   double loss_tolerance = 5e-6;
+  /// Of the documents in samples where attention stays within them: a new one begins wherever (position + shift *
+  /// sample) is a multiple of the length.
+  std::int64_t document_length = 0, document_shift = 0;
 
   void read_folder(const std::string& folder);
   /// The samples of a step, read on in order.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/bodies/math.hpp"
 #include "kernels/bodies/row_team.hpp"
@@ -35,9 +36,16 @@ struct CausalRow {
 
 /// The rows of a tile: row r sees the keys of query `first_query` + r, whose number counts from the tile's first key.
 struct CausalRows {
-  std::size_t first_query, window;
+  std::size_t first_query, window, first_key;
+  const std::int32_t* document_begin;  ///< of each row, counted from the sample's first key; null: no row is bounded so
 
-  PPTRAIN_FUNCTION CausalRow row(std::size_t r) const { return {first_query + r + 1, window}; }
+  PPTRAIN_FUNCTION CausalRow row(std::size_t r) const {
+    CausalRow result(first_query + r + 1, window);
+    if (document_begin == nullptr) return result;
+    const auto begin = static_cast<std::size_t>(document_begin[r]);
+    if (begin > first_key + result.hidden) result.hidden = begin - first_key;
+    return result;
+  }
 };
 
 /// Scores become exp(scale * score - largest), zero where masked.

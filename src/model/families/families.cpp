@@ -22,6 +22,7 @@ const std::vector<Family>& families() {
        {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
        // Of a head for other tasks, and of a class that has one form.
        {"classifier_dropout", "is_decoder"}},
+      {"opt", build_opt},
   };
   return all;
 }

@@ -44,5 +44,6 @@ Model build_qwen2(const ConfigJson& config, const FamilyOptions& options);
 Model build_qwen3(const ConfigJson& config, const FamilyOptions& options);
 Model build_gemma(const ConfigJson& config, const FamilyOptions& options);
 Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
+Model build_opt(const ConfigJson& config, const FamilyOptions& options);
 
 }  // namespace pptrain

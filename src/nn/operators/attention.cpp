@@ -100,6 +100,7 @@ class AttentionModule final : public OperatorModule {
     f.first = whole ? 0 : static_cast<std::size_t>(own_heads().begin) % group;
     f.scale = static_cast<float>(kind_.scale);
     f.window = static_cast<std::size_t>(kind_.window);
+    f.document_begin = batch.document_begin;
     return f;
   }
 
