@@ -49,8 +49,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 }
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"train",  "cluster",  "profile",  "plan",  "simulate",
-                                                 "report", "validate", "tokenize", "export"};
+  static const std::vector<std::string> names = {"train",  "cluster",  "profile",  "plan",     "simulate",
+                                                 "report", "validate", "tokenize", "generate", "export"};
   return names;
 }
 
@@ -78,6 +78,7 @@ CommandLine::CommandLine(Options& options, std::function<std::string()> version)
   report();
   validate();
   tokenize();
+  generate();
   export_model();
 }
 
@@ -315,6 +316,44 @@ void CommandLine::documents(CLI::App* sub, CLI::Option* tokenizer) {
       ->check(count())
       ->needs(tokenizer)
       ->type_name("N");
+}
+
+void CommandLine::generate() {
+  CLI::App* sub = command(Command::generate, "generate", "Continue a text with a trained model");
+  sub->add_option("MODEL", options_.input, "a checkpoint, a run directory with one, or a folder as export writes it")
+      ->required()
+      ->type_name("");
+  CLI::Option* prompt = sub->add_option("--prompt", options_.prompt, "the text to continue")->type_name("TEXT");
+  sub->add_option("--prompt-file", options_.prompt_file, "a file with that text")->excludes(prompt)->type_name("FILE");
+  sub->add_option("--tokens", options_.tokens, "tokens to generate at most; none: 100")->check(count())->type_name("N");
+  sampling(sub);
+  sub->add_option("--tokenizer", options_.tokenizer,
+                  "the tokenizer.json that made the model's data, or a folder with one; none: the one beside the model")
+      ->type_name("TOKENIZER.json");
+  sub->add_flag("--ignore-eos", options_.ignore_end_of_text, "go on behind a token that ends a text");
+  describe(sub,
+           "Prints the prompt and what the model puts behind it, piece by piece; with -q only the latter. Without "
+           "--temperature each token is the likeliest one. A seed gives the same text again. A model whose vocabulary "
+           "are the 256 bytes needs no tokenizer.\n\n"
+           "Runs on one process, on the host: start it without mpirun.",
+           {{"pptrain generate outputs/gpt2/START_TIME --prompt 'You may'", "continue by the run's last checkpoint"},
+            {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7",
+             "draw tokens by a published model in the folder llama"}});
+}
+
+void CommandLine::sampling(CLI::App* sub) {
+  sub->add_option("--temperature", options_.temperature,
+                  "draw tokens, at this temperature; 0 or none: take the likeliest")
+      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->type_name("X");
+  sub->add_option("--top-k", options_.top_k, "draw among the K likeliest tokens; none: among all")
+      ->check(count())
+      ->type_name("K");
+  sub->add_option("--top-p", options_.top_p,
+                  "draw among the fewest likeliest tokens of probability P together; none: 1")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("P");
+  sub->add_option("--seed", options_.seed, "of the random numbers; none: 1234")->type_name("S");
 }
 
 void CommandLine::export_model() {

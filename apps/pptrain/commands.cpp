@@ -14,6 +14,7 @@
 #include "cluster/read.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
+#include "generating.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/export_model.hpp"
 #include "output.hpp"
@@ -141,6 +142,7 @@ bool needs_machine(const Options& options) {
     case Command::report:
     case Command::validate:
     case Command::tokenize:
+    case Command::generate:
     case Command::export_model: return false;
   }
   return false;
@@ -156,6 +158,7 @@ void run_command(const Options& options) {
     case Command::report: run_report(options); break;
     case Command::validate: run_validate(options); break;
     case Command::tokenize: run_tokenize(options); break;
+    case Command::generate: run_generate(options); break;
     case Command::export_model: run_export(options); break;
   }
 }

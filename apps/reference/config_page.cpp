@@ -32,6 +32,7 @@ class Describer : public KeyVisitor {
   }
   void end_section() override {}
   void text(const Key& key, std::string&) override { add(key, "text"); }
+  void texts(const Key& key, std::vector<std::string>&) override { add(key, "array of texts"); }
   void input_path(const Key& key, std::string&, const std::string& keyword) override {
     add(key, "path" + or_keyword(keyword));
   }

@@ -155,6 +155,7 @@ struct MetricsConfig {
   std::int64_t interval = 1;
   std::int64_t evaluation_interval = 0;
   bool trace = false;
+  std::vector<std::string> sample_prompts;  ///< texts that evaluations continue
 };
 
 /// A training job as the user described it, every default filled in.

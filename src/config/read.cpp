@@ -56,6 +56,9 @@ class Reader : public KeyVisitor {
   void text(const Key& key, std::string& value) override {
     if (find(key)) value = table_->string(key.name);
   }
+  void texts(const Key& key, std::vector<std::string>& values) override {
+    if (find(key)) values = table_->strings(key.name);
+  }
   void input_path(const Key& key, std::string& value, const std::string& keyword) override {
     text(key, value);
     if (value != keyword) value = resolve(value, folder_);

@@ -10,9 +10,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "config/read.hpp"
-#include "io/checkpoint_file.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint_model.hpp"
 #include "io/parameters.hpp"
 #include "model/file_layout.hpp"
 #include "weights/weight_writer.hpp"
@@ -30,22 +28,6 @@ constexpr const char* companions[] = {"generation_config.json",  "tokenizer.json
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::string checkpoint_of(const std::string& source) {
-  if (!fs::is_directory(source)) return source;
-  const std::vector<std::string> files = CheckpointFolder(source).files();
-  if (!files.empty()) return files.front();
-  throw_bad_input({source, "the folder has no checkpoint", "a run directory keeps them in checkpoints/step-N.h5",
-                   "name a run with [checkpoint] interval > 0, or a checkpoint"});
-}
-
-/// The folder with the config.json that a checkpoint's model is described by: what its run has kept, or where it came
-/// from; "" for a model that the configuration's own keys describe.
-std::string description_folder(const std::string& checkpoint, const Config& config) {
-  if (config.model.from.empty()) return "";
-  const fs::path kept = fs::path(checkpoint).parent_path().parent_path() / model_folder_name;
-  return fs::exists(kept / "config.json") ? kept.string() : config.model.from;
 }
 
 /// The config.json of a GPT-2 that the configuration's own keys describe.
@@ -70,31 +52,25 @@ nlohmann::ordered_json gpt2_config(const Config& config) {
 /// One model's way from a checkpoint to a folder.
 class Export {
  public:
-  explicit Export(const ExportOptions& options) : options_(options), checkpoint_(checkpoint_of(options.source)) {
-    const CheckpointHead head = read_checkpoint_head(checkpoint_);
-    step_ = head.state.step;
-    config_ = parse_config(head.state.configuration, checkpoint_, "");
-    folder_ = description_folder(checkpoint_, config_);
-    if (!folder_.empty()) config_.model.from = folder_;
-    model_ = build_model(config_.model, config_.training, checkpoint_);
-    if (model_.sample.tokens()) return;
-    throw_bad_input({checkpoint_, fmt::format("a {} has no place in Hugging Face's libraries", model_.name),
+  explicit Export(const ExportOptions& options) : options_(options), from_(read_checkpoint_model(options.source)) {
+    if (from_.model.sample.tokens()) return;
+    throw_bad_input({from_.checkpoint, fmt::format("a {} has no place in Hugging Face's libraries", from_.model.name),
                      "it is a network of pptrain's own", "read its parameters from the HDF5 file"});
   }
 
   ExportResult run() const {
     WeightWriter writer(options_.output, tensors());
-    const ParameterFile file(checkpoint_);
+    const ParameterFile file(from_.checkpoint);
     std::int64_t count = 0;
     for (const ParameterSpec& spec : parameters()) {
       write(writer, spec, file.read(spec.name, spec.shape));
       count += spec.size();
     }
     writer.commit();
-    if (!folder_.empty()) copy_model_files(folder_, options_.output);
+    if (!from_.folder.empty()) copy_model_files(from_.folder, options_.output);
     write_file(options_.output + "/config.json", description().dump(2) + "\n",
                "free some room, or name another folder");
-    return {checkpoint_, model_.name, step_, count};
+    return {from_.checkpoint, from_.model.name, from_.step, count};
   }
 
  private:
@@ -102,7 +78,7 @@ class Export {
   std::vector<ParameterSpec> parameters() const {
     std::vector<ParameterSpec> specs;
     std::set<std::string> seen;
-    for (const Layer& layer : model_.layers) {
+    for (const Layer& layer : from_.model.layers) {
       for (const ParameterSpec& spec : layer.parameters) {
         if (seen.insert(spec.name).second) specs.push_back(spec);
       }
@@ -112,7 +88,7 @@ class Export {
 
   /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
   std::string name_of(const ParameterSpec& spec) const {
-    const bool own_gpt2 = folder_.empty() && spec.name != "lm_head.weight";
+    const bool own_gpt2 = from_.folder.empty() && spec.name != "lm_head.weight";
     return own_gpt2 ? "transformer." + spec.name : spec.name;
   }
 
@@ -135,9 +111,9 @@ class Export {
   }
 
   nlohmann::ordered_json description() const {
-    nlohmann::ordered_json json = folder_.empty()
-                                      ? gpt2_config(config_)
-                                      : nlohmann::ordered_json::parse(text_of(fs::path(folder_) / "config.json"));
+    nlohmann::ordered_json json = from_.folder.empty()
+                                      ? gpt2_config(from_.config)
+                                      : nlohmann::ordered_json::parse(text_of(fs::path(from_.folder) / "config.json"));
     const char* key = json.contains("torch_dtype") ? "torch_dtype" : "dtype";
     json[key] = options_.type == WeightType::f32    ? "float32"
                 : options_.type == WeightType::bf16 ? "bfloat16"
@@ -146,11 +122,7 @@ class Export {
   }
 
   const ExportOptions& options_;
-  std::string checkpoint_;
-  std::int64_t step_ = 0;
-  Config config_;
-  std::string folder_;
-  Model model_;
+  CheckpointModel from_;
 };
 
 }  // namespace

@@ -7,10 +7,6 @@
 
 namespace pptrain {
 
-/// Files of a model's folder beside its weights: what a run keeps of the folder that it started from, and what an
-/// export writes.
-inline constexpr const char* model_folder_name = "model";
-
 struct ExportOptions {
   std::string source;  ///< a checkpoint, or a run directory, of which the last checkpoint is taken
   std::string output;  ///< the folder to be written

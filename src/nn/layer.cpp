@@ -12,13 +12,18 @@ std::vector<Interval> LayerContext::parts(ShardAxis axis) const {
   return given != shards.end() ? given->second : even_division(model.axis_size(axis), members);
 }
 
-std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context) {
+std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, LayerContext& context) {
   context.parameters.start_unit(chunk);
   std::vector<std::size_t> indices;
   for (const ParameterSpec& whole : layer.parameters) {
     const ParameterSpec spec = whole.divided_by(context.division);
     indices.push_back(context.parameters.add(spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
   }
+  return indices;
+}
+
+std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context) {
+  const std::vector<std::size_t> indices = add_parameters(layer, chunk, context);
   const bool by_rows = context.division == WeightDivision::rows && layer.divides_either_way();
   const OperatorList& list = by_rows ? layer.by_rows : layer.operators;
   auto module = std::make_unique<OperatorLayer>(list, fused(list), indices, context);

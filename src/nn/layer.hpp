@@ -78,6 +78,10 @@ class LayerModule {
   virtual void backward_weight(const Batch& batch, Saved& saved) = 0;
 };
 
+/// Adds a layer's parameters, or this member's shards of them, to the context's store, as a unit of `chunk`. Returns
+/// their places there, in the order of the layer.
+std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, LayerContext& context);
+
 /// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.
 /// It keeps what the context's `recompute` says: everything, everything but what attention makes between the
 /// projections (`selective`), or its input alone (`full`). A layer that reads the samples keeps nothing anyway.

@@ -8,10 +8,11 @@
 namespace pptrain {
 
 OperatorLayer::OperatorLayer(const OperatorList& list, const std::vector<FusedOperator>& operators,
-                             const std::vector<std::size_t>& parameters, LayerContext& context)
+                             const std::vector<std::size_t>& parameters, LayerContext& context,
+                             const OperatorFactory& make)
     : list_(list) {
   for (std::size_t i = 0; i < operators.size(); ++i) {
-    modules_.push_back(make_operator({context, list_, operators[i], i, parameters}));
+    modules_.push_back(make({context, list_, operators[i], i, parameters}));
   }
   kept_ = kept_values(list_, context.recompute);
   // Who makes the layer again begins with its input.

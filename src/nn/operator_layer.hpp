@@ -11,9 +11,11 @@ namespace pptrain {
 /// any more; from F to B only what the operators need is kept (`kept_values`).
 class OperatorLayer final : public LayerModule {
  public:
-  /// `operators`: those of `list`, one by one or fused. `parameters`: of the layer, in the context's store.
+  /// `operators`: those of `list`, one by one or fused. `parameters`: of the layer, in the context's store. `make`
+  /// makes the modules.
   OperatorLayer(const OperatorList& list, const std::vector<FusedOperator>& operators,
-                const std::vector<std::size_t>& parameters, LayerContext& context);
+                const std::vector<std::size_t>& parameters, LayerContext& context,
+                const OperatorFactory& make = make_operator);
 
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override;
   Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override;

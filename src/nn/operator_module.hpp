@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -77,5 +78,8 @@ class OperatorModule {
 
 /// The module of an operator.
 std::unique_ptr<OperatorModule> make_operator(OperatorPlace place);
+
+/// Makes the module of an operator, as `make_operator` does.
+using OperatorFactory = std::function<std::unique_ptr<OperatorModule>(OperatorPlace)>;
 
 }  // namespace pptrain

@@ -185,7 +185,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
-  Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory, from ? from->path : ""},
+  const SamplePrompts samples(names ? job.config : Config(), job.model);
+  Trainer trainer(job,
+                  {patience, alarm, datasets, *recorder, stop, samples, fingerprint, directory, from ? from->path : ""},
                   std::move(running));
   phases.end("parameters and communication");
   if (names) print_detail(phases.describe());
@@ -224,6 +226,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     check_output_directory(config.job.output, config.where("job.output"));
     // What is wrong with the weights is said before anything is measured.
     if (starts_from_folder(config)) const ModelWeights weights(config.model.from, model);
+    const SamplePrompts samples(config, model);
   });
   const std::optional<Resumed> from = find_checkpoint(world, waiter, options, config, model, *datasets.train);
   if (from && from->state.step >= config.training.steps) {

@@ -401,5 +401,13 @@ TEST_CASE("gradients travel in fp32 or bf16", "[config]") {
   CHECK(refused("[training]\ngradient_precision = \"fp16\"\n").find("fp32, bf16") != std::string::npos);
 }
 
+TEST_CASE("texts to be continued are read and written in order, whatever they hold") {
+  const Config config = parse("[metrics]\nsample_prompts = [\"You \\\"may\\\"\", \"a\\nb\"]\n");
+  const std::vector<std::string> prompts = {"You \"may\"", "a\nb"};
+  CHECK(config.metrics.sample_prompts == prompts);
+  CHECK(parse(write_config(config)).metrics.sample_prompts == prompts);
+  CHECK(refused("[metrics]\nsample_prompts = [3]\n").find("sample_prompts[0]") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace pptrain

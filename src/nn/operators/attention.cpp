@@ -1,3 +1,4 @@
+#include "nn/operators/attention_inputs.hpp"
 #include "nn/operators/modules.hpp"
 #include "nn/rotary_table.hpp"
 
@@ -38,9 +39,9 @@ class AttentionModule final : public OperatorModule {
     if (statistics(pass).empty()) attend(batch, pass);
     std::vector<Tensor> gradients;
     for (const ValueIndex v : op().inputs) gradients.push_back(new_gradient(batch, v));
-    const Parts p = parts([&](ValueIndex v) { return pass.matrix(v); });
+    const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
     std::size_t next = 0;
-    const Parts d = parts([&](ValueIndex) { return gradients[next++].matrix(); });
+    const AttentionInputs d = attention_inputs(op(), [&](ValueIndex) { return gradients[next++].matrix(); });
     context().backend.attention.backward(form(batch), p.q, p.k, p.v, pass.values[output()],
                                          statistics(pass).front().f32(), pass.gradients[output()].matrix, d.q, d.k, d.v,
                                          arena());
@@ -50,16 +51,12 @@ class AttentionModule final : public OperatorModule {
   }
 
  private:
-  struct Parts {
-    Matrix q, k, v;
-  };
-
   void attend(const Batch& batch, Pass& pass) const {
     Tensor out = new_value(batch, output());
     std::vector<Tensor>& log_sum = statistics(pass);
     log_sum.clear();
     log_sum.emplace_back(arena(), 1, out.rows() * num_heads());
-    const Parts p = parts([&](ValueIndex v) { return pass.matrix(v); });
+    const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
     context().backend.attention.forward(form(batch), p.q, p.k, p.v, out, log_sum.front().f32(), arena());
     pass.values[output()] = std::move(out);
   }
@@ -70,21 +67,6 @@ class AttentionModule final : public OperatorModule {
   /// Key heads that this member's query heads attend to.
   Interval own_key_heads() const {
     return {own_heads().begin / kind_.group(), (own_heads().end + kind_.group() - 1) / kind_.group()};
-  }
-
-  /// q, k and v, which are inputs of their own or side by side in one.
-  template <class MatrixOf>
-  Parts parts(const MatrixOf& matrix_of) const {
-    if (op().inputs.size() == 3) {
-      Parts p;
-      p.q = matrix_of(input(0));
-      p.k = matrix_of(input(1));
-      p.v = matrix_of(input(2));
-      return p;
-    }
-    const Matrix all = matrix_of(input());
-    const std::size_t third = all.columns / 3;
-    return {all.columns_from(0, third), all.columns_from(third, third), all.columns_from(2 * third, third)};
   }
 
   AttentionForm form(const Batch& batch) const {
