@@ -52,9 +52,9 @@ std::string ModelWeights::name_of(const ParameterSpec& spec) const {
 void ModelWeights::check(const ParameterSpec& spec) const {
   const std::string name = name_of(spec);
   const WeightTensor& tensor = files_.tensor(name);
+  files_.read(name, {0, 0}, nullptr);  // refuses types that no element can be read from
   if (tensor.shape == file_shape(spec)) return;
-  throw_bad_input({files_.file_of(name),
-                   fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),
+  throw_bad_input({files_.file_of(name), fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),
                    fmt::format("config.json beside it asks for ({})", text_of(file_shape(spec))),
                    "use the config.json that belongs to these weights"});
 }
@@ -66,8 +66,8 @@ void ModelWeights::check_unused(const Model& model) const {
   // A tied output layer may be there a second time.
   if (model.shared_parameter() != nullptr) ignored.insert(ignored.end(), {"lm_head.weight", "embed_out.weight"});
   for (const WeightTensor& tensor : files_.tensors()) {
-    const bool needless = std::any_of(ignored.begin(), ignored.end(),
-                                      [&](const std::string& end) { return tensor.name.ends_with(end); });
+    const bool needless =
+        std::any_of(ignored.begin(), ignored.end(), [&](const std::string& end) { return tensor.name.ends_with(end); });
     if (used.contains(tensor.name) || needless) continue;
     throw_bad_input({files_.file_of(tensor.name), fmt::format("the model has no use for the tensor {}", tensor.name),
                      fmt::format("config.json describes a {} of {} layers without it", model.name, model.num_layers()),

@@ -45,7 +45,8 @@ class AttentionModule final : public OperatorModule {
                                          statistics(pass).front().f32(), pass.gradients[output()].matrix, d.q, d.k, d.v,
                                          arena());
     statistics(pass).clear();
-    for (std::size_t i = 0; i < gradients.size(); ++i) add_gradient(pass, input(i), make_gradient(std::move(gradients[i])));
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      add_gradient(pass, input(i), make_gradient(std::move(gradients[i])));
   }
 
  private:
@@ -65,9 +66,16 @@ class AttentionModule final : public OperatorModule {
 
   std::size_t num_heads() const { return columns(output()) / head_size(); }
   std::size_t head_size() const { return static_cast<std::size_t>(kind_.head_size); }
-  Interval own_heads() const { return part(output()); }
+  /// A position of the axis may stand for several heads.
+  Interval own_heads() const {
+    const Interval own = part(output());
+    const std::int64_t each = value(output()).is_whole() ? 1 : value(output()).divided.unit / kind_.head_size;
+    return {own.begin * each, own.end * each};
+  }
   /// Key heads that this member's query heads attend to.
-  Interval own_key_heads() const { return {own_heads().begin / kind_.group(), (own_heads().end + kind_.group() - 1) / kind_.group()}; }
+  Interval own_key_heads() const {
+    return {own_heads().begin / kind_.group(), (own_heads().end + kind_.group() - 1) / kind_.group()};
+  }
 
   /// q, k and v, which are inputs of their own or side by side in one.
   template <class MatrixOf>
