@@ -17,6 +17,7 @@
 #include "generating.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/export_model.hpp"
+#include "model_folder.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
 #include "planning.hpp"
@@ -86,7 +87,9 @@ void run_validate(const Options& options) {
   const std::string& path = options.input;
   const std::string extension = std::filesystem::path(path).extension();
   std::string kind;
-  if (extension == ".toml" && is_cluster_file(path)) {
+  if (names_model_folder(path)) {
+    kind = validated_model_folder(path);
+  } else if (extension == ".toml" && is_cluster_file(path)) {
     const Cluster cluster = read_cluster(path);
     kind = fmt::format("a cluster of {} devices", cluster.num_devices());
   } else if (extension == ".toml") {
@@ -99,7 +102,7 @@ void run_validate(const Options& options) {
     kind = fmt::format("a plan: {}", read_plan(path).shape());
   } else {
     throw_bad_input({path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
-                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5"});
+                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5 or a folder with config.json"});
   }
   std::cout << path << ": valid, " << kind << "\n";
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "config/check_chain.hpp"
 
 namespace pptrain {
 namespace {
@@ -38,6 +39,7 @@ void check_job(const Config& config) {
 
 void check_model(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.layer.empty()) return check_chain(config);
   if (!model.from.empty()) return;
   if (!model.is_classifier() && model.hidden_size % model.heads != 0) {
     throw_bad_input({config.where("model.heads"),
@@ -68,7 +70,7 @@ void check_model_name(const Config& config) {
 
 void check_annotations(const Config& config) {
   const ModelConfig& model = config.model;
-  if (!model.from.empty()) return;  // when the folder has been read (model/check.hpp)
+  if (!model.names_dimensions()) return;  // when the model has been made (model/check.hpp)
   for (const Annotation& annotation : model.annotate) {
     const Interval layers = annotation.layers;
     if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
@@ -99,7 +101,7 @@ void check_batches(const Config& config) {
 
 void check_grid(const Config& config) {
   const ModelConfig& model = config.model;
-  if (!model.from.empty()) return;  // likewise
+  if (!model.names_dimensions()) return;  // likewise
   const AutoInt stages = config.parallelism.pipeline;
   if (stages && *stages > model.num_layers()) {
     throw_bad_input({config.where("parallelism.pipeline"),
@@ -162,6 +164,7 @@ void check_mix(const Config& config) {
 void check_documents(const Config& config) {
   const AutoInt end = config.data.end_of_document;
   if (config.model.is_classifier() || !end || *end < config.model.vocabulary_size) return;
+  if (!config.model.from.empty()) return;  // likewise
   throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
                    fmt::format("vocabulary_size = {} admits 0 to {}", config.model.vocabulary_size,
                                config.model.vocabulary_size - 1),

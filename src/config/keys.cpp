@@ -4,18 +4,11 @@
 
 #include <cmath>
 
+#include "config/layer_keys.hpp"
+#include "config/ranges.hpp"
+
 namespace pptrain {
 namespace {
-
-// Larger counts are typing errors, and products of two of them still fit 64 bits.
-constexpr double max_count = 2147483647.0;
-
-Range at_least(double least, const std::string& reason = "") { return {least, max_count, false, false, reason}; }
-Range between(double least, double most, const std::string& reason = "") { return {least, most, false, false, reason}; }
-Range positive(const std::string& reason = "") { return {.least = 0.0, .least_open = true, .reason = reason}; }
-Range not_negative(const std::string& reason = "") { return {.least = 0.0, .reason = reason}; }
-Range above_one(const std::string& reason) { return {.least = 1.0, .least_open = true, .reason = reason}; }
-Range below_one(const std::string& reason) { return {0.0, 1.0, false, true, reason}; }
 
 void visit(KeyVisitor& v, JobConfig& job) {
   v.text({"name", "Name of the job and of the folder of its runs."}, job.name);
@@ -57,7 +50,32 @@ void visit_annotations(KeyVisitor& v, ModelConfig& model) {
   }
 }
 
+void visit_initial(KeyVisitor& v, ModelConfig& model) {
+  v.input_path(
+      {"initial_parameters",
+       "An HDF5 file, such as a checkpoint, from whose /parameters the training starts; empty: random weights."},
+      model.initial_parameters, "");
+}
+
+/// The tables of a chain come behind all other keys of [model].
+void visit_chain(KeyVisitor& v, ModelConfig& model) {
+  if (model.name == ModelConfig().name) model.name = "own-network";
+  v.text({"name", "Any name."}, model.name);
+  v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size, at_least(1));
+  visit_initial(v, model);
+  for (std::size_t i = 0; i < model.layer.size(); ++i) {
+    v.begin_element("layer", i);
+    visit_layer(v, model.layer[i]);
+    v.end_element();
+  }
+  visit_annotations(v, model);
+}
+
 void visit(KeyVisitor& v, ModelConfig& model) {
+  model.layer.resize(
+      v.elements({"layer", "The layers of a network of your own, in their order: in place of `from` and dimensions."},
+                 model.layer.size()));
+  if (!model.layer.empty()) return visit_chain(v, model);
   v.input_path(
       {"from",
        "A folder with config.json, as Hugging Face's libraries write it: the model is the one that it describes; "
@@ -81,10 +99,7 @@ void visit(KeyVisitor& v, ModelConfig& model) {
     v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size, at_least(1));
     v.flag({"tied", "Whether the output layer shares the weights of the token embedding."}, model.tied);
   }
-  v.input_path(
-      {"initial_parameters",
-       "An HDF5 file, such as a checkpoint, from whose /parameters the training starts; empty: random weights."},
-      model.initial_parameters, "");
+  visit_initial(v, model);
   visit_annotations(v, model);
 }
 

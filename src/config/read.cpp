@@ -118,7 +118,8 @@ class Reader : public KeyVisitor {
   void begin_element(const std::string& key, std::size_t index) override {
     section_ = table_;
     table_ = section_->tables(key)[index];
-    places_[fmt::format("{}[{}]", section_->full_name(key), index)] = table_->where();
+    element_ = fmt::format("{}[{}]", section_->full_name(key), index);
+    places_[element_] = table_->where();
   }
   void end_element() override {
     table_->finish();
@@ -139,7 +140,7 @@ class Reader : public KeyVisitor {
     // Tells the table that the key is known, written or not.
     table_->know(key.name);
     if (!table_->has(key.name)) return false;
-    places_[table_->full_name(key.name)] = table_->where(key.name);
+    places_[section_ ? element_ + "." + key.name : table_->full_name(key.name)] = table_->where(key.name);
     return true;
   }
 
@@ -162,6 +163,7 @@ class Reader : public KeyVisitor {
   std::vector<TomlTable> sections_;   // those that are written
   std::optional<TomlTable> table_;    // section or element being visited; none when it is not written
   std::optional<TomlTable> section_;  // section of the element being visited
+  std::string element_;               // name of that element
 };
 
 /// Keys outside of sections would replace whole sections, or be none at all.

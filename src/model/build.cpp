@@ -20,6 +20,7 @@ Model build_from_folder(const ModelConfig& model, const TrainingConfig& training
 
 Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
   if (!model.from.empty()) return build_from_folder(model, training);
+  if (!model.layer.empty()) return build_own_network(model, training);
   if (model.is_classifier()) return build_mlp_classifier(model, training);
   if (model.name == "gpt2") return build_gpt2(model, training, source);
   throw_bad_input({source, fmt::format("[model] name = \"{}\" cannot be trained", model.name),

@@ -153,8 +153,8 @@ ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t
 
 ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape) {
   const Value& first = value(inputs.front());
-  const ValueIndex out =
-      make({first.rows, shape.heads * shape.head_size, Element::compute, {first.divided.axis, 1, shape.head_size, 1}});
+  const ValueIndex out = make(
+      {first.rows, shape.heads * shape.head_size, Element::compute, {first.divided.axis, 1, first.divided.unit, 1}});
   put(shape, inputs, out);
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/check.hpp"
 #include "model/trainable.hpp"
 #include "model/zoo_models.hpp"
 
@@ -151,7 +152,7 @@ ModelDescription describe(const Model& model, Precision precision) {
 ModelDescription describe_model(const Config& config) {
   const std::string& name = config.model.name;
   if (config.can_train_model()) {
-    return describe(build_model(config.model, config.training, config.source), config.training.precision);
+    return describe(build_model_of(config), config.training.precision);
   }
   if (!in_zoo(name)) {
     std::vector<std::string> names = zoo_names();

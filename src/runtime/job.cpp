@@ -15,6 +15,7 @@
 #include "io/checkpoint_folder.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
+#include "model/check.hpp"
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
 #include "runtime/checkpoint/data_fingerprint.hpp"
@@ -218,7 +219,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     return;
   }
   StopRequest stop(config.job);
-  const Model model = build_model(config.model, config.training, config.source);
+  const Model model = build_model_of(config);
   Datasets datasets;
   collectively(world, waiter, [&] {
     datasets = open_datasets(config, model);

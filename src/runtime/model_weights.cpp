@@ -52,6 +52,7 @@ std::string ModelWeights::name_of(const ParameterSpec& spec) const {
 void ModelWeights::check(const ParameterSpec& spec) const {
   const std::string name = name_of(spec);
   const WeightTensor& tensor = files_.tensor(name);
+  files_.read(name, {0, 0}, nullptr);  // refuses types that no element can be read from
   if (tensor.shape == file_shape(spec)) return;
   throw_bad_input({files_.file_of(name), fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),
                    fmt::format("config.json beside it asks for ({})", text_of(file_shape(spec))),

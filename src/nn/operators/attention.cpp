@@ -63,7 +63,12 @@ class AttentionModule final : public OperatorModule {
 
   std::size_t num_heads() const { return columns(output()) / head_size(); }
   std::size_t head_size() const { return static_cast<std::size_t>(kind_.head_size); }
-  Interval own_heads() const { return part(output()); }
+  /// A position of the axis may stand for several heads.
+  Interval own_heads() const {
+    const Interval own = part(output());
+    const std::int64_t each = value(output()).is_whole() ? 1 : value(output()).divided.unit / kind_.head_size;
+    return {own.begin * each, own.end * each};
+  }
   /// Key heads that this member's query heads attend to.
   Interval own_key_heads() const {
     return {own_heads().begin / kind_.group(), (own_heads().end + kind_.group() - 1) / kind_.group()};
