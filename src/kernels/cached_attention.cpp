@@ -15,17 +15,17 @@ using namespace kernels;
 namespace {
 
 /// Keys [begin, end) of one head that a query sees, and the weights that it gives them.
-struct SeenKeys {
+struct WeighedKeys {
   std::size_t begin, end;
   std::vector<float> weights;
 
-  SeenKeys(const AttentionForm& form, std::size_t query)
-      : begin(QueryTile::first_seen(form.window, query)), end(query + 1), weights(end - begin) {}
+  WeighedKeys(const AttentionForm& form, std::size_t query)
+      : begin(SeenKeys(form, 0).first_of(query)), end(query + 1), weights(end - begin) {}
 };
 
 /// weights = softmax(scale q k^T).
 template <class T>
-void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t column, SeenKeys& keys) {
+void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t column, WeighedKeys& keys) {
   float largest = -HUGE_VALF;
   for (std::size_t j = keys.begin; j < keys.end; ++j) {
     const T* key = k.at<T>(j, column);
@@ -45,7 +45,7 @@ template <class T>
 void attend_query(const AttentionForm& form, std::size_t query, std::size_t head, const T* q, const Matrix& k,
                   const Matrix& v, T* out) {
   const std::size_t column = form.key_head_of(head) * form.head_size;
-  SeenKeys keys(form, query);
+  WeighedKeys keys(form, query);
   weigh(form, q, k, column, keys);
   std::vector<float> sums(form.head_size, 0.0F);
   for (std::size_t j = keys.begin; j < keys.end; ++j) {
