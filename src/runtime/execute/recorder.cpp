@@ -20,6 +20,7 @@
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "config/read.hpp"
+#include "io/checkpoint_model.hpp"
 #include "io/export_model.hpp"
 #include "io/keys.hpp"
 #include "kernels/gemm.hpp"
