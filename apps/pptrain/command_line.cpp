@@ -259,14 +259,16 @@ void CommandLine::report() {
 
 void CommandLine::validate() {
   CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
-  sub->add_option("FILE", options_.input, "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5, or a model's folder with "
+  sub->add_option("FILE", options_.input,
+                  "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5, or a model's folder with "
                   "config.json")
       ->required()
       ->type_name("");
   describe(
       sub,
       "A mistake is answered with its line, the reason and a suggestion. Of a checkpoint all values are compared with "
-      "their digests; of a model's folder weights and tokenizer.json, where they are there, are compared with config.json.",
+      "their digests; of a model's folder weights and tokenizer.json, where they are there, are compared with "
+      "config.json.",
       {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
 }
 

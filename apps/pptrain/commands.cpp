@@ -101,8 +101,9 @@ void run_validate(const Options& options) {
   } else if (extension == ".json") {
     kind = fmt::format("a plan: {}", read_plan(path).shape());
   } else {
-    throw_bad_input({path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
-                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5 or a folder with config.json"});
+    throw_bad_input(
+        {path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
+         "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5 or a folder with config.json"});
   }
   std::cout << path << ": valid, " << kind << "\n";
 }
