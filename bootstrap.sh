@@ -13,14 +13,14 @@ packages=(g++ cmake ninja-build ccache pkg-config
   openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libtrilinos-kokkos-dev
   libdnnl-dev libopenblas-pthread-dev
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
-  libhwloc-dev librandom123-dev libxxhash-dev zlib1g-dev libsentencepiece-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
+  libhwloc-dev librandom123-dev libxxhash-dev zlib1g-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
   libboost-context-dev node-d3)
 # Without these the tests that need them are skipped.
 test_packages=(iproute2 slurm-wlm munge python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
 benchmark_packages=(libbenchmark-dev)
 fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
   libtomlplusplus-dev nlohmann-json3-dev librandom123-dev libopenmpi-dev libhdf5-openmpi-dev libxxhash-dev zlib1g-dev
-  libsentencepiece-dev)
+  libsentencepiece-dev libpcre2-dev libutf8proc-dev)
 peer_packages=(python3-torch python3-h5py)
 
 usage() {
@@ -102,7 +102,7 @@ spack_advice() {
 With Spack, which needs no root:
     spack env create -d build/spack && spack env activate build/spack
     spack add cmake ninja pkgconf openmpi hdf5+mpi kokkos openblas onednn@2 tomlplusplus \\
-      cli11 fmt spdlog nlohmann-json hwloc random123 xxhash zlib-api sentencepiece catch2
+      cli11 fmt spdlog nlohmann-json hwloc random123 xxhash zlib-api sentencepiece pcre2 utf8proc catch2
     spack install && ./bootstrap.sh build
 TEXT
 }

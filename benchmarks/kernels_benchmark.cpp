@@ -40,15 +40,15 @@ Tensor random_tensor(std::size_t rows, std::size_t columns, DType type = DType::
   return rounded;
 }
 
-std::vector<std::uint16_t> random_tokens(std::size_t count, std::size_t vocabulary) {
+std::vector<std::uint32_t> random_tokens(std::size_t count, std::size_t vocabulary) {
   const CounterRandom random(1, "tokens");
-  std::vector<std::uint16_t> tokens;
-  for (std::size_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::uint16_t>(random.bits(i) % vocabulary));
+  std::vector<std::uint32_t> tokens;
+  for (std::size_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::uint32_t>(random.bits(i) % vocabulary));
   return tokens;
 }
 
 std::vector<std::int32_t> random_targets(std::size_t count, std::size_t vocabulary) {
-  const std::vector<std::uint16_t> tokens = random_tokens(count, vocabulary);
+  const std::vector<std::uint32_t> tokens = random_tokens(count, vocabulary);
   return {tokens.begin(), tokens.end()};
 }
 
@@ -99,36 +99,44 @@ std::vector<Product> products_of(const Shape& s) {
   return products;
 }
 
+/// Attention of which `group` query heads share a key head.
 struct AttentionCall {
-  Tensor qkv, out, log_sum, dout, dqkv;
+  AttentionForm form;
+  Tensor q, k, v, out, log_sum, dout, dq, dk, dv;
 
-  AttentionCall(const Shape& s, DType type)
-      : qkv(random_tensor(s.rows(), 3 * s.hidden, type)),
+  AttentionCall(const Shape& s, std::size_t group, DType type)
+      : form(multi_head(s.samples, s.length, s.heads, s.hidden / s.heads)),
+        q(random_tensor(s.rows(), s.hidden, type)),
+        k(random_tensor(s.rows(), s.hidden / group, type)),
+        v(random_tensor(s.rows(), s.hidden / group, type)),
         out(random_tensor(s.rows(), s.hidden, type)),
         log_sum(random_tensor(s.rows(), s.heads)),
         dout(random_tensor(s.rows(), s.hidden, type)),
-        dqkv(random_tensor(s.rows(), 3 * s.hidden, type)) {}
-  void forward(const Shape& s) const {
-    host_attention().forward(qkv, s.samples, s.length, s.heads, out, log_sum.f32(), arena());
+        dq(random_tensor(s.rows(), s.hidden, type)),
+        dk(random_tensor(s.rows(), s.hidden / group, type)),
+        dv(random_tensor(s.rows(), s.hidden / group, type)) {
+    form.group = group;
+    form.key_heads = s.heads / group;
   }
-  void backward(const Shape& s) const {
-    host_attention().backward(qkv, out, log_sum.f32(), dout, s.samples, s.length, s.heads, dqkv, arena());
-  }
+  void forward() const { host_attention().forward(form, q, k, v, out, log_sum.f32(), arena()); }
+  void backward() const { host_attention().backward(form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena()); }
 };
 
 /// FLOP of one matrix product of attention over all pairs, causal or not: what a library would do.
 double pair_flop(const Shape& s) { return 2.0 * static_cast<double>(s.rows() * s.length * s.hidden); }
 
+template <std::size_t group>
 void attention_forward(State& state, const Shape& s, DType type) {
-  const AttentionCall attention(s, type);
-  for (auto _ : state) attention.forward(s);
+  const AttentionCall attention(s, group, type);
+  for (auto _ : state) attention.forward();
   count_flop(state, 2 * pair_flop(s));
 }
 
+template <std::size_t group>
 void attention_backward(State& state, const Shape& s, DType type) {
-  const AttentionCall attention(s, type);
-  attention.forward(s);
-  for (auto _ : state) attention.backward(s);
+  const AttentionCall attention(s, group, type);
+  attention.forward();
+  for (auto _ : state) attention.backward();
   count_flop(state, 5 * pair_flop(s));
 }
 
@@ -137,9 +145,9 @@ void residual_layer_norm_forward(State& state, const Shape& s, DType type) {
                sum = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
                vectors = random_tensor(3, s.hidden), statistics = random_tensor(2, s.rows());
   for (auto _ : state) {
-    host_kernels().residual_layer_norm_forward(x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
-                                               vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
-                                               statistics.matrix().at<float>(1));
+    host_kernels().residual_norm_forward({}, x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
+                                         vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
+                                         statistics.matrix().at<float>(1));
   }
   count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
 }
@@ -150,8 +158,8 @@ void layer_norm_backward(State& state, const Shape& s, DType type) {
                vectors = random_tensor(4, s.hidden), statistics = random_tensor(2, s.rows());
   const auto vector = [&](std::size_t row) { return vectors.matrix().at<float>(row); };
   for (auto _ : state) {
-    host_kernels().layer_norm_backward(d, x, statistics.matrix().at<float>(0), statistics.matrix().at<float>(1),
-                                       vector(0), vector(1), residual, residual, vector(2), vector(3), out);
+    host_kernels().norm_backward({}, d, x, statistics.matrix().at<float>(0), statistics.matrix().at<float>(1),
+                                 vector(0), vector(1), residual, residual, vector(2), vector(3), out);
   }
   count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
 }
@@ -163,17 +171,67 @@ void residual_add(State& state, const Shape& s, DType) {
   count_elements(state, x.size(), 12.0);
 }
 
-void gelu_forward(State& state, const Shape& s, DType type) {
+void rms_norm_forward(State& state, const Shape& s, DType type) {
+  const Tensor x = random_tensor(s.rows(), s.hidden), y = random_tensor(s.rows(), s.hidden),
+               sum = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
+               gain = random_tensor(1, s.hidden), rstd = random_tensor(1, s.rows());
+  for (auto _ : state) {
+    host_kernels().residual_norm_forward({NormKind::rms}, x, y, nullptr, sum, gain.f32(), nullptr, out, nullptr,
+                                         rstd.f32());
+  }
+  count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
+}
+
+void rms_norm_backward(State& state, const Shape& s, DType type) {
+  const Tensor d = random_tensor(s.rows(), s.hidden), x = random_tensor(s.rows(), s.hidden),
+               residual = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
+               gain = random_tensor(2, s.hidden), rstd = random_tensor(1, s.rows());
+  for (auto _ : state) {
+    host_kernels().norm_backward({NormKind::rms}, d, x, nullptr, rstd.f32(), gain.f32(), nullptr, residual, residual,
+                                 gain.matrix().at<float>(1), nullptr, out);
+  }
+  count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
+}
+
+void rotate(State& state, const Shape& s, DType type) {
+  const std::size_t pairs = s.hidden / s.heads / 2;
+  const Tensor x = random_tensor(s.rows(), s.hidden, type), table = random_tensor(s.length, 2 * pairs);
+  // Angles of 0, lest the numbers grow: random cosines and sines are of no rotation.
+  for (std::size_t row = 0; row < s.length; ++row) {
+    for (std::size_t c = 0; c < 2 * pairs; ++c) *table.matrix().at<float>(row, c) = c < pairs ? 1.0f : 0.0f;
+  }
+  for (auto _ : state) host_kernels().rotate(x, s.length, s.heads, table, false);
+  count_elements(state, x.size(), 2.0 * static_cast<double>(size_of(type)));
+}
+
+template <Activation f>
+void activation_forward(State& state, const Shape& s, DType type) {
   const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
-  for (auto _ : state) host_kernels().gelu_forward(u, out);
+  for (auto _ : state) host_kernels().activation_forward(f, u, out);
   count_elements(state, u.size(), 2.0 * static_cast<double>(size_of(type)));
 }
 
-void gelu_backward(State& state, const Shape& s, DType type) {
+template <Activation f>
+void activation_backward(State& state, const Shape& s, DType type) {
   const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type), dout = random_tensor(s.rows(), 4 * s.hidden, type),
                du = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
-  for (auto _ : state) host_kernels().gelu_backward(u, dout, du, out);
+  for (auto _ : state) host_kernels().activation_backward(f, u, dout, du, out);
   count_elements(state, u.size(), 4.0 * static_cast<double>(size_of(type)));
+}
+
+void silu_gate_forward(State& state, const Shape& s, DType type) {
+  const Tensor gate = random_tensor(s.rows(), 4 * s.hidden, type), up = random_tensor(s.rows(), 4 * s.hidden, type),
+               out = random_tensor(s.rows(), 4 * s.hidden, type);
+  for (auto _ : state) host_kernels().gate_forward(Activation::silu, gate, up, out);
+  count_elements(state, gate.size(), 3.0 * static_cast<double>(size_of(type)));
+}
+
+void silu_gate_backward(State& state, const Shape& s, DType type) {
+  const Tensor gate = random_tensor(s.rows(), 4 * s.hidden, type), up = random_tensor(s.rows(), 4 * s.hidden, type),
+               dout = random_tensor(s.rows(), 4 * s.hidden, type), dgate = random_tensor(s.rows(), 4 * s.hidden, type),
+               dup = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
+  for (auto _ : state) host_kernels().gate_backward(Activation::silu, gate, up, dout, dgate, dup, out);
+  count_elements(state, gate.size(), 6.0 * static_cast<double>(size_of(type)));
 }
 
 void add_column_sums(State& state, const Shape& s, DType type) {
@@ -263,13 +321,22 @@ void register_all() {
         benchmark::RegisterBenchmark(name.c_str(), [=](State& state) { gemm(state, product, type); });
       }
     }
-    register_kernel("attention_forward", attention_forward, shape, true);
-    register_kernel("attention_backward", attention_backward, shape, true);
+    register_kernel("attention_forward", attention_forward<1>, shape, true);
+    register_kernel("attention_backward", attention_backward<1>, shape, true);
+    register_kernel("shared_key_attention_forward", attention_forward<4>, shape, true);
+    register_kernel("shared_key_attention_backward", attention_backward<4>, shape, true);
     register_kernel("residual_layer_norm_forward", residual_layer_norm_forward, shape, true);
     register_kernel("layer_norm_backward", layer_norm_backward, shape, true);
+    register_kernel("rms_norm_forward", rms_norm_forward, shape, true);
+    register_kernel("rms_norm_backward", rms_norm_backward, shape, true);
+    register_kernel("rotate", rotate, shape, true);
     register_kernel("residual_add", residual_add, shape, false);
-    register_kernel("gelu_forward", gelu_forward, shape, true);
-    register_kernel("gelu_backward", gelu_backward, shape, true);
+    register_kernel("gelu_forward", activation_forward<Activation::gelu_tanh>, shape, true);
+    register_kernel("gelu_backward", activation_backward<Activation::gelu_tanh>, shape, true);
+    register_kernel("gelu_erf_forward", activation_forward<Activation::gelu>, shape, true);
+    register_kernel("gelu_erf_backward", activation_backward<Activation::gelu>, shape, true);
+    register_kernel("silu_gate_forward", silu_gate_forward, shape, true);
+    register_kernel("silu_gate_backward", silu_gate_backward, shape, true);
     register_kernel("add_column_sums", add_column_sums, shape, true);
     register_kernel("embedding_forward", embedding_forward, shape, false);
     register_kernel("embedding_backward", embedding_backward, shape, false);

@@ -17,11 +17,35 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # The two shapes that every comparison uses; `batch` is samples per step.
 SMALL = {"name": "L8 H256", "layers": 8, "hidden": 256, "heads": 8, "length": 128, "vocabulary": 4096, "batch": 16}
+LLAMA = {**SMALL, "name": "Llama L8 H256", "family": "llama", "key_heads": 4, "feed_forward": 688}
 GPT2_124M = {"name": "124M", "layers": 12, "hidden": 768, "heads": 12, "length": 64, "vocabulary": 50257, "batch": 4}
 
 
 def shape_text(shape):
-    return "L{layers} H{hidden} heads {heads} T{length} V{vocabulary} B{batch}".format(**shape)
+    text = "L{layers} H{hidden} heads {heads} T{length} V{vocabulary} B{batch}".format(**shape)
+    return "Llama {} key-value heads {key_heads} feed-forward {feed_forward}".format(text, **shape) if is_llama(shape) else text
+
+
+def is_llama(shape):
+    return shape.get("family") == "llama"
+
+
+def model_lines(shape):
+    """The section [model] of a shape; a Llama's dimensions are in a config.json, as its users have them."""
+    if not is_llama(shape):
+        return f"""layers = {shape["layers"]}
+hidden_size = {shape["hidden"]}
+heads = {shape["heads"]}
+vocabulary_size = {shape["vocabulary"]}
+tied = true"""
+    folder = RESULTS / "llama"
+    folder.mkdir(parents=True, exist_ok=True)
+    description = {"model_type": "llama", "num_hidden_layers": shape["layers"], "hidden_size": shape["hidden"],
+                   "num_attention_heads": shape["heads"], "num_key_value_heads": shape["key_heads"],
+                   "intermediate_size": shape["feed_forward"], "vocab_size": shape["vocabulary"],
+                   "rms_norm_eps": 1e-5, "tie_word_embeddings": True}
+    (folder / "config.json").write_text(json.dumps(description, indent=1) + "\n")
+    return f"from = {json.dumps(str(folder))}\ninitial = \"random\""
 
 
 def machine():
@@ -82,11 +106,7 @@ def write_config(shape, name, precision="fp32", grid=("auto", "auto", "auto"), m
 name = {toml(name)}
 output = {toml(str(RESULTS / "runs"))}
 [model]
-layers = {shape["layers"]}
-hidden_size = {shape["hidden"]}
-heads = {shape["heads"]}
-vocabulary_size = {shape["vocabulary"]}
-tied = true
+{model_lines(shape)}
 [data]
 train = {toml(str(token_file(shape)))}
 [training]

@@ -2,21 +2,28 @@
 """Whole training steps on one rank beside PyTorch's, CPU seconds (user + system).
 
 The two run in turns (A B A B ...), pinned to the same core with one thread each. pptrain's step is the
-difference of a long and a short run, PyTorch's the median of its steady steps.
+difference of a long and a short run, PyTorch's the median of its steady steps. PPTRAIN_TORCH_PYTHON names a Python with
+another PyTorch than Debian's, such as that of a virtual environment.
 """
 
 import argparse
 import json
+import os
 import statistics
 
 import measure
+
+
+TORCH_PYTHON = os.environ.get("PPTRAIN_TORCH_PYTHON", "/usr/bin/python3")
 
 
 def torch_step(shape, bf16, core, steps, warmup):
     """Seconds of the steady steps of one PyTorch run, and its peak resident bytes."""
     sizes = [part for key in ("layers", "hidden", "heads", "length", "vocabulary", "batch")
              for part in ("--" + key, shape[key])]
-    command = ["taskset", "-c", core, "/usr/bin/python3", measure.ROOT / "benchmarks" / "peer_torch.py", *sizes,
+    if measure.is_llama(shape):
+        sizes += ["--key-heads", shape["key_heads"], "--feed-forward", shape["feed_forward"]]
+    command = ["taskset", "-c", core, TORCH_PYTHON, measure.ROOT / "benchmarks" / "peer_torch.py", *sizes,
                "--steps", steps, "--warmup", warmup] + (["--bf16"] if bf16 else [])
     # Without these PyTorch's backward pass starts OpenBLAS threads of its own.
     result = measure.run(command, measure.ONE_THREAD)
@@ -52,11 +59,11 @@ def compare(shape, precision, rounds, core):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--precision", choices=("fp32", "bf16"), action="append")
-    parser.add_argument("--shape", choices=("small", "124M"), action="append")
+    parser.add_argument("--shape", choices=("small", "124M", "llama"), action="append")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--core", type=int, default=0)
     options = parser.parse_args()
-    shapes = {"small": measure.SMALL, "124M": measure.GPT2_124M}
+    shapes = {"small": measure.SMALL, "124M": measure.GPT2_124M, "llama": measure.LLAMA}
     rows = [compare(shapes[name], precision, options.rounds, options.core)
             for precision in options.precision or ("fp32", "bf16")
             for name in options.shape or shapes]

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""A GPT-2-shaped training step in PyTorch: what pptrain is compared with. See peer.py.
+"""A training step of the shape of GPT-2, or of Llama where key heads are given, in PyTorch: what pptrain is compared with. See peer.py.
 
 One process, one thread, fp32 or bf16 autocast, AdamW, tied output layer. Prints CPU seconds of each
 steady step as one line of JSON.
 """
 
 import argparse
+import functools
 import json
 import resource
 import time
@@ -60,10 +61,78 @@ class Gpt2(nn.Module):
         return functional.cross_entropy(logits.view(-1, logits.size(-1)).float(), targets.view(-1))
 
 
+class RmsNorm(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(hidden))
+
+    def forward(self, x):
+        if hasattr(functional, "rms_norm"):
+            return functional.rms_norm(x, self.weight.shape, self.weight, 1e-5)
+        return x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-5) * self.weight
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.heads, self.key_heads = options.heads, options.key_heads
+        self.size = options.hidden // options.heads
+        self.norm1, self.norm2 = RmsNorm(options.hidden), RmsNorm(options.hidden)
+        linear = functools.partial(nn.Linear, bias=False)
+        self.q = linear(options.hidden, self.heads * self.size)
+        self.k, self.v = (linear(options.hidden, self.key_heads * self.size) for _ in range(2))
+        self.o = linear(self.heads * self.size, options.hidden)
+        self.gate, self.up = (linear(options.hidden, options.feed_forward) for _ in range(2))
+        self.down = linear(options.feed_forward, options.hidden)
+        angles = torch.outer(torch.arange(options.length), 10000.0 ** (-torch.arange(0, self.size, 2) / self.size))
+        self.register_buffer("cos", torch.cat((angles, angles), -1).cos())
+        self.register_buffer("sin", torch.cat((angles, angles), -1).sin())
+
+    def turn(self, x):
+        first, second = x.chunk(2, -1)
+        return (x * self.cos + torch.cat((-second, first), -1) * self.sin).to(x.dtype)
+
+    def attend(self, x):
+        batch, length, _ = x.shape
+        q, k, v = (part.view(batch, length, -1, self.size).transpose(1, 2)
+                   for part in (self.q(x), self.k(x), self.v(x)))
+        q, k = self.turn(q), self.turn(k)
+        k, v = (part.repeat_interleave(self.heads // self.key_heads, 1) for part in (k, v))
+        attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o(attended.transpose(1, 2).reshape(batch, length, -1))
+
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
+        y = self.norm2(x)
+        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.embedding = nn.Embedding(options.vocabulary, options.hidden)
+        self.blocks = nn.ModuleList(LlamaBlock(options) for _ in range(options.layers))
+        self.norm = RmsNorm(options.hidden)
+        self.head = nn.Linear(options.hidden, options.vocabulary, bias=False)
+        self.head.weight = self.embedding.weight
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, 0, 0.02)
+
+    def forward(self, tokens, targets):
+        x = self.embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return functional.cross_entropy(logits.view(-1, logits.size(-1)).float(), targets.view(-1))
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("layers", "hidden", "heads", "length", "vocabulary", "batch", "steps", "warmup"):
         parser.add_argument("--" + name, type=int, required=True)
+    for name in ("key-heads", "feed-forward"):
+        parser.add_argument("--" + name, type=int, help="of a Llama")
     parser.add_argument("--bf16", action="store_true")
     return parser.parse_args()
 
@@ -72,7 +141,7 @@ def main():
     options = parse()
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    model = Gpt2(options)
+    model = Llama(options) if options.key_heads else Gpt2(options)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
     seconds = []
     for _ in range(options.warmup + options.steps):

@@ -64,6 +64,10 @@ class CommandLine {
   void report();
   void validate();
   void tokenize();
+  void generate();
+  void sampling(CLI::App* sub);
+  void export_model();
+  void documents(CLI::App* sub, CLI::Option* tokenizer);
 
   Options& options_;
   CLI::App app_;

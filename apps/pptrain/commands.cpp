@@ -14,8 +14,10 @@
 #include "cluster/read.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
-#include "data/tokenize.hpp"
+#include "generating.hpp"
 #include "io/checkpoint_file.hpp"
+#include "io/export_model.hpp"
+#include "model_folder.hpp"
 #include "output.hpp"
 #include "plan/plan.hpp"
 #include "planning.hpp"
@@ -26,6 +28,7 @@
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
 #include "simulating.hpp"
+#include "tokenizing.hpp"
 
 namespace pptrain {
 namespace {
@@ -84,7 +87,9 @@ void run_validate(const Options& options) {
   const std::string& path = options.input;
   const std::string extension = std::filesystem::path(path).extension();
   std::string kind;
-  if (extension == ".toml" && is_cluster_file(path)) {
+  if (names_model_folder(path)) {
+    kind = validated_model_folder(path);
+  } else if (extension == ".toml" && is_cluster_file(path)) {
     const Cluster cluster = read_cluster(path);
     kind = fmt::format("a cluster of {} devices", cluster.num_devices());
   } else if (extension == ".toml") {
@@ -96,21 +101,20 @@ void run_validate(const Options& options) {
   } else if (extension == ".json") {
     kind = fmt::format("a plan: {}", read_plan(path).shape());
   } else {
-    throw_bad_input({path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
-                     "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json or CHECKPOINT.h5"});
+    throw_bad_input(
+        {path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
+         "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5 or a folder with config.json"});
   }
   std::cout << path << ": valid, " << kind << "\n";
 }
 
-void run_tokenize(const Options& options) {
-  TokenizeOptions tokenize;
-  tokenize.texts = options.texts;
-  tokenize.output = options.output;
-  tokenize.model = options.sentencepiece_model;
-  tokenize.train_vocabulary = options.train_vocabulary;
-  const TokenizeResult result = tokenize_files(tokenize);
-  std::cout << fmt::format("{}: {} tokens, vocabulary_size = {}\n", options.output, result.num_tokens,
-                           result.vocabulary_size);
+void run_export(const Options& options) {
+  const WeightType type = options.weight_type == "bf16"   ? WeightType::bf16
+                          : options.weight_type == "fp16" ? WeightType::f16
+                                                          : WeightType::f32;
+  const ExportResult result = export_model({options.input, options.output, type});
+  std::cout << fmt::format("{}: a {} of {} parameters after step {}, in {}\n", options.output, result.family,
+                           result.parameters, result.step, options.weight_type);
 }
 
 void run_report(const Options& options) {
@@ -141,7 +145,9 @@ bool needs_machine(const Options& options) {
     case Command::simulate:
     case Command::report:
     case Command::validate:
-    case Command::tokenize: return false;
+    case Command::tokenize:
+    case Command::generate:
+    case Command::export_model: return false;
   }
   return false;
 }
@@ -156,6 +162,8 @@ void run_command(const Options& options) {
     case Command::report: run_report(options); break;
     case Command::validate: run_validate(options); break;
     case Command::tokenize: run_tokenize(options); break;
+    case Command::generate: run_generate(options); break;
+    case Command::export_model: run_export(options); break;
   }
 }
 

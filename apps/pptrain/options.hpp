@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-enum class Command { train, cluster, profile, plan, simulate, report, validate, tokenize };
+enum class Command { train, cluster, profile, plan, simulate, report, validate, tokenize, generate, export_model };
 
 /// What the command line says.
 struct Options {
@@ -28,8 +28,24 @@ struct Options {
   std::string output;
   std::string sentencepiece_model;
   std::int64_t train_vocabulary = 0;
+  std::string tokenizer;  ///< of `tokenize`, like the next six, and of `generate`
+  std::string end_of_document;
+  std::string json_key = "text";
+  std::optional<std::int64_t> threads;
+  bool append_end_of_document = false;
+  bool no_special_tokens = false;
+  bool megatron = false;
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> micro_batch_size;
+  std::string weight_type = "fp32";  ///< of `export`
+  std::string prompt;                ///< of `generate`, like the next seven
+  std::string prompt_file;
+  std::int64_t tokens = 100;
+  double temperature = 0.0;
+  std::int64_t top_k = 0;
+  double top_p = 1.0;
+  std::uint64_t seed = 1234;
+  bool ignore_end_of_text = false;
   bool analytic = false;
   bool dry_run = false;
   bool correlation = false;

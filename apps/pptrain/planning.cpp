@@ -11,7 +11,7 @@
 #include "config/toml_reader.hpp"
 #include "interrupt.hpp"
 #include "io/parameters.hpp"
-#include "model/model.hpp"
+#include "model/check.hpp"
 #include "model/zoo.hpp"
 #include "output.hpp"
 #include "planners/describe/describe.hpp"
@@ -20,6 +20,7 @@
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/datasets.hpp"
+#include "runtime/model_weights.hpp"
 
 namespace pptrain {
 Config planning_config(const Options& options) {
@@ -112,7 +113,10 @@ void plan_from_files(const Options& options) {
 
 /// Name and number of layers of the model of a planning job.
 std::pair<std::string, int> planned_model(const Config& config) {
-  if (config.profile.file.empty()) return {config.model.name, describe_model(config).num_layers()};
+  if (config.profile.file.empty()) {
+    const ModelDescription model = describe_model(config);
+    return {model.name, model.num_layers()};
+  }
   const Profile profile = named_profile(config);
   return {profile.model, profile.num_layers()};
 }
@@ -161,7 +165,7 @@ void run_profile(const Options& options) {
   JobOptions job = job_options(options);
   job.overrides.insert(job.overrides.end(), {"profile.cache=false", "profile.file=\"\""});
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
-  const Model model = build_model(config.model, config.training, config.source);
+  const Model model = build_model_of(config);
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
@@ -180,7 +184,7 @@ void run_plan(const Options& options) {
   });
   const JobOptions job = job_options(options);
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
-  const Model model = build_model(config.model, config.training, config.source);
+  const Model model = build_model_of(config);
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
@@ -204,7 +208,11 @@ void check_named_files(const Config& config) {
   if (!config.profile.file.empty()) named_profile(config);
   if (!config.parallelism.plan.empty()) read_plan(config.parallelism.plan);
   if (!config.can_train_model() || is_emulated) return;
-  if (!config.data.train.empty()) open_datasets(config);
+  const Model model = build_model_of(config);
+  if (config.data.has_training_data()) open_datasets(config, model);
+  // Planning takes nothing but dimensions from the folder.
+  const bool starts_from_weights = !config.model.from.empty() && config.model.initial == "weights";
+  if (starts_from_weights && !names_files(config)) const ModelWeights weights(config.model.from, model);
   if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
 }
 
@@ -212,8 +220,9 @@ std::string validated_job(const std::string& path) {
   const Config config = read_config(path);
   check_named_files(config);
   if (config.can_train_model() && !names_files(config)) {
-    const int layers = build_model(config.model, config.training, path).num_layers();
-    return fmt::format("a job of {} layers{}", layers, config.data.train.empty() ? ", without data to train on" : "");
+    const int layers = build_model_of(config).num_layers();
+    return fmt::format("a job of {} layers{}", layers,
+                       config.data.has_training_data() ? "" : ", without data to train on");
   }
   const auto [name, num_layers] = planned_model(config);
   const std::string cluster = config.cluster.file == "discover"

@@ -29,9 +29,11 @@ class Describer : public KeyVisitor {
   void begin_section(const Key& section) override {
     tables.push_back({fmt::format("[{}]", section.name), section.description, {}});
     section_ = section.name;
+    section_table_ = tables.size() - 1;
   }
   void end_section() override {}
   void text(const Key& key, std::string&) override { add(key, "text"); }
+  void texts(const Key& key, std::vector<std::string>&) override { add(key, "array of texts"); }
   void input_path(const Key& key, std::string&, const std::string& keyword) override {
     add(key, "path" + or_keyword(keyword));
   }
@@ -56,9 +58,10 @@ class Describer : public KeyVisitor {
     add(key, all);
   }
   void interval(const Key& key, Interval&) override { add(key, interval_type); }
-  std::size_t elements(const Key& key, std::size_t) override {
-    tables.back().keys.push_back({key.name, "array of tables", "none", key.description});
-    return 1;
+  /// Layers are described where there are some; of every other array one element.
+  std::size_t elements(const Key& key, std::size_t size) override {
+    tables[section_table_].keys.push_back({key.name, "array of tables", "none", key.description});
+    return key.name == "layer" ? size : 1;
   }
   void begin_element(const std::string& key, std::size_t) override {
     tables.push_back({fmt::format("[[{}.{}]]", section_, key), "", {}});
@@ -72,6 +75,7 @@ class Describer : public KeyVisitor {
   }
 
   std::string section_;
+  std::size_t section_table_ = 0;  // an element's table may be behind it
 };
 
 std::vector<KeyTable> described(const std::string& model) {
@@ -87,6 +91,7 @@ std::map<std::string, std::map<std::string, std::string>> defaults_of(const std:
   Config config;
   config.model.name = model;
   config.model.annotate.resize(1);
+  config.data.mix.resize(1);
   std::istringstream lines(write_config(config));
   std::map<std::string, std::map<std::string, std::string>> defaults;
   std::string section;
@@ -118,6 +123,42 @@ KeyTable merged(const KeyTable& transformer, const KeyTable& classifier) {
   return table;
 }
 
+/// A chain with a layer of each kind.
+Config chain_of_kinds() {
+  Config config;
+  for (const char* kind : {"embedding", "block", "output"}) {
+    config.model.layer.emplace_back();
+    config.model.layer.back().kind = kind;
+  }
+  return config;
+}
+
+/// The keys of a network's layers, a table for each kind.
+std::string layer_tables() {
+  Config config = chain_of_kinds();
+  Describer describer;
+  visit_keys(describer, config);
+  std::vector<KeyTable> tables = std::move(describer.tables);
+  std::erase_if(tables, [](const KeyTable& table) { return table.path != "[[model.layer]]"; });
+  std::vector<std::map<std::string, std::string>> defaults;
+  std::istringstream lines(write_config(config));
+  bool in_layer = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with('[')) in_layer = line == "[[model.layer]]";
+    if (in_layer && line.starts_with('[')) defaults.emplace_back();
+    if (in_layer && equals != std::string::npos) defaults.back()[line.substr(0, equals)] = line.substr(equals + 3);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (KeyDescription& key : tables[i].keys) key.fallback = "`" + defaults[i].at(key.name) + "`";
+    tables[i].keys.front().fallback = "`\"block\"`";
+    tables[i].path += fmt::format(": kind = \"{}\"", config.model.layer[i].kind);
+    text += table_section(tables[i], Fallback::default_value);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string config_page() {
@@ -139,6 +180,7 @@ std::string config_page() {
       if (found != defaults[table.path].end() && key.type != interval_type) key.fallback = "`" + found->second + "`";
     }
     text += table_section(table, Fallback::default_value);
+    if (table.path == "[model]") text += layer_tables();
   }
   return text;
 }

@@ -72,9 +72,16 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   if (!stream_ && error_ == 0) error_ = errno;
 }
 
-void AtomicFile::rewrite_start(std::span<const std::byte> bytes) {
-  stream_.seekp(0);
+void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  stream_.seekp(offset);
+  if (!stream_ && error_ == 0) error_ = errno;
   write(bytes);
+}
+
+void AtomicFile::flush() {
+  stream_.flush();
+  if (!stream_ && error_ == 0) error_ = errno;
+  if (error_ != 0) throw_unwritable({path_, "cannot be written", "", suggestion_}, error_);
 }
 
 void AtomicFile::commit() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <span>
 #include <string>
@@ -23,7 +24,12 @@ class AtomicFile {
   /// Failures are told by `commit`.
   void write(std::span<const std::byte> bytes);
   /// Overwrites from the start of the file.
-  void rewrite_start(std::span<const std::byte> bytes);
+  void rewrite_start(std::span<const std::byte> bytes) { write_at(0, bytes); }
+  /// Writes from this byte of the file on, which may lie behind its end: what is between is 0 then.
+  void write_at(std::int64_t offset, std::span<const std::byte> bytes);
+  /// Writes out what is buffered. Throws `Error` as `commit` does, so that several files can be put in their places
+  /// after all of them are written.
+  void flush();
   /// Puts the file in its place. Throws `Error` as the constructor does.
   void commit();
 

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/bfloat16.hpp"
 #include "base/ids.hpp"
 #include "base/interval.hpp"
 #include "comm/pending.hpp"
-#include "tensor/bfloat16.hpp"
 
 namespace pptrain {
 

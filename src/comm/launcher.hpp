@@ -10,6 +10,9 @@ namespace pptrain {
 /// describe the launcher's step under mpirun, so they are not read.
 std::optional<int> launched_rank();
 
+/// How many ranks that launcher started; 1 where none has.
+int num_launched_ranks();
+
 /// Whether the launcher is Open MPI's mpirun.
 bool launched_by_mpirun();
 

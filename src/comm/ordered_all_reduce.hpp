@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/bfloat16.hpp"
 #include "base/interval.hpp"
 #include "comm/mpi_messages.hpp"
 #include "comm/pending.hpp"
 #include "tensor/arena.hpp"
-#include "tensor/bfloat16.hpp"
 
 namespace pptrain {
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "config/check_chain.hpp"
 
 namespace pptrain {
 namespace {
@@ -38,6 +39,8 @@ void check_job(const Config& config) {
 
 void check_model(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.layer.empty()) return check_chain(config);
+  if (!model.from.empty()) return;
   if (!model.is_classifier() && model.hidden_size % model.heads != 0) {
     throw_bad_input({config.where("model.heads"),
                      fmt::format("heads = {} does not divide hidden_size = {}", model.heads, model.hidden_size),
@@ -67,6 +70,7 @@ void check_model_name(const Config& config) {
 
 void check_annotations(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.names_dimensions()) return;  // when the model has been made (model/check.hpp)
   for (const Annotation& annotation : model.annotate) {
     const Interval layers = annotation.layers;
     if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
@@ -97,6 +101,7 @@ void check_batches(const Config& config) {
 
 void check_grid(const Config& config) {
   const ModelConfig& model = config.model;
+  if (!model.names_dimensions()) return;  // likewise
   const AutoInt stages = config.parallelism.pipeline;
   if (stages && *stages > model.num_layers()) {
     throw_bad_input({config.where("parallelism.pipeline"),
@@ -136,6 +141,36 @@ void check_loss_scale(const Config& config) {
        "leave loss_scale out, or use precision = \"fp16\""});
 }
 
+void check_mix(const Config& config) {
+  const DataConfig& data = config.data;
+  if (data.mix.empty()) return;
+  const std::string place = config.where("data.mix[0]");
+  if (config.model.is_classifier()) {
+    throw_bad_input({place, "data.mix is for transformers", "the samples of a classifier are in one file",
+                     "name it in [data] train"});
+  }
+  if (!data.train.empty()) {
+    throw_bad_input({place, "data.mix contradicts data.train", "samples come from one of them",
+                     "make the files of train an element of mix, or leave one of them out"});
+  }
+  for (std::size_t i = 0; i < data.mix.size(); ++i) {
+    if (!data.mix[i].path.empty()) continue;
+    throw_bad_input({config.where(fmt::format("data.mix[{}]", i)),
+                     fmt::format("element {} of data.mix names no file", i), "samples are taken from there",
+                     "write path = \"FILE\""});
+  }
+}
+
+void check_documents(const Config& config) {
+  const AutoInt end = config.data.end_of_document;
+  if (config.model.is_classifier() || !end || *end < config.model.vocabulary_size) return;
+  if (!config.model.from.empty()) return;  // likewise
+  throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
+                   fmt::format("vocabulary_size = {} admits 0 to {}", config.model.vocabulary_size,
+                               config.model.vocabulary_size - 1),
+                   "give the token that the tokenizer puts behind a document"});
+}
+
 void check_training(const Config& config) {
   check_loss_scale(config);
   const double rate = config.optimizer.learning_rate;
@@ -164,6 +199,8 @@ void check_config(const Config& config) {
   check_batches(config);
   if (config.profile.file.empty() && (config.can_train_model() || !config.profile.analytic)) check_trainable(config);
   check_zero(config);
+  check_mix(config);
+  check_documents(config);
   check_training(config);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace pptrain {
 
@@ -31,12 +32,17 @@ const std::vector<std::string>& trainable_models() {
   return names;
 }
 
+std::int64_t LayerConfig::rotated_columns(std::int64_t hidden) const {
+  return rotary_theta > 0.0 ? std::llround(rotary_share * static_cast<double>(head_columns(hidden))) : 0;
+}
+
 std::string ModelConfig::layers_text() const {
   return is_classifier() ? fmt::format("it has {} ({} dense layers, classifier)", num_layers(), layers)
                          : fmt::format("it has {} (embedding, {} blocks, output)", num_layers(), layers);
 }
 
 bool Config::can_train_model() const {
+  if (!model.names_dimensions()) return true;
   const std::vector<std::string>& names = trainable_models();
   return std::find(names.begin(), names.end(), model.name) != names.end();
 }

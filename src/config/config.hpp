@@ -40,12 +40,49 @@ struct Annotation {
   std::int64_t devices = 0;             ///< 0: the planner chooses
 };
 
+/// Equal layers of a network that the user writes down: an embedding, blocks, or the output layer.
+struct LayerConfig {
+  std::string kind = "block";  ///< or "embedding", "output"
+  std::int64_t repeat = 1;     ///< how many such layers follow one another
+  // Of the embedding:
+  std::int64_t columns = 64;  ///< hidden width, of the whole chain
+  bool positions = false;     ///< each place has a row of a second table
+  // Of a block:
+  std::int64_t heads = 4;
+  std::int64_t key_heads = 0;     ///< 0: as many as heads
+  std::int64_t head_size = 0;     ///< 0: columns / heads
+  std::int64_t feed_forward = 0;  ///< 0: four times the hidden width
+  std::string activation = "gelu_tanh";
+  bool gated = false;
+  double rotary_theta = 0.0;  ///< 0: heads do not turn
+  double rotary_share = 1.0;  ///< part of a head's columns that turns
+  bool query_bias = false;    ///< of queries, keys and values
+  bool output_bias = false;   ///< of attention
+  bool feed_forward_bias = false;
+  bool head_norms = false;
+  bool parallel = false;    ///< both parts of the block read its input
+  std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones
+  // Of a block and the output layer:
+  std::string norm = "layer";  ///< or "rms"
+  double epsilon = 1e-5;
+  // Of the output layer:
+  bool tied = false;  ///< it shares the token embedding
+
+  std::int64_t num_key_heads() const { return key_heads > 0 ? key_heads : heads; }
+  std::int64_t head_columns(std::int64_t hidden) const { return head_size > 0 ? head_size : hidden / heads; }
+  /// Columns of a head that turn.
+  std::int64_t rotated_columns(std::int64_t hidden) const;
+};
+
 /// Names of the models that this version trains.
 const std::vector<std::string>& trainable_models();
 
 struct ModelConfig {
   std::string name = "gpt2";
-  std::int64_t layers = 4;  ///< blocks, or dense layers of a classifier's features
+  std::string from;  ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
+  std::string initial = "weights";  ///< with `from`: the folder's weights, or "random"
+  std::string description;          ///< text of the folder's config.json, once it has been read
+  std::int64_t layers = 4;          ///< blocks, or dense layers of a classifier's features
   std::int64_t hidden_size = 64;
   std::int64_t heads = 4;
   std::int64_t vocabulary_size = 257;
@@ -53,9 +90,12 @@ struct ModelConfig {
   std::string initial_parameters;  ///< an HDF5 file with /parameters; "": random
   std::int64_t input_size = 64;    ///< numbers in a sample of mlp-classifier
   std::int64_t classes = 10;       ///< of mlp-classifier
+  std::vector<LayerConfig> layer;  ///< the chain, where the user writes it down
   std::vector<Annotation> annotate;
 
-  bool is_classifier() const { return name == "mlp-classifier"; }
+  bool is_classifier() const { return names_dimensions() && name == "mlp-classifier"; }
+  /// Whether `name` is a kind of model and `layers`, `hidden_size` and so on are its dimensions.
+  bool names_dimensions() const { return from.empty() && layer.empty(); }
   /// Layers of the chain, and what they are for a message.
   std::int64_t num_layers() const { return is_classifier() ? layers + 1 : layers + 2; }
   std::string layers_text() const;
@@ -64,11 +104,22 @@ struct ModelConfig {
 /// The data of a classifier that are made as they are needed.
 inline const std::string synthetic_data = "synthetic";
 
+/// One of several sources that samples are mixed from.
+struct MixPart {
+  std::vector<std::string> path;  ///< as `train`
+  double weight = 1.0;            ///< share of the samples, in units of the sum of all weights
+};
+
 struct DataConfig {
   std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier an HDF5 file
                                    ///< of features and labels, or "synthetic"
   std::vector<std::string> validation;
   bool shuffle = true;
+  AutoInt end_of_document;              ///< the token that ends a document; nothing: what indexes (.idx) say
+  bool attend_across_documents = true;  ///< whether attention reaches from a document into those before it
+  std::vector<MixPart> mix;             ///< in place of `train`
+
+  bool has_training_data() const { return !train.empty() || !mix.empty(); }
 };
 
 struct TrainingConfig {
@@ -141,6 +192,7 @@ struct MetricsConfig {
   std::int64_t interval = 1;
   std::int64_t evaluation_interval = 0;
   bool trace = false;
+  std::vector<std::string> sample_prompts;  ///< texts that evaluations continue
 };
 
 /// A training job as the user described it, every default filled in.

@@ -4,18 +4,11 @@
 
 #include <cmath>
 
+#include "config/layer_keys.hpp"
+#include "config/ranges.hpp"
+
 namespace pptrain {
 namespace {
-
-// Larger counts are typing errors, and products of two of them still fit 64 bits.
-constexpr double max_count = 2147483647.0;
-
-Range at_least(double least, const std::string& reason = "") { return {least, max_count, false, false, reason}; }
-Range between(double least, double most, const std::string& reason = "") { return {least, most, false, false, reason}; }
-Range positive(const std::string& reason = "") { return {.least = 0.0, .least_open = true, .reason = reason}; }
-Range not_negative(const std::string& reason = "") { return {.least = 0.0, .reason = reason}; }
-Range above_one(const std::string& reason) { return {.least = 1.0, .least_open = true, .reason = reason}; }
-Range below_one(const std::string& reason) { return {0.0, 1.0, false, true, reason}; }
 
 void visit(KeyVisitor& v, JobConfig& job) {
   v.text({"name", "Name of the job and of the folder of its runs."}, job.name);
@@ -46,24 +39,7 @@ void visit(KeyVisitor& v, Annotation& annotation) {
   v.integer({"devices", "How many devices the part gets; 0: the planner chooses."}, annotation.devices, at_least(0));
 }
 
-void visit(KeyVisitor& v, ModelConfig& model) {
-  v.text({"name", "\"gpt2\" and \"mlp-classifier\" can be trained; any other model is for planning."}, model.name);
-  v.integer({"layers", "Blocks of a transformer, or dense layers of a classifier's features."}, model.layers,
-            between(1, 65536));
-  v.integer({"hidden_size", "Width of a layer."}, model.hidden_size, between(1, 1048576));
-  if (model.is_classifier()) {
-    v.integer({"input_size", "Numbers in a sample."}, model.input_size, between(1, 1048576));
-    v.integer({"classes", "Classes that samples belong to."}, model.classes, between(2, 100000));
-  } else {
-    v.integer({"heads", "Attention heads of a block; they divide hidden_size."}, model.heads, at_least(1));
-    v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size,
-              between(1, 65536, "tokens are stored in 16 bits"));
-    v.flag({"tied", "Whether the output layer shares the weights of the token embedding."}, model.tied);
-  }
-  v.input_path(
-      {"initial_parameters",
-       "An HDF5 file, such as a checkpoint, from whose /parameters the training starts; empty: random weights."},
-      model.initial_parameters, "");
+void visit_annotations(KeyVisitor& v, ModelConfig& model) {
   model.annotate.resize(
       v.elements({"annotate", "Parts of the model with one of Whale's primitives each; for the planner whale."},
                  model.annotate.size()));
@@ -74,16 +50,95 @@ void visit(KeyVisitor& v, ModelConfig& model) {
   }
 }
 
+void visit_initial(KeyVisitor& v, ModelConfig& model) {
+  v.input_path(
+      {"initial_parameters",
+       "An HDF5 file, such as a checkpoint, from whose /parameters the training starts; empty: random weights."},
+      model.initial_parameters, "");
+}
+
+/// The tables of a chain come behind all other keys of [model].
+void visit_chain(KeyVisitor& v, ModelConfig& model) {
+  if (model.name == ModelConfig().name) model.name = "own-network";
+  v.text({"name", "Any name."}, model.name);
+  v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size, at_least(1));
+  visit_initial(v, model);
+  for (std::size_t i = 0; i < model.layer.size(); ++i) {
+    v.begin_element("layer", i);
+    visit_layer(v, model.layer[i]);
+    v.end_element();
+  }
+  visit_annotations(v, model);
+}
+
+void visit(KeyVisitor& v, ModelConfig& model) {
+  model.layer.resize(
+      v.elements({"layer", "The layers of a network of your own, in their order: in place of `from` and dimensions."},
+                 model.layer.size()));
+  if (!model.layer.empty()) return visit_chain(v, model);
+  v.input_path(
+      {"from",
+       "A folder with config.json, as Hugging Face's libraries write it: the model is the one that it describes; "
+       "empty: `name` and the dimensions below say which."},
+      model.from, "");
+  if (!model.from.empty()) {
+    v.name({"initial", "What training starts from: the \"weights\" in the folder, or \"random\" ones."}, model.initial,
+           {"weights", "random"});
+    visit_annotations(v, model);
+    return;
+  }
+  v.text({"name", "\"gpt2\" and \"mlp-classifier\" can be trained; any other model is for planning."}, model.name);
+  v.integer({"layers", "Blocks of a transformer, or dense layers of a classifier's features."}, model.layers,
+            between(1, 65536));
+  v.integer({"hidden_size", "Width of a layer."}, model.hidden_size, between(1, 1048576));
+  if (model.is_classifier()) {
+    v.integer({"input_size", "Numbers in a sample."}, model.input_size, between(1, 1048576));
+    v.integer({"classes", "Classes that samples belong to."}, model.classes, between(2, 100000));
+  } else {
+    v.integer({"heads", "Attention heads of a block; they divide hidden_size."}, model.heads, at_least(1));
+    v.integer({"vocabulary_size", "Different tokens."}, model.vocabulary_size, at_least(1));
+    v.flag({"tied", "Whether the output layer shares the weights of the token embedding."}, model.tied);
+  }
+  visit_initial(v, model);
+  visit_annotations(v, model);
+}
+
+void visit(KeyVisitor& v, MixPart& part) {
+  v.input_paths({"path", "As train: one file or several, one behind the other."}, part.path, "");
+  v.number({"weight", "Share of the samples that are taken from here, in units of the sum of all weights."},
+           part.weight, positive("a source without samples is none"));
+}
+
+void visit_documents(KeyVisitor& v, DataConfig& data) {
+  v.integer_or_auto({"end_of_document",
+                     "The token that ends a document; with \"auto\" documents are what an .idx file says. Each file "
+                     "begins one in any case."},
+                    data.end_of_document, at_least(0));
+  v.flag(
+      {"attend_across_documents", "Whether attention reaches from a document into those before it in the same sample."},
+      data.attend_across_documents);
+}
+
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const std::string keyword = model.is_classifier() ? synthetic_data : "";
   v.input_paths({"train",
-                 "What is trained on: token files, or text whose bytes are the tokens; for a classifier an HDF5 file, "
-                 "or \"synthetic\": points that are made as they are needed."},
+                 "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
+                 "bytes are the tokens; for a classifier an HDF5 file, or \"synthetic\": points that are made as they "
+                 "are needed."},
                 data.train, keyword);
   v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);
   v.flag({"shuffle",
           "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
          data.shuffle);
+  if (!model.is_classifier()) visit_documents(v, data);
+  data.mix.resize(
+      v.elements({"mix", "Sources that samples are mixed from by their weights, in place of train; for transformers."},
+                 data.mix.size()));
+  for (std::size_t i = 0; i < data.mix.size(); ++i) {
+    v.begin_element("mix", i);
+    visit(v, data.mix[i]);
+    v.end_element();
+  }
 }
 
 Precision precision_of(const std::string& name) {
@@ -204,6 +259,11 @@ void visit(KeyVisitor& v, MetricsConfig& metrics) {
   v.integer({"evaluation_interval", "Steps from one evaluation on data.validation to the next; 0: none."},
             metrics.evaluation_interval, at_least(0));
   v.flag({"trace", "Whether trace.json is written: what every device did when in the last iteration."}, metrics.trace);
+  v.texts(
+      {"sample_prompts",
+       "Texts that the model continues at each evaluation, by its likeliest 32 tokens; printed where rank 0 has all "
+       "of the model."},
+      metrics.sample_prompts);
 }
 
 template <class Section, class... More>

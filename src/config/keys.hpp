@@ -40,6 +40,7 @@ class KeyVisitor {
   virtual void begin_section(const Key& section) = 0;
   virtual void end_section() = 0;
   virtual void text(const Key& key, std::string& value) = 0;
+  virtual void texts(const Key& key, std::vector<std::string>& values) = 0;
   /// A file that is read; relative ones are looked for beside the configuration first.
   /// `keyword` is a value that is no path.
   virtual void input_path(const Key& key, std::string& value, const std::string& keyword) = 0;

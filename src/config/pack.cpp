@@ -22,7 +22,8 @@ std::string take_field(std::string_view& rest) {
 }  // namespace
 
 std::string pack_config(const Config& config) {
-  std::string packed = write_config(config) + field_end + config.source + field_end;
+  std::string packed =
+      write_config(config) + field_end + config.source + field_end + config.model.description + field_end;
   for (const auto& [key, place] : config.places) packed += key + field_end + place + field_end;
   return packed;
 }
@@ -31,7 +32,9 @@ Config unpack_config(const std::string& packed) {
   std::string_view rest = packed;
   const std::string text = take_field(rest);
   const std::string source = take_field(rest);
+  std::string description = take_field(rest);
   Config config = parse_config(text, source, "");
+  config.model.description = std::move(description);
   config.places.clear();  // lines of the packed text
   while (!rest.empty()) {
     const std::string key = take_field(rest);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -20,6 +22,13 @@ std::string resolve(const std::string& path, const std::filesystem::path& folder
   const std::filesystem::path beside = (folder / path).lexically_normal();
   std::error_code error;
   return std::filesystem::exists(beside, error) ? beside.string() : path;
+}
+
+/// The same of data, which NAME names too where there is NAME.idx.
+std::string resolve_data(const std::string& path, const std::filesystem::path& folder) {
+  const std::string index = resolve(path + ".idx", folder);
+  const std::string found = resolve(path, folder);
+  return found == path && index != path + ".idx" ? index.substr(0, index.size() - 4) : found;
 }
 
 /// Sections by the keys that they have.
@@ -47,6 +56,9 @@ class Reader : public KeyVisitor {
   void text(const Key& key, std::string& value) override {
     if (find(key)) value = table_->string(key.name);
   }
+  void texts(const Key& key, std::vector<std::string>& values) override {
+    if (find(key)) values = table_->strings(key.name);
+  }
   void input_path(const Key& key, std::string& value, const std::string& keyword) override {
     text(key, value);
     if (value != keyword) value = resolve(value, folder_);
@@ -56,7 +68,7 @@ class Reader : public KeyVisitor {
     values = table_->strings(key.name);
     std::erase(values, "");  // "" says none
     for (std::string& value : values) {
-      if (value != keyword) value = resolve(value, folder_);
+      if (value != keyword) value = resolve_data(value, folder_);
     }
   }
   void flag(const Key& key, bool& value) override {
@@ -106,7 +118,8 @@ class Reader : public KeyVisitor {
   void begin_element(const std::string& key, std::size_t index) override {
     section_ = table_;
     table_ = section_->tables(key)[index];
-    places_[fmt::format("{}[{}]", section_->full_name(key), index)] = table_->where();
+    element_ = fmt::format("{}[{}]", section_->full_name(key), index);
+    places_[element_] = table_->where();
   }
   void end_element() override {
     table_->finish();
@@ -127,7 +140,7 @@ class Reader : public KeyVisitor {
     // Tells the table that the key is known, written or not.
     table_->know(key.name);
     if (!table_->has(key.name)) return false;
-    places_[table_->full_name(key.name)] = table_->where(key.name);
+    places_[section_ ? element_ + "." + key.name : table_->full_name(key.name)] = table_->where(key.name);
     return true;
   }
 
@@ -150,6 +163,7 @@ class Reader : public KeyVisitor {
   std::vector<TomlTable> sections_;   // those that are written
   std::optional<TomlTable> table_;    // section or element being visited; none when it is not written
   std::optional<TomlTable> section_;  // section of the element being visited
+  std::string element_;               // name of that element
 };
 
 /// Keys outside of sections would replace whole sections, or be none at all.
@@ -176,6 +190,19 @@ void check_overrides(const std::vector<std::string>& overrides) {
   }
 }
 
+/// The text of the config.json in the folder that `[model] from` names.
+std::string read_description(const Config& config) {
+  const std::string path = config.model.from + "/config.json";
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad()) {
+    throw_bad_input({config.where("model.from"), fmt::format("{} cannot be read", path),
+                     "[model] from names a folder with config.json, as Hugging Face's save_pretrained writes it",
+                     "check the folder"});
+  }
+  return text;
+}
+
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
   Config config;
   config.source = source;
@@ -194,7 +221,9 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
 
 Config read_config(const std::string& path, const std::vector<std::string>& overrides) {
   check_overrides(overrides);
-  return config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
+  Config config = config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
+  if (!config.model.from.empty()) config.model.description = read_description(config);
+  return config;
 }
 
 Config parse_config(std::string_view text, const std::string& source, const std::string& folder,

@@ -30,6 +30,7 @@ class Writer : public KeyVisitor {
   }
   void end_section() override {}
   void text(const Key& key, std::string& value) override { line(key, quote_toml(value)); }
+  void texts(const Key& key, std::vector<std::string>& values) override { line(key, quoted_list(values)); }
   void input_path(const Key& key, std::string& value, const std::string&) override { line(key, quote_toml(value)); }
   void input_paths(const Key& key, std::vector<std::string>& values, const std::string&) override {
     line(key, values.size() == 1 ? quote_toml(values[0]) : quoted_list(values));

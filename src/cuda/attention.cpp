@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/error.hpp"
 #include "cuda/cudnn_attention.hpp"
 #include "cuda/device.hpp"
@@ -17,24 +15,27 @@ class CudaAttention final : public Attention {
   CudaAttention(CudaDevice& device, FusedAttention fused)
       : device_(device), cudnn_(fused == FusedAttention::own ? nullptr : make_cudnn_attention(device)) {}
 
-  void forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
-               const Matrix& out, float* log_sum, Arena& workspace) override {
-    if (cudnn_ != nullptr && cudnn_->takes(qkv, out, samples, sequence_length, heads)) {
-      return cudnn_->forward(qkv, samples, sequence_length, heads, out, log_sum, workspace);
+  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
+               float* log_sum, Arena& workspace) override {
+    check_attention(form, q, k, v, out);
+    if (cudnn_ != nullptr && cudnn_->takes(form, q, k, v, out)) {
+      return cudnn_->forward(form, q, k, v, out, log_sum, workspace);
     }
-    cuda::flash_forward(device_.stream(), shape_of(samples, sequence_length, heads, out), qkv, out, log_sum);
+    cuda::flash_forward(device_.stream(), shape_of(form), q, k, v, out, log_sum);
   }
 
-  void backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout, std::size_t samples,
-                std::size_t sequence_length, std::size_t heads, const Matrix& dqkv, Arena& workspace) override {
-    if (cudnn_ != nullptr && dqkv.stride == qkv.stride && dout.stride == out.stride &&
-        cudnn_->takes(dqkv, dout, samples, sequence_length, heads) &&
-        cudnn_->takes(qkv, out, samples, sequence_length, heads)) {
-      return cudnn_->backward(qkv, out, log_sum, dout, samples, sequence_length, heads, dqkv, workspace);
+  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
+                const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
+                Arena& workspace) override {
+    check_attention(form, q, k, v, out);
+    check_attention(form, dq, dk, dv, dout);
+    const bool are_alike =
+        dq.stride == q.stride && dk.stride == k.stride && dv.stride == v.stride && dout.stride == out.stride;
+    if (cudnn_ != nullptr && are_alike && cudnn_->takes(form, dq, dk, dv, dout) && cudnn_->takes(form, q, k, v, out)) {
+      return cudnn_->backward(form, q, k, v, out, log_sum, dout, dq, dk, dv, workspace);
     }
-    const Tensor delta(workspace, samples * heads, sequence_length);
-    cuda::flash_backward(device_.stream(), shape_of(samples, sequence_length, heads, out), qkv, out, log_sum, dout,
-                         dqkv, delta.f32());
+    const Tensor delta(workspace, form.samples * form.heads, form.sequence_length);
+    cuda::flash_backward(device_.stream(), shape_of(form), q, k, v, out, log_sum, dout, dq, dk, dv, delta.f32());
   }
 
   std::string name() const override {
@@ -43,15 +44,15 @@ class CudaAttention final : public Attention {
   }
 
  private:
-  static cuda::FlashShape shape_of(std::size_t samples, std::size_t length, std::size_t heads, const Matrix& out) {
-    const std::size_t head_size = out.columns / heads;
-    if (head_size > cuda::most_head_size) {
+  static cuda::FlashShape shape_of(const AttentionForm& form) {
+    if (form.head_size > cuda::most_head_size) {
       throw_runtime_failure(
-          {"", fmt::format("attention with heads of {} elements", head_size),
+          {"", fmt::format("attention with heads of {} elements", form.head_size),
            fmt::format("tiles of heads up to {} fit into the shared memory of every GPU", cuda::most_head_size),
            "choose more heads"});
     }
-    return {samples, length, heads, head_size, 1.0F / std::sqrt(static_cast<float>(head_size))};
+    return {form.samples, form.sequence_length, form.heads,  form.head_size,      form.key_heads,
+            form.group,   form.first,           form.window, form.document_begin, form.scale};
   }
 
   CudaDevice& device_;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -44,12 +43,12 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
   CudnnAttentionOfDevice(const CudnnAttentionOfDevice&) = delete;
   CudnnAttentionOfDevice& operator=(const CudnnAttentionOfDevice&) = delete;
 
-  bool takes(const Matrix& qkv, const Matrix& out, std::size_t samples, std::size_t sequence_length,
-             std::size_t heads) override;
-  void forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
-               const Matrix& out, float* log_sum, Arena& workspace) override;
-  void backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout, std::size_t samples,
-                std::size_t sequence_length, std::size_t heads, const Matrix& dqkv, Arena& workspace) override;
+  bool takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out) override;
+  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
+               float* log_sum, Arena& workspace) override;
+  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
+                const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
+                Arena& workspace) override;
   std::string name() const override {
     const std::size_t version = cudnnGetVersion();
     return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -69,11 +68,11 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
   template <class Graph>
   using Plans = std::map<CudnnAttentionShape, Compiled<Graph>>;
 
-  static CudnnAttentionShape shape_of(const Matrix& qkv, const Matrix& out, std::size_t samples, std::size_t length,
-                                      std::size_t heads);
+  static CudnnAttentionShape shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                                      const Matrix& out);
   /// The plan on memory of the device and scalars, behind what the device was told. `kind` is the graph's.
-  void run(const void* kind, const CudnnAttentionShape& shape, const CudnnPlan& plan, std::vector<const void*> pointers,
-           std::vector<Scalar> scalars, void* scratch);
+  void run(const void* kind, const CudnnAttentionShape& shape, float scale, const CudnnPlan& plan,
+           std::vector<const void*> pointers, std::vector<Scalar> scalars, void* scratch);
   template <class Graph>
   Compiled<Graph>& compiled(Plans<Graph>& plans, const CudnnAttentionShape& shape);
 
@@ -90,23 +89,25 @@ bool has_aligned_rows(const Matrix& matrix) {
   return matrix.stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
 }
 
-float scale_of(const CudnnAttentionShape& shape) { return 1.0F / std::sqrt(static_cast<float>(shape.head_size)); }
-
-/// One of q (0), k (1) and v (2) of the first head.
-const void* part(const Matrix& qkv, const CudnnAttentionShape& shape, std::int64_t which) {
-  return qkv.columns_from(static_cast<std::size_t>(which * shape.heads * shape.head_size), 0).data;
+/// Whether key heads are those of whole groups of query heads.
+bool has_whole_groups(const AttentionForm& form) {
+  return form.first == 0 && form.heads == form.key_heads * form.group;
 }
 
-CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const Matrix& qkv, const Matrix& out, std::size_t samples,
-                                                     std::size_t length, std::size_t heads) {
+CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                                                     const Matrix& v, const Matrix& out) {
   const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  return {number(samples),
-          number(length),
-          number(heads),
-          number(out.columns / heads),
-          number(qkv.stride),
+  return {number(form.samples),
+          number(form.sequence_length),
+          number(form.heads),
+          number(form.head_size),
+          number(form.key_heads),
+          number(form.window < form.sequence_length ? form.window : 0),
+          number(q.stride),
+          number(k.stride),
+          number(v.stride),
           number(out.stride),
-          qkv.type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF};
+          q.type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF};
 }
 
 template <class Graph>
@@ -118,24 +119,30 @@ CudnnAttentionOfDevice::Compiled<Graph>& CudnnAttentionOfDevice::compiled(Plans<
   std::string why_not;
   made.plan = made.graph.graph.build(handle_, why_not);
   if (!made.plan) {
-    log_warning("attention of {} samples, {} tokens, {} heads of {} elements runs by own kernels, not by cuDNN ({})",
-                shape.samples, shape.length, shape.heads, shape.head_size, why_not);
+    log_warning(
+        "attention of {} samples, {} tokens, {} heads of {} elements and {} of keys runs by own kernels, not by "
+        "cuDNN ({})",
+        shape.samples, shape.length, shape.heads, shape.head_size, shape.key_heads, why_not);
   }
   return plans.emplace(shape, std::move(made)).first->second;
 }
 
-bool CudnnAttentionOfDevice::takes(const Matrix& qkv, const Matrix& out, std::size_t samples, std::size_t length,
-                                   std::size_t heads) {
-  const CudnnAttentionShape shape = shape_of(qkv, out, samples, length, heads);
-  // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token.
-  if (qkv.type == DType::f32 || shape.head_size % 8 != 0 || shape.head_size > 128 || length < 2 || samples == 0 ||
-      !has_aligned_rows(qkv) || !has_aligned_rows(out)) {
+bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                                   const Matrix& out) {
+  // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token. Masks by
+  // document would be a matrix of (T, T) additions per sample in memory, or samples of ragged lengths.
+  if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
+      form.samples == 0 || form.heads == 0 || !has_whole_groups(form) || form.document_begin != nullptr) {
     return false;
   }
+  for (const Matrix* matrix : {&q, &k, &v, &out}) {
+    if (!has_aligned_rows(*matrix)) return false;
+  }
+  const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
   return compiled(plans_, shape).plan.has_value() && compiled(backward_plans_, shape).plan.has_value();
 }
 
-void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& shape, const CudnnPlan& plan,
+void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& shape, float scale, const CudnnPlan& plan,
                                  std::vector<const void*> pointers, std::vector<Scalar> scalars, void* scratch) {
   std::array<const void*, most_pointers> of_call = {};
   PPTRAIN_ASSERT(pointers.size() <= most_pointers, "{} tensors", pointers.size());
@@ -146,47 +153,58 @@ void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& sh
     for (const Scalar& scalar : scalars) all[scalar.tensor] = &scalar.value;
     plan.run(handle, all, scratch);
   };
-  // The scalars follow from the shape.
-  device_.stream().call(kind, run_now, shape, of_call, scratch);
+  // The scalars other than the scale follow from the shape.
+  device_.stream().call(kind, run_now, shape, scale, of_call, scratch);
 }
 
-void CudnnAttentionOfDevice::forward(const Matrix& qkv, std::size_t samples, std::size_t length, std::size_t heads,
+void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
                                      const Matrix& out, float* log_sum, Arena& workspace) {
-  const CudnnAttentionShape shape = shape_of(qkv, out, samples, length, heads);
+  const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
   const auto& [graph, plan] = compiled(plans_, shape);
   std::vector<const void*> pointers(graph.graph.num_tensors());
-  pointers[graph.q] = part(qkv, shape, 0);
-  pointers[graph.k] = part(qkv, shape, 1);
-  pointers[graph.v] = part(qkv, shape, 2);
+  pointers[graph.q] = q.data;
+  pointers[graph.k] = k.data;
+  pointers[graph.v] = v.data;
   pointers[graph.out] = out.data;
   pointers[graph.log_sum] = log_sum;
   const Buffer scratch(workspace, plan->workspace_bytes());
-  run(&forward_call, shape, *plan, std::move(pointers), {{graph.scale, scale_of(shape)}, {graph.lowest, lowest}},
-      scratch.data());
+  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.lowest, lowest}};
+  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
+  run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }
 
-void CudnnAttentionOfDevice::backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout,
-                                      std::size_t samples, std::size_t length, std::size_t heads, const Matrix& dqkv,
-                                      Arena& workspace) {
-  const CudnnAttentionShape shape = shape_of(qkv, out, samples, length, heads);
+void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                                      const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
+                                      const Matrix& dk, const Matrix& dv, Arena& workspace) {
+  const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
   const auto& [graph, plan] = compiled(backward_plans_, shape);
-  const Tensor delta(workspace, samples * heads, length), sums(workspace, out.rows, out.columns);
+  const Tensor delta(workspace, form.samples * form.heads, form.sequence_length),
+      sums(workspace, out.rows, out.columns);
   device_.fill(sums.matrix().data, 0, sums.bytes());
   std::vector<const void*> pointers(graph.graph.num_tensors());
-  pointers[graph.q] = part(qkv, shape, 0);
-  pointers[graph.k] = part(qkv, shape, 1);
-  pointers[graph.v] = part(qkv, shape, 2);
-  pointers[graph.out] = out.data;
-  pointers[graph.dout] = dout.data;
-  pointers[graph.log_sum] = log_sum;
-  pointers[graph.dq] = part(dqkv, shape, 0);
-  pointers[graph.dk] = part(dqkv, shape, 1);
-  pointers[graph.dv] = part(dqkv, shape, 2);
-  pointers[graph.delta] = delta.f32();
-  pointers[graph.dq_sums] = sums.f32();
+  const auto give = [&](CudnnTensor tensor, const void* memory) { pointers[tensor] = memory; };
+  give(graph.q, q.data);
+  give(graph.k, k.data);
+  give(graph.v, v.data);
+  give(graph.out, out.data);
+  give(graph.dout, dout.data);
+  give(graph.log_sum, log_sum);
+  give(graph.dq, dq.data);
+  give(graph.dk, dk.data);
+  give(graph.dv, dv.data);
+  give(graph.delta, delta.f32());
+  give(graph.dq_sums, sums.f32());
+  Tensor dk_parts, dv_parts;
+  if (graph.dk_parts) {
+    dk_parts = Tensor(workspace, out.rows, out.columns, out.type);
+    dv_parts = Tensor(workspace, out.rows, out.columns, out.type);
+    give(*graph.dk_parts, dk_parts.matrix().data);
+    give(*graph.dv_parts, dv_parts.matrix().data);
+  }
   const Buffer scratch(workspace, plan->workspace_bytes());
-  run(&backward_call, shape, *plan, std::move(pointers),
-      {{graph.scale, scale_of(shape)}, {graph.lowest, lowest}, {graph.one, 1.0F}}, scratch.data());
+  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.lowest, lowest}, {graph.one, 1.0F}};
+  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
+  run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }
 
 }  // namespace

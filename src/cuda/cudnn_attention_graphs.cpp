@@ -7,13 +7,15 @@ namespace {
 
 constexpr cudnnDataType_t fp32 = CUDNN_DATA_FLOAT;
 
-/// Sizes and strides of the tensors of one attention: B samples, H heads, T queries or keys, D elements of a head.
+/// Sizes and strides of the tensors of one attention: B samples, H heads, or K of the keys, T queries or keys, D
+/// elements of a head.
 class Shapes {
  public:
   explicit Shapes(const CudnnAttentionShape& s) : s_(s) {}
 
   CudnnFour heads() const { return {s_.samples, s_.heads, s_.length, s_.head_size}; }
-  CudnnFour heads_transposed() const { return {s_.samples, s_.heads, s_.head_size, s_.length}; }
+  CudnnFour key_heads() const { return {s_.samples, s_.key_heads, s_.length, s_.head_size}; }
+  CudnnFour key_heads_transposed() const { return {s_.samples, s_.key_heads, s_.head_size, s_.length}; }
   CudnnFour scores() const { return {s_.samples, s_.heads, s_.length, s_.length}; }
   CudnnFour rows() const { return {s_.samples, s_.heads, s_.length, 1}; }
 
@@ -51,15 +53,14 @@ class Scores {
     graph_.pointwise(mode, y, x, b);
     return y;
   }
-  /// x where the key is not behind the query, else `lowest`.
-  CudnnTensor causal(CudnnTensor x, CudnnTensor lowest) {
-    const CudnnTensor row = tensor(CUDNN_DATA_INT32), column = tensor(CUDNN_DATA_INT32),
-                      sees = tensor(CUDNN_DATA_BOOLEAN), y = tensor();
-    graph_.pointwise(CUDNN_POINTWISE_GEN_INDEX, row, x, {}, {}, fp32, 2);
-    graph_.pointwise(CUDNN_POINTWISE_GEN_INDEX, column, x, {}, {}, fp32, 3);
-    graph_.pointwise(CUDNN_POINTWISE_CMP_GE, sees, row, column, {}, CUDNN_DATA_BOOLEAN);
-    graph_.pointwise(CUDNN_POINTWISE_BINARY_SELECT, y, x, lowest, sees);
-    return y;
+  /// x where the key is not behind the query, nor `window` positions or more before it, else `lowest`.
+  CudnnTensor causal(CudnnTensor x, CudnnTensor lowest, std::optional<CudnnTensor> window) {
+    const CudnnTensor query = index(x, 2), key = index(x, 3);
+    const CudnnTensor seen = select(CUDNN_POINTWISE_CMP_GE, query, key, x, lowest);
+    if (!window) return seen;
+    const CudnnTensor row = index(seen, 2), column = index(seen, 3), end = tensor();
+    graph_.pointwise(CUDNN_POINTWISE_ADD, end, column, *window);
+    return select(CUDNN_POINTWISE_CMP_GT, end, row, seen, lowest);
   }
   CudnnTensor transposed(CudnnTensor x, cudnnDataType_t type) {
     const CudnnTensor y = graph_.inner(type, shapes_.scores(), shapes_.packed_scores_transposed());
@@ -68,6 +69,20 @@ class Scores {
   }
 
  private:
+  /// The number of a score along an axis.
+  CudnnTensor index(CudnnTensor x, std::int64_t axis) {
+    const CudnnTensor number = tensor(CUDNN_DATA_INT32);
+    graph_.pointwise(CUDNN_POINTWISE_GEN_INDEX, number, x, {}, {}, fp32, axis);
+    return number;
+  }
+  /// x where a and b compare so, else `other`.
+  CudnnTensor select(cudnnPointwiseMode_t comparison, CudnnTensor a, CudnnTensor b, CudnnTensor x, CudnnTensor other) {
+    const CudnnTensor holds = tensor(CUDNN_DATA_BOOLEAN), y = tensor();
+    graph_.pointwise(comparison, holds, a, b, {}, CUDNN_DATA_BOOLEAN);
+    graph_.pointwise(CUDNN_POINTWISE_BINARY_SELECT, y, x, other, holds);
+    return y;
+  }
+
   CudnnGraph& graph_;
   const Shapes& shapes_;
 };
@@ -78,15 +93,16 @@ CudnnForward::CudnnForward(const CudnnAttentionShape& s) {
   const Shapes shapes(s);
   Scores on(graph, shapes);
   const auto row = [&] { return graph.inner(fp32, shapes.rows(), shapes.packed_rows()); };
-  q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
-  k = graph.real(s.type, shapes.heads_transposed(), shapes.in_matrix_transposed(s.qkv_stride));
-  v = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.q_stride));
+  k = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.k_stride));
+  v = graph.real(s.type, shapes.key_heads(), shapes.in_matrix(s.v_stride));
   scale = graph.scalar();
   lowest = graph.scalar();
+  if (s.window != 0) window = graph.scalar();
   out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride));
   log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
 
-  const CudnnTensor scores = on.causal(on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest);
+  const CudnnTensor scores = on.causal(on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest, window);
   const CudnnTensor largest = row(), sum = row(), log = row(), probabilities = on.tensor(s.type);
   graph.reduce(CUDNN_REDUCE_TENSOR_MAX, largest, scores);
   const CudnnTensor exponentials = on.apply(CUDNN_POINTWISE_EXP, on.apply(CUDNN_POINTWISE_SUB, scores, largest));
@@ -100,18 +116,23 @@ CudnnForward::CudnnForward(const CudnnAttentionShape& s) {
 CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   const Shapes shapes(s);
   Scores on(graph, shapes);
-  q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
-  k = graph.real(s.type, shapes.heads_transposed(), shapes.in_matrix_transposed(s.qkv_stride));
-  v = graph.real(s.type, shapes.heads_transposed(), shapes.in_matrix_transposed(s.qkv_stride));
+  q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.q_stride));
+  k = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.k_stride));
+  v = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.v_stride));
   out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride));
   dout = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride));
   log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
   scale = graph.scalar();
   lowest = graph.scalar();
+  if (s.window != 0) window = graph.scalar();
   one = graph.scalar();
-  dq = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
-  dk = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
-  dv = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  dq = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.q_stride));
+  dk = graph.real(s.type, shapes.key_heads(), shapes.in_matrix(s.k_stride));
+  dv = graph.real(s.type, shapes.key_heads(), shapes.in_matrix(s.v_stride));
+  if (s.key_heads != s.heads) {
+    dk_parts = graph.real(s.type, shapes.heads(), shapes.packed_heads());
+    dv_parts = graph.real(s.type, shapes.heads(), shapes.packed_heads());
+  }
   delta = graph.real(fp32, shapes.rows(), shapes.packed_rows());
   dq_sums = graph.real(fp32, shapes.heads(), shapes.packed_heads());
 
@@ -123,16 +144,18 @@ CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   graph.pointwise(CUDNN_POINTWISE_MUL, delta, mixed_sum, one);
 
   const CudnnTensor scores = on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale);
-  const CudnnTensor shifted = on.causal(on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest);
+  const CudnnTensor shifted = on.causal(on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest, window);
   const CudnnTensor probabilities = on.apply(CUDNN_POINTWISE_EXP, shifted);
-  graph.multiply(dv, on.transposed(probabilities, s.type), dout);
+  graph.multiply(dv_parts.value_or(dv), on.transposed(probabilities, s.type), dout);
+  if (dv_parts) graph.reduce(CUDNN_REDUCE_TENSOR_ADD, dv, *dv_parts);
 
   const CudnnTensor dprobabilities = on.apply(CUDNN_POINTWISE_SUB, on.product(dout, v), delta);
   const CudnnTensor dscores =
       on.apply(CUDNN_POINTWISE_MUL, on.apply(CUDNN_POINTWISE_MUL, dprobabilities, probabilities), scale);
-  graph.multiply(dk, on.transposed(dscores, s.type), q);
+  graph.multiply(dk_parts.value_or(dk), on.transposed(dscores, s.type), q);
+  if (dk_parts) graph.reduce(CUDNN_REDUCE_TENSOR_ADD, dk, *dk_parts);
 
-  const CudnnTensor keys = graph.inner(s.type, shapes.heads(), shapes.in_matrix(s.qkv_stride));
+  const CudnnTensor keys = graph.inner(s.type, shapes.key_heads(), shapes.in_matrix(s.k_stride));
   graph.reshape(keys, k);
   graph.multiply(dq_sums, dscores, keys);
   graph.pointwise(CUDNN_POINTWISE_IDENTITY, dq, dq_sums);

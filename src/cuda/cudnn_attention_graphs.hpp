@@ -9,7 +9,9 @@ namespace pptrain::cuda {
 
 struct CudnnAttentionShape {
   std::int64_t samples, length, heads, head_size;
-  std::int64_t qkv_stride, out_stride;  ///< of rows, in elements; of the gradients too
+  std::int64_t key_heads;                                 ///< each of as many query heads, next to one another
+  std::int64_t window;                                    ///< position t sees (t - window, t]; 0: all up to t
+  std::int64_t q_stride, k_stride, v_stride, out_stride;  ///< of rows, in elements; of the gradients too
   cudnnDataType_t type;
 
   auto operator<=>(const CudnnAttentionShape&) const = default;
@@ -19,6 +21,7 @@ struct CudnnAttentionShape {
 struct CudnnForward {
   CudnnGraph graph;
   CudnnTensor q, k, v, scale, lowest, out, log_sum;
+  std::optional<CudnnTensor> window;  ///< a scalar, where there is one
 
   explicit CudnnForward(const CudnnAttentionShape& shape);
 };
@@ -27,7 +30,10 @@ struct CudnnForward {
 struct CudnnBackward {
   CudnnGraph graph;
   CudnnTensor q, k, v, out, dout, log_sum, scale, lowest, one, dq, dk, dv;
+  std::optional<CudnnTensor> window;
   CudnnTensor delta, dq_sums;  ///< scratch in fp32: (samples, heads, length), and with head_size; dq_sums zero before
+  /// Scratch (samples, heads, length, head_size): the gradients by query head, where these share key heads.
+  std::optional<CudnnTensor> dk_parts, dv_parts;
 
   explicit CudnnBackward(const CudnnAttentionShape& shape);
 };

@@ -83,9 +83,9 @@ class CudnnGraph {
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor y, CudnnTensor x, std::optional<CudnnTensor> b = {},
                  std::optional<CudnnTensor> mask = {}, cudnnDataType_t compute = CUDNN_DATA_FLOAT,
                  std::int64_t axis = -1);
-  /// Over the axes of y that have one element.
+  /// Over the axes of y that have one element, and over neighbours of an axis that is shorter than that of x.
   void reduce(cudnnReduceTensorOp_t operation, CudnnTensor y, CudnnTensor x);
-  /// c = a b, of the last two axes.
+  /// c = a b, of the last two axes; b's second axis may be shorter than the others', which then share its parts.
   void multiply(CudnnTensor c, CudnnTensor a, CudnnTensor b);
   /// The same elements under other sizes and strides.
   void reshape(CudnnTensor y, CudnnTensor x);

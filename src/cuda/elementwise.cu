@@ -35,13 +35,15 @@ struct ScalePacks {
 
 struct ResidualAddPacks {
   Rows<const float> x, y;
-  const float* bias;
+  const float* bias;  // may be null
   Rows<float> out;
   template <unsigned N>
   PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
-    const Pack<float, N> a(x.row(row) + c), b(y.row(row) + c), offset(bias + c);
-    Pack<float, N> sum;
-    bodies::ResidualAdd{{a.values}, {b.values}, offset.values, {sum.values}, N}(PackTeam<N>(), 0);
+    const Pack<float, N> a(x.row(row) + c), b(y.row(row) + c);
+    Pack<float, N> sum, offset;
+    if (bias != nullptr) offset = Pack<float, N>(bias + c);
+    bodies::ResidualAdd{{a.values}, {b.values}, bias != nullptr ? offset.values : nullptr, {sum.values}, N}(
+        PackTeam<N>(), 0);
     sum.store(out.row(row) + c);
   }
 };
@@ -56,33 +58,6 @@ struct ConvertPacks {
     Pack<To, N> target;
     bodies::Convert<From, To>{{source.values}, {target.values}, N}(PackTeam<N>(), 0);
     target.store(to.row(row) + c);
-  }
-};
-
-template <class T>
-struct GeluForwardPacks {
-  Rows<const T> u;
-  Rows<T> out;
-  template <unsigned N>
-  PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
-    const Pack<T, N> from(u.row(row) + c);
-    Pack<T, N> to;
-    bodies::GeluForward<T>{{from.values}, {to.values}, N}(PackTeam<N>(), 0);
-    to.store(out.row(row) + c);
-  }
-};
-
-template <class T>
-struct GeluBackwardPacks {
-  Rows<const T> u, dout;
-  Rows<T> du, out;
-  template <unsigned N>
-  PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
-    const Pack<T, N> from(u.row(row) + c), gradient(dout.row(row) + c);
-    Pack<T, N> to_gradient, to;
-    bodies::GeluBackward<T>{{from.values}, {gradient.values}, {to_gradient.values}, {to.values}, N}(PackTeam<N>(), 0);
-    to_gradient.store(du.row(row) + c);
-    to.store(out.row(row) + c);
   }
 };
 
@@ -113,25 +88,6 @@ void CudaKernels::convert(const Matrix& from, const Matrix& to) {
       launch_packs<n>(device_.stream(), extent, are_aligned({&from, &to}),
                       ConvertPacks<From, To>{read_rows<From>(from), write_rows<To>(to)});
     });
-  });
-}
-
-void CudaKernels::gelu_forward(const Matrix& u, const Matrix& out) {
-  const Extent extent = Extent::of(u.rows, u.columns, {&u, &out});
-  with_type(u.type, [&](auto element) {
-    using T = decltype(element);
-    launch_packs<pack_of<T>()>(device_.stream(), extent, are_aligned({&u, &out}),
-                               GeluForwardPacks<T>{read_rows<T>(u), write_rows<T>(out)});
-  });
-}
-
-void CudaKernels::gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) {
-  const Extent extent = Extent::of(u.rows, u.columns, {&u, &dout, &du, &out});
-  with_type(u.type, [&](auto element) {
-    using T = decltype(element);
-    launch_packs<pack_of<T>()>(
-        device_.stream(), extent, are_aligned({&u, &dout, &du, &out}),
-        GeluBackwardPacks<T>{read_rows<T>(u), read_rows<T>(dout), write_rows<T>(du), write_rows<T>(out)});
   });
 }
 

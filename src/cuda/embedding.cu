@@ -14,10 +14,10 @@ constexpr unsigned threads_of_order = 64, tokens_at_once = 1024;
 
 /// order[i] = the i-th row when rows are sorted by token, equal tokens in the order of the rows. Each thread counts
 /// what comes before its row, rows^2 comparisons in all: some 0.1 ms for 16,384 rows.
-__global__ void order_rows(const std::uint16_t* tokens, unsigned rows, unsigned* order) {
-  __shared__ std::uint16_t others[tokens_at_once];
+__global__ void order_rows(const std::uint32_t* tokens, unsigned rows, unsigned* order) {
+  __shared__ std::uint32_t others[tokens_at_once];
   const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
-  const std::uint16_t mine = row < rows ? tokens[row] : std::uint16_t{0};
+  const std::uint32_t mine = row < rows ? tokens[row] : std::uint32_t{0};
   unsigned place = 0;
   for (unsigned first = 0; first < rows; first += tokens_at_once) {
     const unsigned count = rows - first < tokens_at_once ? rows - first : tokens_at_once;
@@ -32,7 +32,7 @@ __global__ void order_rows(const std::uint16_t* tokens, unsigned rows, unsigned*
 }
 
 /// One past the last of the rows in `order` that have the token.
-PPTRAIN_FUNCTION inline unsigned end_of_token(const std::uint16_t* tokens, const unsigned* order, unsigned first,
+PPTRAIN_FUNCTION inline unsigned end_of_token(const std::uint32_t* tokens, const unsigned* order, unsigned first,
                                               unsigned rows, unsigned token) {
   unsigned low = first + 1, high = rows;
   while (low < high) {
@@ -47,7 +47,7 @@ PPTRAIN_FUNCTION inline unsigned end_of_token(const std::uint16_t* tokens, const
 }
 
 /// A block per place in the order; that of a token's first row adds all its rows, in order.
-__global__ void add_token_rows(const std::uint16_t* tokens, unsigned rows, const unsigned* order, Rows<const float> dx,
+__global__ void add_token_rows(const std::uint32_t* tokens, unsigned rows, const unsigned* order, Rows<const float> dx,
                                std::int64_t first_token, std::int64_t num_tokens, Rows<float> gradient,
                                std::size_t columns) {
   const unsigned first = blockIdx.x, token = tokens[order[first]];
@@ -76,7 +76,7 @@ __global__ void add_position_rows(std::size_t rows, std::size_t sequence_length,
 
 }  // namespace
 
-void CudaKernels::embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length,
+void CudaKernels::embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
                                     const Matrix& token_embedding, std::int64_t first_token,
                                     const Matrix& position_embedding, bool add_position, const Matrix& x) {
   const Matrix no_position;
@@ -87,7 +87,7 @@ void CudaKernels::embedding_forward(const std::uint16_t* tokens, std::size_t seq
                                        write_rows<float>(x), x.columns});
 }
 
-void CudaKernels::embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+void CudaKernels::embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
                                      std::int64_t first_token, const Matrix& dtoken_embedding,
                                      const Matrix& dposition_embedding) {
   if (dx.rows == 0 || dx.columns == 0) return;

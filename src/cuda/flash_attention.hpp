@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "cuda/compute_stream.hpp"
 #include "tensor/tensor.hpp"
@@ -12,17 +13,21 @@ namespace pptrain::cuda {
 
 struct FlashShape {
   std::size_t samples, length, heads, head_size;
+  std::size_t key_heads, group, first;  ///< query head j uses key head (first + j) / group
+  std::size_t window;                   ///< position t sees (t - window, t]; 0: all up to t
+  const std::int32_t* document_begin;   ///< (samples, length), AttentionForm's; null: attention crosses documents
   float scale;
 };
 
 /// The largest head whose tiles every GPU's shared memory holds.
 constexpr std::size_t most_head_size = 256;
 
-/// qkv (R, 3 * heads * head_size), out (R, heads * head_size); log_sum (samples, heads, length).
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
-                   float* log_sum);
-/// dqkv, laid out as qkv; delta, of log_sum's size, is scratch.
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
-                    const float* log_sum, const Matrix& dout, const Matrix& dqkv, float* delta);
+/// q, out (R, heads * head_size); k, v (R, key_heads * head_size); log_sum (samples, heads, length).
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
+                   const Matrix& out, float* log_sum);
+/// dq, dk and dv, of the sizes of q, k and v; delta, of log_sum's size, is scratch.
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
+                    const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk,
+                    const Matrix& dv, float* delta);
 
 }  // namespace pptrain::cuda

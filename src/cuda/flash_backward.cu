@@ -15,100 +15,147 @@ struct ScoreGradient {
       : probability(fast_exp(scale * score - log_sum)), gradient(probability * (dprobability - delta) * scale) {}
 };
 
+/// Matrices of a backward pass, as rows of one type.
+template <class T>
+struct FlashGradients {
+  Rows<const T> q, k, v, out, dout;
+  Rows<T> dq, dk, dv;
+  const float* log_sum;
+  float* delta;
+};
+
 /// dq of a tile of queries, and delta = sum of dout * out, which the keys' gradients need.
 template <class T, class Tile>
-__global__ void query_gradients(FlashShape s, Rows<const T> qkv, Rows<const T> out, const float* log_sum,
-                                Rows<const T> dout, Rows<T> dqkv, float* delta) {
-  const FlashPlace at(s, Tile::tile, true);
+__global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
+  const FlashPlace at(s, s.heads, Tile::tile, true);
+  const std::size_t key_head = (s.first + at.head) / s.group;
   const std::size_t size = Tile::tile * row_stride(s), query = at.first + at.row;
+  const std::size_t begin = first_seen(s, at.sample, query);
   float *queries = shared_floats(), *gradients = queries + size, *keys = gradients + size, *values = keys + size;
   float* scores = values + size + at.row * Tile::score_stride;
   const float *own = queries + at.row * row_stride(s), *own_gradient = gradients + at.row * row_stride(s);
-  load_tile<Tile>(s, at.part(s, qkv, 0), at.first, queries);
-  load_tile<Tile>(s, at.own(s, dout), at.first, gradients);
+  load_tile<Tile>(s, at.of_head(s, g.q, at.head), at.first, queries);
+  load_tile<Tile>(s, at.of_head(s, g.dout, at.head), at.first, gradients);
   sync_block();
   float shift = 0, log = 0;
   if (query < s.length) {
-    const T* result = at.own(s, out).row(query);
+    const T* result = at.of_head(s, g.out, at.head).row(query);
     for (std::size_t c = at.lane; c < s.head_size; c += lanes) {
       shift += own_gradient[c] * static_cast<float>(result[c]);
     }
-    log = log_sum[at.sums(s) + query];
+    log = g.log_sum[at.sums(s, at.head) + query];
   }
   shift = combine_row(shift, Plus());
   RowSums<Tile> sums;
-  for (std::size_t first = 0; first <= at.first; first += Tile::tile) {
-    const std::size_t visible = query - first + 1 < Tile::tile ? query - first + 1 : Tile::tile;
+  const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
+  for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
+    const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
+    const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
-    load_tile<Tile>(s, at.part(s, qkv, 1), first, keys);
-    load_tile<Tile>(s, at.part(s, qkv, 2), first, values);
+    load_tile<Tile>(s, at.of_head(s, g.k, key_head), first, keys);
+    load_tile<Tile>(s, at.of_head(s, g.v, key_head), first, values);
     sync_block();
     for (unsigned j = at.lane; j < visible; j += lanes) {
+      if (j < hidden) continue;
       scores[j] = ScoreGradient(dot(own, keys + j * row_stride(s), s.head_size),
                                 dot(own_gradient, values + j * row_stride(s), s.head_size), s.scale, log, shift)
                       .gradient;
     }
     sync_warp();
-    for (unsigned j = 0; j < visible; ++j) sums.add(scores[j], keys + j * row_stride(s), at.lane, s.head_size);
+    for (unsigned j = hidden; j < visible; ++j) sums.add(scores[j], keys + j * row_stride(s), at.lane, s.head_size);
   }
   if (query >= s.length) return;
-  sums.write(at.part(s, dqkv, 0).row(query), 1.0f, at.lane, s.head_size);
-  if (at.lane == 0) delta[at.sums(s) + query] = shift;
+  sums.write(at.of_head(s, g.dq, at.head).row(query), 1.0f, at.lane, s.head_size);
+  if (at.lane == 0) g.delta[at.sums(s, at.head) + query] = shift;
 }
 
-/// dk and dv of a tile of keys, from the queries that see them.
-template <class T, class Tile>
-__global__ void key_gradients(FlashShape s, Rows<const T> qkv, const float* log_sum, Rows<const T> dout, Rows<T> dqkv,
-                              const float* delta) {
-  const FlashPlace at(s, Tile::tile, false);
-  const std::size_t size = Tile::tile * row_stride(s), key = at.first + at.row;
-  float *keys = shared_floats(), *values = keys + size, *queries = values + size, *gradients = queries + size;
-  float* scores = gradients + size + at.row * Tile::score_stride;
-  float* probabilities = scores + Tile::tile * Tile::score_stride;
-  const float *own = keys + at.row * row_stride(s), *own_value = values + at.row * row_stride(s);
-  const float *log = log_sum + at.sums(s), *shift = delta + at.sums(s);
+/// A tile of keys and values in shared memory, and what a thread sums up for its row of them.
+template <class Tile>
+struct KeyTile {
+  float *queries, *gradients, *scores, *probabilities;
+  const float *own, *own_value;
   RowSums<Tile> key_sums, value_sums;
-  load_tile<Tile>(s, at.part(s, qkv, 1), at.first, keys);
-  load_tile<Tile>(s, at.part(s, qkv, 2), at.first, values);
-  for (std::size_t first = at.first; first < s.length; first += Tile::tile) {
-    // Of the queries [first, last), those from the key on see it.
-    const std::size_t last = s.length - first < Tile::tile ? s.length - first : Tile::tile;
-    const std::size_t begin = key > first ? key - first : 0;
+
+  /// The queries [first, first + tile) of a head, of which those in [begin, end) see the thread's key.
+  template <class T>
+  __device__ void add_queries(const FlashShape& s, const FlashPlace& at, const FlashGradients<T>& g, std::size_t head,
+                              std::size_t first, unsigned begin, unsigned end) {
+    const float *log = g.log_sum + at.sums(s, head) + first, *shift = g.delta + at.sums(s, head) + first;
     sync_block();
-    load_tile<Tile>(s, at.part(s, qkv, 0), first, queries);
-    load_tile<Tile>(s, at.own(s, dout), first, gradients);
+    load_tile<Tile>(s, at.of_head(s, g.q, head), first, queries);
+    load_tile<Tile>(s, at.of_head(s, g.dout, head), first, gradients);
     sync_block();
-    for (std::size_t i = at.lane; i < last; i += lanes) {
+    for (unsigned i = at.lane; i < end; i += lanes) {
       if (i < begin) continue;
-      const ScoreGradient g(dot(own, queries + i * row_stride(s), s.head_size),
-                            dot(own_value, gradients + i * row_stride(s), s.head_size), s.scale, log[first + i],
-                            shift[first + i]);
-      scores[i] = g.gradient;
-      probabilities[i] = g.probability;
+      const ScoreGradient of_score(dot(own, queries + i * row_stride(s), s.head_size),
+                                   dot(own_value, gradients + i * row_stride(s), s.head_size), s.scale, log[i],
+                                   shift[i]);
+      scores[i] = of_score.gradient;
+      probabilities[i] = of_score.probability;
     }
     sync_warp();
-    for (std::size_t i = begin; i < last; ++i) {
+    for (unsigned i = begin; i < end; ++i) {
       key_sums.add(scores[i], queries + i * row_stride(s), at.lane, s.head_size);
       value_sums.add(probabilities[i], gradients + i * row_stride(s), at.lane, s.head_size);
     }
   }
+};
+
+/// dk and dv of a tile of keys, from the queries that see them: head after head of those that share the key head.
+template <class T, class Tile>
+__global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
+  const FlashPlace at(s, s.key_heads, Tile::tile, false);
+  const std::size_t size = Tile::tile * row_stride(s), key = at.first + at.row;
+  float *keys = shared_floats(), *values = keys + size, *queries = values + size, *gradients = queries + size;
+  float* scores = gradients + size + at.row * Tile::score_stride;
+  KeyTile<Tile> tile{queries,
+                     gradients,
+                     scores,
+                     scores + Tile::tile * Tile::score_stride,
+                     keys + at.row * row_stride(s),
+                     values + at.row * row_stride(s),
+                     {},
+                     {}};
+  load_tile<Tile>(s, at.of_head(s, g.k, at.head), at.first, keys);
+  load_tile<Tile>(s, at.of_head(s, g.v, at.head), at.first, values);
+  const std::size_t first_head = at.head * s.group > s.first ? at.head * s.group - s.first : 0;
+  const std::size_t end_of_group = (at.head + 1) * s.group - s.first;
+  const std::size_t last_head = end_of_group < s.heads ? end_of_group : s.heads;
+  // Queries from these on do not see the last key of the tile, or the thread's.
+  const std::size_t end_of_tile = end_of_seeing(s, at.sample, at.first + Tile::tile - 1);
+  const std::size_t end_of_key = end_of_seeing(s, at.sample, key);
+  for (std::size_t head = first_head; head < last_head; ++head) {
+    for (std::size_t first = at.first; first < end_of_tile; first += Tile::tile) {
+      const std::size_t last = end_of_key > first ? end_of_key - first : 0;
+      const auto begin = static_cast<unsigned>(key > first ? key - first : 0);
+      tile.add_queries(s, at, g, head, first, begin, last < Tile::tile ? static_cast<unsigned>(last) : Tile::tile);
+    }
+  }
   if (key >= s.length) return;
-  key_sums.write(at.part(s, dqkv, 1).row(key), 1.0f, at.lane, s.head_size);
-  value_sums.write(at.part(s, dqkv, 2).row(key), 1.0f, at.lane, s.head_size);
+  tile.key_sums.write(at.of_head(s, g.dk, at.head).row(key), 1.0f, at.lane, s.head_size);
+  tile.value_sums.write(at.of_head(s, g.dv, at.head).row(key), 1.0f, at.lane, s.head_size);
 }
 
 }  // namespace
 
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
-                    const float* log_sum, const Matrix& dout, const Matrix& dqkv, float* delta) {
-  for_type_and_tile(qkv.type, shape.head_size, [&](auto element, auto tile) {
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
+                    const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk,
+                    const Matrix& dv, float* delta) {
+  for_type_and_tile(q.type, shape.head_size, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
-    const auto from = kernels::read_rows<T>(qkv), gradient = kernels::read_rows<T>(dout);
-    const auto to = kernels::write_rows<T>(dqkv);
-    launch_flash<Tile>(stream, shape, 4, 1, query_gradients<T, Tile>, shape, from, kernels::read_rows<T>(out), log_sum,
-                       gradient, to, delta);
-    launch_flash<Tile>(stream, shape, 4, 2, key_gradients<T, Tile>, shape, from, log_sum, gradient, to, delta);
+    const FlashGradients<T> matrices{kernels::read_rows<T>(q),
+                                     kernels::read_rows<T>(k),
+                                     kernels::read_rows<T>(v),
+                                     kernels::read_rows<T>(out),
+                                     kernels::read_rows<T>(dout),
+                                     kernels::write_rows<T>(dq),
+                                     kernels::write_rows<T>(dk),
+                                     kernels::write_rows<T>(dv),
+                                     log_sum,
+                                     delta};
+    launch_flash<Tile>(stream, shape, shape.heads, 4, 1, query_gradients<T, Tile>, shape, matrices);
+    launch_flash<Tile>(stream, shape, shape.key_heads, 4, 2, key_gradients<T, Tile>, shape, matrices);
   });
 }
 

@@ -10,54 +10,61 @@ using kernels::Rows;
 /// A tile of queries against one tile of keys after another; what has been summed up is scaled when a larger score
 /// comes.
 template <class T, class Tile>
-__global__ void forward(FlashShape s, Rows<const T> qkv, Rows<T> out, float* log_sum) {
-  const FlashPlace at(s, Tile::tile, true);
+__global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<const T> v, Rows<T> out, float* log_sum) {
+  const FlashPlace at(s, s.heads, Tile::tile, true);
+  const std::size_t key_head = (s.first + at.head) / s.group;
   float* queries = shared_floats();
   float* keys = queries + Tile::tile * row_stride(s);  // then values
   float* scores = keys + Tile::tile * row_stride(s) + at.row * Tile::score_stride;
-  const std::size_t query = at.first + at.row;
+  const std::size_t query = at.first + at.row, begin = first_seen(s, at.sample, query);
   const float* own = queries + at.row * row_stride(s);
   float most = minus_infinity, sum = 0;
   RowSums<Tile> result;
-  load_tile<Tile>(s, at.part(s, qkv, 0), at.first, queries);
-  for (std::size_t first = 0; first <= at.first; first += Tile::tile) {
-    const std::size_t visible = query - first + 1 < Tile::tile ? query - first + 1 : Tile::tile;
+  load_tile<Tile>(s, at.of_head(s, q, at.head), at.first, queries);
+  const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
+  for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
+    // Of the tile's keys, those from `hidden` to `visible` are seen: none, perhaps, that other rows see.
+    const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
+    const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
-    load_tile<Tile>(s, at.part(s, qkv, 1), first, keys);
+    load_tile<Tile>(s, at.of_head(s, k, key_head), first, keys);
     sync_block();
     float largest = most;
     for (unsigned j = at.lane; j < visible; j += lanes) {
+      if (j < hidden) continue;
       scores[j] = s.scale * dot(own, keys + j * row_stride(s), s.head_size);
       largest = Larger()(largest, scores[j]);
     }
     largest = combine_row(largest, Larger());
-    const float correction = fast_exp(most - largest);
+    const float correction = most == largest ? 1.0f : fast_exp(most - largest);
     float part = 0;
-    for (unsigned j = at.lane; j < visible; j += lanes) part += scores[j] = fast_exp(scores[j] - largest);
+    for (unsigned j = at.lane; j < visible; j += lanes) {
+      if (j >= hidden) part += scores[j] = fast_exp(scores[j] - largest);
+    }
     sum = sum * correction + combine_row(part, Plus());
     most = largest;
     result.scale(correction);
     sync_block();
-    load_tile<Tile>(s, at.part(s, qkv, 2), first, keys);
+    load_tile<Tile>(s, at.of_head(s, v, key_head), first, keys);
     sync_block();
-    for (unsigned j = 0; j < visible; ++j) {
+    for (unsigned j = hidden; j < visible; ++j) {
       result.add(scores[j], keys + j * row_stride(s), at.lane, s.head_size);
     }
   }
   if (query >= s.length) return;
-  result.write(at.own(s, out).row(query), 1.0f / sum, at.lane, s.head_size);
-  if (at.lane == 0) log_sum[at.sums(s) + query] = most + logf(sum);
+  result.write(at.of_head(s, out, at.head).row(query), 1.0f / sum, at.lane, s.head_size);
+  if (at.lane == 0) log_sum[at.sums(s, at.head) + query] = most + logf(sum);
 }
 
 }  // namespace
 
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& qkv, const Matrix& out,
-                   float* log_sum) {
-  for_type_and_tile(qkv.type, shape.head_size, [&](auto element, auto tile) {
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
+                   const Matrix& out, float* log_sum) {
+  for_type_and_tile(q.type, shape.head_size, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
-    launch_flash<Tile>(stream, shape, 2, 1, forward<T, Tile>, shape, kernels::read_rows<T>(qkv),
-                       kernels::write_rows<T>(out), log_sum);
+    launch_flash<Tile>(stream, shape, shape.heads, 2, 1, forward<T, Tile>, shape, kernels::read_rows<T>(q),
+                       kernels::read_rows<T>(k), kernels::read_rows<T>(v), kernels::write_rows<T>(out), log_sum);
   });
 }
 

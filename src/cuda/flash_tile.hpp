@@ -30,34 +30,56 @@ __device__ float combine_row(float value, const Combine& combine) {
   return value;
 }
 
-/// Which tile of which head of which sample a block has, and the rows of its thread.
+/// Which tile of which of `heads` heads of which sample a block has, and the rows of its thread.
 struct FlashPlace {
   std::size_t first, sample, head;  ///< first row of the tile, of those of the sample
   unsigned row, lane;
 
-  __device__ FlashPlace(const FlashShape& s, unsigned tile, bool longest_first) {
+  __device__ FlashPlace(const FlashShape& s, std::size_t heads, unsigned tile, bool longest_first) {
     const std::size_t tiles = (s.length + tile - 1) / tile, block = blockIdx.x;
     const std::size_t number = block % tiles;
     first = (longest_first ? tiles - 1 - number : number) * tile;
-    head = block / tiles % s.heads;
-    sample = block / tiles / s.heads;
+    head = block / tiles % heads;
+    sample = block / tiles / heads;
     row = threadIdx.x / lanes;
     lane = threadIdx.x % lanes;
   }
 
-  /// Of log_sum and delta: the place of this head's first query.
-  __device__ std::size_t sums(const FlashShape& s) const { return (sample * s.heads + head) * s.length; }
-  /// The head's part 0 (q), 1 (k) or 2 (v) of qkv, from the sample's first row on.
-  template <class T>
-  __device__ kernels::Rows<T> part(const FlashShape& s, const kernels::Rows<T>& qkv, std::size_t which) const {
-    return {qkv.row(sample * s.length) + (which * s.heads + head) * s.head_size, qkv.stride};
+  /// Of log_sum and delta: the place of a query head's first query.
+  __device__ std::size_t sums(const FlashShape& s, std::size_t query_head) const {
+    return (sample * s.heads + query_head) * s.length;
   }
-  /// The head's columns of a matrix as wide as all heads.
+  /// A head's columns of a matrix of heads, from the sample's first row on.
   template <class T>
-  __device__ kernels::Rows<T> own(const FlashShape& s, const kernels::Rows<T>& out) const {
-    return {out.row(sample * s.length) + head * s.head_size, out.stride};
+  __device__ kernels::Rows<T> of_head(const FlashShape& s, const kernels::Rows<T>& matrix, std::size_t number) const {
+    return {matrix.row(sample * s.length) + number * s.head_size, matrix.stride};
   }
 };
+
+/// The first key that a query of a sample sees; of those behind the last query, which tiles are filled with, any.
+__device__ inline std::size_t first_seen(const FlashShape& s, std::size_t sample, std::size_t query) {
+  const std::size_t of_window = s.window == 0 || query < s.window ? 0 : query + 1 - s.window;
+  if (s.document_begin == nullptr || query >= s.length) return of_window;
+  const auto of_document = static_cast<std::size_t>(s.document_begin[sample * s.length + query]);
+  return of_document > of_window ? of_document : of_window;
+}
+
+/// The first query behind a key of a sample that does not see it, the sample's length where all do.
+__device__ inline std::size_t end_of_seeing(const FlashShape& s, std::size_t sample, std::size_t key) {
+  std::size_t end = s.window == 0 || s.length < key + s.window ? s.length : key + s.window;
+  if (s.document_begin == nullptr || key >= s.length) return end;
+  const std::int32_t* begins = s.document_begin + sample * s.length;
+  std::size_t sees = key;  // begins do not decrease: all queries up to this one see the key, none from `end` on does
+  while (end - sees > 1) {
+    const std::size_t middle = sees + (end - sees) / 2;
+    if (static_cast<std::size_t>(begins[middle]) <= key) {
+      sees = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return end;
+}
 
 /// Elements from one row of a head in shared memory to the next: one more than a head, for the banks.
 __device__ inline std::size_t row_stride(const FlashShape& s) { return s.head_size + 1; }

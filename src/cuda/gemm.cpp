@@ -110,7 +110,7 @@ bool CudaGemm::run_with_gelu_backward(LtCall call, const GemmOptions& options) {
   call.epilogue = CUBLASLT_EPILOGUE_DGELU;
   call.aux = options.gelu_input;
   if (!run(call)) return false;
-  kernels_.gelu_forward(options.gelu_input, options.gelu);
+  kernels_.activation_forward(Activation::gelu_tanh, options.gelu_input, options.gelu);
   return true;
 }
 

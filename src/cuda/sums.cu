@@ -2,7 +2,7 @@
 
 #include "cuda/kernels.hpp"
 #include "cuda/sums.hpp"
-#include "kernels/bodies/layer_norm.hpp"
+#include "kernels/bodies/norm.hpp"
 #include "kernels/typed_rows.hpp"
 
 namespace pptrain {

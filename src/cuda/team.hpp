@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tensor/bfloat16.hpp"
+#include "base/bfloat16.hpp"
 
 /// The threads that work on one row together, with the members of kernels::SerialTeam. Sums are formed in an order that
 /// depends on the number of elements and threads alone. C++17.

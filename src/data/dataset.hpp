@@ -6,9 +6,11 @@ namespace pptrain {
 
 /// Where a sample goes: its tokens or features, and its targets; null where they are not needed.
 struct SampleSlot {
-  std::uint16_t* tokens = nullptr;  ///< as many as the sequence is long
+  std::uint32_t* tokens = nullptr;  ///< as many as the sequence is long
   std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
   float* features = nullptr;        ///< of a classifier
+  /// For each position of the sequence the first one of the same document; 0 where that begins before the sample.
+  std::int32_t* document_begin = nullptr;
 };
 
 /// The samples of a job. Which ones a step takes depends on (seed, step, sample index) alone, never on the grid.

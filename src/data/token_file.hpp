@@ -1,42 +1,73 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
+#include "data/token_index.hpp"
+#include "data/token_type.hpp"
 
 namespace pptrain {
 
-/// Header of a token file: 256 int32 with magic, version and number of tokens first, zeros behind;
-/// 16-bit little-endian tokens follow. The convention of llm.c (github.com/karpathy/llm.c).
-constexpr std::int32_t token_file_magic = 20240520;
-constexpr std::int32_t token_file_version = 1;
+/// Header of a token file: 256 int32 with magic, version and number of tokens first, zeros behind; little-endian tokens
+/// follow. The convention of llm.c (github.com/karpathy/llm.c), which has one such header for tokens of 16 bits and one
+/// for 32.
+struct TokenFileFormat {
+  std::int32_t magic;
+  std::int32_t version;
+  TokenType type;
+};
+constexpr TokenFileFormat narrow_token_file = {20240520, 1, TokenType::uint16};
+constexpr TokenFileFormat wide_token_file = {20240801, 7, TokenType::uint32};
 constexpr std::size_t token_file_header_bytes = 256 * sizeof(std::int32_t);
+
+/// The format in which tokens below `vocabulary_size` are written: the narrowest that holds them.
+constexpr const TokenFileFormat& token_file_format(std::int64_t vocabulary_size) {
+  return vocabulary_size <= 65536 ? narrow_token_file : wide_token_file;
+}
 
 /// The tokens of one file, mapped into memory.
 ///
-/// What the file holds is told by, in this order: the magic number (a header and 16-bit tokens), a
-/// name that ends in `.bin` (16-bit tokens without header), else text (each byte is a token).
+/// What a path means is told by, in this order:
+/// - a name that ends in `.idx`, or one without a file of its own but with NAME.idx beside it: a dataset of Megatron-LM
+///   in NAME.bin and NAME.idx (token_index.hpp);
+/// - the magic number: a header and tokens of 16 or 32 bits;
+/// - a name that ends in `.bin` with an `.idx` beside it: a dataset of Megatron-LM;
+/// - a name that ends in `.bin`: 16-bit tokens without header;
+/// - else text: each byte is a token.
 class TokenFile {
  public:
-  /// A file that cannot be read or contradicts its header throws `Error` (exit code 2).
+  /// A file that cannot be read or contradicts its header or index throws `Error` (exit code 2).
   TokenFile(const std::string& path, const std::string& where);
 
   const std::string& path() const { return file_.path(); }
   /// Number of tokens.
   std::int64_t size() const { return size_; }
   /// Copies tokens [begin, begin + count) to `out`.
-  void copy(std::int64_t begin, std::int64_t count, std::uint16_t* out) const;
-  /// Refuses a token of `vocabulary_size` or more: file, position and value. Reads the whole file.
+  void copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const;
+  /// Refuses a token outside [0, vocabulary_size): file, position and value. Reads the whole file where its type
+  /// holds such tokens.
   void check_vocabulary(std::int64_t vocabulary_size, const std::string& where) const;
 
+  /// Whether an index says where documents begin.
+  bool knows_documents() const { return index_.has_value(); }
+  /// The tokens in [begin, end) with which documents begin: those of the index, or the file's first one alone.
+  std::vector<std::int64_t> document_starts(std::int64_t begin, std::int64_t end) const;
+
  private:
+  bool has_header() const;
   void read_header(const std::string& where);
+  void read_index(const std::string& path, const std::string& where);
+  void read_bare(const std::string& where);
   const std::byte* data() const { return file_.bytes().data() + offset_; }
 
   MappedFile file_;
-  std::size_t offset_ = 0;       // bytes before the first token
-  std::size_t token_bytes_ = 1;  // 1 for text, 2 for tokens
+  std::optional<TokenIndex> index_;
+  std::size_t offset_ = 0;  // bytes before the first token
+  TokenType type_ = TokenType::uint8;
+  bool is_text_ = false;
   std::int64_t size_ = 0;
 };
 

@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
+#include "data/check_text.hpp"
 #include "data/token_writer.hpp"
+#include "data/tokenize_documents.hpp"
 #include "data/vocabulary.hpp"
 
 namespace pptrain {
@@ -23,14 +25,31 @@ bool same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, ignored);
 }
 
-void check_options(const TokenizeOptions& options, const std::string& model_path) {
+/// What is written has to be no file that is read, whatever the names.
+void check_outputs(const TokenizeOptions& options, const std::string& second_output) {
+  std::vector<std::string> inputs = options.texts;
+  if (!options.tokenizer.empty()) inputs.push_back(options.tokenizer);
+  for (const std::string& input : inputs) {
+    if (!same_file(input, options.output) && !same_file(input, second_output)) continue;
+    const char* what = input == options.tokenizer ? "tokenizer" : "text";
+    throw_bad_input(
+        {"-o " + options.output, fmt::format("it would overwrite the {} {}", what, input), "", "name another file"});
+  }
+}
+
+void check_options(const TokenizeOptions& options) {
   if (options.texts.empty()) throw_bad_input({"tokenize", "there is no text to read", "", "name text files"});
   if (!options.model.empty() && options.train_vocabulary != 0) {
     throw_bad_input({"--model", "it contradicts --train-vocabulary", "a model is either read or trained", "give one"});
   }
-  for (const std::string& text : options.texts) {
-    if (!same_file(text, options.output) && !same_file(text, model_path)) continue;
-    throw_bad_input({"-o " + options.output, "it would overwrite the text " + text, "", "name another file"});
+  if (!options.tokenizer.empty() && (!options.model.empty() || options.train_vocabulary != 0)) {
+    throw_bad_input({"--tokenizer", "it contradicts --model and --train-vocabulary", "text has one kind of tokens",
+                     "give one of them"});
+  }
+  if (options.tokenizer.empty() &&
+      (options.append_end_of_document || !options.end_of_document.empty() || options.megatron)) {
+    throw_bad_input({"tokenize", "--append-eod, --eod-token and --megatron are only known with --tokenizer",
+                     "bytes and SentencePiece models are written as one stream", "give a tokenizer.json"});
   }
 }
 
@@ -57,9 +76,9 @@ void append_text(TokenWriter& writer, const MappedFile& file, const std::optiona
     if (vocabulary) {
       writer.append(vocabulary->encode(piece));
     } else {
-      std::vector<std::uint16_t> tokens(piece.size());
+      std::vector<std::uint32_t> tokens(piece.size());
       std::transform(piece.begin(), piece.end(), tokens.begin(),
-                     [](char c) { return static_cast<std::uint16_t>(static_cast<unsigned char>(c)); });
+                     [](char c) { return static_cast<std::uint32_t>(static_cast<unsigned char>(c)); });
       writer.append(tokens);
     }
     begin = end;
@@ -69,8 +88,13 @@ void append_text(TokenWriter& writer, const MappedFile& file, const std::optiona
 }  // namespace
 
 TokenizeResult tokenize_files(const TokenizeOptions& options) {
-  const std::string model_path = std::filesystem::path(options.output).replace_extension(".model").string();
-  check_options(options, model_path);
+  const auto beside = [&](const char* extension) {
+    return std::filesystem::path(options.output).replace_extension(extension).string();
+  };
+  const std::string model_path = options.tokenizer.empty() ? beside(".model") : "";
+  check_options(options);
+  check_outputs(options, options.megatron ? beside(".idx") : model_path);
+  if (!options.tokenizer.empty()) return tokenize_documents(options);
   const std::vector<MappedFile> texts = open_texts(options.texts);
   TokenWriter writer(options.output);  // before a long training, so that a bad path is found at once
   std::optional<Vocabulary> vocabulary;
@@ -79,6 +103,7 @@ TokenizeResult tokenize_files(const TokenizeOptions& options) {
 
   TokenizeResult result;
   result.vocabulary_size = vocabulary ? vocabulary->size() : 256;
+  writer.set_vocabulary(result.vocabulary_size);
   for (const MappedFile& text : texts) {
     append_text(writer, text, vocabulary);
     result.num_bytes += static_cast<std::int64_t>(text.bytes().size());

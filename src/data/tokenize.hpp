@@ -1,10 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace pptrain {
+
+/// How far `tokenize_files` is.
+struct TokenizeProgress {
+  std::int64_t bytes_done = 0;
+  std::int64_t bytes = 0;
+  std::int64_t num_tokens = 0;
+};
 
 /// What `pptrain tokenize` is asked for.
 struct TokenizeOptions {
@@ -12,23 +21,38 @@ struct TokenizeOptions {
   std::string output = {};              ///< token file to write
   std::string model = {};               ///< an existing SentencePiece model; "": none
   std::int64_t train_vocabulary = 0;    ///< pieces of a SentencePiece model to train; 0: none
+  // Only with a tokenizer:
+  std::string tokenizer = {};  ///< tokenizer.json, or a folder with one; "": none
+  bool append_end_of_document =
+      false;  ///< a token behind every document: that of `end_of_document`, or as named_end_of_document
+  std::string end_of_document = {};                ///< text of that token, which is then appended; "": none named
+  bool special_tokens = true;                      ///< the tokens that the tokenizer puts around a text, as `<s>`
+  bool megatron = false;                           ///< a pair NAME.bin and NAME.idx as Megatron-LM reads it
+  std::string json_key = "text";                   ///< of the text in lines of .jsonl files
+  int num_threads = 0;                             ///< 0: as many as there are cores
+  std::size_t part_bytes = std::size_t{1} << 18U;  ///< of text that a thread takes at a time
+  std::function<void(const TokenizeProgress&)> progress = {};  ///< called now and then; may be empty
 };
 
 struct TokenizeResult {
   std::int64_t num_bytes = 0;  ///< of text
   std::int64_t num_tokens = 0;
   std::int64_t vocabulary_size = 0;
-  std::string model_path;  ///< where the SentencePiece model was written; "" for bytes
+  std::string model_path;          ///< where the SentencePiece model was written; "" without one
+  std::int64_t num_documents = 0;  ///< with a tokenizer: those that have tokens
+  std::size_t token_bytes = 2;     ///< of each token in the file
+  std::string index_path;          ///< of the .idx file; "" without one
 };
 
 /// Writes the texts as a token file.
 ///
-/// With neither model nor `train_vocabulary` every byte is a token. A model that is trained here
-/// loses nothing: line ends and spaces are kept and unknown characters fall back to bytes. The
+/// With a tokenizer the tokens are those of Hugging Face's library (`Tokenizer`); each file is a document, and each
+/// line of a .jsonl file. With neither tokenizer, model nor `train_vocabulary` every byte is a token. A model that is
+/// trained here loses nothing: line ends and spaces are kept and unknown characters fall back to bytes. The
 /// SentencePiece model is written beside the tokens, with the extension `.model`. Both files are
 /// written beside and renamed into place.
 ///
-/// Texts or models that cannot be read, or outputs that cannot be written, throw `Error` (exit code 2).
+/// Texts, tokenizers or models that cannot be read, or outputs that cannot be written, throw `Error` (exit code 2).
 TokenizeResult tokenize_files(const TokenizeOptions& options);
 
 }  // namespace pptrain

@@ -12,7 +12,7 @@
 namespace pptrain {
 namespace {
 
-constexpr std::int64_t max_pieces = 65536;  // tokens are 16 bits wide
+constexpr std::int64_t max_pieces = 2147483647;  // as [model] vocabulary_size
 // Three control pieces, the line end and 256 bytes come before anything is learned.
 constexpr std::int64_t min_pieces = 261;
 constexpr std::size_t max_line_bytes = 16384;
@@ -74,10 +74,6 @@ Vocabulary::Vocabulary(std::string serialized, const std::string& where)
     throw_bad_input(
         {where, "this is no SentencePiece model", status.ToString(), "name a .model file of SentencePiece"});
   }
-  if (size() > max_pieces) {
-    throw_bad_input({where, fmt::format("the model has {} pieces", size()), "tokens are 16 bits wide: at most 65536",
-                     "use a smaller model"});
-  }
 }
 
 Vocabulary::Vocabulary(Vocabulary&&) noexcept = default;
@@ -92,9 +88,7 @@ Vocabulary Vocabulary::train(const std::vector<MappedFile>& texts, std::int64_t 
   if (num_pieces < min_pieces || num_pieces > max_pieces) {
     throw_bad_input(
         {"--train-vocabulary", fmt::format("{} pieces are out of range", num_pieces),
-         fmt::format("the smallest vocabulary has {} (256 bytes, line end, control pieces, one to learn) and "
-                     "tokens are 16 bits wide",
-                     min_pieces),
+         fmt::format("the smallest vocabulary has {} (256 bytes, line end, control pieces, one to learn)", min_pieces),
          fmt::format("use {} to {}", min_pieces, max_pieces)});
   }
   Lines lines(texts);
@@ -110,14 +104,14 @@ Vocabulary Vocabulary::train(const std::vector<MappedFile>& texts, std::int64_t 
 
 std::int64_t Vocabulary::size() const { return processor_->GetPieceSize(); }
 
-std::vector<std::uint16_t> Vocabulary::encode(std::string_view text) const {
+std::vector<std::uint32_t> Vocabulary::encode(std::string_view text) const {
   std::vector<int> ids;
   const auto status = processor_->Encode(text, &ids);
   PPTRAIN_ASSERT(status.ok(), "SentencePiece: {}", status.ToString());
   return {ids.begin(), ids.end()};
 }
 
-std::string Vocabulary::decode(const std::vector<std::uint16_t>& tokens) const {
+std::string Vocabulary::decode(const std::vector<std::uint32_t>& tokens) const {
   std::string text;
   const auto status = processor_->Decode(std::vector<int>(tokens.begin(), tokens.end()), &text);
   PPTRAIN_ASSERT(status.ok(), "SentencePiece: {}", status.ToString());

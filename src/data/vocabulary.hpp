@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -17,7 +17,7 @@ namespace pptrain {
 /// A SentencePiece model that turns text into tokens.
 class Vocabulary {
  public:
-  /// Reads a model file; a foreign one, or one with more than 65536 pieces, throws `Error` (exit code 2).
+  /// Reads a model file; a foreign one throws `Error` (exit code 2).
   static Vocabulary read(const std::string& path);
   /// Trains a byte-pair-encoding model with `num_pieces` pieces on the texts. More pieces than the
   /// text yields, or fewer than its characters, throw `Error` (exit code 2).
@@ -27,9 +27,9 @@ class Vocabulary {
   ~Vocabulary();
 
   std::int64_t size() const;
-  std::vector<std::uint16_t> encode(std::string_view text) const;
+  std::vector<std::uint32_t> encode(std::string_view text) const;
   /// The text of the tokens, for checks and samples.
-  std::string decode(const std::vector<std::uint16_t>& tokens) const;
+  std::string decode(const std::vector<std::uint32_t>& tokens) const;
   /// The model as the bytes of its file.
   const std::string& serialized() const { return serialized_; }
 

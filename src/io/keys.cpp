@@ -12,6 +12,8 @@ const KeyTable run_directory = {
     "OUTPUT/JOB/START-TIME/",
     "The folder that a job prints as its run directory.",
     {{"config.toml", "CONFIG.toml", always, "The job as it ran, every default written out."},
+     {"model/", "folder", "`[model] from`",
+      "config.json, the tokenizer's files and the generation settings of the folder that the job started from."},
      {"plan.json", "PLAN.json", always, "The plan that it ran by."},
      {"profile.json", "PROFILE.json", always, "The times of layers that the plan is made from."},
      {"cluster.toml", "CLUSTER.toml", always, "The cluster that it is made for."},

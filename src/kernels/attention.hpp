@@ -1,31 +1,62 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
 
-/// Causal self-attention of one device over `samples` sequences, flash style: forward keeps per row and head only
-/// the log of the sum of exponentials, backward recomputes the probabilities a tile at a time.
+/// Sizes and rules of one causal self-attention, as far as this member computes it.
 ///
-/// qkv (R, 3 * heads * head_size) T: q, k, v of all heads side by side; out (R, heads * head_size) T;
-/// log_sum (R * heads) f32, laid out as forward and backward of one back end agree on. Scale 1/sqrt(head_size).
+/// Heads are those that are here. Query heads share key heads (Ainslie et al., GQA, arXiv:2305.13245): query head j
+/// uses key head (first + j) / group. A member's first query head may lie inside a group, of which others have the
+/// rest.
+struct AttentionForm {
+  std::size_t samples = 0, sequence_length = 0;
+  std::size_t heads = 0;      ///< of the queries
+  std::size_t head_size = 0;  ///< elements of a head
+  std::size_t key_heads = 0;  ///< (first + heads - 1) / group + 1: each is used by some query head
+  std::size_t group = 1;      ///< query heads of a key head
+  std::size_t first = 0;      ///< place of the first query head in its group, less than `group`
+  float scale = 1.0f;         ///< of the scores before the softmax
+  std::size_t window = 0;     ///< position t sees (t - window, t]; 0: [0, t]
+  /// (rows()) in the memory of the device: for each position, counted within its sample, the first one of its document,
+  /// at most itself and not less than that of the position before. Position t sees none before it; null: all of them.
+  const std::int32_t* document_begin = nullptr;
+
+  std::size_t rows() const { return samples * sequence_length; }
+  std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
+};
+
+/// Causal self-attention of one device, flash style: forward keeps per row and head only the log of the sum of
+/// exponentials, backward recomputes the probabilities a tile at a time.
+///
+/// R = samples * sequence_length rows. q, out and their gradients (R, heads * head_size) T; k, v and theirs
+/// (R, key_heads * head_size) T; they may be columns of one matrix. log_sum (R * heads) f32, laid out as forward and
+/// backward of one back end agree on. Results overlap no argument.
 class Attention {
  public:
   virtual ~Attention() = default;
-  virtual void forward(const Matrix& qkv, std::size_t samples, std::size_t sequence_length, std::size_t heads,
-                       const Matrix& out, float* log_sum, Arena& workspace) = 0;
-  /// dqkv from dout, with out and log_sum as the forward left them. dqkv (R, 3 * heads * head_size) T.
-  virtual void backward(const Matrix& qkv, const Matrix& out, const float* log_sum, const Matrix& dout,
-                        std::size_t samples, std::size_t sequence_length, std::size_t heads, const Matrix& dqkv,
+  virtual void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
+                       float* log_sum, Arena& workspace) = 0;
+  /// dq, dk and dv from dout, with out and log_sum as the forward left them; those of a key head are sums over its
+  /// query heads here, in order.
+  virtual void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
+                        const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
                         Arena& workspace) = 0;
-  /// For logs: "host, a tile of 48 queries", "cuDNN 9.19".
+  /// For logs: "host", "cuDNN 9.19".
   virtual std::string name() const = 0;
 };
 
+/// Attention of as many key heads as query heads over all earlier positions, scaled by 1 / sqrt(head_size).
+AttentionForm multi_head(std::size_t samples, std::size_t sequence_length, std::size_t heads, std::size_t head_size);
+
+/// Fails where the matrices do not have the form's sizes, or q and k not one type.
+void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out);
+
 /// The host's. Its workspace holds copies of one head and the scores of 48 queries: less than 8 T head_size + 96 (T +
-/// 32) floats. Lives as long as the program.
+/// 32) floats, and (heads, T) floats in the backward pass. Lives as long as the program.
 Attention& host_attention();
 
 }  // namespace pptrain

@@ -1,28 +1,32 @@
 #include "kernels/attention_head.hpp"
 
+#include <cmath>
+
 #include "base/error.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/launch.hpp"
 
 namespace pptrain::kernels {
 
-AttentionShape::AttentionShape(const Matrix& qkv, std::size_t num_samples, std::size_t length, std::size_t num_heads)
-    : samples(num_samples),
-      sequence_length(length),
-      heads(num_heads),
-      head_size(num_heads == 0 ? 0 : qkv.columns / (3 * num_heads)) {
-  PPTRAIN_ASSERT(qkv.rows == samples * sequence_length && qkv.columns == 3 * heads * head_size,
-                 "({}, {}) for {} samples of {} tokens and {} heads", qkv.rows, qkv.columns, samples, sequence_length,
-                 heads);
+std::size_t SeenKeys::end_of(std::size_t key) const {
+  if (key >= length) return length;
+  const std::size_t of_window = window == 0 ? length : std::min(length, key + window);
+  if (document_begin == nullptr) return of_window;
+  const auto* end = std::upper_bound(document_begin + key, document_begin + of_window, static_cast<std::int64_t>(key));
+  return static_cast<std::size_t>(end - document_begin);
 }
 
-Matrix AttentionShape::part(const Matrix& qkv, std::size_t sample, std::size_t head, std::size_t which) const {
-  return qkv.rows_from(sample * sequence_length, sequence_length)
-      .columns_from((which * heads + head) * head_size, head_size);
+Tensor scratch_scores(const AttentionForm& form, Arena& arena) {
+  // A tile's window and the tile itself, both rounded to whole tiles.
+  const std::size_t keys =
+      form.window == 0 ? form.sequence_length : std::min(form.sequence_length, form.window + 2 * attention_tile);
+  return {arena, attention_tile, bodies::CausalRow::widest(keys)};
 }
-
-Matrix AttentionShape::head_of(const Matrix& out, std::size_t sample, std::size_t head) const {
-  return out.rows_from(sample * sequence_length, sequence_length).columns_from(head * head_size, head_size);
+Tensor scratch_rows(const AttentionForm& form, Arena& arena) {
+  return {arena, form.sequence_length, round_up(form.head_size, panel_width)};
+}
+Tensor scratch_transposed(const AttentionForm& form, Arena& arena) {
+  return {arena, form.head_size, round_up(form.sequence_length, panel_width)};
 }
 
 bool is_panels(const Matrix& head) { return head.type == DType::f32 && head.columns % panel_width == 0; }
@@ -55,23 +59,53 @@ void copy_transposed(const Matrix& head, const Tensor& transposed) {
   });
 }
 
-void causal_scores(const Matrix& queries, const Matrix& transposed_keys, std::size_t first, std::size_t last,
-                   const Matrix& scores) {
-  for (std::size_t query = first; query < last; query += panel_rows) {
-    const std::size_t count = std::min(panel_rows, last - query);
-    multiply_panels(count, round_up(query + count, panel_width) / panel_width, transposed_keys.rows,
-                    left_rows(queries, query), right_transposed(transposed_keys), scores.at<float>(query - first),
-                    scores.stride, false);
+void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys, const Matrix& scores) {
+  for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
+    const std::size_t count = std::min(panel_rows, tile.last - query);
+    const std::size_t first = tile.seen.first_of(query) / panel_width;
+    multiply_panels(count, round_up(query + count, panel_width) / panel_width - first, transposed_keys.rows,
+                    left_rows(queries, query), right_transposed(transposed_keys, first),
+                    scores.at<float>(query - tile.first, first * panel_width - tile.first_key), scores.stride, false);
   }
 }
 
-void causal_values(const Matrix& probabilities, const Matrix& values, std::size_t first, std::size_t last,
-                   const Matrix& out) {
-  for (std::size_t query = first; query < last; query += panel_rows) {
-    const std::size_t count = std::min(panel_rows, last - query);
-    multiply_panels(count, values.columns / panel_width, query + count, left_rows(probabilities, query - first),
-                    right_rows(values, 0), out.at<float>(query - first), out.stride, false);
+void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out) {
+  for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
+    const std::size_t count = std::min(panel_rows, tile.last - query);
+    const std::size_t first = tile.seen.first_of(query);
+    const LeftOperand left{probabilities.at<float>(query - tile.first, first - tile.first_key), probabilities.stride,
+                           1};
+    multiply_panels(count, values.columns / panel_width, query + count - first, left, right_rows(values, first),
+                    out.at<float>(query - tile.first), out.stride, false);
   }
 }
 
 }  // namespace pptrain::kernels
+
+namespace pptrain {
+
+AttentionForm multi_head(std::size_t samples, std::size_t sequence_length, std::size_t heads, std::size_t head_size) {
+  AttentionForm form;
+  form.samples = samples;
+  form.sequence_length = sequence_length;
+  form.heads = form.key_heads = heads;
+  form.head_size = head_size;
+  form.scale = 1.0f / std::sqrt(static_cast<float>(head_size));
+  return form;
+}
+
+void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out) {
+  const std::size_t queries = form.heads * form.head_size, keys = form.key_heads * form.head_size;
+  PPTRAIN_ASSERT(
+      form.first < form.group && form.key_heads == (form.heads == 0 ? 0 : form.key_head_of(form.heads - 1) + 1),
+      "{} key heads for {} query heads, {} to a group and the first number {} of one", form.key_heads, form.heads,
+      form.group, form.first);
+  for (const Matrix* matrix : {&q, &k, &v, &out}) {
+    const std::size_t columns = matrix == &q || matrix == &out ? queries : keys;
+    PPTRAIN_ASSERT(matrix->rows == form.rows() && matrix->columns == columns && matrix->type == q.type,
+                   "({}, {}) for {} samples of {} tokens and {} columns", matrix->rows, matrix->columns, form.samples,
+                   form.sequence_length, columns);
+  }
+}
+
+}  // namespace pptrain

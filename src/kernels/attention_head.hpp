@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
+#include "kernels/attention.hpp"
 #include "kernels/bodies/attention.hpp"
 #include "kernels/panel_product.hpp"
 #include "tensor/tensor.hpp"
@@ -12,32 +12,67 @@
 /// time, from copies in f32 that are laid out for panel products.
 namespace pptrain::kernels {
 
-/// Query rows handled at once; their scores against all earlier keys are the only T-wide scratch.
+/// Query rows handled at once; their scores against all keys they see are the only T-wide scratch.
 constexpr std::size_t attention_tile = 48;
-static_assert(attention_tile % panel_rows == 0);
+static_assert(attention_tile % panel_rows == 0 && attention_tile % panel_width == 0,
+              "tiles begin where panels do and where groups of rows do");
 
-/// Sizes of one call and where one head of one sample lies in its matrices.
-struct AttentionShape {
-  std::size_t samples, sequence_length, heads, head_size;
+/// Which keys the queries of one sample see: query t those of [first_of(t), t]. Neither function decreases.
+struct SeenKeys {
+  std::size_t length, window;
+  const std::int32_t* document_begin;  ///< (length); null: attention reaches across documents
 
-  AttentionShape(const Matrix& qkv, std::size_t num_samples, std::size_t length, std::size_t num_heads);
+  SeenKeys(const AttentionForm& form, std::size_t sample)
+      : length(form.sequence_length),
+        window(form.window),
+        document_begin(form.document_begin == nullptr ? nullptr : form.document_begin + sample * length) {}
 
-  float scale() const { return 1.0f / std::sqrt(static_cast<float>(head_size)); }
-  /// q (part 0), k (1) or v (2) of a head: (T, head_size) within a qkv-shaped matrix.
-  Matrix part(const Matrix& qkv, std::size_t sample, std::size_t head, std::size_t which) const;
-  /// A head's columns of an out-shaped matrix: (T, head_size).
-  Matrix head_of(const Matrix& out, std::size_t sample, std::size_t head) const;
-  /// The log_sum of a head's first query; one query to the next is `heads` apart.
-  template <class T>
-  T* log_sum_of(T* log_sum, std::size_t sample, std::size_t head) const {
-    return log_sum + sample * sequence_length * heads + head;
+  std::size_t first_of(std::size_t query) const {
+    const std::size_t of_window = window == 0 || query < window ? 0 : query + 1 - window;
+    if (document_begin == nullptr) return of_window;
+    return std::max(of_window, static_cast<std::size_t>(document_begin[query]));
   }
-
-  /// Scratch: a tile of scores, (T, head_size) with rows of whole panels, and its transpose in panels.
-  Tensor scores(Arena& arena) const { return {arena, attention_tile, bodies::CausalRow::widest(sequence_length)}; }
-  Tensor rows(Arena& arena) const { return {arena, sequence_length, round_up(head_size, panel_width)}; }
-  Tensor transposed(Arena& arena) const { return {arena, head_size, round_up(sequence_length, panel_width)}; }
+  /// The first query behind `key` that does not see it, `length` where all do.
+  std::size_t end_of(std::size_t key) const;
 };
+
+/// The queries [first, last) of a head, and the first key of their scores: a multiple of the tile that is no later
+/// than the first key any of them sees. Scores lie in columns counted from that key on.
+struct QueryTile {
+  SeenKeys seen;
+  std::size_t first, last, first_key;
+
+  QueryTile(const SeenKeys& keys, std::size_t query)
+      : seen(keys),
+        first(query),
+        last(std::min(keys.length, query + attention_tile)),
+        first_key(keys.first_of(query) / attention_tile * attention_tile) {}
+
+  std::size_t size() const { return last - first; }
+};
+
+inline bodies::CausalRows causal_rows(const QueryTile& tile) {
+  const std::int32_t* begins = tile.seen.document_begin;
+  return {tile.first - tile.first_key, tile.seen.window, tile.first_key,
+          begins == nullptr ? begins : begins + tile.first};
+}
+
+/// A head's columns of one sample: (T, head_size).
+inline Matrix head_of(const AttentionForm& form, const Matrix& matrix, std::size_t sample, std::size_t head) {
+  return matrix.rows_from(sample * form.sequence_length, form.sequence_length)
+      .columns_from(head * form.head_size, form.head_size);
+}
+
+/// The log_sum of a head's first query; one query to the next is `heads` apart.
+template <class T>
+T* log_sum_of(const AttentionForm& form, T* log_sum, std::size_t sample, std::size_t head) {
+  return log_sum + sample * form.sequence_length * form.heads + head;
+}
+
+/// Scratch: a tile of scores, (T, head_size) with rows of whole panels, and its transpose in panels.
+Tensor scratch_scores(const AttentionForm& form, Arena& arena);
+Tensor scratch_rows(const AttentionForm& form, Arena& arena);
+Tensor scratch_transposed(const AttentionForm& form, Arena& arena);
 
 /// Whether sums over a head can be made in place of this matrix: f32, and its rows whole panels.
 bool is_panels(const Matrix& head);
@@ -54,15 +89,15 @@ inline LeftOperand left_rows(const Matrix& rows, std::size_t first) { return {ro
 inline PanelOperand right_rows(const Matrix& rows, std::size_t first) {
   return {rows.at<float>(first), panel_width, rows.stride};
 }
-inline PanelOperand right_transposed(const Matrix& transposed) {
-  return {transposed.f32(), transposed.rows * panel_width, panel_width};
+/// The transposed rows as right factor, from panel `first` on.
+inline PanelOperand right_transposed(const Matrix& transposed, std::size_t first) {
+  const std::size_t panel = transposed.rows * panel_width;
+  return {transposed.f32() + first * panel, panel, panel_width};
 }
 
-/// Scores (or their gradients) of the queries [first, last), as far as each group of them sees keys.
-void causal_scores(const Matrix& queries, const Matrix& transposed_keys, std::size_t first, std::size_t last,
-                   const Matrix& scores);
-/// Rows [0, last - first) of `out` = tile of masked probabilities (or dscores) times `values` (T, head_size).
-void causal_values(const Matrix& probabilities, const Matrix& values, std::size_t first, std::size_t last,
-                   const Matrix& out);
+/// Scores (or their gradients) of a tile's queries, as far as each group of them sees keys.
+void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys, const Matrix& scores);
+/// Rows [0, tile.size()) of `out` = tile of masked probabilities (or dscores) times `values` (T, head_size).
+void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out);
 
 }  // namespace pptrain::kernels

@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "kernels/bodies/layer_norm.hpp"
+#include "kernels/bodies/norm.hpp"
+#include "kernels/bodies/rotary.hpp"
 #include "kernels/host_kernels.hpp"
 #include "kernels/launch.hpp"
+#include "kernels/rotation.hpp"
 
 namespace pptrain {
 
@@ -55,19 +57,15 @@ void HostKernels::residual_add(const Matrix& x, const Matrix& y, const float* bi
               bodies::ResidualAdd{read_rows<float>(x), read_rows<float>(y), bias, write_rows<float>(out), x.columns});
 }
 
-void HostKernels::gelu_forward(const Matrix& u, const Matrix& out) {
-  with_type(u.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows("gelu_forward", 0, u.rows, bodies::GeluForward<T>{read_rows<T>(u), write_rows<T>(out), u.columns});
-  });
-}
-
-void HostKernels::gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) {
-  with_type(u.type, [&](auto element) {
+void HostKernels::rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
+                         bool back) {
+  const std::size_t head_size = heads == 0 ? 0 : x.columns / heads, pairs = table.columns / 2;
+  check_rotation(x, sequence_length, heads, table);
+  with_type(x.type, [&](auto element) {
     using T = decltype(element);
     launch_rows(
-        "gelu_backward", 0, u.rows,
-        bodies::GeluBackward<T>{read_rows<T>(u), read_rows<T>(dout), write_rows<T>(du), write_rows<T>(out), u.columns});
+        "rotate", 0, x.rows,
+        bodies::Rotate<T>{write_rows<T>(x), read_rows<float>(table), sequence_length, heads, head_size, pairs, back});
   });
 }
 
@@ -76,6 +74,13 @@ void HostKernels::add_column_sums(const Matrix& d, float* gradient) {
     using T = decltype(element);
     launch_columns("add_column_sums", d.columns, 0, d.rows, bodies::ColumnSum<T>{read_rows<T>(d), gradient});
   });
+}
+
+void kernels::check_rotation(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table) {
+  PPTRAIN_ASSERT(table.rows >= sequence_length && table.columns % 2 == 0 && table.columns * heads <= x.columns &&
+                     (heads == 0 || x.columns % heads == 0),
+                 "a table ({}, {}) for ({}, {}) with {} heads and {} positions", table.rows, table.columns, x.rows,
+                 x.columns, heads, sequence_length);
 }
 
 Kernels& host_kernels() {

@@ -9,7 +9,7 @@ namespace pptrain {
 
 using namespace kernels;
 
-void HostKernels::embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length,
+void HostKernels::embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
                                     const Matrix& token_embedding, std::int64_t first_token,
                                     const Matrix& position_embedding, bool add_position, const Matrix& x) {
   const Matrix no_position;
@@ -20,7 +20,7 @@ void HostKernels::embedding_forward(const std::uint16_t* tokens, std::size_t seq
                                        write_rows<float>(x), x.columns});
 }
 
-void HostKernels::embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+void HostKernels::embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
                                      std::int64_t first_token, const Matrix& dtoken_embedding,
                                      const Matrix& dposition_embedding) {
   const bodies::EmbeddingBackward body{tokens,

@@ -13,7 +13,7 @@ enum class Transpose { no, yes };
 struct GemmOptions {
   bool accumulate = false;      ///< C += instead of C =
   const float* bias = nullptr;  ///< added to every row of C, `columns` values; not with accumulate
-  /// With data, (m, n) of C's type: gets gelu(C), for C with its bias; not with accumulate.
+  /// With data, (m, n) of C's type: gets gelu(C), the tanh form, for C with its bias; not with accumulate.
   Matrix gelu = {};
   /// With data, (m, n) of C's type: C = op(A) op(B) gelu'(gelu_input), GELU's backward pass. Then `gelu` gets
   /// gelu(gelu_input) and may be gelu_input. Not with a bias.

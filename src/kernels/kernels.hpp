@@ -2,10 +2,12 @@
 
 #include <cstdint>
 
+#include "model/forms.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
 
+/// LayerNorm, or RMSNorm, whose mean is 0 by definition and which has no offset.
 /// Everything AdamW needs for one step over a run of elements.
 struct AdamWStep {
   float learning_rate;
@@ -25,14 +27,14 @@ struct AdamWRun {
   float* v = nullptr;
   Matrix copy;  ///< (1, size): the parameters in 16 bits as well, or nothing (f32)
   std::size_t size = 0;
-  float weight_decay = 0.0f;  ///< 0 for LayerNorm and biases
+  float weight_decay = 0.0f;  ///< 0 for norms and biases
 };
 
 /// What one device computes element by element and row by row; products and attention have interfaces of their own.
 /// Pointers are to memory of the device, on which calls run in order, perhaps later (`Device`).
 ///
 /// Rows are tokens: R = samples * sequence length. Activations ("T") are f32, bf16 or f16 by the matrix's type;
-/// parameters of LayerNorm, biases, statistics and everything on the residual stream are f32. Arithmetic is fp32.
+/// parameters of norms, biases, statistics and everything on the residual stream are f32. Arithmetic is fp32.
 ///
 /// Every output element is computed in a fixed order, so that two runs agree bit for bit. A NaN that
 /// goes into a result comes out of it. What is called an output is never read before it is written.
@@ -40,31 +42,50 @@ class Kernels {
  public:
   virtual ~Kernels() = default;
 
-  /// sum = x + y + bias, then normalised = LayerNorm(sum) * gain + offset (eps 1e-5, biased variance).
+  /// sum = x + y + bias, then normalised = the norm of sum.
   ///
-  /// x (R, H) f32; y (R, H) f32 and bias (H), or null data: sum = x, nothing is added or written.
-  /// sum (R, H) f32; normalised (R, H) T; mean, rstd (R).
-  virtual void residual_layer_norm_forward(const Matrix& x, const Matrix& y, const float* bias, const Matrix& sum,
-                                           const float* gain, const float* offset, const Matrix& normalised,
-                                           float* mean, float* rstd) = 0;
+  /// x (R, H) f32 or of the type of `normalised`; y (R, H) f32, or null data: sum = x, nothing is added or written.
+  /// bias (H), or null: none is added. sum (R, H) of x's type; gain (H); offset (H), or null: none, always so of an
+  /// RMSNorm. normalised (R, H) T; mean (R), null of an RMSNorm and of no other; rstd (R).
+  /// Heads of d elements side by side, (R, heads * d) without gaps, are given as (R * heads, d).
+  virtual void residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y, const float* bias,
+                                     const Matrix& sum, const float* gain, const float* offset,
+                                     const Matrix& normalised, float* mean, float* rstd) = 0;
 
-  /// dx = residual_gradient + dLayerNorm/dx; adds to the gradients of gain and offset, and writes the
+  /// dx = residual_gradient + dnorm/dx; adds to the gradients of gain and offset, and writes the
   /// forward's normalised output again, which the weight gradient needs (recomputed, not stored).
   ///
-  /// dnormalised (R, H) T or f32; x (R, H) f32 is the LayerNorm's input; residual_gradient (R, H) f32
-  /// or null data; dx (R, H) f32 may be residual_gradient; normalised (R, H) T or null data.
-  virtual void layer_norm_backward(const Matrix& dnormalised, const Matrix& x, const float* mean, const float* rstd,
-                                   const float* gain, const float* offset, const Matrix& residual_gradient,
-                                   const Matrix& dx, float* dgain, float* doffset, const Matrix& normalised) = 0;
+  /// dnormalised (R, H) T or f32; x (R, H) is the norm's input, f32 or T, mean and rstd as the forward left them;
+  /// residual_gradient (R, H) f32 or null data; dx (R, H) of x's type may be residual_gradient or dnormalised where
+  /// the types are equal; doffset (H), or null: not computed; normalised (R, H) T or null data.
+  virtual void norm_backward(const NormForm& form, const Matrix& dnormalised, const Matrix& x, const float* mean,
+                             const float* rstd, const float* gain, const float* offset, const Matrix& residual_gradient,
+                             const Matrix& dx, float* dgain, float* doffset, const Matrix& normalised) = 0;
 
-  /// out = x + y + bias; all (R, H) f32.
+  /// out = x + y + bias; all (R, H) f32. bias (H), or null: none.
   virtual void residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) = 0;
 
-  /// out = gelu(u), tanh form. u, out (R, C) T.
-  virtual void gelu_forward(const Matrix& u, const Matrix& out) = 0;
+  /// out = f(u). u, out (R, C) T.
+  virtual void activation_forward(Activation activation, const Matrix& u, const Matrix& out) = 0;
 
-  /// du = dout * gelu'(u), and out = gelu(u) again for the weight gradient. du may be dout, out may be u. All (R, C) T.
-  virtual void gelu_backward(const Matrix& u, const Matrix& dout, const Matrix& du, const Matrix& out) = 0;
+  /// du = dout * f'(u), and out = f(u) again for the weight gradient. du may be dout, out may be u. All (R, C) T.
+  virtual void activation_backward(Activation activation, const Matrix& u, const Matrix& dout, const Matrix& du,
+                                   const Matrix& out) = 0;
+
+  /// out = f(gate) * up, element by element; out may be either. All (R, C) T.
+  virtual void gate_forward(Activation activation, const Matrix& gate, const Matrix& up, const Matrix& out) = 0;
+
+  /// dgate = dout * up * f'(gate), dup = dout * f(gate), and out = f(gate) * up again for the weight gradient.
+  /// All (R, C) T; each of the three results may take the place of any of the arguments.
+  virtual void gate_backward(Activation activation, const Matrix& gate, const Matrix& up, const Matrix& dout,
+                             const Matrix& dgate, const Matrix& dup, const Matrix& out) = 0;
+
+  /// Rotary positions, in place: of each head's elements (i, i + r / 2), i < r / 2, the pair is turned by the angle
+  /// of its row's position, which is the row's number modulo sequence_length; elements from r on stay.
+  /// x (R, heads * d) T; table (sequence_length, r) f32 with r <= d even: cosines of the r / 2 angles, then their
+  /// sines. `back` turns the other way, as gradients are.
+  virtual void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
+                      bool back) = 0;
 
   /// gradient[c] += sum over rows of d (R, C), T or f32: the gradient of a bias.
   virtual void add_column_sums(const Matrix& d, float* gradient) = 0;
@@ -72,14 +93,14 @@ class Kernels {
   /// x = token_embedding[token] + position_embedding[position]; tokens outside [first, first + rows of
   /// the shard) contribute 0 from the token part, and the position part is added only by the shard
   /// that `add_position` names, so that the sum over shards is right.
-  /// tokens (R); token_embedding (V_shard, H) f32; position_embedding (T, H) f32; x (R, H) f32.
-  virtual void embedding_forward(const std::uint16_t* tokens, std::size_t sequence_length,
+  /// tokens (R); token_embedding (V_shard, H) f32; position_embedding (T, H) f32, or null data: none; x (R, H) f32.
+  virtual void embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
                                  const Matrix& token_embedding, std::int64_t first_token,
                                  const Matrix& position_embedding, bool add_position, const Matrix& x) = 0;
 
   /// Adds to the gradients of both embeddings, row after row. dposition_embedding (T, H), or null data on
-  /// the shards that do not add positions.
-  virtual void embedding_backward(const std::uint16_t* tokens, std::size_t sequence_length, const Matrix& dx,
+  /// the shards that do not add positions, and where there are none.
+  virtual void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
                                   std::int64_t first_token, const Matrix& dtoken_embedding,
                                   const Matrix& dposition_embedding) = 0;
 

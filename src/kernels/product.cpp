@@ -27,9 +27,9 @@ void check_product(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
 
 void finish_product(Kernels& kernels, const Matrix& a, const Matrix& c, const GemmOptions& options) {
   if (options.gelu_input.data != nullptr) {
-    kernels.gelu_backward(options.gelu_input, c, c, options.gelu);
+    kernels.activation_backward(Activation::gelu_tanh, options.gelu_input, c, c, options.gelu);
   } else if (options.gelu.data != nullptr) {
-    kernels.gelu_forward(c, options.gelu);
+    kernels.activation_forward(Activation::gelu_tanh, c, options.gelu);
   }
   if (options.bias_gradient != nullptr) kernels.add_column_sums(a, options.bias_gradient);
 }

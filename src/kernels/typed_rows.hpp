@@ -27,4 +27,14 @@ void with_type(DType type, const F& f) {
   }
 }
 
+/// The same for the types of 16 bits.
+template <class F>
+void with_narrow_type(DType type, const F& f) {
+  if (type == DType::bf16) {
+    f(BFloat16());
+  } else {
+    f(Half());
+  }
+}
+
 }  // namespace pptrain::kernels

@@ -2,11 +2,25 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/families/families.hpp"
 #include "model/trainable.hpp"
 
 namespace pptrain {
+namespace {
+
+/// The model that a folder describes, from the text of its config.json where that is at hand.
+Model build_from_folder(const ModelConfig& model, const TrainingConfig& training) {
+  const ConfigJson config = model.description.empty()
+                                ? ConfigJson::read(model.from)
+                                : ConfigJson::parse(model.description, model.from + "/config.json");
+  return build_family(config, {training.sequence_length, training.precision == Precision::fp32 ? 4.0 : 2.0});
+}
+
+}  // namespace
 
 Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
+  if (!model.from.empty()) return build_from_folder(model, training);
+  if (!model.layer.empty()) return build_own_network(model, training);
   if (model.is_classifier()) return build_mlp_classifier(model, training);
   if (model.name == "gpt2") return build_gpt2(model, training, source);
   throw_bad_input({source, fmt::format("[model] name = \"{}\" cannot be trained", model.name),

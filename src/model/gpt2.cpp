@@ -3,120 +3,115 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "model/model.hpp"
+#include "model/families/config_keys.hpp"
+#include "model/layer_graph.hpp"
 #include "model/trainable.hpp"
-#include "model/transformer.hpp"
 
 namespace pptrain {
 namespace {
 
-/// Dimensions of one GPT-2, and what its layers need.
-class Gpt2Builder {
+/// Dimensions of one GPT-2 (Radford et al., 2019).
+struct Gpt2Shape {
+  std::string name;
+  std::string prefix;  ///< of the names of all parameters but an untied output's
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;  ///< rows of the table of places
+  std::int64_t tokens = 0;     ///< positions of a sample
+  bool tied = false;
+  NormForm norm;
+  Activation activation = Activation::gelu_tanh;
+  double deviation = 0.02;
+  double compute_bytes = 4.0;
+};
+
+class Gpt2 {
  public:
-  Gpt2Builder(const ModelConfig& model, const TrainingConfig& training)
-      : config_(model),
-        hidden_(model.hidden_size),
-        tokens_(training.sequence_length),
-        element_bytes_(training.precision == Precision::fp32 ? 4.0 : 2.0) {}
+  explicit Gpt2(const Gpt2Shape& shape) : s_(shape) {}
 
   Model build() const {
     Model model;
-    model.name = config_.name;
-    model.hidden_size = hidden_;
-    model.heads = config_.heads;
-    model.vocabulary_size = config_.vocabulary_size;
-    model.sequence_length = tokens_;
-    model.tied = config_.tied;
+    model.name = s_.name;
+    model.sample = {s_.tokens, 0, s_.vocabulary};
+    model.axes = {
+        {ShardAxis::heads, s_.heads}, {ShardAxis::columns, s_.feed_forward}, {ShardAxis::vocabulary, s_.vocabulary}};
     model.layers.push_back(embedding());
-    for (std::int64_t i = 0; i < config_.layers; ++i) model.layers.push_back(block(i, model));
+    for (std::int64_t i = 0; i < s_.layers; ++i) model.layers.push_back(block(i));
     model.layers.push_back(output());
     return model;
   }
 
  private:
-  ParameterSpec token_embedding(const std::string& name) const {
-    return {name, {config_.vocabulary_size, hidden_}, ShardAxis::vocabulary, 0, 1, 1};
-  }
-
   Layer embedding() const {
-    Layer layer;
-    layer.name = "embedding";
-    layer.kind = LayerKind::embedding;
-    layer.parameters = {token_embedding("wte.weight"), {"wpe.weight", {tokens_, hidden_}}};
-    layer.output_bytes = residual_bytes();
-    // A shard holds a part of the vocabulary, so the sum over shards is the embedding. The
-    // backward pass needs none: every shard has the whole gradient. Both are charged alike.
-    layer.tensor_parallel_allreduce_bytes = residual_bytes() / 2;
-    return layer;
+    LayerGraph g("embedding", s_.prefix, s_.deviation);
+    g.output(g.embedding("wte", {s_.vocabulary, s_.hidden, s_.tokens, "wpe", s_.positions}));
+    return g.finish(s_.compute_bytes);
   }
 
-  Layer block(std::int64_t index, const Model& model) const {
-    const std::int64_t head_size = hidden_ / config_.heads;
-    const std::int64_t columns = 4 * hidden_;
-    const std::string prefix = fmt::format("h.{}.", index);
-    Layer layer;
-    layer.name = fmt::format("block.{}", index);
-    layer.kind = LayerKind::transformer_block;
-    layer.parameters = {
-        {prefix + "ln_1.weight", {hidden_}},
-        {prefix + "ln_1.bias", {hidden_}},
-        {prefix + "attn.c_attn.weight", {3 * hidden_, hidden_}, ShardAxis::heads, 0, 3, head_size},
-        {prefix + "attn.c_attn.bias", {3 * hidden_}, ShardAxis::heads, 0, 3, head_size},
-        {prefix + "attn.c_proj.weight", {hidden_, hidden_}, ShardAxis::heads, 1, 1, head_size},
-        {prefix + "attn.c_proj.bias", {hidden_}},
-        {prefix + "ln_2.weight", {hidden_}},
-        {prefix + "ln_2.bias", {hidden_}},
-        {prefix + "mlp.c_fc.weight", {columns, hidden_}, ShardAxis::columns, 0, 1, 1},
-        {prefix + "mlp.c_fc.bias", {columns}, ShardAxis::columns, 0, 1, 1},
-        {prefix + "mlp.c_proj.weight", {hidden_, columns}, ShardAxis::columns, 1, 1, 1},
-        {prefix + "mlp.c_proj.bias", {hidden_}},
-    };
-    for (ParameterSpec& spec : layer.parameters) {
-      // Radford et al., GPT-2, 2019, section 2.3: what adds to the residual stream starts smaller.
-      if (spec.name.ends_with(".c_proj.weight")) {
-        spec.deviation *= 1.0 / std::sqrt(2.0 * static_cast<double>(config_.layers));
-      }
-    }
-    const TransformerSizes shape = transformer_block(model);
-    const double t = shape.tokens;
-    const double h = shape.hidden;
-    layer.flop_forward = projection_flop(shape) + attention_flop(shape);
-    layer.flop_backward_input = projection_flop(shape) + 2.0 * attention_flop(shape);
-    layer.flop_backward_weight = projection_flop(shape);
-    layer.output_bytes = residual_bytes();
-    // Two residual inputs in fp32, two pairs of LayerNorm statistics, the log-sum of each head,
-    // and q, k, v, attention output and feed-forward pre-activation (3 + 1 + 4 widths).
-    layer.stored_bytes = t * (8.0 * h + 16.0 + 4.0 * static_cast<double>(config_.heads) + 8.0 * h * element_bytes_);
-    layer.tensor_parallel_allreduce_bytes = 2.0 * residual_bytes();
-    return layer;
+  Layer block(std::int64_t index) const {
+    LayerGraph g(fmt::format("block.{}", index), fmt::format("{}h.{}.", s_.prefix, index), s_.deviation);
+    ValueIndex x = g.input({s_.tokens, s_.hidden});
+    x = g.add(x, attention(g, g.norm("ln_1", x, s_.norm)));
+    x = g.add(x, feed_forward(g, g.norm("ln_2", x, s_.norm)));
+    g.output(x);
+    return g.finish(s_.compute_bytes);
+  }
+
+  /// Section 2.3: what adds to the residual stream starts smaller.
+  double onto_stream() const { return s_.deviation * (1.0 / std::sqrt(2.0 * static_cast<double>(s_.layers))); }
+
+  ValueIndex attention(LayerGraph& g, ValueIndex x) const {
+    const std::int64_t head_size = s_.hidden / s_.heads;
+    const ValueIndex qkv = g.linear("attn.c_attn", x,
+                                    {.out = 3 * s_.hidden,
+                                     .columns = {ShardAxis::heads, 3, head_size},
+                                     .bias = true,
+                                     .layout = FileLayout::transposed});
+    const double scale = 1.0F / std::sqrt(static_cast<float>(head_size));
+    const ValueIndex attended = g.attention({qkv}, {s_.heads, s_.heads, head_size, scale});
+    return g.linear("attn.c_proj", attended,
+                    {.out = s_.hidden,
+                     .rows = {ShardAxis::heads, 1, head_size},
+                     .bias = true,
+                     .deviation = onto_stream(),
+                     .layout = FileLayout::transposed});
+  }
+
+  ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
+    const ValueIndex up = g.linear(
+        "mlp.c_fc", x,
+        {.out = s_.feed_forward, .columns = {ShardAxis::columns}, .bias = true, .layout = FileLayout::transposed});
+    return g.linear("mlp.c_proj", g.activate(up, s_.activation),
+                    {.out = s_.hidden,
+                     .rows = {ShardAxis::columns},
+                     .bias = true,
+                     .deviation = onto_stream(),
+                     .layout = FileLayout::transposed});
   }
 
   Layer output() const {
-    Layer layer;
-    layer.name = "output";
-    layer.kind = LayerKind::output;
-    layer.parameters = {{"ln_f.weight", {hidden_}},
-                        {"ln_f.bias", {hidden_}},
-                        token_embedding(config_.tied ? "wte.weight" : "lm_head.weight")};
-    const double t = static_cast<double>(tokens_);
-    const double v = static_cast<double>(config_.vocabulary_size);
-    layer.flop_forward = 2.0 * t * static_cast<double>(hidden_) * v;
-    layer.flop_backward_input = layer.flop_forward;
-    layer.flop_backward_weight = layer.flop_forward;
-    layer.output_bytes = 0.0;
-    // The residual input, its normalised form, statistics, and the logits.
-    layer.stored_bytes = t * (4.0 * static_cast<double>(hidden_) + 8.0 + element_bytes_ * v);
-    layer.tensor_parallel_allreduce_bytes = residual_bytes() / 2;  // in B only; the loss adds 12 bytes a token
-    return layer;
+    LayerGraph g("output", "", s_.deviation);
+    const ValueIndex x = g.norm(s_.prefix + "ln_f", g.input({s_.tokens, s_.hidden}), s_.norm);
+    g.loss(g.linear("lm_head", x,
+                    {.out = s_.vocabulary,
+                     .columns = {ShardAxis::vocabulary},
+                     .padded = true,
+                     .tied_to = s_.tied ? s_.prefix + "wte.weight" : ""}));
+    return g.finish(s_.compute_bytes);
   }
 
-  double residual_bytes() const { return 4.0 * static_cast<double>(tokens_ * hidden_); }
-
-  const ModelConfig& config_;
-  std::int64_t hidden_;
-  std::int64_t tokens_;
-  double element_bytes_;
+  const Gpt2Shape& s_;
 };
+
+void refuse_long_samples(const ConfigJson& config, const Gpt2Shape& shape) {
+  if (shape.tokens <= shape.positions) return;
+  config.refuse("n_positions", fmt::format("sequence_length = {} with n_positions = {}", shape.tokens, shape.positions),
+                "each position has a row of its table of places",
+                fmt::format("use [training] sequence_length <= {}", shape.positions));
+}
 
 }  // namespace
 
@@ -128,7 +123,46 @@ Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const
                      "each head needs an equal whole number of columns",
                      fmt::format("use heads = {} or a hidden_size that is a multiple of {}", nearest, model.heads)});
   }
-  return Gpt2Builder(model, training).build();
+  Gpt2Shape shape;
+  shape.name = model.name;
+  shape.layers = model.layers;
+  shape.hidden = model.hidden_size;
+  shape.heads = model.heads;
+  shape.feed_forward = 4 * model.hidden_size;
+  shape.vocabulary = model.vocabulary_size;
+  shape.positions = shape.tokens = training.sequence_length;
+  shape.tied = model.tied;
+  shape.compute_bytes = training.precision == Precision::fp32 ? 4.0 : 2.0;
+  return Gpt2(shape).build();
+}
+
+Model build_gpt2_family(const ConfigJson& config, const FamilyOptions& options) {
+  Gpt2Shape shape;
+  shape.name = "gpt2";
+  shape.prefix = "transformer.";
+  shape.layers = config.size("n_layer");
+  shape.hidden = config.size("n_embd");
+  shape.heads = config.size("n_head");
+  shape.feed_forward = config.size("n_inner", 4 * shape.hidden);
+  shape.vocabulary = config.size("vocab_size");
+  shape.positions = config.size("n_positions");
+  shape.tokens = options.tokens;
+  shape.tied = config.boolean("tie_word_embeddings", true);
+  shape.norm.epsilon = static_cast<float>(config.number("layer_norm_epsilon", 1e-5));
+  shape.activation = activation_of(config, "activation_function", "gelu_new");
+  shape.deviation = config.number("initializer_range", 0.02);
+  shape.compute_bytes = options.compute_bytes;
+  if (shape.hidden % shape.heads != 0) {
+    config.refuse("n_head", fmt::format("n_head = {} with n_embd = {}", shape.heads, shape.hidden),
+                  "each head needs an equal whole number of columns", "correct one of them");
+  }
+  refuse_long_samples(config, shape);
+  config.integer("n_ctx", 0);  // an old name of n_positions
+  config.only("scale_attn_weights", true, "scores are scaled");
+  config.only("scale_attn_by_inverse_layer_idx", false, "all layers scale scores alike");
+  config.only("add_cross_attention", false, "there is no encoder");
+  note_dropout(config, {"resid_pdrop", "embd_pdrop", "attn_pdrop"});
+  return Gpt2(shape).build();
 }
 
 }  // namespace pptrain

@@ -8,22 +8,6 @@
 
 namespace pptrain {
 
-std::string to_string(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::embedding: return "embedding";
-    case LayerKind::transformer_block: return "transformer_block";
-    case LayerKind::output: return "output";
-    case LayerKind::dense_input: return "dense_input";
-    case LayerKind::dense: return "dense";
-    case LayerKind::classifier: return "classifier";
-  }
-  return "";
-}
-
-bool reads_samples(LayerKind kind) { return kind == LayerKind::embedding || kind == LayerKind::dense_input; }
-
-bool computes_loss(LayerKind kind) { return kind == LayerKind::output || kind == LayerKind::classifier; }
-
 const std::vector<ShardAxis>& shard_axes() {
   static const std::vector<ShardAxis> axes = {ShardAxis::heads, ShardAxis::columns, ShardAxis::vocabulary,
                                               ShardAxis::classes, ShardAxis::inputs};
@@ -77,13 +61,15 @@ std::vector<Interval> ParameterSpec::shard_elements(Interval part, std::int64_t 
   const auto sharded = static_cast<std::size_t>(dimension);
   const std::int64_t outer = product(shape, 0, sharded);
   const std::int64_t inner = product(shape, sharded + 1, shape.size());
-  PPTRAIN_ASSERT(groups * axis_size * unit == shape[sharded], "{}: axis of {} does not fill dimension {} of {}", name,
+  const std::int64_t units = axis_size / sharing;
+  PPTRAIN_ASSERT(groups * units * unit == shape[sharded], "{}: axis of {} does not fill dimension {} of {}", name,
                  axis_size, dimension, shape[sharded]);
+  const Interval own = division().units(part);
   std::vector<Interval> elements;
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t g = 0; g < groups; ++g) {
-      const std::int64_t row = o * shape[sharded] + g * axis_size * unit;
-      const Interval run = {(row + part.begin * unit) * inner, (row + part.end * unit) * inner};
+      const std::int64_t row = o * shape[sharded] + g * units * unit;
+      const Interval run = {(row + own.begin * unit) * inner, (row + own.end * unit) * inner};
       if (!elements.empty() && elements.back().end == run.begin) {
         elements.back().end = run.end;
       } else if (!run.empty()) {
@@ -120,18 +106,23 @@ std::map<std::string, std::int64_t> axes_of(const Model& model) {
 }
 
 std::int64_t Model::axis_size(ShardAxis axis) const {
-  switch (axis) {
-    case ShardAxis::none: return 1;
-    case ShardAxis::heads: return heads;
-    case ShardAxis::columns: return is_classifier() ? hidden_size : 4 * hidden_size;
-    case ShardAxis::vocabulary: return vocabulary_size;
-    case ShardAxis::classes: return classes;
-    case ShardAxis::inputs: return inputs;
-  }
-  return 1;
+  if (axis == ShardAxis::none) return 1;
+  const auto length = axes.find(axis);
+  return length != axes.end() ? length->second : 0;
 }
 
-std::int64_t Model::divided_units() const { return is_classifier() ? hidden_size : heads; }
+std::int64_t Model::divided_units() const {
+  return axis_size(axes.contains(ShardAxis::heads) ? ShardAxis::heads : ShardAxis::columns);
+}
+
+const ParameterSpec* Model::shared_parameter() const {
+  for (const ParameterSpec& first : layers.front().parameters) {
+    for (const ParameterSpec& last : layers.back().parameters) {
+      if (first.name == last.name) return &first;
+    }
+  }
+  return nullptr;
+}
 
 double Model::flop_per_sample() const {
   double sum = 0.0;

@@ -2,42 +2,34 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "base/interval.hpp"
 #include "config/config.hpp"
+#include "model/operators.hpp"
+#include "model/work.hpp"
 
 namespace pptrain {
 
-/// Kinds of layers pptrain can train. Layers of one kind and equal dimensions cost the same.
-enum class LayerKind { embedding, transformer_block, output, dense_input, dense, classifier };
+/// Initial values of a parameter: random, or all the same.
+enum class Initial { normal, ones, zeros };
 
-std::string to_string(LayerKind kind);
-/// Whether it is the first of a chain, which reads the samples; the last, which computes the loss.
-bool reads_samples(LayerKind kind);
-bool computes_loss(LayerKind kind);
-
-/// Logical axis along which a parameter may be divided over a tensor-parallel group.
-enum class ShardAxis { none, heads, columns, vocabulary, classes, inputs };
-
-std::string to_string(ShardAxis axis);
-/// The axes that parameters are divided along, and their names in plans and profiles.
-const std::vector<ShardAxis>& shard_axes();
-const std::vector<std::string>& shard_axis_names();
-
-/// How a product of activations with weights is divided over a tensor-parallel group: not at all,
-/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).
-enum class WeightDivision { none, columns, rows };
+/// How a parameter of a published checkpoint differs from the (out, in) of `ParameterSpec::shape`. `transposed`: it is
+/// (in, out), as GPT-2's Conv1D has it. `heads_outside`: its rows are (heads, groups, unit) and not (groups, heads,
+/// unit).
+enum class FileLayout { same, transposed, heads_outside };
 
 /// One logical parameter tensor, whole.
 ///
 /// A sharded dimension of size `groups * axis_size * unit` is divided by intervals of the axis:
 /// shard [b, e) holds, in each group g, rows [(g * axis_size + b) * unit, (g * axis_size + e) * unit).
-/// c_attn has groups = 3 (q, k, v), axis heads, unit = head size.
+/// c_attn has groups = 3 (q, k, v), axis heads, unit = head size. Where `sharing` positions of the axis need the same
+/// unit, as query heads their key head, there are axis_size / sharing units in a group, and shards may hold equal ones.
 struct ParameterSpec {
-  std::string name;                 ///< customary GPT-2 name, "h.0.attn.c_attn.weight"
+  std::string name;                 ///< as in published checkpoints, "h.0.attn.c_attn.weight"
   std::vector<std::int64_t> shape;  ///< linear weights are (out, in)
   ShardAxis axis = ShardAxis::none;
   int dimension = 0;  ///< which dimension is sharded
@@ -45,8 +37,12 @@ struct ParameterSpec {
   std::int64_t unit = 1;
   double deviation = 0.02;               ///< of initial random weights
   ShardAxis row_axis = ShardAxis::none;  ///< of its inputs, where the layer may be divided by rows too
+  std::int64_t sharing = 1;
+  Initial initial = Initial::normal;
+  FileLayout layout = FileLayout::same;
 
   std::int64_t size() const;
+  AxisDivision division() const { return {axis, groups, unit, sharing}; }
   /// Weight decay applies to tensors with two or more dimensions.
   bool decays() const { return shape.size() >= 2; }
   /// The parameter of a layer divided in this way, where it may be divided either way.
@@ -56,43 +52,76 @@ struct ParameterSpec {
   std::vector<Interval> shard_elements(Interval part, std::int64_t axis_size) const;
 };
 
+/// What crosses from a layer to the next, fp32: rows and columns of a sample.
+struct Port {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  std::int64_t elements() const { return rows * columns; }
+  double bytes() const { return 4.0 * static_cast<double>(elements()); }
+  bool operator==(const Port&) const = default;
+};
+
+/// The operators of a layer in the order in which they run forward, and the values between them.
+struct OperatorList {
+  std::vector<Value> values;
+  std::vector<Operator> operators;
+  std::optional<ValueIndex> input;   ///< nothing: the layer reads the samples
+  std::optional<ValueIndex> output;  ///< nothing: it computes the loss
+};
+
 /// One layer of the chain.
 struct Layer {
   std::string name;  ///< unique: "embedding", "block.0", ..., "output"
-  LayerKind kind = LayerKind::transformer_block;
   std::vector<ParameterSpec> parameters;
+  OperatorList operators;  ///< divided by columns, or as Megatron does
+  OperatorList by_rows;    ///< the same divided by rows of weights; empty where it cannot be
+  std::optional<Port> input;
+  std::optional<Port> output;
+  Work work;                  ///< of all its operators, per sample
   double flop_forward = 0.0;  ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
   double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
+  std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names
 
   std::int64_t num_parameters() const;
+  bool reads_samples() const { return !input; }
+  bool computes_loss() const { return !output; }
+  bool divides_either_way() const { return !by_rows.operators.empty(); }
 };
 
-/// A chain of layers: for GPT-2 layer 0 is the embedding, 1..L the blocks, L+1 the final norm
+/// What a sample of the data is: tokens, each predicting the next one, or `features` numbers with a class.
+struct SampleShape {
+  std::int64_t rows = 1;      ///< targets of a sample: positions, or one
+  std::int64_t features = 0;  ///< 0: tokens
+  std::int64_t classes = 0;   ///< that a target may be
+
+  bool tokens() const { return features == 0; }
+  bool operator==(const SampleShape&) const = default;
+};
+
+/// A chain of layers: for a language model layer 0 is the embedding, 1..L the blocks, L+1 the final norm
 /// with the output layer and the loss; for a classifier 0..L-1 are the features, L the classes and the loss.
 struct Model {
   std::string name;
   std::vector<Layer> layers;
-  std::int64_t hidden_size = 0;
-  std::int64_t heads = 0;
-  std::int64_t vocabulary_size = 0;
-  std::int64_t sequence_length = 0;  ///< rows of a sample
-  bool tied = false;
-  std::int64_t inputs = 0;   ///< numbers in a sample of a classifier; 0: samples are tokens
-  std::int64_t classes = 0;  ///< of a classifier
+  SampleShape sample;
+  std::map<ShardAxis, std::int64_t> axes;  ///< length of each axis that something is divided along
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// Parameters of the model, a shared tensor counted once.
   std::int64_t num_parameters() const;
-  /// Length of a logical axis, 0 where the model has none: heads, columns of the layers' inner products,
-  /// vocabulary_size, classes, inputs.
+  /// Length of a logical axis, 0 where the model has none, 1 for `none`.
   std::int64_t axis_size(ShardAxis axis) const;
-  /// What the degree of an even tensor-parallel grid divides: heads, or columns of a classifier's features.
+  /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers' inner products.
   std::int64_t divided_units() const;
-  bool is_classifier() const { return classes > 0; }
+  /// What crosses behind a layer that is not the last.
+  const Port& port_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
+  /// The tensor that the first layer and the last one share (a tied embedding), or null.
+  const ParameterSpec* shared_parameter() const;
   /// FLOP of one training step per sample, for model FLOP utilisation.
   double flop_per_sample() const;
 };

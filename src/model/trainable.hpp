@@ -10,10 +10,10 @@ namespace pptrain {
 
 Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const std::string& source);
 
+/// The chain of `[[model.layer]]`.
+Model build_own_network(const ModelConfig& model, const TrainingConfig& training);
+
 /// Dense layers with GELU over `input_size` numbers, then a linear classifier with softmax and cross-entropy.
 Model build_mlp_classifier(const ModelConfig& model, const TrainingConfig& training);
-
-/// Adds the work of a layer of it.
-void add_mlp_work(LayerBuilder& builder, const Model& model, LayerKind kind);
 
 }  // namespace pptrain

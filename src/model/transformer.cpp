@@ -9,17 +9,6 @@ namespace {
 constexpr double forward_score_passes = 4.0;
 constexpr double backward_score_passes = 16.0;
 
-void add_fused_attention(LayerBuilder& builder, const TransformerSizes& b) {
-  Kernel kernel;
-  kernel.share = Share::divided;
-  kernel.flop = attention_flop(b);
-  kernel.shard_bytes = builder.element_bytes() * 4.0 * b.tokens * b.hidden;  // q, k, v, output
-  builder.forward(kernel);
-  kernel.flop *= 2.0;
-  kernel.shard_bytes *= 2.0;  // and their gradients
-  builder.backward_input(kernel);
-}
-
 /// `sources`: tokens of keys and values.
 void add_materialised_attention(LayerBuilder& builder, const TransformerSizes& b, double sources) {
   const double scores = b.heads * b.tokens * b.span;
@@ -44,11 +33,22 @@ void add_around(LayerBuilder& builder, const TransformerSizes& b) {
 
 }  // namespace
 
-TransformerSizes transformer_block(const Model& model) {
-  const auto tokens = static_cast<double>(model.sequence_length);
-  const auto hidden = static_cast<double>(model.hidden_size);
-  // A token sees (tokens + 1) / 2 positions on average.
-  return {tokens, hidden, static_cast<double>(model.heads), 4.0 * hidden, (tokens + 1.0) / 2.0, AttentionScores::fused};
+double causal_span(double tokens, double window) {
+  if (window <= 0.0 || window >= tokens) return (tokens + 1.0) / 2.0;
+  return (window * (window + 1.0) / 2.0 + (tokens - window) * window) / tokens;
+}
+
+void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens) {
+  const double query_columns = static_cast<double>(attention.heads * attention.head_size);
+  const double key_columns = static_cast<double>(attention.key_heads * attention.head_size);
+  Kernel kernel;
+  kernel.share = Share::divided;
+  kernel.flop = 2.0 * 2.0 * query_columns * tokens * causal_span(tokens, static_cast<double>(attention.window));
+  kernel.shard_bytes = builder.element_bytes() * 2.0 * tokens * (query_columns + key_columns);  // q, output; k, v
+  builder.forward(kernel);
+  kernel.flop *= 2.0;
+  kernel.shard_bytes *= 2.0;  // and their gradients
+  builder.backward_input(kernel);
 }
 
 double projection_flop(const TransformerSizes& b) {
@@ -73,11 +73,7 @@ double feed_forward_stored_bytes(const TransformerSizes& b, double e) {
 
 void add_self_attention(LayerBuilder& builder, const TransformerSizes& b) {
   builder.product(linear(b.tokens, b.hidden, 3.0 * b.hidden, WeightDivision::columns));
-  if (b.attention == AttentionScores::fused) {
-    add_fused_attention(builder, b);
-  } else {
-    add_materialised_attention(builder, b, b.tokens);
-  }
+  add_materialised_attention(builder, b, b.tokens);
   builder.product(linear(b.tokens, b.hidden, b.hidden, WeightDivision::rows));
   add_around(builder, b);
 }

@@ -5,9 +5,8 @@
 
 namespace pptrain {
 
-/// Whether the scores of attention are written to memory, one kernel after another, or computed
-/// tile by tile and again in the backward pass.
-enum class AttentionScores { materialised, fused };
+/// Positions that a token attends to on average: all up to its own, or the last `window` of them (0: all).
+double causal_span(double tokens, double window);
 
 /// Dimensions of one transformer layer, per sample.
 struct TransformerSizes {
@@ -16,11 +15,7 @@ struct TransformerSizes {
   double heads = 0.0;
   double feed_forward = 0.0;  ///< width of the hidden layer of the feed-forward part
   double span = 0.0;          ///< positions for which a token's scores are computed, on average
-  AttentionScores attention = AttentionScores::materialised;
 };
-
-/// A block of the GPT-2 that pptrain trains: attention tile by tile, up to each token's own position.
-TransformerSizes transformer_block(const Model& model);
 
 /// FLOP of the products with weights, in each of F, B and W: 2 tokens (4 hidden^2 + 2 hidden feed_forward).
 double projection_flop(const TransformerSizes& block);
@@ -34,6 +29,9 @@ double block_parameters(const TransformerSizes& block);
 /// and feed-forward width. Dropout masks take one byte.
 double attention_stored_bytes(const TransformerSizes& block, double element_bytes);
 double feed_forward_stored_bytes(const TransformerSizes& block, double element_bytes);
+
+/// The work of causal attention over `tokens` positions, tile by tile, without projections.
+void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens);
 
 /// The work of attention of a layer over itself, its projections divided by heads.
 void add_self_attention(LayerBuilder& builder, const TransformerSizes& block);

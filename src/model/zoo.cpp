@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/check.hpp"
 #include "model/trainable.hpp"
-#include "model/transformer.hpp"
 #include "model/zoo_models.hpp"
 
 namespace pptrain {
@@ -85,24 +85,6 @@ bool in_zoo(const std::string& name) {
   return std::any_of(zoo().begin(), zoo().end(), [&](const ZooEntry& entry) { return entry.name == name; });
 }
 
-void add_work(LayerBuilder& builder, const Model& model, LayerKind kind) {
-  const auto tokens = static_cast<double>(model.sequence_length);
-  const auto hidden = static_cast<double>(model.hidden_size);
-  switch (kind) {
-    case LayerKind::embedding: add_embedding(builder, tokens, hidden); return;
-    case LayerKind::output: add_output(builder, tokens, hidden, static_cast<double>(model.vocabulary_size)); return;
-    case LayerKind::dense_input:
-    case LayerKind::dense:
-    case LayerKind::classifier: add_mlp_work(builder, model, kind); return;
-    case LayerKind::transformer_block: {
-      const TransformerSizes block = transformer_block(model);
-      add_self_attention(builder, block);
-      add_feed_forward(builder, block);
-      return;
-    }
-  }
-}
-
 void refuse_dimensions(const Config& config) {
   for (const char* key : {"model.layers", "model.hidden_size", "model.heads", "model.vocabulary_size", "model.tied",
                           "model.initial_parameters", "training.sequence_length"}) {
@@ -150,23 +132,27 @@ ModelDescription describe(const Model& model, Precision precision) {
   description.tensor_parallel_degrees = dividing_degrees(model.divided_units());
   description.axes = axes_of(model);
   for (const Layer& layer : model.layers) {
-    LayerBuilder builder(layer.name, element_bytes(precision));
-    add_work(builder, model, layer.kind);
-    LayerDescription& sizes = builder.layer();
+    LayerDescription sizes;
+    sizes.name = layer.name;
+    sizes.forward = layer.work.forward;
+    sizes.backward_input = layer.work.backward_input;
+    sizes.backward_weight = layer.work.backward_weight;
     sizes.parameters = static_cast<double>(layer.num_parameters());
     sizes.output_bytes = layer.output_bytes;
     sizes.stored_bytes = layer.stored_bytes;
     sizes.tensor_parallel_allreduce_bytes = layer.tensor_parallel_allreduce_bytes;
     description.layers.push_back(sizes);
   }
-  if (model.tied) description.shared_parameters = static_cast<double>(model.vocabulary_size * model.hidden_size);
+  if (const ParameterSpec* shared = model.shared_parameter()) {
+    description.shared_parameters = static_cast<double>(shared->size());
+  }
   return description;
 }
 
 ModelDescription describe_model(const Config& config) {
   const std::string& name = config.model.name;
   if (config.can_train_model()) {
-    return describe(build_model(config.model, config.training, config.source), config.training.precision);
+    return describe(build_model_of(config), config.training.precision);
   }
   if (!in_zoo(name)) {
     std::vector<std::string> names = zoo_names();

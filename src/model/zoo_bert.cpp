@@ -51,7 +51,7 @@ ModelDescription bert_large(Precision precision) {
   model.shared_parameters = vocabulary * hidden;
   const double tables = (vocabulary + positions + segments) * hidden + 2.0 * hidden;  // and a normalisation
   model.layers.push_back(embedding_layer("embedding", tokens, hidden, tables, e));
-  const TransformerSizes block = {tokens, hidden, num_heads, 4.0 * hidden, tokens, AttentionScores::materialised};
+  const TransformerSizes block = {tokens, hidden, num_heads, 4.0 * hidden, tokens};
   for (int i = 0; i < num_layers; ++i) model.layers.push_back(transformer_layer(fmt::format("layer.{}", i), block, e));
   model.layers.push_back(heads_and_output(e));
   return model;

@@ -9,7 +9,7 @@ namespace {
 TransformerSizes block_of(const GptShape& s) {
   const auto hidden = static_cast<double>(s.hidden);
   const auto tokens = static_cast<double>(s.tokens);
-  return {tokens, hidden, static_cast<double>(s.heads), 4.0 * hidden, tokens, AttentionScores::materialised};
+  return {tokens, hidden, static_cast<double>(s.heads), 4.0 * hidden, tokens};
 }
 
 double embedding_parameters(const GptShape& s) { return static_cast<double>((s.vocabulary + s.tokens) * s.hidden); }

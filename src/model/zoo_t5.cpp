@@ -62,9 +62,7 @@ class EncoderDecoder {
   }
 
  private:
-  TransformerSizes block(double tokens) const {
-    return {tokens, hidden_, heads_, feed_forward_, tokens, AttentionScores::materialised};
-  }
+  TransformerSizes block(double tokens) const { return {tokens, hidden_, heads_, feed_forward_, tokens}; }
   double weights(double projections) const { return projections * hidden_ * hidden_ + 2.0 * hidden_ * feed_forward_; }
   double both() const { return e_ * (source_ + target_) * hidden_; }
 

@@ -35,7 +35,7 @@ LayerDescription transgan_layer(const std::string& name, std::size_t stage, doub
   const double tokens = side_of(stage) * side_of(stage);
   const double hidden = widths[stage];
   const double span = std::min(tokens, window * window);
-  return transformer_layer(name, {tokens, hidden, head_count, 4.0 * hidden, span, AttentionScores::materialised}, e);
+  return transformer_layer(name, {tokens, hidden, head_count, 4.0 * hidden, span}, e);
 }
 
 void add_stages(ModelDescription& model, double e) {

@@ -14,15 +14,17 @@
 
 namespace pptrain {
 
-/// What a micro-batch brings to a device, in that device's memory. R = samples * sequence length; a sample of a
-/// classifier is one row.
+/// What a micro-batch brings to a device, in that device's memory. R = samples * rows of a sample (`SampleShape`).
 struct Batch {
   std::size_t samples = 0;
-  const std::uint16_t* tokens = nullptr;  ///< (R), for an embedding
+  const std::uint32_t* tokens = nullptr;  ///< (R), for an embedding
   const std::int32_t* targets = nullptr;  ///< (R), for the layer with the loss
   float loss_scale = 0.0F;                ///< the loss scale / rows of the global batch
   double* loss = nullptr;           ///< to which the last layer's forward adds the sum over the rows; null: nowhere
   const float* features = nullptr;  ///< (R, inputs), for the first layer of a classifier
+  /// (R), for attention: for each row the first position, counted within its sample, of the document that the row
+  /// belongs to, and which keys may not lie before; null: attention reaches across documents.
+  const std::int32_t* document_begin = nullptr;
 };
 
 /// The part of the model a device holds, and what its layers run on.
@@ -36,19 +38,22 @@ struct LayerContext {
   std::map<std::string, std::vector<Interval>> shards;  ///< by axis, as in a plan: what is not there is divided evenly
   Recompute recompute = Recompute::none;
   WeightDivision division = WeightDivision::columns;  ///< of layers that may be divided either way
+  struct RotaryTable {
+    RotaryForm form;
+    std::shared_ptr<const Tensor> table;
+  };
+  std::vector<RotaryTable> rotary_tables = {};  ///< that layers have made (nn/rotary_table.hpp)
 
   /// What each member of the group has of an axis, and what this one has.
   std::vector<Interval> parts(ShardAxis axis) const;
   Interval part(ShardAxis axis) const { return parts(axis)[static_cast<std::size_t>(tensor_group.rank())]; }
-  std::size_t rows(const Batch& batch) const { return batch.samples * static_cast<std::size_t>(model.sequence_length); }
-  std::size_t hidden() const { return static_cast<std::size_t>(model.hidden_size); }
 };
 
 /// What a layer keeps from its forward to its backward passes.
 class Saved {
  public:
   virtual ~Saved() = default;
-  /// Gives up the layer's input (R, H); the rest is of no use then.
+  /// Gives up the layer's input (R, columns); the rest is of no use then.
   virtual Tensor take_input() = 0;
   /// All that it holds between forward and backward_input, some of it perhaps empty. Its memory may be let go of in
   /// between, and the values be elsewhere when it is back.
@@ -56,7 +61,7 @@ class Saved {
 };
 using SavedPtr = std::unique_ptr<Saved>;
 
-/// A layer of the chain, or a tensor-parallel shard of it.
+/// A layer of the chain, or a tensor-parallel shard of it. R rows of `columns` are what its ports say.
 ///
 /// The gradient of the loss is taken apart: `backward_input` gives the gradient of the input and
 /// leaves in `saved` what `backward_weight` needs; the latter adds the gradients of weights and
@@ -65,17 +70,21 @@ using SavedPtr = std::unique_ptr<Saved>;
 class LayerModule {
  public:
   virtual ~LayerModule() = default;
-  /// input (R, H) fp32, empty for the first layer; returns (R, H), empty for the last one, which computes the loss.
-  /// With `saved` null nothing is kept.
+  /// input (R, columns) fp32, empty for the first layer; returns (R, columns), empty for the last one, which computes
+  /// the loss. With `saved` null nothing is kept.
   virtual Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) = 0;
-  /// gradient (R, H) of the output, empty for the last layer; returns that of the input, empty for the first.
+  /// gradient (R, columns) of the output, empty for the last layer; returns that of the input, empty for the first.
   virtual Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) = 0;
   virtual void backward_weight(const Batch& batch, Saved& saved) = 0;
 };
 
+/// Adds a layer's parameters, or this member's shards of them, to the context's store, as a unit of `chunk`. Returns
+/// their places there, in the order of the layer.
+std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, LayerContext& context);
+
 /// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.
 /// It keeps what the context's `recompute` says: everything, everything but what attention makes between the
-/// projections (`selective`), or its input alone (`full`). An embedding keeps nothing anyway.
+/// projections (`selective`), or its input alone (`full`). A layer that reads the samples keeps nothing anyway.
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context);
 
 }  // namespace pptrain

@@ -81,21 +81,33 @@ std::size_t ParameterStore::own_size() const {
   return size;
 }
 
-void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding) {
+void ParameterStore::begin_allocation(Arena& arena, Kernels& kernels, DType compute_type,
+                                      const ReplicaSharding& sharding) {
   arena_ = &arena;
   kernels_ = &kernels;
   compute_type_ = compute_type;
   sharding_ = sharding;
   divide_units();
   weights_ = Tensor(arena, 1, sharding.shards_weights() ? own_size() : size_);
-  gradients_ = Tensor(arena, 1, sharding.shards_gradients() ? own_size() : size_);
   kernels_->fill_zero(weights_.f32(), weights_.size());
-  kernels_->fill_zero(gradients_.f32(), gradients_.size());
   if (has_copies() && !sharding.shards_weights()) copies_ = Tensor(arena, 1, size_, compute_type);
   for (Unit& unit : units_) {
     if (!sharding.shards_weights()) unit.weights = weights_.f32() + unit.begin;
-    if (!sharding.shards_gradients()) unit.gradients = gradients_.f32() + unit.begin;
     if (copies_) unit.copies = copies_.matrix().columns_from(unit.begin, unit.end - unit.begin);
+  }
+  touched_.assign(parameters_.size(), 0);
+}
+
+void ParameterStore::allocate_weights(Arena& arena, Kernels& kernels, DType compute_type) {
+  begin_allocation(arena, kernels, compute_type, {});
+}
+
+void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding) {
+  begin_allocation(arena, kernels, compute_type, sharding);
+  gradients_ = Tensor(arena, 1, sharding.shards_gradients() ? own_size() : size_);
+  kernels_->fill_zero(gradients_.f32(), gradients_.size());
+  for (Unit& unit : units_) {
+    if (!sharding.shards_gradients()) unit.gradients = gradients_.f32() + unit.begin;
   }
   std::size_t vectors = 0;
   for (LocalParameter& parameter : parameters_) {
@@ -103,7 +115,6 @@ void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type
     if (parameter.is_vector()) vectors += aligned(parameter.size());
   }
   if (sharding.shards_gradients()) vector_gradients_ = Tensor(arena, 1, vectors);
-  touched_.assign(parameters_.size(), 0);
 }
 
 std::vector<OwnPart> ParameterStore::own_parts() const {
@@ -292,10 +303,8 @@ void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interva
 void fill_random(ParameterStore& store, std::uint64_t seed) {
   store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
     const auto count = static_cast<std::size_t>(run.size());
-    const bool is_matrix = spec.shape.size() == 2;
-    if (!is_matrix) {
-      const bool is_gain = spec.name.ends_with(".weight");
-      std::fill(out, out + count, is_gain ? 1.0F : 0.0F);
+    if (spec.initial != Initial::normal) {
+      std::fill(out, out + count, spec.initial == Initial::ones ? 1.0F : 0.0F);
       return;
     }
     const auto deviation = static_cast<float>(spec.deviation);

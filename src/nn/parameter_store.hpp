@@ -69,6 +69,8 @@ class ParameterStore {
 
   /// Allocates after the last `add`; the arena and its device's kernels must outlive the store.
   void allocate(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding = {});
+  /// The same of a model that is only computed forward: there is no room for gradients.
+  void allocate_weights(Arena& arena, Kernels& kernels, DType compute_type);
 
   const std::vector<LocalParameter>& parameters() const { return parameters_; }
   /// Index of a parameter by name; nothing when the device does not hold it.
@@ -148,6 +150,7 @@ class ParameterStore {
   const Unit& unit_of(std::size_t parameter) const { return units_[parameters_[parameter].unit]; }
   const Unit& arrived_unit_of(std::size_t parameter) const;
   bool has_copies() const { return compute_type_ != DType::f32; }
+  void begin_allocation(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding);
   void divide_units();
   std::size_t own_size() const;
   float* whole_gradients(Unit& unit);
@@ -169,7 +172,7 @@ class ParameterStore {
 };
 
 /// Initial weights from counter-based random numbers, the same for every division: matrices normal with the
-/// deviation of their specification, LayerNorm 1 and 0, biases 0.
+/// deviation of their specification; gains 1 or 0 and biases 0, as the specification says.
 void fill_random(ParameterStore& store, std::uint64_t seed);
 
 }  // namespace pptrain

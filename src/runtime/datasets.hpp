@@ -4,6 +4,7 @@
 
 #include "config/config.hpp"
 #include "data/dataset.hpp"
+#include "model/model.hpp"
 
 namespace pptrain {
 
@@ -14,6 +15,6 @@ struct Datasets {
 };
 
 /// Opens and checks what `[data]` names. Throws `Error` (exit code 2).
-Datasets open_datasets(const Config& config);
+Datasets open_datasets(const Config& config, const Model& model);
 
 }  // namespace pptrain

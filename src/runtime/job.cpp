@@ -15,6 +15,7 @@
 #include "io/checkpoint_folder.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
+#include "model/check.hpp"
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
 #include "runtime/checkpoint/data_fingerprint.hpp"
@@ -22,6 +23,7 @@
 #include "runtime/checkpoint/same_job.hpp"
 #include "runtime/details.hpp"
 #include "runtime/execute/executable.hpp"
+#include "runtime/model_weights.hpp"
 #include "runtime/offload_check.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/rehearse.hpp"
@@ -41,10 +43,20 @@ bool fails(const std::function<void()>& work) {
   return false;
 }
 
+/// Whether the weights are those of the folder that describes the model.
+bool starts_from_folder(const Config& config) {
+  return !config.model.from.empty() && config.model.initial == "weights";
+}
+
 /// The parameters that the job starts from.
 void initialise(const Config& config, Session& session) {
   if (session.device() == nullptr) return;
   DeviceModel& device = *session.device();
+  if (starts_from_folder(config)) {
+    const ModelWeights weights(config.model.from, session.model());
+    device.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
+    return;
+  }
   if (config.model.initial_parameters.empty()) {
     for (const auto& part : device.parts()) {
       fill_random(part->parameters(), static_cast<std::uint64_t>(config.job.seed));
@@ -174,7 +186,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
-  Trainer trainer(job, {patience, alarm, datasets, *recorder, stop, fingerprint, directory, from ? from->path : ""},
+  const SamplePrompts samples(names ? job.config : Config(), job.model);
+  Trainer trainer(job,
+                  {patience, alarm, datasets, *recorder, stop, samples, fingerprint, directory, from ? from->path : ""},
                   std::move(running));
   phases.end("parameters and communication");
   if (names) print_detail(phases.describe());
@@ -205,11 +219,15 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     return;
   }
   StopRequest stop(config.job);
-  const Model model = build_model(config.model, config.training, config.source);
+  const Model model = build_model_of(config);
   Datasets datasets;
   collectively(world, waiter, [&] {
-    datasets = open_datasets(config);
-    if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
+    datasets = open_datasets(config, model);
+    if (rank != 0) return;
+    check_output_directory(config.job.output, config.where("job.output"));
+    // What is wrong with the weights is said before anything is measured.
+    if (starts_from_folder(config)) const ModelWeights weights(config.model.from, model);
+    const SamplePrompts samples(config, model);
   });
   const std::optional<Resumed> from = find_checkpoint(world, waiter, options, config, model, *datasets.train);
   if (from && from->state.step >= config.training.steps) {

@@ -29,10 +29,12 @@ class Chain {
         group_(tensor_parallel),
         context_{backend, arena_, group_, store_, model, activation_type(config.training.precision), {}},
         samples_(static_cast<std::size_t>(samples)),
-        kind_(layer.kind) {
-    const int copies = !reads_samples(kind_) && !computes_loss(kind_)
-                           ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, config.model.layers))
-                           : 1;
+        input_(layer.input) {
+    const auto alike = std::count_if(model.layers.begin(), model.layers.end(),
+                                     [&](const Layer& other) { return other.signature == layer.signature; });
+    const bool chains = layer.input && layer.input == layer.output;
+    const int copies = chains ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, alike)) : 1;
+    output_ = layer.output;
     for (int i = 0; i < copies; ++i) {
       Layer copy = layer;
       for (ParameterSpec& spec : copy.parameters) spec.name += "." + std::to_string(i);
@@ -55,13 +57,13 @@ class Chain {
     batch.loss_scale = 1e-3F;
     batch.loss = loss();
     std::vector<SavedPtr> saved(layers_.size());
-    Tensor x = reads_samples(kind_) ? Tensor() : random_rows(batch);
+    Tensor x = input_ ? random_rows(*input_) : Tensor();
     std::vector<BackwardMoments> backward(layers_.size());
     const DeviceMomentPtr start = moment();
     for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
     const DeviceMomentPtr end = moment();
     stored_bytes_ = arena_.bytes_in_use() - resident_bytes_ - x.bytes();
-    if (reads_samples(kind_)) x = random_rows(batch);  // as the gradient
+    if (!input_ && output_) x = random_rows(*output_);  // as the gradient
     for (std::size_t l = layers_.size(); l-- > 0;) {
       backward[l].start = moment();
       x = layers_[l]->backward_input(batch, std::move(x), *saved[l]);
@@ -119,15 +121,15 @@ class Chain {
   }
 
   void draw_samples(const Model& model) {
-    const std::size_t rows = samples_ * static_cast<std::size_t>(model.sequence_length);
-    const std::size_t inputs = rows * static_cast<std::size_t>(model.inputs);
-    const auto classes = static_cast<std::uint64_t>(model.is_classifier() ? model.classes : model.vocabulary_size);
+    const std::size_t rows = samples_ * static_cast<std::size_t>(model.sample.rows);
+    const std::size_t inputs = samples_ * static_cast<std::size_t>(model.sample.features);
+    const auto classes = static_cast<std::uint64_t>(model.sample.classes);
     const CounterRandom random(2, "profile");
     std::int32_t* targets = targets_.host(rows);
-    std::uint16_t* tokens = tokens_.host(rows);
+    std::uint32_t* tokens = tokens_.host(rows);
     for (std::size_t i = 0; i < rows; ++i) {
       targets[i] = static_cast<std::int32_t>(random.bits(i) % classes);
-      tokens[i] = static_cast<std::uint16_t>(targets[i]);
+      tokens[i] = static_cast<std::uint32_t>(targets[i]);
     }
     random.fill_normal(0, inputs, features_.host(inputs));
     targets_on_device_ = targets_.upload(arena_);
@@ -144,8 +146,8 @@ class Chain {
     return arena_.bytes_in_use() - resident_bytes_ - others - input_gradient.bytes();
   }
 
-  Tensor random_rows(const Batch& batch) {
-    Tensor x(arena_, context_.rows(batch), context_.hidden());
+  Tensor random_rows(const Port& port) {
+    Tensor x(arena_, samples_ * static_cast<std::size_t>(port.rows), static_cast<std::size_t>(port.columns));
     if (random_rows_.size() != x.size()) {
       random_rows_.resize(x.size());
       CounterRandom(3, "profile").fill_normal(0, x.size(), random_rows_.data());
@@ -160,13 +162,14 @@ class Chain {
   ParameterStore store_;
   LayerContext context_;
   std::size_t samples_;
-  LayerKind kind_;
+  std::optional<Port> input_;
+  std::optional<Port> output_;
   std::vector<std::unique_ptr<LayerModule>> layers_;
   std::unique_ptr<Optimizer> optimizer_;
-  DeviceCopy<std::uint16_t> tokens_;
+  DeviceCopy<std::uint32_t> tokens_;
   DeviceCopy<std::int32_t> targets_;
   DeviceCopy<float> features_;
-  const std::uint16_t* tokens_on_device_ = nullptr;
+  const std::uint32_t* tokens_on_device_ = nullptr;
   const std::int32_t* targets_on_device_ = nullptr;
   const float* features_on_device_ = nullptr;
   std::vector<float> random_rows_;

@@ -70,19 +70,12 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
                                const std::vector<int>& degrees, const std::string& devices) {
   nlohmann::json key = {{"program", program_hash()},
                         {"model", model.name},
-                        {"inputs", model.inputs},
-                        {"classes", model.classes},
-                        {"layers", config.model.layers},
-                        {"hidden_size", model.hidden_size},
-                        {"heads", model.heads},
-                        {"vocabulary_size", model.vocabulary_size},
-                        {"sequence_length", model.sequence_length},
-                        {"tied", model.tied},
                         {"precision", to_string(config.training.precision)},
                         {"optimizer", config.optimizer.name},
                         {"global_batch_size", config.training.global_batch_size},
                         {"degrees", degrees},
                         {"devices", devices}};
+  for (const Layer& layer : model.layers) key["layers"].push_back(layer.signature);
   for (const NodeGroup& group : cluster.groups) {
     key["nodes"].push_back(
         {group.device_kind, group.count, group.num_devices, group.cores, group.core_pool, group.hosts});

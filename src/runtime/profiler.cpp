@@ -25,10 +25,9 @@ constexpr double long_pass_seconds = 0.4;
 constexpr double gradient_buffer_bytes =
     4.0 * GradientReduction::bucket_elements * GradientReduction::buckets_in_flight;
 
-/// A layer that stands for all of its kind, at one degree, on one device kind.
+/// A layer that stands for all of its signature, at one degree, on one device kind.
 struct TimingTask {
   std::string device_kind;
-  LayerKind layer_kind;
   int layer = 0;
   int tensor_parallel = 1;
 };
@@ -38,10 +37,10 @@ std::vector<TimingTask> timing_tasks(const Model& model, const Cluster& cluster,
   std::set<std::string> used;
   for (const NodeGroup& group : cluster.groups) used.insert(group.device_kind);
   for (const std::string& device : used) {
-    std::set<LayerKind> seen;
+    std::set<std::string> seen;
     for (int l = 0; l < model.num_layers(); ++l) {
-      if (!seen.insert(model.layers[l].kind).second) continue;
-      for (const int n : degrees) tasks.push_back({device, model.layers[l].kind, l, n});
+      if (!seen.insert(model.layers[l].signature).second) continue;
+      for (const int n : degrees) tasks.push_back({device, l, n});
     }
   }
   // The largest take longest; dealt out first they keep the ranks evenly busy.
@@ -86,23 +85,19 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
     const bool next_fits = 2.0 * timing.peak_bytes <= memory_bytes;
     if (timing.seconds.total() > long_pass_seconds || !next_fits) break;
   }
-  return {{"device", task.device_kind},
-          {"kind", static_cast<int>(task.layer_kind)},
-          {"degree", task.tensor_parallel},
-          {"rows", rows},
-          {"update", update},
-          {"workspace", workspace}};
+  return {{"device", task.device_kind}, {"layer", task.layer},   {"degree", task.tensor_parallel}, {"rows", rows},
+          {"update", update},           {"workspace", workspace}};
 }
 
 void add_results(Profile& profile, const Model& model, const nlohmann::json& results) {
   for (const auto& result : results) {
-    const auto kind = static_cast<LayerKind>(result.at("kind").get<int>());
+    const std::string& signature = model.layers.at(result.at("layer").get<std::size_t>()).signature;
     const std::string device = result.at("device");
     const int degree = result.at("degree");
     profile.workspace_bytes_per_sample =
         std::max(profile.workspace_bytes_per_sample, result.at("workspace").get<double>());
     for (int l = 0; l < model.num_layers(); ++l) {
-      if (model.layers[l].kind != kind) continue;
+      if (model.layers[l].signature != signature) continue;
       for (const auto& row : result.at("rows")) {
         const LayerBytes bytes = {row.at(4), row.at(5), row.at(6)};
         profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true, bytes});

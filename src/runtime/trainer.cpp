@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "runtime/replan/change_plan.hpp"
@@ -67,7 +68,8 @@ void Trainer::train_step(std::int64_t step, IterationResult& result) {
   tell_if_interrupted(reached());
   check_numbers(step, result);
   if (evaluates_after(step)) {
-    parts_.recorder.record_evaluation(step, evaluate());
+    if (parts_.datasets.validation != nullptr) parts_.recorder.record_evaluation(step, evaluate());
+    print_samples(step);
     last_end_.reset();
   }
   if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
@@ -159,6 +161,11 @@ void Trainer::take(std::unique_ptr<RunningPlan> running) {
   session_ = &running_->session();
   if (config_.metrics.trace) session_->record(&trace_);
   drift_.restart(running_->plan());
+  if (!parts_.samples.empty() && !SamplePrompts::can_print(*session_)) {
+    log_warning(
+        "rank 0 has a part of the model only: [metrics] sample_prompts are not continued in training, but by "
+        "`pptrain generate` from a checkpoint");
+  }
 }
 
 void Trainer::go_on_with(const Plan& plan, std::int64_t step) {
@@ -171,9 +178,15 @@ void Trainer::go_on_with(const Plan& plan, std::int64_t step) {
 }
 
 bool Trainer::evaluates_after(std::int64_t step) const {
-  if (parts_.datasets.validation == nullptr) return false;
+  if (parts_.datasets.validation == nullptr && config_.metrics.sample_prompts.empty()) return false;
   const std::int64_t interval = config_.metrics.evaluation_interval;
   return step + 1 == config_.training.steps || (interval > 0 && (step + 1) % interval == 0);
+}
+
+/// By rank 0 alone. The others wait for it in the next iteration.
+void Trainer::print_samples(std::int64_t step) {
+  if (parts_.samples.empty() || !SamplePrompts::can_print(*session_)) return;
+  for (const std::string& line : parts_.samples.lines(step, *session_)) log_info("{}", line);
 }
 
 /// Mean loss over whole batches from the start of the held-back data.

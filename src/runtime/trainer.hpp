@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/stop_request.hpp"
 #include "runtime/datasets.hpp"
 #include "runtime/execute/recorder.hpp"
+#include "runtime/generate/sample_prompts.hpp"
 #include "runtime/replan/drift.hpp"
 #include "runtime/replan/running_plan.hpp"
 
@@ -26,6 +27,7 @@ struct TrainingParts {
   const Datasets& datasets;
   Recorder& recorder;
   StopRequest& stop;
+  const SamplePrompts& samples;  ///< on rank 0
   std::string data_fingerprint;  ///< on rank 0
   std::string run_directory;     ///< on all ranks
   std::string resumed_from;      ///< the checkpoint that the job goes on from; "": from the start
@@ -55,6 +57,7 @@ class Trainer {
   void go_on_with(const Plan& plan, std::int64_t step);
   bool evaluates_after(std::int64_t step) const;
   double evaluate();
+  void print_samples(std::int64_t step);
   bool saves_after(std::int64_t step) const;
   void save(std::int64_t steps_done);
   void reckon(double iteration_seconds);

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bfloat16.hpp"
+#include "base/half.hpp"
 #include "tensor/arena.hpp"
-#include "tensor/bfloat16.hpp"
-#include "tensor/half.hpp"
 
 namespace pptrain {
 

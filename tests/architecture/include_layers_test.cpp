@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 /// before it in its own row.
 const std::vector<std::vector<std::string>> layers = {
     {"base"},
-    {"config", "model", "cluster", "profile", "plan", "program"},
+    {"text", "config", "weights", "model", "cluster", "profile", "plan", "program"},
     {"cost", "schedule"},
     {"simulate"},
     {"planners"},
@@ -28,8 +28,8 @@ const std::vector<std::vector<std::string>> layers = {
     {"report"},
 };
 
-const std::set<std::string> pure = {"base",    "config", "model",    "cluster",  "profile", "plan",
-                                    "program", "cost",   "schedule", "simulate", "planners"};
+const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster", "profile",
+                                    "plan", "program", "cost",   "schedule", "simulate", "planners"};
 const std::regex machine_header(R"(^(mpi\.h|Kokkos_|hdf5|H5|cuda|nccl|cublas|cudnn))");
 
 std::map<std::string, int> positions() {

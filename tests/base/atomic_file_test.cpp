@@ -48,6 +48,20 @@ TEST_CASE("a file appears whole, in place of the one before", "[atomic_file]") {
   CHECK(files_in(folder) == 2);
 }
 
+TEST_CASE("parts of a file are written in any order, and may leave room between them", "[atomic_file]") {
+  const TestFolder folder("atomic_parts");
+  const std::string path = folder.path("file");
+  AtomicFile file(path);
+  file.write_at(6, bytes("gh"));
+  file.write_at(1, bytes("bcd"));
+  file.write(bytes("e"));
+  file.flush();
+  CHECK(content(path + ".partial") == std::string("\0bcde\0gh", 8));
+  file.write_at(0, bytes("a"));
+  file.commit();
+  CHECK(content(path) == std::string("abcde\0gh", 8));
+}
+
 TEST_CASE("two that write a file at a time both write whole ones, and what was left by one that was killed goes",
           "[atomic_file]") {
   const TestFolder folder("atomic_two");

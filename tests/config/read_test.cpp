@@ -219,7 +219,8 @@ TEST_CASE("values out of range name the limits", "[config]") {
   CHECK(refused("[training]\nsteps = 0\n") ==
         "c.toml:2: training.steps = 0 is out of range (it has to be at least 1); "
         "choose one that is, or leave the key out for its default");
-  CHECK(refused("[model]\nvocabulary_size = 65537\n").find("16 bits") != std::string::npos);
+  CHECK(refused("[model]\nvocabulary_size = 2147483648\n").find("at most 2147483647") != std::string::npos);
+  CHECK(parse("[model]\nvocabulary_size = 2147483647\n").model.vocabulary_size == 2147483647);
   CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
   CHECK(refused("[parallelism]\nzero_group = \"node\"\n").find("stage 0 divides nothing") != std::string::npos);
   CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);
@@ -336,6 +337,50 @@ TEST_CASE("input paths are found beside the configuration first", "[config]") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("a dataset of Megatron-LM is found beside the configuration by the name of the pair", "[config]") {
+  const auto folder = std::filesystem::temp_directory_path() / "pptrain_config_pair_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "pair.idx") << "index";
+  std::ofstream(folder / "c.toml") << "[[data.mix]]\npath = [\"pair\", \"other\"]\n";
+  const Config config = read_config((folder / "c.toml").string());
+  CHECK(config.data.mix[0].path == std::vector<std::string>{(folder / "pair").string(), "other"});
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("sources of a mix have files and weights", "[config]") {
+  const std::string text =
+      "[data]\nvalidation = \"v.bin\"\n[[data.mix]]\npath = \"a.bin\"\nweight = 0.25\n"
+      "[[data.mix]]\npath = [\"b.bin\", \"c.bin\"]\n";
+  const Config config = parse(write_config(parse(text)));
+  REQUIRE(config.data.mix.size() == 2);
+  CHECK(config.data.has_training_data());
+  CHECK((config.data.mix[0].path == std::vector<std::string>{"a.bin"} && config.data.mix[0].weight == 0.25));
+  CHECK((config.data.mix[1].path == std::vector<std::string>{"b.bin", "c.bin"} && config.data.mix[1].weight == 1.0));
+  CHECK(config.data.validation == std::vector<std::string>{"v.bin"});
+  CHECK_FALSE(parse("").data.has_training_data());
+  const auto mix = [](const std::string& more) { return refused("[[data.mix]]\n" + more); };
+  CHECK(mix("path = \"a\"\nweight = 0.0\n").starts_with("c.toml:3: data.mix.weight = 0 is out of range"));
+  CHECK(mix("path = \"a\"\nweigth = 1.0\n").find("did you mean data.mix.weight?") != std::string::npos);
+  CHECK(mix("weight = 1.0\n").starts_with("c.toml:1: element 0 of data.mix names no file"));
+  CHECK(refused("[data]\ntrain = \"t\"\n[[data.mix]]\npath = \"a\"\n").starts_with("c.toml:3: data.mix contradicts"));
+  CHECK(refused("[model]\nname = \"mlp-classifier\"\n[[data.mix]]\npath = \"a\"\n")
+            .starts_with("c.toml:3: data.mix is for transformers"));
+}
+
+TEST_CASE("documents end with a token of the vocabulary", "[config]") {
+  CHECK_FALSE(parse("").data.end_of_document);
+  CHECK(parse("").data.attend_across_documents);
+  const Config config = parse("[data]\nend_of_document = 256\nattend_across_documents = false\n");
+  CHECK((config.data.end_of_document == 256 && !config.data.attend_across_documents));
+  CHECK_FALSE(parse("[data]\nend_of_document = \"auto\"\n").data.end_of_document);
+  CHECK(refused("[data]\nend_of_document = 257\n") ==
+        "c.toml:2: end_of_document = 257 is no token (vocabulary_size = 257 admits 0 to 256); give the token that the "
+        "tokenizer puts behind a document");
+  CHECK(refused("[data]\nend_of_document = -1\n").find("at least 0") != std::string::npos);
+  CHECK(refused("[model]\nname = \"mlp-classifier\"\n[data]\nend_of_document = 0\n").find("data.end_of_document") !=
+        std::string::npos);
+}
+
 TEST_CASE("a loss scale is dynamic or a number, of fp16", "[config]") {
   CHECK_FALSE(parse("").training.loss_scale);
   CHECK(parse("[training]\nprecision = \"fp16\"\nloss_scale = 1024\n").training.loss_scale == 1024.0);
@@ -354,6 +399,14 @@ TEST_CASE("gradients travel in fp32 or bf16", "[config]") {
   CHECK(parse("").training.gradient_precision == GradientPrecision::fp32);
   CHECK(parse("[training]\ngradient_precision = \"bf16\"\n").training.gradient_precision == GradientPrecision::bf16);
   CHECK(refused("[training]\ngradient_precision = \"fp16\"\n").find("fp32, bf16") != std::string::npos);
+}
+
+TEST_CASE("texts to be continued are read and written in order, whatever they hold") {
+  const Config config = parse("[metrics]\nsample_prompts = [\"You \\\"may\\\"\", \"a\\nb\"]\n");
+  const std::vector<std::string> prompts = {"You \"may\"", "a\nb"};
+  CHECK(config.metrics.sample_prompts == prompts);
+  CHECK(parse(write_config(config)).metrics.sample_prompts == prompts);
+  CHECK(refused("[metrics]\nsample_prompts = [3]\n").find("sample_prompts[0]") != std::string::npos);
 }
 
 }  // namespace

@@ -4,59 +4,101 @@
 #include <cmath>
 
 #include "cuda/twin.hpp"
+#include "kernels/attention_case.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
 
 namespace {
 
-struct Case {
-  std::size_t samples, length, heads, head_size;
-
-  std::size_t rows() const { return samples * length; }
-  std::size_t width() const { return heads * head_size; }
-};
+const std::vector<AttentionCase> own_cases{{2, 1, 2, 4},
+                                           {2, 7, 3, 5},
+                                           {1, 64, 2, 16},
+                                           {2, 65, 1, 32},
+                                           {1, 100, 2, 72},
+                                           {1, 40, 1, 136},
+                                           {1, 70, 6, 16, 3},
+                                           {2, 35, 5, 24, 3, 2},
+                                           {1, 66, 4, 80, 4, 1},
+                                           {1, 100, 2, 16, 1, 0, 1},
+                                           {1, 131, 3, 24, 3, 1, 40},
+                                           {2, 97, 2, 32, 2, 0, 32},
+                                           {1, 90, 1, 136, 1, 0, 17}};
+/// Documents of one position, of odd lengths, of whole tiles and as long as the sample, some within windows.
+const std::vector<AttentionCase> document_cases{{2, 100, 2, 16, 1, 0, 0, 1.0, {1, 7, 50, 3}},
+                                                {3, 70, 1, 24, 1, 0, 0, 1.0, {1}},
+                                                {1, 97, 4, 32, 4, 1, 0, 1.0, {32, 32}},
+                                                {2, 131, 3, 24, 3, 1, 40, 1.0, {45, 3, 77}},
+                                                {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}},
+                                                {2, 65, 2, 16, 2, 0, 1, 1.0, {9}},
+                                                {2, 65, 2, 72, 1, 0, 0, 1.0, {65}}};
+const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
+                                            {1, 64, 3, 64},
+                                            {3, 7, 1, 8},
+                                            {2, 33, 6, 16, 3},
+                                            {1, 40, 4, 64, 4},
+                                            {1, 40, 3, 16, 2, 1},
+                                            {1, 70, 2, 16, 1, 0, 20},
+                                            {2, 40, 4, 16, 2, 0, 1},
+                                            {1, 33, 2, 24, 1, 0, 33},
+                                            {2, 40, 2, 16, 1, 0, 0, 1.0, {13, 9}}};
 
 /// Buffers of one forward and backward pass on both sides.
 struct Run {
   Gpu& gpu;
-  Case c;
+  AttentionCase c;
+  std::vector<std::int32_t> document_begin;
+  Buffer on_device;  // of document_begin
   Twin qkv, out, log_sum, dout, dqkv;
 
-  Run(Gpu& one, const Case& sizes, DType type, std::size_t padding = 3)
+  Run(Gpu& one, const AttentionCase& sizes, DType type, std::size_t padding = 3)
       : gpu(one),
         c(sizes),
-        qkv(gpu, c.rows(), 3 * c.width(), type, {padding, 0}),
+        document_begin(c.document_begin()),
+        on_device(gpu.arena, document_begin.size() * sizeof(std::int32_t)),
+        qkv(gpu, c.rows(), c.qkv_width(), type, {padding, 0}),
         out(gpu, c.rows(), c.width(), type, {padding, 0}),
         log_sum(gpu, c.rows(), c.heads),
         dout(gpu, c.rows(), c.width(), type, {padding, 0}),
-        dqkv(gpu, c.rows(), 3 * c.width(), type, {padding, 0}) {
+        dqkv(gpu, c.rows(), c.qkv_width(), type, {padding, 0}) {
     qkv.randomise(seed, 2.0);
     dout.randomise(seed + 1);
+    if (!document_begin.empty()) gpu.device.upload(on_device.data(), document_begin.data(), on_device.bytes());
   }
 
   void run(Attention& attention) {
-    attention.forward(qkv.device(), c.samples, c.length, c.heads, out.device(), log_sum.device_f32(), gpu.arena);
-    attention.backward(qkv.device(), out.device(), log_sum.device_f32(), dout.device(), c.samples, c.length, c.heads,
-                       dqkv.device(), gpu.arena);
+    run(
+        attention, [](const Twin& twin) { return twin.device(); }, on_device.data(), log_sum.device_f32(), gpu.arena);
   }
   void run_host() {
     Arena arena;
-    host_attention().forward(qkv.host(), c.samples, c.length, c.heads, out.host(), log_sum.host_f32(), arena);
-    host_attention().backward(qkv.host(), out.host(), log_sum.host_f32(), dout.host(), c.samples, c.length, c.heads,
-                              dqkv.host(), arena);
+    run(
+        host_attention(), [](const Twin& twin) { return twin.host(); }, document_begin.data(), log_sum.host_f32(),
+        arena);
   }
 
   /// Both sides sum in fp32 and round; probabilities may be rounded to the type before they multiply values.
-  void check(const Case& sizes, DType type, double factor) {
-    CAPTURE(seed, sizes.samples, sizes.length, sizes.heads, sizes.head_size, type_name(type));
+  void check(const AttentionCase& sizes, DType type, double factor) {
+    CAPTURE(seed, sizes.samples, sizes.length, sizes.heads, sizes.head_size, sizes.group, sizes.first, sizes.window,
+            sizes.documents, type_name(type));
     REQUIRE(largest_error(out.device_values(), out.host_values()) < 4e-6 + factor * rounding(type));
-    REQUIRE(largest_error(dqkv.device_values(), dqkv.host_values()) < 2e-5 + 2 * factor * rounding(type));
+    REQUIRE(largest_error(dqkv.device_values(), dqkv.host_values()) <
+            static_cast<double>(sizes.group) * (2e-5 + 2 * factor * rounding(type)));
     REQUIRE((out.surroundings_are_untouched() && dqkv.surroundings_are_untouched()));
     check_log_sums();
   }
 
  private:
+  template <class Side>
+  void run(Attention& attention, const Side& side, const void* begins, float* log_sums, Arena& arena) {
+    AttentionForm form = c.form();
+    if (!document_begin.empty()) form.document_begin = static_cast<const std::int32_t*>(begins);
+    const auto part = [&](const Twin& twin, std::size_t which) { return c.part(side(twin), which); };
+    attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums, arena);
+    attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums, side(dout), part(dqkv, 0),
+                       part(dqkv, 1), part(dqkv, 2), arena);
+  }
+
   /// The host's by row and head, the GPU's by head and row.
   void check_log_sums() {
     const Values host = log_sum.host_values(), device = log_sum.device_values();
@@ -78,13 +120,14 @@ struct Run {
 TEST_CASE("attention on a GPU by own kernels against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
-  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
-    for (const Case& c : {Case{2, 1, 2, 4}, Case{2, 7, 3, 5}, Case{1, 64, 2, 16}, Case{2, 65, 1, 32},
-                          Case{1, 100, 2, 72}, Case{1, 40, 1, 136}}) {
-      Run run(gpu, c, type);
-      run.run(*attention);
-      run.run_host();
-      run.check(c, type, 2.0);
+  for (const std::vector<AttentionCase>& cases : {own_cases, document_cases}) {
+    for (const AttentionCase& c : cases) {
+      for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+        Run run(gpu, c, type);
+        run.run(*attention);
+        run.run_host();
+        run.check(c, type, 2.0);
+      }
     }
   }
 }
@@ -93,7 +136,7 @@ TEST_CASE("attention on a GPU by what is fastest against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);
   for (const DType type : {DType::bf16, DType::f16}) {
-    for (const Case& c : {Case{2, 33, 2, 16}, Case{1, 64, 3, 64}, Case{3, 7, 1, 8}}) {
+    for (const AttentionCase& c : fast_cases) {
       Run run(gpu, c, type, 8);
       run.run(*attention);
       run.run_host();

@@ -34,14 +34,21 @@ bool is_taken(const CudnnAttentionShape& shape, const CudnnDescriptor& device, c
 }  // namespace
 
 int main(int argc, char** argv) {
-  const CudnnAttentionShape gpt2{16, 1024, 12, 64, 3 * 12 * 64, 12 * 64, CUDNN_DATA_BFLOAT16},
-      odd{2, 33, 3, 80, 3 * 3 * 80, 3 * 80, CUDNN_DATA_HALF};
+  // Of queries, keys and values in one matrix, and in matrices of their own.
+  const CudnnAttentionShape gpt2{16, 1024, 12, 64, 12, 0, 36 * 64, 36 * 64, 36 * 64, 12 * 64, CUDNN_DATA_BFLOAT16},
+      odd{2, 33, 3, 80, 3, 0, 9 * 80, 9 * 80, 9 * 80, 3 * 80, CUDNN_DATA_HALF},
+      shared{4, 2048, 32, 128, 8, 0, 32 * 128, 8 * 128, 8 * 128, 32 * 128, CUDNN_DATA_BFLOAT16},
+      odd_shared{2, 65, 6, 80, 2, 0, 10 * 80, 10 * 80, 10 * 80, 6 * 80, CUDNN_DATA_HALF},
+      within{4, 2048, 32, 128, 8, 512, 32 * 128, 8 * 128, 8 * 128, 32 * 128, CUDNN_DATA_BFLOAT16},
+      odd_within{2, 65, 6, 80, 2, 7, 10 * 80, 10 * 80, 10 * 80, 6 * 80, CUDNN_DATA_HALF};
   bool all = true;
   for (int i = 1; i < argc; ++i) {
     const CudnnDescriptor device = properties(argv[i]);
-    for (const CudnnAttentionShape& shape : {gpt2, odd}) {
-      std::printf("%s, length %lld, head size %lld\n", argv[i], static_cast<long long>(shape.length),
-                  static_cast<long long>(shape.head_size));
+    for (const CudnnAttentionShape& shape : {gpt2, odd, shared, odd_shared, within, odd_within}) {
+      std::printf("%s, length %lld, %lld heads of %lld elements, %lld of keys, window %lld\n", argv[i],
+                  static_cast<long long>(shape.length), static_cast<long long>(shape.heads),
+                  static_cast<long long>(shape.head_size), static_cast<long long>(shape.key_heads),
+                  static_cast<long long>(shape.window));
       all = is_taken<CudnnForward>(shape, device, "forward") && all;
       all = is_taken<CudnnBackward>(shape, device, "backward") && all;
     }

@@ -13,12 +13,12 @@ struct Size {
 const std::vector<Size> sizes{{1, 1, 1, 1}, {3, 5, 33, 7}, {4, 300, 12, 50257}, {2, 16, 770, 3}};
 
 /// Tokens of which the small ones are frequent, as in text.
-std::vector<std::uint16_t> some_tokens(const Size& size, std::uint64_t seed) {
+std::vector<std::uint32_t> some_tokens(const Size& size, std::uint64_t seed) {
   const CounterRandom random(seed, "tokens");
-  std::vector<std::uint16_t> tokens;
+  std::vector<std::uint32_t> tokens;
   for (std::size_t i = 0; i < size.samples * size.length; ++i) {
     const double u = random.uniform(i);
-    tokens.push_back(static_cast<std::uint16_t>(u * u * u * static_cast<double>(size.vocabulary)));
+    tokens.push_back(static_cast<std::uint32_t>(u * u * u * static_cast<double>(size.vocabulary)));
   }
   return tokens;
 }
@@ -34,8 +34,8 @@ TEST_CASE("the GPU embeds tokens as the host, and sums their gradients in the sa
       const std::size_t rows = size.samples * size.length, first = whole ? 0 : size.vocabulary / 3,
                         words = size.vocabulary - first;
       const auto shift = static_cast<std::int64_t>(first);
-      const std::vector<std::uint16_t> tokens = some_tokens(size, seed);
-      const DeviceValues<std::uint16_t> device_tokens(gpu, tokens);
+      const std::vector<std::uint32_t> tokens = some_tokens(size, seed);
+      const DeviceValues<std::uint32_t> device_tokens(gpu, tokens);
       Twin embedding(gpu, words, size.columns), positions(gpu, size.length, size.columns),
           x(gpu, rows, size.columns, DType::f32, {3, 1});
       embedding.randomise(seed);

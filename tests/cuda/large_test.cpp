@@ -137,8 +137,8 @@ struct Gelu {
       const Tiled wide(gpu, rows, 1024, DType::f32, seed);
       gpu.kernels.convert(wide.matrix(), u.matrix());
     }
-    gpu.kernels.gelu_forward(u.matrix(), out.matrix());
-    gpu.kernels.gelu_backward(u.matrix(), out.matrix(), du.matrix(), out.matrix());
+    gpu.kernels.activation_forward(Activation::gelu_tanh, u.matrix(), out.matrix());
+    gpu.kernels.activation_backward(Activation::gelu_tanh, u.matrix(), out.matrix(), du.matrix(), out.matrix());
   }
 };
 
@@ -156,10 +156,10 @@ struct LayerNorm {
     const Tiled gain(gpu, 1, columns, DType::f32, seed + 2), offset(gpu, 1, columns, DType::f32, seed + 3);
     const Tiled mean(gpu, rows, 1, DType::f32), rstd(gpu, rows, 1, DType::f32);
     // In place of x + y + bias: the sum is where x is.
-    gpu.kernels.residual_layer_norm_forward(x.matrix(), dx.matrix(), gain.f32(), x.matrix(), gain.f32(), offset.f32(),
-                                            normalised.matrix(), mean.f32(), rstd.f32());
-    gpu.kernels.layer_norm_backward(normalised.matrix(), x.matrix(), mean.f32(), rstd.f32(), gain.f32(), offset.f32(),
-                                    dx.matrix(), dx.matrix(), gains.f32(), offsets.f32(), {});
+    gpu.kernels.residual_norm_forward({}, x.matrix(), dx.matrix(), gain.f32(), x.matrix(), gain.f32(), offset.f32(),
+                                      normalised.matrix(), mean.f32(), rstd.f32());
+    gpu.kernels.norm_backward({}, normalised.matrix(), x.matrix(), mean.f32(), rstd.f32(), gain.f32(), offset.f32(),
+                              dx.matrix(), dx.matrix(), gains.f32(), offsets.f32(), {});
     gpu.kernels.add_column_sums(dx.matrix(), biases.f32());
   }
 };
@@ -192,8 +192,8 @@ struct Embedding {
   Embedding(Gpu& gpu, std::size_t rows, std::uint64_t seed)
       : x(gpu, rows, columns, DType::f32), gradient(gpu, period, columns, DType::f32) {
     const Tiled words(gpu, period, columns, DType::f32, seed);
-    std::vector<std::uint16_t> numbers(rows);
-    for (std::size_t r = 0; r < rows; ++r) numbers[r] = static_cast<std::uint16_t>(7 * r % period);
+    std::vector<std::uint32_t> numbers(rows);
+    for (std::size_t r = 0; r < rows; ++r) numbers[r] = static_cast<std::uint32_t>(7 * r % period);
     const DeviceValues tokens(gpu, numbers);
     gpu.kernels.embedding_forward(tokens.data(), period, words.matrix(), 0, {}, false, x.matrix());
     gpu.kernels.fill_zero(gradient.f32(), gradient.size());
@@ -237,9 +237,13 @@ struct Attended {
     const std::size_t samples = rows / period;
     const Tiled qkv(gpu, rows, 3 * width, type, seed), dout(gpu, rows, width, type, seed + 1);
     const Tiled log_sum(gpu, rows * heads, 1, DType::f32);
-    attention.forward(qkv.matrix(), samples, period, heads, out.matrix(), log_sum.f32(), gpu.arena);
-    attention.backward(qkv.matrix(), out.matrix(), log_sum.f32(), dout.matrix(), samples, period, heads, dqkv.matrix(),
-                       gpu.arena);
+    const AttentionForm form = multi_head(samples, period, heads, width / heads);
+    const auto part = [](const Tiled& tiled, std::size_t which) {
+      return tiled.matrix().columns_from(which * width, width);
+    };
+    attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(), gpu.arena);
+    attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(), dout.matrix(),
+                       part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), gpu.arena);
   }
 
   static constexpr std::size_t heads = 4, width = heads * 64;

@@ -30,17 +30,17 @@ class Side {
 
   /// A forward and a backward pass over a micro-batch; gradients add up.
   void run(std::size_t samples, std::uint64_t seed) {
-    const std::size_t rows = samples * static_cast<std::size_t>(model_.is_classifier() ? 1 : model_.sequence_length);
+    const std::size_t rows = samples * static_cast<std::size_t>(model_.sample.rows);
     const CounterRandom random(seed, "batch");
-    DeviceCopy<std::uint16_t> tokens;
+    DeviceCopy<std::uint32_t> tokens;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
-    const auto classes = static_cast<std::size_t>(model_.is_classifier() ? model_.classes : model_.vocabulary_size);
+    const auto classes = static_cast<std::size_t>(model_.sample.classes);
     for (std::size_t r = 0; r < rows; ++r) {
-      tokens.host(rows)[r] = static_cast<std::uint16_t>(random.uniform(2 * r) * static_cast<double>(classes));
+      tokens.host(rows)[r] = static_cast<std::uint32_t>(random.uniform(2 * r) * static_cast<double>(classes));
       targets.host(rows)[r] = static_cast<std::int32_t>(random.uniform(2 * r + 1) * static_cast<double>(classes));
     }
-    const std::size_t numbers = rows * static_cast<std::size_t>(model_.inputs);
+    const std::size_t numbers = rows * static_cast<std::size_t>(model_.sample.features);
     for (std::size_t i = 0; i < numbers; ++i) {
       features.host(numbers)[i] = static_cast<float>(random.uniform(2 * rows + i)) - 0.5F;
     }
@@ -52,7 +52,7 @@ class Side {
     batch.targets = targets.upload(arena_);
     batch.loss_scale = 0.1F;
     batch.loss = static_cast<double*>(loss.data());
-    if (model_.is_classifier()) batch.features = features.upload(arena_);
+    if (!model_.sample.tokens()) batch.features = features.upload(arena_);
     pass(batch);
     double value = 0;
     arena_.device().download(&value, loss.data(), sizeof(value));

@@ -2,9 +2,9 @@
 #include <cstring>
 #include <string>
 
+#include "base/half.hpp"
 #include "cublasLt.h"
 #include "stand_in.hpp"
-#include "tensor/half.hpp"
 
 using cuda_on_host::fault;
 

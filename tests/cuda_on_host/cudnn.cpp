@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/half.hpp"
 #include "stand_in.hpp"
-#include "tensor/half.hpp"
 
 using cuda_on_host::fault;
 
@@ -234,10 +234,9 @@ cudnnStatus_t check_graph(const Graph& graph) {
     }
     if (operation.kind == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) {
       const Tensor &a = operation.inputs[0], &b = operation.inputs[1], &c = operation.y;
-      for (std::size_t i = 0; i < 2; ++i) {
-        if (a.sizes[i] != c.sizes[i] || b.sizes[i] != c.sizes[i]) {
-          return refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "a product of other samples or heads");
-        }
+      if (a.sizes[0] != c.sizes[0] || b.sizes[0] != c.sizes[0] || a.sizes[1] != c.sizes[1] ||
+          c.sizes[1] % b.sizes[1] != 0) {
+        return refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "a product of other samples or heads");
       }
       if (a.sizes[2] != c.sizes[2] || b.sizes[3] != c.sizes[3] || a.sizes[3] != b.sizes[2]) {
         return refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "the sizes of a product do not fit");
@@ -326,6 +325,7 @@ float pointwise(int mode, float x, float b, float t) {
     case CUDNN_POINTWISE_EXP: return std::exp(x);
     case CUDNN_POINTWISE_LOG: return std::log(x);
     case CUDNN_POINTWISE_IDENTITY: return x;
+    case CUDNN_POINTWISE_CMP_GT: return x > b ? 1.0f : 0.0f;
     case CUDNN_POINTWISE_CMP_GE: return x >= b ? 1.0f : 0.0f;
     case CUDNN_POINTWISE_BINARY_SELECT: return t != 0.0f ? x : b;
     default: fault("cudnn: an unknown pointwise operation");
@@ -349,7 +349,7 @@ void run(const Operation& o, Values& values) {
     std::fill(result.begin(), result.end(), is_sum ? 0.0f : -INFINITY);
     o.inputs[0].for_each([&](const Four& at) {
       const float value = values.of(o.inputs[0])[o.inputs[0].index(at)];
-      float& to = result[y.index(at)];
+      float& to = result[y.index({at[0], at[1] * y.sizes[1] / o.inputs[0].sizes[1], at[2], at[3]})];
       to = is_sum ? to + value : std::max(to, value);
     });
   } else if (o.kind == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) {
@@ -358,7 +358,7 @@ void run(const Operation& o, Values& values) {
       double sum = 0;
       for (std::int64_t k = 0; k < a.sizes[3]; ++k) {
         sum += static_cast<double>(values.of(a)[a.index({at[0], at[1], at[2], k})]) *
-               static_cast<double>(values.of(b)[b.index({at[0], at[1], k, at[3]})]);
+               static_cast<double>(values.of(b)[b.index({at[0], at[1] * b.sizes[1] / y.sizes[1], k, at[3]})]);
       }
       result[y.index(at)] = static_cast<float>(sum);
     });

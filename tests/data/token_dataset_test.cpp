@@ -14,7 +14,14 @@
 namespace pptrain {
 namespace {
 
-std::vector<std::uint16_t> counting(std::size_t size, std::uint16_t first = 0) {
+std::vector<std::uint32_t> counting(std::size_t size, std::uint32_t first = 0) {
+  std::vector<std::uint32_t> tokens(size);
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
+}
+
+/// The same as a file of 16 bits takes them.
+std::vector<std::uint16_t> narrow(std::size_t size, std::uint16_t first = 0) {
   std::vector<std::uint16_t> tokens(size);
   std::iota(tokens.begin(), tokens.end(), first);
   return tokens;
@@ -30,12 +37,12 @@ DatasetOptions options(std::int64_t batch, std::int64_t length, bool shuffle = f
 }
 
 struct Sample {
-  std::vector<std::uint16_t> tokens;
-  std::vector<std::uint16_t> targets;
+  std::vector<std::uint32_t> tokens;
+  std::vector<std::uint32_t> targets;
 };
 
 Sample sample_of(const TokenDataset& data, std::int64_t step, std::int64_t index, std::size_t length) {
-  Sample sample{std::vector<std::uint16_t>(length), std::vector<std::uint16_t>(length)};
+  Sample sample{std::vector<std::uint32_t>(length), std::vector<std::uint32_t>(length)};
   data.sample(step, index, sample.tokens.data(), sample.targets.data());
   return sample;
 }
@@ -46,7 +53,7 @@ std::string refused(const std::vector<std::string>& paths, const DatasetOptions&
 
 TEST_CASE("header, bare tokens and text are told apart", "[data]") {
   const TestFolder folder("formats");
-  std::uint16_t out[3] = {};
+  std::uint32_t out[3] = {};
   const TokenFile headed(folder.write_tokens("with.tokens", {5, 6, 700}), "");
   CHECK(headed.size() == 3);
   headed.copy(0, 3, out);
@@ -55,6 +62,10 @@ TEST_CASE("header, bare tokens and text are told apart", "[data]") {
   CHECK(bare.size() == 3);
   bare.copy(1, 2, out);
   CHECK(out[1] == 700);
+  const TokenFile wide(folder.write_wide_tokens("wide.tokens", {5, 70000, 2147483646}), "");
+  CHECK(wide.size() == 3);
+  wide.copy(1, 2, out);
+  CHECK((out[0] == 70000 && out[1] == 2147483646));
   const TokenFile text(folder.write("text", "aB\xff"), "");
   CHECK(text.size() == 3);
   text.copy(0, 3, out);
@@ -72,36 +83,59 @@ TEST_CASE("the reference tokens are read as their file has them", "[data]") {
   CHECK(sample_of(data, 1, 0, 32).tokens[0] == sample_of(data, 0, 7, 32).targets[31]);
 }
 
+TEST_CASE("files of 16 and of 32 bits with the same tokens give the same samples", "[data]") {
+  const TestFolder folder("widths");
+  const TokenDataset narrow_data({folder.write_tokens("n.bin", narrow(101, 65400))}, options(2, 10, true));
+  const TokenDataset wide_data({folder.write_wide_tokens("w.bin", counting(101, 65400))}, options(2, 10, true));
+  for (std::int64_t number = 0; number < 20; ++number) {
+    const Sample here = sample_of(narrow_data, number / 2, number % 2, 10);
+    const Sample there = sample_of(wide_data, number / 2, number % 2, 10);
+    CHECK(here.tokens == there.tokens);
+    CHECK(here.targets == there.targets);
+  }
+}
+
+TEST_CASE("tokens beyond 16 bits arrive as tokens and as targets", "[data]") {
+  const TestFolder folder("beyond16");
+  DatasetOptions given = options(1, 4);
+  given.vocabulary_size = 2147483647;
+  const TokenDataset data({folder.write_wide_tokens("w.bin", {1, 65536, 131073, 2147483646, 7})}, given);
+  std::array<std::uint32_t, 4> tokens = {};
+  std::array<std::int32_t, 4> targets = {};
+  data.sample(0, 0, {tokens.data(), targets.data(), nullptr});
+  CHECK(tokens == std::array<std::uint32_t, 4>{1, 65536, 131073, 2147483646});
+  CHECK(targets == std::array<std::int32_t, 4>{65536, 131073, 2147483646, 7});
+}
+
 TEST_CASE("ordered samples follow each other and start over when no whole batch is left", "[data]") {
   const TestFolder folder("ordered");
   // 3 batches of 2 x 4 tokens fit (3 * 8 + 1 = 25), 31 tokens do not hold a fourth.
-  const TokenDataset data({folder.write_tokens("t.bin", counting(31))}, options(2, 4));
+  const TokenDataset data({folder.write_tokens("t.bin", narrow(31))}, options(2, 4));
   for (std::int64_t step = 0; step < 7; ++step) {
     for (std::int64_t index = 0; index < 2; ++index) {
-      const auto start = static_cast<std::uint16_t>((step % 3 * 2 + index) * 4);
+      const auto start = static_cast<std::uint32_t>((step % 3 * 2 + index) * 4);
       const Sample sample = sample_of(data, step, index, 4);
       CHECK(sample.tokens == counting(4, start));
-      CHECK(sample.targets == counting(4, static_cast<std::uint16_t>(start + 1)));
+      CHECK(sample.targets == counting(4, static_cast<std::uint32_t>(start + 1)));
     }
   }
 }
 
 TEST_CASE("exactly one global batch is enough", "[data]") {
   const TestFolder folder("exact");
-  const std::string exact = folder.write_tokens("exact.bin", counting(9));
+  const std::string exact = folder.write_tokens("exact.bin", narrow(9));
   for (const bool shuffle : {false, true}) {
     const TokenDataset data({exact}, options(2, 4, shuffle));
     for (std::int64_t step = 0; step < 5; ++step) sample_of(data, step, 1, 4);
   }
   CHECK(sample_of(TokenDataset({exact}, options(1, 8, true)), 3, 0, 8).tokens == counting(8));
-  CHECK(refused({folder.write_tokens("few.bin", counting(8))}, options(2, 4)).find("2 x 4 + 1 = 9") !=
-        std::string::npos);
+  CHECK(refused({folder.write_tokens("few.bin", narrow(8))}, options(2, 4)).find("2 x 4 + 1 = 9") != std::string::npos);
 }
 
 TEST_CASE("several files are one behind the other", "[data]") {
   const TestFolder folder("several");
-  const std::vector<std::string> paths = {folder.write_tokens("a.bin", counting(5)), folder.write("b", "\x05\x06"),
-                                          folder.write_tokens("c.bin", counting(20, 7))};
+  const std::vector<std::string> paths = {folder.write_tokens("a.bin", narrow(5)), folder.write("b", "\x05\x06"),
+                                          folder.write_tokens("c.bin", narrow(20, 7))};
   const TokenDataset data(paths, options(1, 13));
   CHECK(data.num_tokens() == 27);
   CHECK(sample_of(data, 0, 0, 13).tokens == counting(13));
@@ -111,22 +145,22 @@ TEST_CASE("several files are one behind the other", "[data]") {
 
 TEST_CASE("shuffled epochs take every window once, at an offset of their own", "[data]") {
   const TestFolder folder("shuffled");
-  const TokenDataset data({folder.write_tokens("t.bin", counting(10 * 101 + 1))}, options(20, 10, true));
+  const TokenDataset data({folder.write_tokens("t.bin", narrow(10 * 101 + 1))}, options(20, 10, true));
   // 101 windows fit, 100 are used: 5 steps of 20 are one epoch.
   std::set<std::int64_t> offsets;
-  std::vector<std::uint16_t> previous_order;
+  std::vector<std::uint32_t> previous_order;
   for (std::int64_t epoch = 0; epoch < 6; ++epoch) {
-    std::set<std::uint16_t> starts;
-    std::vector<std::uint16_t> order;
+    std::set<std::uint32_t> starts;
+    std::vector<std::uint32_t> order;
     for (std::int64_t number = 0; number < 100; ++number) {
       const Sample sample = sample_of(data, epoch * 5 + number / 20, number % 20, 10);
       CHECK(sample.tokens == counting(10, sample.tokens[0]));
-      CHECK(sample.targets == counting(10, static_cast<std::uint16_t>(sample.tokens[0] + 1)));
+      CHECK(sample.targets == counting(10, static_cast<std::uint32_t>(sample.tokens[0] + 1)));
       starts.insert(sample.tokens[0]);
       order.push_back(sample.tokens[0]);
     }
     CHECK(starts.size() == 100);
-    for (const std::uint16_t start : starts) CHECK(start % 10 == *starts.begin() % 10);
+    for (const std::uint32_t start : starts) CHECK(start % 10 == *starts.begin() % 10);
     CHECK(order != previous_order);
     previous_order = order;
     offsets.insert(*starts.begin() % 10);
@@ -136,7 +170,7 @@ TEST_CASE("shuffled epochs take every window once, at an offset of their own", "
 
 TEST_CASE("the order depends on the seed, step and sample alone", "[data]") {
   const TestFolder folder("alone");
-  const std::string path = folder.write_tokens("t.bin", counting(4001));
+  const std::string path = folder.write_tokens("t.bin", narrow(4001));
   const TokenDataset one({path}, options(8, 5, true));
   const TokenDataset same({path}, options(8, 5, true));
   DatasetOptions reseeded = options(8, 5, true);
@@ -157,17 +191,17 @@ TEST_CASE("the order depends on the seed, step and sample alone", "[data]") {
 
 TEST_CASE("evaluation windows are fixed", "[data]") {
   const TestFolder folder("windows");
-  const TokenDataset data({folder.write_tokens("t.bin", counting(31))}, options(2, 4, true));
+  const TokenDataset data({folder.write_tokens("t.bin", narrow(31))}, options(2, 4, true));
   CHECK(data.num_windows() == 7);
-  std::array<std::uint16_t, 4> tokens = {};
-  std::array<std::uint16_t, 4> targets = {};
+  std::array<std::uint32_t, 4> tokens = {};
+  std::array<std::uint32_t, 4> targets = {};
   data.window(6, tokens.data(), targets.data());
   CHECK((tokens[0] == 24 && targets[3] == 28));
 }
 
 TEST_CASE("bad data files are refused with place, file and reason", "[data]") {
   const TestFolder folder("bad");
-  const std::string good = folder.write_tokens("good.bin", counting(100));
+  const std::string good = folder.write_tokens("good.bin", narrow(100));
   DatasetOptions small = options(1, 4);
   small.vocabulary_size = 256;
   CHECK(refused({}, small).starts_with("c.toml:3: there is no data"));
@@ -188,6 +222,13 @@ TEST_CASE("bad data files are refused with place, file and reason", "[data]") {
                               "fgh")},
                 small)
             .find("token 233 at position 4") != std::string::npos);
+  small.vocabulary_size = 65537;
+  CHECK(refused({folder.write_wide_tokens("wide.bin", {1, 65536, 65537, 3, 4, 5})}, small)
+            .find("token 65537 at position 2 is outside the vocabulary") != std::string::npos);
+  small.vocabulary_size = 2147483647;
+  CHECK(refused({folder.write_wide_tokens("most.bin", {1, 4294967295, 2, 3, 4, 5})}, small).find("token 4294967295") !=
+        std::string::npos);
+  small.vocabulary_size = 128;
   std::string far(200000, 'a');
   far[150000] = '\xff';
   CHECK(refused({folder.write("far", far)}, small).find("token 255 at position 150000") != std::string::npos);
@@ -195,20 +236,16 @@ TEST_CASE("bad data files are refused with place, file and reason", "[data]") {
 
 TEST_CASE("foreign and torn token files are refused", "[data]") {
   const TestFolder folder("torn");
-  const auto header = [](std::int32_t magic, std::int32_t version, std::int32_t count) {
-    std::vector<std::int32_t> words(256, 0);
-    words[0] = magic;
-    words[1] = version;
-    words[2] = count;
-    return std::string(reinterpret_cast<const char*>(words.data()), 1024);
-  };
+  const auto header = TestFolder::token_header;
   const auto message = [&](const std::string& content) {
     return refused({folder.write("t.bin", content)}, options(1, 1));
   };
   CHECK(message(header(20240520, 1, 4) + "abcdef").find("is torn (its header promises 4 tokens") != std::string::npos);
   CHECK(message(header(20240520, 1, 2) + "abcdef").find("is torn") != std::string::npos);
   CHECK(message(header(20240520, 2, 3) + "abcdef").find("token format 2") != std::string::npos);
-  CHECK(message(header(20240801, 7, 3) + "abcdef").find("32-bit tokens") != std::string::npos);
+  CHECK(message(header(20240801, 7, 3) + "abcdef").find("is torn (its header promises 3 tokens, 1036 bytes") !=
+        std::string::npos);
+  CHECK(message(header(20240801, 1, 1) + "abcd").find("token format 1 (format 7 is known)") != std::string::npos);
   CHECK(message(header(20240520, 1, 3).substr(0, 100)).find("is torn") != std::string::npos);
 }
 

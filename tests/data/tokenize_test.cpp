@@ -15,9 +15,9 @@
 namespace pptrain {
 namespace {
 
-std::vector<std::uint16_t> tokens_of(const std::string& path) {
+std::vector<std::uint32_t> tokens_of(const std::string& path) {
   const TokenFile file(path, "");
-  std::vector<std::uint16_t> tokens(static_cast<std::size_t>(file.size()));
+  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(file.size()));
   file.copy(0, file.size(), tokens.data());
   return tokens;
 }
@@ -51,7 +51,7 @@ TEST_CASE("without a model every byte is a token", "[tokenize]") {
   CHECK(result.num_bytes == 5);
   CHECK(result.vocabulary_size == 256);
   CHECK(result.model_path.empty());
-  CHECK(tokens_of(folder.path("t.bin")) == std::vector<std::uint16_t>{'a', 'b', '\n', 255, 'c'});
+  CHECK(tokens_of(folder.path("t.bin")) == std::vector<std::uint32_t>{'a', 'b', '\n', 255, 'c'});
   CHECK(content_of(folder.path("t.bin")).size() == 1024 + 10);
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("a trained model is smaller than bytes, loses nothing and is written",
       tokenize_files({.texts = {path}, .output = folder.path("t.bin"), .train_vocabulary = 400});
   CHECK(result.vocabulary_size == 400);
   CHECK(result.model_path == folder.path("t.model"));
-  const std::vector<std::uint16_t> tokens = tokens_of(folder.path("t.bin"));
+  const std::vector<std::uint32_t> tokens = tokens_of(folder.path("t.bin"));
   CHECK(result.num_tokens == static_cast<std::int64_t>(tokens.size()));
   CHECK(tokens.size() * 3 < text.size());
   const Vocabulary vocabulary = Vocabulary::read(result.model_path);
@@ -89,6 +89,43 @@ TEST_CASE("training the same text twice gives the same files", "[tokenize]") {
   CHECK(content_of(folder.path("a.model")) == content_of(folder.path("b.model")));
 }
 
+/// A field of a protocol buffer: a number, or bytes with their length.
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>((value & 127) | 128);
+  return bytes + static_cast<char>(value);
+}
+std::string number_field(int field, std::uint64_t value) {
+  return varint(static_cast<std::uint64_t>(field) << 3) + varint(value);
+}
+std::string bytes_field(int field, const std::string& value) {
+  return varint((static_cast<std::uint64_t>(field) << 3) | 2) + varint(value.size()) + value;
+}
+
+/// A SentencePiece model (sentencepiece_model.proto) of `size` pieces, of which the last one is "z".
+std::string large_model(int size) {
+  std::string model = bytes_field(1, bytes_field(1, "<unk>") + number_field(3, 2));
+  for (int i = 1; i + 1 < size; ++i) model += bytes_field(1, bytes_field(1, "piece" + std::to_string(i)));
+  return model + bytes_field(1, bytes_field(1, "z"));
+}
+
+TEST_CASE("a vocabulary beyond 16 bits is written with 32", "[tokenize]") {
+  const TestFolder folder("wide");
+  const std::string text = folder.write("text", "zz");
+  for (const int size : {65536, 70000}) {
+    const bool is_wide = size > 65536;
+    const TokenizeResult result = tokenize_files(
+        {.texts = {text}, .output = folder.path("t.bin"), .model = folder.write("large.model", large_model(size))});
+    CHECK(result.vocabulary_size == size);
+    const std::vector<std::uint32_t> tokens = tokens_of(folder.path("t.bin"));
+    CHECK(tokens.back() == static_cast<std::uint32_t>(size - 1));
+    const std::string content = content_of(folder.path("t.bin"));
+    CHECK(content.size() == 1024 + (is_wide ? 4 : 2) * tokens.size());
+    CHECK(content.substr(0, 1024) ==
+          TestFolder::token_header(is_wide ? 20240801 : 20240520, is_wide ? 7 : 1, tokens.size()));
+  }
+}
+
 TEST_CASE("tokens go behind a link, and to nothing but a file", "[tokenize]") {
   const TestFolder folder("behind");
   const std::string text = folder.write("text", "ab\n");
@@ -96,7 +133,7 @@ TEST_CASE("tokens go behind a link, and to nothing but a file", "[tokenize]") {
   std::filesystem::create_symlink("t.bin", folder.path("link.bin"));
   tokenize_files({.texts = {text}, .output = folder.path("link.bin")});
   CHECK(std::filesystem::is_symlink(folder.path("link.bin")));
-  CHECK(tokens_of(folder.path("t.bin")) == std::vector<std::uint16_t>{'a', 'b', '\n'});
+  CHECK(tokens_of(folder.path("t.bin")) == std::vector<std::uint32_t>{'a', 'b', '\n'});
 
   std::filesystem::create_symlink("text", folder.path("link.txt"));
   CHECK(refused({.texts = {text}, .output = folder.path("link.txt")}).find("overwrite") != std::string::npos);
@@ -119,9 +156,10 @@ TEST_CASE("what cannot be tokenized is refused and leaves nothing", "[tokenize]"
   CHECK(refused({.texts = {text}, .output = out, .model = text}).find("no SentencePiece model") != std::string::npos);
   CHECK(refused({.texts = {text}, .output = out, .model = text, .train_vocabulary = 300}).find("contradicts") !=
         std::string::npos);
-  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 260}).find("use 261 to 65536") !=
+  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 260}).find("use 261 to 2147483647") !=
         std::string::npos);
-  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 70000}).find("out of range") != std::string::npos);
+  CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 2147483648}).find("out of range") !=
+        std::string::npos);
   CHECK(refused({.texts = {text}, .output = out, .train_vocabulary = 60000}).find("no model with 60000 pieces") !=
         std::string::npos);
   CHECK_FALSE(std::filesystem::exists(out));

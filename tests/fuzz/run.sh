@@ -9,7 +9,9 @@ here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 inputs=$here/../../inputs
 
 names=("${@:3}")
-if [[ ${#names[@]} -eq 0 ]]; then names=(cluster config profile plan cost tokens checkpoint metrics features run); fi
+if [[ ${#names[@]} -eq 0 ]]; then
+  names=(cluster config profile plan cost tokenizer tokens index checkpoint metrics features run config_json safetensors)
+fi
 # The files that fuzzers write lie in memory where they can.
 files=$(mktemp -d -p "$(if [[ -w /dev/shm ]]; then echo /dev/shm; else echo "$build"; fi)")
 trap 'rm -rf -- "$files"' EXIT

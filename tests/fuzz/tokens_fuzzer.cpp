@@ -15,9 +15,11 @@ std::string some_tokens(FuzzedDataProvider& input) {
   const int kind = input.ConsumeIntegralInRange(0, 3);
   if (kind == 0) return tokens;
   std::vector<std::int32_t> header(token_file_header_bytes / sizeof(std::int32_t), 0);
-  header[0] = input.ConsumeIntegralInRange(0, 15) == 1 ? 20240801 : token_file_magic;
-  header[1] = kind == 1 ? input.ConsumeIntegral<std::int32_t>() : token_file_version;
-  header[2] = kind == 2 ? input.ConsumeIntegral<std::int32_t>() : static_cast<std::int32_t>(tokens.size() / 2);
+  const TokenFileFormat& format = input.ConsumeBool() ? wide_token_file : narrow_token_file;
+  header[0] = format.magic;
+  header[1] = kind == 1 ? input.ConsumeIntegral<std::int32_t>() : format.version;
+  header[2] = kind == 2 ? input.ConsumeIntegral<std::int32_t>()
+                        : static_cast<std::int32_t>(tokens.size() / bytes_of(format.type));
   std::string file(reinterpret_cast<const char*>(header.data()), token_file_header_bytes);
   file += tokens;
   if (input.ConsumeIntegralInRange(0, 7) == 1) {
@@ -27,8 +29,8 @@ std::string some_tokens(FuzzedDataProvider& input) {
 }
 
 void check_samples(const TokenDataset& data, const DatasetOptions& options, std::int64_t step) {
-  std::vector<std::uint16_t> tokens(static_cast<std::size_t>(options.sequence_length));
-  std::vector<std::uint16_t> targets(tokens.size());
+  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(options.sequence_length));
+  std::vector<std::uint32_t> targets(tokens.size());
   const auto check = [&] {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       PPTRAIN_ASSERT(tokens[i] < options.vocabulary_size && targets[i] < options.vocabulary_size, "{} and {} of {}",
@@ -51,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::vector<std::string> names = {folder.path("a.bin"), folder.path("b.txt"), folder.path("c.bin")};
   FuzzedDataProvider input(data, size);
   DatasetOptions options;
-  options.vocabulary_size = input.ConsumeIntegralInRange<std::int64_t>(1, 70000);
+  options.vocabulary_size = input.ConsumeIntegralInRange<std::int64_t>(1, 2147483647);
   options.sequence_length = input.ConsumeIntegralInRange<std::int64_t>(1, 64);
   options.global_batch_size = input.ConsumeIntegralInRange<std::int64_t>(1, 8);
   options.shuffle = input.ConsumeBool();

@@ -3,129 +3,168 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/test_matrix.hpp"
+#include "kernels/attention_case.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
 
 namespace {
 
-struct Case {
-  std::size_t samples, length, heads, head_size;
-
-  std::size_t rows() const { return samples * length; }
-  std::size_t width() const { return heads * head_size; }
-};
-const std::vector<Case> cases{{2, 1, 2, 4},   {2, 7, 3, 5},    {1, 64, 2, 16},
-                              {2, 65, 1, 32}, {1, 130, 2, 24}, {1, 300, 1, 8}};
-
-/// Attention with the whole matrix of probabilities, in double.
-class Reference {
- public:
-  Reference(const Case& c, const TestMatrix& qkv, const TestMatrix& dout)
-      : out(c.rows() * c.width(), 0.0),
-        log_sum(c.rows() * c.heads, 0.0),
-        dqkv(c.rows() * 3 * c.width(), 0.0),
-        case_(c),
-        qkv_(qkv),
-        dout_(dout) {
-    for (std::size_t s = 0; s < c.samples; ++s) {
-      for (std::size_t h = 0; h < c.heads; ++h) {
-        for (std::size_t i = 0; i < c.length; ++i) query(s, h, i);
-      }
-    }
-  }
-
-  Values out, log_sum, dqkv;
-
- private:
-  std::size_t place(std::size_t s, std::size_t t, std::size_t part, std::size_t h, std::size_t d) const {
-    return (s * case_.length + t) * 3 * case_.width() + part * case_.width() + h * case_.head_size + d;
-  }
-  double value(std::size_t place_in_qkv) const {
-    return qkv_.get(place_in_qkv / (3 * case_.width()), place_in_qkv % (3 * case_.width()));
-  }
-
-  /// Forward and backward pass of query i.
-  void query(std::size_t s, std::size_t h, std::size_t i) {
-    const std::size_t size = case_.head_size, row = s * case_.length + i;
-    const double scale = 1.0 / std::sqrt(static_cast<double>(size));
-    std::vector<double> p(i + 1, 0.0), dp(i + 1, 0.0);
-    double sum = 0, mixed = 0;
-    for (std::size_t j = 0; j <= i; ++j) {
-      for (std::size_t d = 0; d < size; ++d) p[j] += value(place(s, i, 0, h, d)) * value(place(s, j, 1, h, d)) * scale;
-      sum += std::exp(p[j]);
-    }
-    log_sum[row * case_.heads + h] = std::log(sum);
-    for (std::size_t j = 0; j <= i; ++j) {
-      p[j] = std::exp(p[j]) / sum;
-      for (std::size_t d = 0; d < size; ++d) {
-        const double gradient = dout_.get(row, h * size + d);
-        out[row * case_.width() + h * size + d] += p[j] * value(place(s, j, 2, h, d));
-        dqkv[place(s, j, 2, h, d)] += p[j] * gradient;
-        dp[j] += gradient * value(place(s, j, 2, h, d));
-      }
-      mixed += p[j] * dp[j];
-    }
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double ds = p[j] * (dp[j] - mixed) * scale;
-      for (std::size_t d = 0; d < size; ++d) {
-        dqkv[place(s, i, 0, h, d)] += ds * value(place(s, j, 1, h, d));
-        dqkv[place(s, j, 1, h, d)] += ds * value(place(s, i, 0, h, d));
-      }
-    }
-  }
-
-  Case case_;
-  const TestMatrix& qkv_;
-  const TestMatrix& dout_;
-};
+const std::vector<AttentionCase> cases{{2, 1, 2, 4},   {2, 7, 3, 5},    {1, 64, 2, 16},
+                                       {2, 65, 1, 32}, {1, 130, 2, 24}, {1, 300, 1, 8}};
+/// Shared key heads, from the middle of a group on and up to one; head sizes that are and are not whole vectors.
+const std::vector<AttentionCase> shared_cases{
+    {1, 50, 6, 16, 3},    {2, 33, 5, 24, 3, 2},          {1, 100, 4, 80, 4},          {2, 20, 4, 16, 4, 1},
+    {1, 49, 1, 24, 4, 3}, {2, 97, 3, 16, 1, 0, 0, 0.25}, {1, 70, 7, 20, 3, 1, 0, 3.0}};
+/// Windows of one position, of some, about the size of a tile, as long as the sequence and longer.
+const std::vector<AttentionCase> window_cases{
+    {1, 60, 2, 16, 1, 0, 1},    {2, 130, 2, 24, 1, 0, 7},   {1, 200, 5, 16, 3, 2, 48},   {1, 301, 3, 80, 3, 0, 49},
+    {1, 197, 2, 16, 2, 1, 100}, {1, 100, 4, 24, 4, 0, 100}, {1, 100, 1, 16, 1, 0, 1000}, {2, 145, 1, 32, 1, 0, 95}};
+/// Documents of one position, of odd lengths, of whole tiles and as long as the sample, within windows and of key heads
+/// that are shared.
+const std::vector<AttentionCase> document_cases{
+    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}},  {3, 97, 3, 16, 1, 0, 0, 0.25, {1}},
+    {1, 100, 4, 80, 4, 0, 0, 1.0, {48, 48}},       {2, 33, 5, 24, 3, 2, 0, 1.0, {5, 12}},
+    {1, 200, 5, 16, 3, 2, 48, 1.0, {49, 95, 5}},   {1, 301, 3, 80, 3, 0, 49, 1.0, {301}},
+    {2, 145, 1, 32, 1, 0, 95, 1.0, {33, 64, 200}}, {2, 60, 2, 16, 1, 0, 1, 1.0, {7}},
+    {1, 70, 7, 20, 3, 1, 6, 3.0, {17, 2, 31}}};
 
 /// Buffers of one forward and backward pass. Everything written starts as NaN.
 struct Run {
-  Case c;
+  AttentionCase c;
+  std::vector<std::int32_t> document_begin;
   TestMatrix qkv, out, log_sum, dout, dqkv;
   Arena arena;
 
-  Run(const Case& sizes, DType type)
+  Run(const AttentionCase& sizes, DType type)
       : c(sizes),
-        qkv(c.rows(), 3 * c.width(), type, 3),
+        document_begin(c.document_begin()),
+        qkv(c.rows(), c.qkv_width(), type, 3),
         out(c.rows(), c.width(), type, 1),
         log_sum(c.rows(), c.heads),
         dout(c.rows(), c.width(), type, 2),
-        dqkv(c.rows(), 3 * c.width(), type, 5) {
+        dqkv(c.rows(), c.qkv_width(), type, 5) {
     qkv.randomise(1, 2.0);
     dout.randomise(2);
     arena.poison(true);
   }
-  void forward() { host_attention().forward(qkv, c.samples, c.length, c.heads, out, log_sum.f32(), arena); }
+  AttentionForm form() const {
+    AttentionForm form = c.form();
+    if (!document_begin.empty()) form.document_begin = document_begin.data();
+    return form;
+  }
+  void forward() {
+    host_attention().forward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out, log_sum.f32(), arena);
+  }
   void backward() {
-    host_attention().backward(qkv, out, log_sum.f32(), dout, c.samples, c.length, c.heads, dqkv, arena);
+    host_attention().backward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out, log_sum.f32(), dout,
+                              c.part(dqkv, 0), c.part(dqkv, 1), c.part(dqkv, 2), arena);
   }
 };
+
+void check(const AttentionCase& c, DType type) {
+  CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size, c.group, c.first, c.window, c.documents);
+  Run run(c, type), again(c, type);
+  const AttentionReference reference(c, run.qkv, run.dout);
+  run.forward();
+  run.backward();
+  REQUIRE(largest_error(run.out.values(), reference.out) < 2e-6 + rounding(type));
+  REQUIRE(largest_error(run.log_sum.values(), reference.log_sum) < 2e-6);
+  // The backward pass reads `out` as it was rounded, and a key head's gradient sums over its group.
+  REQUIRE(largest_error(run.dqkv.values(), reference.dqkv) <
+          static_cast<double>(c.group) * (5e-6 + 2 * rounding(type)));
+  REQUIRE((run.out.padding_is_untouched() && run.dqkv.padding_is_untouched()));
+  again.forward();
+  again.backward();
+  REQUIRE(again.out.bytes() == run.out.bytes());
+  REQUIRE(again.log_sum.bytes() == run.log_sum.bytes());
+  REQUIRE(again.dqkv.bytes() == run.dqkv.bytes());
+}
 
 }  // namespace
 
 TEST_CASE("attention against the whole matrices in double", "[kernels]") {
   for (const DType type : all_types) {
-    for (const Case& c : cases) {
-      CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size);
-      Run run(c, type), again(c, type);
-      const Reference reference(c, run.qkv, run.dout);
-      run.forward();
-      run.backward();
-      REQUIRE(largest_error(run.out.values(), reference.out) < 2e-6 + rounding(type));
-      REQUIRE(largest_error(run.log_sum.values(), reference.log_sum) < 2e-6);
-      // The backward pass reads `out` as it was rounded.
-      REQUIRE(largest_error(run.dqkv.values(), reference.dqkv) < 5e-6 + 2 * rounding(type));
-      REQUIRE((run.out.padding_is_untouched() && run.dqkv.padding_is_untouched()));
-      again.forward();
-      again.backward();
-      REQUIRE(again.out.bytes() == run.out.bytes());
-      REQUIRE(again.log_sum.bytes() == run.log_sum.bytes());
-      REQUIRE(again.dqkv.bytes() == run.dqkv.bytes());
-    }
+    for (const AttentionCase& c : cases) check(c, type);
   }
+}
+
+TEST_CASE("attention of query heads that share key heads, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const AttentionCase& c : shared_cases) check(c, type);
+  }
+}
+
+TEST_CASE("attention within a window, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const AttentionCase& c : window_cases) check(c, type);
+  }
+}
+
+TEST_CASE("attention within documents, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const AttentionCase& c : document_cases) check(c, type);
+  }
+}
+
+TEST_CASE("a document as long as the sample gives the bits of no document", "[kernels]") {
+  Run without({2, 150, 3, 16, 3}, DType::f32), with({2, 150, 3, 16, 3, 0, 0, 1.0, {150}}, DType::f32);
+  for (Run* run : {&without, &with}) {
+    run->forward();
+    run->backward();
+  }
+  REQUIRE(with.out.bytes() == without.out.bytes());
+  REQUIRE(with.dqkv.bytes() == without.dqkv.bytes());
+}
+
+TEST_CASE("what is in a document changes nothing in another", "[kernels]") {
+  const AttentionCase c{1, 160, 1, 16, 1, 0, 0, 1.0, {53, 31, 200}};
+  Run run(c, DType::f32), changed(c, DType::f32);
+  for (std::size_t column = 0; column < 48; ++column) changed.qkv.set(60, column, 1e3);
+  for (Run* one : {&run, &changed}) {
+    one->forward();
+    one->backward();
+  }
+  for (std::size_t t = 0; t < 160; ++t) {
+    if (t >= 53 && t < 84) continue;
+    for (std::size_t column = 0; column < 16; ++column) REQUIRE(changed.out.get(t, column) == run.out.get(t, column));
+    for (std::size_t column = 0; column < 48; ++column) REQUIRE(changed.dqkv.get(t, column) == run.dqkv.get(t, column));
+  }
+  REQUIRE(changed.out.get(60, 0) != run.out.get(60, 0));
+}
+
+TEST_CASE("a window as long as the sequence gives the bits of no window", "[kernels]") {
+  Run without({1, 150, 3, 16, 3}, DType::f32), with({1, 150, 3, 16, 3, 0, 150}, DType::f32);
+  for (Run* run : {&without, &with}) {
+    run->forward();
+    run->backward();
+  }
+  REQUIRE(with.out.bytes() == without.out.bytes());
+  REQUIRE(with.dqkv.bytes() == without.dqkv.bytes());
+}
+
+TEST_CASE("what lies before its window does not reach a query, not even when it is NaN", "[kernels]") {
+  Run run({1, 160, 1, 16, 1, 0, 20}, DType::f32), changed({1, 160, 1, 16, 1, 0, 20}, DType::f32);
+  for (std::size_t c = 0; c < 48; ++c) changed.qkv.set(60, c, NAN);
+  run.forward();
+  changed.forward();
+  run.backward();
+  changed.backward();
+  // Six queries are multiplied together: the five behind those that see row 60 meet its values with a weight of 0.
+  for (std::size_t t = 0; t < 160; ++t) {
+    if (t >= 60 && t < 80) REQUIRE(std::isnan(changed.out.get(t, 0)));
+    if (t < 55 || t >= 85) REQUIRE(changed.out.get(t, 0) == run.out.get(t, 0));
+    if (t < 35 || t >= 105) REQUIRE(changed.dqkv.get(t, 17) == run.dqkv.get(t, 17));
+  }
+}
+
+TEST_CASE("a window's scores take memory of the window, not of the sequence", "[kernels]") {
+  Run run({1, 2048, 1, 16, 1, 0, 32}, DType::f32), whole({1, 2048, 1, 16}, DType::f32);
+  for (Run* one : {&run, &whole}) {
+    one->forward();
+    one->backward();
+  }
+  REQUIRE(run.arena.peak_bytes() + 2 * 48 * 1800 * sizeof(float) < whole.arena.peak_bytes());
 }
 
 TEST_CASE("attention is causal: what comes later changes nothing, not even when it is NaN", "[kernels]") {

@@ -10,7 +10,7 @@ using namespace pptrain::test;
 namespace {
 
 constexpr std::size_t vocabulary = 11, length = 3, samples = 4, rows = samples * length;
-const std::vector<std::uint16_t> tokens{0, 10, 5, 5, 5, 5, 3, 9, 10, 0, 7, 2};
+const std::vector<std::uint32_t> tokens{0, 10, 5, 5, 5, 5, 3, 9, 10, 0, 7, 2};
 
 }  // namespace
 

@@ -175,7 +175,7 @@ TEST_CASE("what is asked for with a product equals kernels behind it, bit for bi
       sums.randomise(9);
       fused_sums.randomise(9);
       plain.run(host_gemm());
-      host_kernels().gelu_forward(plain.c, gelu);
+      host_kernels().activation_forward(Activation::gelu_tanh, plain.c, gelu);
       host_kernels().add_column_sums(plain.a, sums.f32());
       fused.options.gelu = fused_gelu;
       fused.options.bias_gradient = fused_sums.f32();
@@ -187,7 +187,7 @@ TEST_CASE("what is asked for with a product equals kernels behind it, bit for bi
       Product back(s, Transpose::no, Transpose::no, type, type, c, Use::overwrite);
       Product fused_back(s, Transpose::no, Transpose::no, type, type, c, Use::overwrite);
       back.run(host_gemm());
-      host_kernels().gelu_backward(plain.c, back.c, back.c, gelu);
+      host_kernels().activation_backward(Activation::gelu_tanh, plain.c, back.c, back.c, gelu);
       fused_back.options.gelu_input = fused_back.options.gelu = fused.c;
       fused_back.run(host_gemm());
       REQUIRE(fused_back.c.bytes() == back.c.bytes());

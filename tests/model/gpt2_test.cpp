@@ -33,7 +33,9 @@ TEST_CASE("parameter counts are those of the published models") {
 TEST_CASE("the chain is embedding, blocks, output") {
   const Model model = build_model(gpt2(3, 8, 2, 11, true), tokens(4), "");
   REQUIRE(model.num_layers() == 5);
-  CHECK(model.layers[0].kind == LayerKind::embedding);
+  CHECK(model.layers[0].reads_samples());
+  CHECK(model.layers[4].computes_loss());
+  CHECK(model.port_behind(0) == Port{4, 8});
   CHECK(model.layers[3].name == "block.2");
   CHECK(model.layers[4].parameters[2].name == "wte.weight");
 }

@@ -20,9 +20,10 @@ ModelConfig classifier() {
 TEST_CASE("a classifier is dense layers and one to classes") {
   const Model model = build_model(classifier(), {}, "");
   REQUIRE(model.num_layers() == 3);
-  CHECK(model.layers[0].kind == LayerKind::dense_input);
-  CHECK(model.layers[1].kind == LayerKind::dense);
-  CHECK(model.layers[2].kind == LayerKind::classifier);
+  CHECK(model.layers[0].reads_samples());
+  CHECK(model.layers[0].output == Port{1, 8});
+  CHECK(model.layers[1].divides_either_way());
+  CHECK(model.layers[2].computes_loss());
   CHECK(model.layers[0].parameters[0].name == "features.0.weight");
   CHECK(model.layers[0].parameters[0].shape == std::vector<std::int64_t>{8, 5});
   CHECK(model.layers[2].parameters[1].name == "classifier.bias");

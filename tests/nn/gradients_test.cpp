@@ -56,7 +56,7 @@ struct Bench {
     });
     plain.samples = 2;
     for (int i = 0; i < 10; ++i) {
-      plain.tokens.push_back(static_cast<std::uint16_t>(i * 7 % 19));
+      plain.tokens.push_back(static_cast<std::uint32_t>(i * 7 % 19));
       plain.targets.push_back(i * 5 % 19);
     }
     batch.samples = 2;

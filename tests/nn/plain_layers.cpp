@@ -6,6 +6,8 @@
 namespace pptrain::test {
 namespace {
 
+std::size_t hidden_of(const Model& model) { return static_cast<std::size_t>(model.port_behind(0).columns); }
+
 Values layer_norm(const Values& x, const Values& gain, const Values& offset) {
   const std::size_t h = gain.size();
   Values y(x.size());
@@ -41,12 +43,12 @@ double gelu(double x) {
 
 /// qkv (R, 3H) -> (R, H).
 Values attention(const Model& model, const PlainBatch& batch, const Values& qkv) {
-  const auto h = static_cast<std::size_t>(model.hidden_size);
-  const auto t = static_cast<std::size_t>(model.sequence_length);
-  const auto d = h / static_cast<std::size_t>(model.heads);
+  const auto h = hidden_of(model);
+  const auto t = static_cast<std::size_t>(model.sample.rows);
+  const auto d = h / static_cast<std::size_t>(model.axis_size(ShardAxis::heads));
   Values out(qkv.size() / 3, 0.0);
   for (std::size_t s = 0; s < static_cast<std::size_t>(batch.samples); ++s) {
-    for (std::size_t head = 0; head < static_cast<std::size_t>(model.heads); ++head) {
+    for (std::size_t head = 0; head < static_cast<std::size_t>(model.axis_size(ShardAxis::heads)); ++head) {
       const auto at = [&](std::size_t row, std::size_t part, std::size_t i) {
         return qkv[(s * t + row) * 3 * h + part * h + head * d + i];
       };
@@ -77,8 +79,8 @@ Values sum_of(const Values& a, const Values& b) {
 }  // namespace
 
 Values plain_embedding(const Model& model, const Parameters& p, const PlainBatch& batch) {
-  const auto h = static_cast<std::size_t>(model.hidden_size);
-  const auto t = static_cast<std::size_t>(model.sequence_length);
+  const auto h = hidden_of(model);
+  const auto t = static_cast<std::size_t>(model.sample.rows);
   Values x(batch.tokens.size() * h);
   for (std::size_t r = 0; r < batch.tokens.size(); ++r) {
     for (std::size_t c = 0; c < h; ++c) {
@@ -90,7 +92,7 @@ Values plain_embedding(const Model& model, const Parameters& p, const PlainBatch
 
 Values plain_block(const Model& model, const Parameters& p, const std::string& prefix, const PlainBatch& batch,
                    const Values& x) {
-  const auto h = static_cast<std::size_t>(model.hidden_size);
+  const auto h = hidden_of(model);
   const auto get = [&](const char* name) -> const Values& { return p.at(prefix + name); };
   const Values qkv = linear(layer_norm(x, get("ln_1.weight"), get("ln_1.bias")), get("attn.c_attn.weight"), h,
                             &get("attn.c_attn.bias"));
@@ -103,10 +105,9 @@ Values plain_block(const Model& model, const Parameters& p, const std::string& p
 }
 
 double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch, const Values& x) {
-  const Values& head = p.at(model.tied ? "wte.weight" : "lm_head.weight");
-  const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head,
-                               static_cast<std::size_t>(model.hidden_size), nullptr);
-  const auto v = static_cast<std::size_t>(model.vocabulary_size);
+  const Values& head = p.at(model.shared_parameter() != nullptr ? "wte.weight" : "lm_head.weight");
+  const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head, hidden_of(model), nullptr);
+  const auto v = static_cast<std::size_t>(model.sample.classes);
   double loss = 0.0;
   for (std::size_t r = 0; r < batch.targets.size(); ++r) {
     double sum = 0.0;

@@ -16,8 +16,9 @@ using Parameters = std::map<std::string, Values>;
 
 struct PlainBatch {
   std::int64_t samples = 1;
-  std::vector<std::uint16_t> tokens;
+  std::vector<std::uint32_t> tokens;
   std::vector<std::int32_t> targets;
+  std::vector<std::int32_t> document_begin = {};  ///< as Batch's; plain_operators alone goes by it
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

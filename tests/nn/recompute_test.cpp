@@ -13,7 +13,7 @@ constexpr std::size_t length = 64;
 constexpr std::size_t samples = 2;
 
 /// What a pass over one layer gives.
-struct Pass {
+struct Passed {
   std::vector<float> output;
   std::vector<float> input_gradient;
   std::vector<float> gradients;
@@ -25,7 +25,7 @@ std::vector<float> values_of(const Tensor& x) {
   return x ? std::vector<float>(x.f32(), x.f32() + x.size()) : std::vector<float>();
 }
 
-Pass pass(int layer_index, Recompute recompute) {
+Passed pass(int layer_index, Recompute recompute) {
   ModelConfig config;
   config.layers = 1;
   config.hidden_size = hidden;
@@ -42,8 +42,8 @@ Pass pass(int layer_index, Recompute recompute) {
   const auto layer = make_layer(model.layers[layer_index], ChunkId(0), context);
   store.allocate(arena, host_kernels(), DType::f32);
   fill_random(store, 3);
-  std::vector<std::uint16_t> tokens(samples * length);
-  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * 7 % 50);
+  std::vector<std::uint32_t> tokens(samples * length);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint32_t>(i * 7 % 50);
   const std::vector<std::int32_t> targets(tokens.begin(), tokens.end());
   double loss = 0.0;
   Batch batch{samples, tokens.data(), targets.data(), 1.0F, &loss};
@@ -54,7 +54,7 @@ Pass pass(int layer_index, Recompute recompute) {
   };
   const std::size_t before = arena.bytes_in_use();
   SavedPtr saved;
-  Pass result;
+  Passed result;
   {
     const Tensor output = layer->forward(batch, layer_index == 0 ? Tensor() : rows("input"), &saved);
     result.output = values_of(output);
@@ -75,10 +75,10 @@ Pass pass(int layer_index, Recompute recompute) {
 
 TEST_CASE("recomputed layers give the same bits") {
   for (const int layer : {0, 1, 2}) {
-    const Pass kept = pass(layer, Recompute::none);
+    const Passed kept = pass(layer, Recompute::none);
     for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
       INFO("layer " << layer << " " << to_string(recompute));
-      const Pass again = pass(layer, recompute);
+      const Passed again = pass(layer, recompute);
       CHECK(again.output == kept.output);
       CHECK(again.loss == kept.loss);
       CHECK(again.input_gradient == kept.input_gradient);

@@ -77,7 +77,7 @@ struct Measured {
 };
 
 TransformerSizes block(double tokens, double hidden, double heads) {
-  return {tokens, hidden, heads, 4.0 * hidden, tokens, AttentionScores::materialised};
+  return {tokens, hidden, heads, 4.0 * hidden, tokens};
 }
 
 double log_error(const Measured& m, bool forward) {

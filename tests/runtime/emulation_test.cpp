@@ -265,7 +265,7 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
       result = session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
         for (int t = 0; t < 8; ++t) {
           const std::int64_t token = (7 * step + 3 * sample + t) % 32;
-          if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint16_t>(token);
+          if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint32_t>(token);
           if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
         }
       });

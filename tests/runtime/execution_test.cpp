@@ -104,8 +104,8 @@ Measured measured(const Case& c, const Job& job) {
   options.orders = agreed_order_options(MPI_COMM_WORLD, waiter, job.instance, job.plan);
   CHECK(options.orders == order_options(job.instance, job.plan));
   options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) {
-    const bool is_end = layer.kind != LayerKind::transformer_block;
-    return std::make_unique<WaitingLayer>(make_layer(layer, chunk, context), layer.kind, context,
+    const bool is_end = layer.reads_samples() || layer.computes_loss();
+    return std::make_unique<WaitingLayer>(make_layer(layer, chunk, context), layer, context,
                                           is_end ? end_seconds : block_seconds);
   };
   Session session(MPI_COMM_WORLD, config, model, job.plan, RankMap::identity(job.plan.num_devices()), CoreUse::shared,

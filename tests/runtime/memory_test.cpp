@@ -107,6 +107,19 @@ TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
   }
 }
 
+TEST_CASE("simulated peaks of published models are what arenas of four ranks hold", "[np4]") {
+  for (const char* folder :
+       {"llama", "qwen2", "qwen3", "mistral", "gemma", "gpt2-hf", "gpt-neox", "llama-tied-rope3"}) {
+    INFO(folder);
+    Comparison compare(folder);
+    for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {
+      compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 0, Recompute::none));
+      compare.check(compare.plan(pipeline, data, tensor, 4, "gpipe", 1, 3, Recompute::full));
+      compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 1, Recompute::selective));
+    }
+  }
+}
+
 TEST_CASE("simulated peaks with offloading are what arenas of four ranks hold", "[np4]") {
   Comparison compare("untied");
   compare.check_offloaded(compare.plan(4, 1, 1, 1, "gpipe", 1, 0, Recompute::none));

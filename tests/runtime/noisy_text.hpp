@@ -24,7 +24,7 @@ inline SampleSource noisy_text(const Config& config, std::int64_t step) {
     const CounterRandom random(static_cast<std::uint64_t>(1000 * step + sample), "text");
     auto token = static_cast<std::int64_t>(random.uniform(0) * static_cast<double>(vocabulary));
     for (std::int64_t t = 0; t < length; ++t) {
-      if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint16_t>(token);
+      if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint32_t>(token);
       const double chance = random.uniform(static_cast<std::uint64_t>(t) + 1);
       token = chance < 0.5 ? (5 * token + 3) % vocabulary
                            : static_cast<std::int64_t>((2.0 * chance - 1.0) * static_cast<double>(vocabulary));

@@ -55,7 +55,7 @@ class OverflowingLayer final : public LayerModule {
 LayerFactory overflowing(const bool& on) {
   return [&on](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
     auto real = make_layer(layer, chunk, context);
-    if (layer.kind != LayerKind::transformer_block) return real;
+    if (layer.reads_samples() || layer.computes_loss()) return real;
     return std::make_unique<OverflowingLayer>(std::move(real), on);
   };
 }
@@ -111,7 +111,7 @@ void check_resumed(const std::set<int>& overflowing_steps, int half, const std::
   const LayerFactory layers = [&](const Layer& layer, ChunkId chunk,
                                   LayerContext& context) -> std::unique_ptr<LayerModule> {
     auto real = overflowing(overflows)(layer, chunk, context);
-    if (layer.kind != LayerKind::transformer_block) return real;
+    if (layer.reads_samples() || layer.computes_loss()) return real;
     return std::make_unique<CountingLayer>(std::move(real), [&] {
       const int step = passes++ / passes_per_step;
       overflows = world_rank() == 1 && overflowing_steps.contains(step);

@@ -12,17 +12,23 @@
 
 namespace pptrain::test {
 
-/// One of the recorded PyTorch runs of tests/data/gpt2-reference.
+/// A recorded PyTorch run: one of tests/data/gpt2-reference, or of tests/data/models, a folder as Hugging Face's
+/// libraries write it.
 struct Reference {
   explicit Reference(const std::string& name);
 
   Config config;
-  std::vector<std::uint16_t> tokens;
+  std::vector<std::uint32_t> tokens;
   std::map<std::string, std::vector<float>> weights;
   std::vector<double> losses;
   std::vector<double> grad_norms;
-  std::map<std::string, double> tensor_norms;  ///< of step 0's gradients; recorded for `untied` only
+  std::map<std::string, double> tensor_norms;  ///< of step 0's gradients; not recorded for all
+  double loss_tolerance = 5e-6;
+  /// Of the documents in samples where attention stays within them: a new one begins wherever (position + shift *
+  /// sample) is a multiple of the length.
+  std::int64_t document_length = 0, document_shift = 0;
 
+  void read_folder(const std::string& folder);
   /// The samples of a step, read on in order.
   SampleSource samples(std::int64_t step) const;
   /// Gives what a rank holds the recorded initial weights.

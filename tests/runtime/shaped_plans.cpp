@@ -12,9 +12,6 @@ namespace pptrain::test {
 namespace {
 
 // Of the reference model (tests/data/gpt2-reference).
-constexpr std::int64_t num_layers = 6;
-constexpr std::int64_t global_batch_size = 8;
-const std::map<std::string, std::int64_t> axes = {{"heads", 4}, {"columns", 256}, {"vocabulary", 257}};
 
 std::vector<Interval> one_after_another(const std::vector<std::int64_t>& sizes) {
   std::vector<Interval> intervals;
@@ -77,7 +74,7 @@ std::vector<Interval> RandomShapes::parts(std::int64_t size, std::int64_t count)
 
 std::map<std::string, std::vector<Interval>> RandomShapes::shards(int tensor_parallel) {
   std::map<std::string, std::vector<Interval>> drawn;
-  for (const auto& [axis, size] : axes) {
+  for (const auto& [axis, size] : model_.axes) {
     if (tensor_parallel > 1 && pick(0, 3) > 0) drawn[axis] = parts(size, tensor_parallel);
   }
   return drawn;
@@ -87,7 +84,7 @@ std::map<std::string, std::vector<Interval>> RandomShapes::shards(int tensor_par
 void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   const std::int64_t num_devices = stage.replicas * stage.tensor_parallel;
   std::vector<int> degrees;
-  for (int degree = 1; degree <= std::min(num_devices, axes.at("heads")); ++degree) {
+  for (int degree = 1; degree <= std::min(num_devices, model_.axes.at("heads")); ++degree) {
     if (num_devices % degree == 0 && num_devices / degree <= micro_batch_size) degrees.push_back(degree);
   }
   if (degrees.empty()) return;
@@ -106,7 +103,7 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
 
 void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size) {
   const auto most = static_cast<std::int64_t>(devices.size());
-  stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, axes.at("heads"))));
+  stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, model_.axes.at("heads"))));
   stage.replicas = static_cast<int>(std::min(most / stage.tensor_parallel, micro_batch_size));
   for (int j = 0; j < stage.replicas; ++j) {
     const auto first = devices.begin() + static_cast<std::ptrdiff_t>(j) * stage.tensor_parallel;
@@ -124,11 +121,11 @@ Plan RandomShapes::plan(int num_devices) {
   const Kind& kind = kinds[pick(0, static_cast<std::int64_t>(kinds.size()) - 1)];
   Plan plan;
   plan.schedule = {kind.schedule, kind.chunks[pick(0, static_cast<std::int64_t>(kind.chunks.size()) - 1)], 0};
-  plan.global_batch_size = global_batch_size;
+  plan.global_batch_size = model_.global_batch_size;
   plan.micro_batches = std::int64_t{1} << std::min(pick(0, 3), pick(0, 3));  // large ones for many replicas
-  plan.micro_batch_size = global_batch_size / plan.micro_batches;
+  plan.micro_batch_size = model_.global_batch_size / plan.micro_batches;
   const std::int64_t chunks = plan.schedule.virtual_stages;
-  const auto num_stages = static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, num_layers / chunks)));
+  const auto num_stages = static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, model_.num_layers / chunks)));
   std::vector<DeviceId> devices;
   for (int d = 0; d < num_devices; ++d) devices.emplace_back(d);
   shuffle(devices);
@@ -136,7 +133,7 @@ Plan RandomShapes::plan(int num_devices) {
   for (const Interval& own : of_stages) {
     shape(plan.stages.emplace_back(), {devices.begin() + own.begin, devices.begin() + own.end}, plan.micro_batch_size);
   }
-  const std::vector<Interval> layers = parts(num_layers, num_stages * chunks);
+  const std::vector<Interval> layers = parts(model_.num_layers, num_stages * chunks);
   for (int c = 0; c < num_stages * chunks; ++c) {
     plan.stages[stage_of_chunk(kind.schedule, num_stages, c)].layers.push_back(layers[c]);
   }

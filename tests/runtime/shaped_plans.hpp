@@ -27,13 +27,21 @@ Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_bat
 /// Whether drawn stages divide some of their layers differently.
 enum class DrawnBlocks { none, some };
 
-/// Draws plans of the reference model over everything that the runtime executes: stages of different replicas and
-/// degrees, uneven layers, samples and shards, schedules with their chunks, recomputation, ZeRO stages and groups
-/// per stage, blocks, devices in any order, some of them left out. The same numbers everywhere for one seed.
+/// What plans divide of a model.
+struct DrawnModel {
+  std::int64_t num_layers = 6;
+  std::int64_t global_batch_size = 8;
+  std::map<std::string, std::int64_t> axes = {{"heads", 4}, {"columns", 256}, {"vocabulary", 257}};
+};
+
+/// Draws plans of a model, by default the recorded GPT-2, over everything that the runtime executes: stages of
+/// different replicas and degrees, uneven layers, samples and shards, schedules with their chunks, recomputation, ZeRO
+/// stages and groups per stage, blocks, devices in any order, some of them left out. The same numbers everywhere for
+/// one seed.
 class RandomShapes {
  public:
-  explicit RandomShapes(std::uint64_t seed, DrawnBlocks blocks = DrawnBlocks::some)
-      : random_(seed, "shapes"), blocks_(blocks) {}
+  explicit RandomShapes(std::uint64_t seed, DrawnBlocks blocks = DrawnBlocks::some, DrawnModel model = {})
+      : random_(seed, "shapes"), blocks_(blocks), model_(std::move(model)) {}
 
   /// For at most `num_devices` devices.
   Plan plan(int num_devices);
@@ -56,6 +64,7 @@ class RandomShapes {
 
   CounterRandom random_;
   DrawnBlocks blocks_;
+  DrawnModel model_;
   std::uint64_t drawn_ = 0;
 };
 

@@ -36,7 +36,7 @@ LayerFactory greedy_layers(Short which) {
   return [which](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
     auto real = make_layer(layer, chunk, context);
     const bool is_whole = context.tensor_group.size() == 1;
-    if (layer.kind != LayerKind::output || !is_whole || world_rank() != 3) return real;
+    if (!layer.computes_loss() || !is_whole || world_rank() != 3) return real;
     return std::make_unique<GreedyLayer>(which);
   };
 }

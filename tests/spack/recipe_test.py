@@ -24,7 +24,7 @@ PROVIDERS = {
     "fmt": "fmt", "spdlog": "spdlog", "nlohmann_json": "nlohmann-json", "tomlplusplus": "tomlplusplus",
     "Random123/philox.h": "random123", "CLI11": "cli11", "MPI": "mpi", "HDF5": "hdf5", "Kokkos": "kokkos",
     "PkgConfig": "pkgconfig", "hwloc": "hwloc", "libxxhash": "xxhash", "sentencepiece": "sentencepiece",
-    "ZLIB": "zlib-api",
+    "ZLIB": "zlib-api", "libpcre2-8": "pcre2", "libutf8proc": "utf8proc",
     "dnnl": "onednn", "openblas": "openblas", "CUDAToolkit": "cuda", "NCCL": "nccl", "cuDNN": "cudnn",
     "Catch2": "catch2", "glpk": "glpk", "CbcSolver": "cbc", "simgrid": "simgrid", "d3.min.js": "d3",
 }
@@ -161,7 +161,7 @@ class Recipe(unittest.TestCase):
     def test_everything_that_cmake_looks_for_is_there(self):
         wanted = set(re.findall(r"find_package\((\w+)", cmake_text))
         wanted |= {file.stem[len("Find"):] for file in (source / "cmake").glob("Find*.cmake")}
-        wanted |= {name for line in re.findall(r"pkg_check_modules\(([^)]*)\)", cmake_text) for name in line.split()[-1:]}
+        wanted |= {re.split("[<>=]", line.split()[-1])[0] for line in re.findall(r"pkg_check_modules\(([^)]*)\)", cmake_text)}
         wanted |= set(re.findall(r"find_library\(PPTRAIN_\w+ (\w+)", cmake_text))
         wanted |= set(re.findall(r"find_file\(PPTRAIN_\w+ (\S+)", cmake_text))
         wanted |= set(re.findall(r"find_path\(RANDOM123_INCLUDE (\S+)", cmake_text))

@@ -13,17 +13,18 @@ namespace pptrain::test {
 /// layer that it stands for.
 class WaitingLayer final : public LayerModule {
  public:
-  WaitingLayer(std::unique_ptr<LayerModule> real, LayerKind kind, LayerContext& context, const LayerSeconds& seconds)
-      : real_(std::move(real)), kind_(kind), context_(context), seconds_(seconds) {}
+  WaitingLayer(std::unique_ptr<LayerModule> real, const Layer& layer, LayerContext& context,
+               const LayerSeconds& seconds)
+      : real_(std::move(real)), input_(layer.input), output_(layer.output), context_(context), seconds_(seconds) {}
 
   Tensor forward(Batch& batch, Tensor /*input*/, SavedPtr* saved) override {
     wait(seconds_.forward);
     if (saved != nullptr) *saved = std::make_unique<Nothing>();
-    return kind_ == LayerKind::output ? Tensor() : zeros(batch);
+    return zeros(batch, output_);
   }
   Tensor backward_input(const Batch& batch, Tensor /*gradient*/, Saved& /*saved*/) override {
     wait(seconds_.backward_input);
-    return kind_ == LayerKind::embedding ? Tensor() : zeros(batch);
+    return zeros(batch, input_);
   }
   void backward_weight(const Batch& /*batch*/, Saved& /*saved*/) override { wait(seconds_.backward_weight); }
 
@@ -34,14 +35,18 @@ class WaitingLayer final : public LayerModule {
   };
 
   static void wait(double seconds) { sleep_until(wall_seconds() + seconds); }
-  Tensor zeros(const Batch& batch) const {
-    Tensor x(context_.arena, context_.rows(batch), context_.hidden());
+  /// What crosses there; nothing at the ends of the chain.
+  Tensor zeros(const Batch& batch, const std::optional<Port>& port) const {
+    if (!port) return {};
+    Tensor x(context_.arena, batch.samples * static_cast<std::size_t>(port->rows),
+             static_cast<std::size_t>(port->columns));
     host_kernels().fill_zero(x.f32(), x.size());
     return x;
   }
 
   std::unique_ptr<LayerModule> real_;
-  LayerKind kind_;
+  std::optional<Port> input_;
+  std::optional<Port> output_;
   LayerContext& context_;
   LayerSeconds seconds_;
 };

@@ -56,10 +56,12 @@ class Pptrain(CMakePackage, CudaPackage):
     depends_on("fmt@9:")
     depends_on("hwloc@2:")
     depends_on("nlohmann-json@3.11:3")
+    depends_on("pcre2@10.40:+jit")
     depends_on("random123")
     depends_on("sentencepiece")
     depends_on("spdlog@1.10:1")
     depends_on("tomlplusplus@3.3:3.4")
+    depends_on("utf8proc@2.6:")
     depends_on("xxhash")
     depends_on("zlib-api")
 

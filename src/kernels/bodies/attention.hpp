@@ -2,25 +2,50 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/bodies/math.hpp"
 #include "kernels/bodies/row_team.hpp"
 
 /// Rows of causal attention (FlashAttention's recomputation, Dao et al., arXiv:2205.14135). A tile
-/// holds the scores of a few queries; the one in row r sees the keys [0, first_query + r].
+/// holds the scores of a few queries, in columns counted from its first key on.
 namespace pptrain::kernels::bodies {
 
-/// The row of a tile that is computed on: what the query sees, and masked places behind it up to
-/// whole vectors and at least as far as any query sees that is multiplied together with this one.
+/// The row of a tile that is computed on: `hidden` places before the first key that the query sees, places up to
+/// `visible` that it sees, and masked ones behind them up to whole vectors and at least as far as any query sees that
+/// is multiplied together with this one.
 struct CausalRow {
-  std::size_t visible, padded;
+  std::size_t hidden, visible, padded;
 
-  PPTRAIN_FUNCTION CausalRow(std::size_t first_query, std::size_t row) : visible(first_query + row + 1) {
+  /// `visible` counts from the tile's first key on; with a window, only the last `window` of these are seen.
+  PPTRAIN_FUNCTION CausalRow(std::size_t num_visible, std::size_t window)
+      : hidden(window == 0 || num_visible < window ? 0 : num_visible - window), visible(num_visible) {
     constexpr std::size_t together = 6, vector = 16;
     padded = (visible + together - 1 + vector - 1) / vector * vector;
   }
-  /// The widest row of a tile whose last query is number `last` - 1.
-  PPTRAIN_FUNCTION static std::size_t widest(std::size_t last) { return CausalRow(last, 0).padded; }
+  /// The widest row of a tile whose last query sees `keys` columns of it.
+  PPTRAIN_FUNCTION static std::size_t widest(std::size_t keys) { return CausalRow(keys + 1, 0).padded; }
+
+  template <class Team>
+  PPTRAIN_FUNCTION void mask(const Team& team, float* row, float value) const {
+    float* behind = row + visible;
+    team.for_each(padded - visible, [=](std::size_t c) { behind[c] = value; });
+    if (hidden != 0) team.for_each(hidden, [=](std::size_t c) { row[c] = value; });
+  }
+};
+
+/// The rows of a tile: row r sees the keys of query `first_query` + r, whose number counts from the tile's first key.
+struct CausalRows {
+  std::size_t first_query, window, first_key;
+  const std::int32_t* document_begin;  ///< of each row, counted from the sample's first key; null: no row is bounded so
+
+  PPTRAIN_FUNCTION CausalRow row(std::size_t r) const {
+    CausalRow result(first_query + r + 1, window);
+    if (document_begin == nullptr) return result;
+    const auto begin = static_cast<std::size_t>(document_begin[r]);
+    if (begin > first_key + result.hidden) result.hidden = begin - first_key;
+    return result;
+  }
 };
 
 /// Scores become exp(scale * score - largest), zero where masked.
@@ -29,7 +54,7 @@ struct CausalRow {
 /// log_sum[r * log_sum_stride] = log of the sum of exp(scale * score).
 struct CausalSoftmax {
   Rows<float> scores;
-  std::size_t first_query;
+  CausalRows rows;
   float scale;
   float* inverse_sum;
   float* log_sum;
@@ -37,9 +62,9 @@ struct CausalSoftmax {
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    const CausalRow keys(first_query, row);
-    float *s = scores.row(row), *masked = s + keys.visible;
-    team.for_each(keys.padded - keys.visible, [=](std::size_t c) { masked[c] = -__builtin_huge_valf(); });
+    const CausalRow keys = rows.row(row);
+    float* s = scores.row(row);
+    keys.mask(team, s, -__builtin_huge_valf());
     const float factor = scale;
     const float largest = factor * team.max(keys.padded, [=](std::size_t c) { return s[c]; });
     const float sum = team.sum(keys.padded, [=](std::size_t c) { return s[c] = fast_exp(factor * s[c] - largest); });
@@ -54,7 +79,7 @@ struct CausalSoftmax {
 /// p = exp(scale * score - log_sum), dscore = p (dp - delta) scale with delta = sum of dout * out.
 struct CausalSoftmaxBackward {
   Rows<float> scores, dprobabilities;
-  std::size_t first_query;
+  CausalRows rows;
   float scale;
   const float* log_sum;
   std::size_t log_sum_stride;
@@ -62,13 +87,10 @@ struct CausalSoftmaxBackward {
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
-    const CausalRow keys(first_query, row);
+    const CausalRow keys = rows.row(row);
     float *p = scores.row(row), *dp = dprobabilities.row(row);
-    float *masked = p + keys.visible, *masked_gradient = dp + keys.visible;
-    team.for_each(keys.padded - keys.visible, [=](std::size_t c) {
-      masked[c] = -__builtin_huge_valf();
-      masked_gradient[c] = 0.0f;
-    });
+    keys.mask(team, p, -__builtin_huge_valf());
+    keys.mask(team, dp, 0.0f);
     const float factor = scale, log = log_sum[row * log_sum_stride], shift = delta[row];
     team.for_each(keys.padded, [=](std::size_t c) {
       const float probability = fast_exp(factor * p[c] - log);

@@ -8,7 +8,7 @@
 namespace pptrain::kernels::bodies {
 
 struct EmbeddingForward {
-  const std::uint16_t* tokens;
+  const std::uint32_t* tokens;
   std::size_t sequence_length;
   Rows<const float> token_embedding;
   std::int64_t first_token, num_tokens;
@@ -36,7 +36,7 @@ struct EmbeddingForward {
 
 /// Adds columns [first, first + count) of all rows, in order, to the gradients of both embeddings.
 struct EmbeddingBackward {
-  const std::uint16_t* tokens;
+  const std::uint32_t* tokens;
   std::size_t rows, sequence_length;
   Rows<const float> dx;
   std::int64_t first_token, num_tokens;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tensor/bfloat16.hpp"
+#include "base/bfloat16.hpp"
 
 namespace pptrain::kernels::bodies {
 

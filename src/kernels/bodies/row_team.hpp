@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "tensor/bfloat16.hpp"
+#include "base/bfloat16.hpp"
 
 namespace pptrain::kernels {
 

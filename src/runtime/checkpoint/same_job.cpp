@@ -20,11 +20,12 @@ Keys keys_of(const std::string& text) {
   Keys keys;
   std::istringstream lines(text);
   std::string section;
-  int element = 0;
+  std::map<std::string, int> elements;  // so far, of each array
   for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find(" = ");
     if (line.starts_with("[[")) {
-      section = fmt::format("{}[{}]", line.substr(2, line.find("]]") - 2), element++);
+      const std::string array = line.substr(2, line.find("]]") - 2);
+      section = fmt::format("{}[{}]", array, elements[array]++);
     } else if (line.starts_with("[")) {
       section = line.substr(1, line.find(']') - 1);
     } else if (equals != std::string::npos) {
@@ -34,14 +35,24 @@ Keys keys_of(const std::string& text) {
   return keys;
 }
 
+/// What holds where a checkpoint of an earlier version does not know a key.
+Keys default_keys(const Config& config) {
+  Config defaults;
+  defaults.model.name = config.model.name;
+  return keys_of(write_config(defaults));
+}
+
 /// "key = value here (value there)" for each key that `counts` and whose values differ.
 std::vector<std::string> differences(const CheckpointState& state, const Config& config,
                                      const std::function<bool(const std::string&)>& counts) {
   const Keys there = keys_of(state.configuration);
   const Keys here = keys_of(write_config(config));
-  const auto value = [](const Keys& keys, const std::string& key) {
+  const Keys defaults = default_keys(config);
+  const auto value = [&](const Keys& keys, const std::string& key) {
     const auto found = keys.find(key);
-    return found == keys.end() ? std::string("not set") : found->second;
+    if (found != keys.end()) return found->second;
+    const auto fallback = defaults.find(key);
+    return fallback == defaults.end() ? std::string("not set") : fallback->second;
   };
   Keys all = there;
   all.insert(here.begin(), here.end());
@@ -62,13 +73,15 @@ bool is_annotation(const std::string& key) { return key.starts_with("model.annot
 /// The model, which samples each step takes, and what the optimizer keeps.
 bool makes_the_job(const std::string& key) {
   if (key.starts_with("model.")) return !is_annotation(key) && key != "model.initial_parameters";
+  if (key.starts_with("data.mix")) return key.ends_with(".weight");
   return is_one_of(
       key, {"training.sequence_length", "training.global_batch_size", "optimizer.name", "job.seed", "data.shuffle"});
 }
 
 bool changes_numbers(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") ||
-         is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps"});
+         is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps",
+                         "data.end_of_document", "data.attend_across_documents"});
 }
 
 bool makes_the_plan(const std::string& key) {

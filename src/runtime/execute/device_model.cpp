@@ -6,6 +6,15 @@
 
 namespace pptrain {
 
+namespace {
+
+/// Rows per sample of what goes into the first layer of a part.
+std::int64_t rows_before(const Model& model, const PartRole& part) {
+  return model.layers[static_cast<std::size_t>(part.layers.front().begin)].input->rows;
+}
+
+}  // namespace
+
 DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role,
                          RankGroups& groups, const LayerFactory& make) {
   const Stage& stage = plan.stages[role.stage.index()];
@@ -17,7 +26,7 @@ DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const Ra
     between_.emplace_back(parts_[index - 1]->role().mesh, part.mesh,
                           Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
                                                role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
-                                               static_cast<std::size_t>(device.model.sequence_length)});
+                                               static_cast<std::size_t>(rows_before(device.model, part))});
   }
 }
 

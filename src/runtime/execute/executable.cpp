@@ -9,15 +9,10 @@
 namespace pptrain {
 namespace {
 
-bool divides_either_way(const Layer& layer) {
-  return std::any_of(layer.parameters.begin(), layer.parameters.end(),
-                     [](const ParameterSpec& spec) { return spec.row_axis != ShardAxis::none; });
-}
-
 /// Columns of what computes the loss are its classes, which Megatron divides in the same way.
 bool executes(const Layer& layer, const std::string& pattern) {
-  if (pattern == "sp2") return divides_either_way(layer);
-  return pattern != "sp1" || divides_either_way(layer) || computes_loss(layer.kind);
+  if (pattern == "sp2") return layer.divides_either_way();
+  return pattern != "sp1" || layer.divides_either_way() || layer.computes_loss();
 }
 
 void check_pattern(const Block& block, const Model& model, const std::string& place) {

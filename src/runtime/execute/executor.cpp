@@ -91,6 +91,10 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       values_(0, {}, arena.device().host_memory()),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
       times_(arena.device(), waiter) {
+  for (const ChunkPlace& place : chunk_places(plan)) {
+    if (place.layers.end < model.num_layers())
+      cut_ports_.push_back(model.port_behind(static_cast<int>(place.layers.end) - 1));
+  }
   sums_.buffer = Buffer(arena_, 2 * sizeof(double));
   if (role_ && plan.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
   waiter.name_place([this] { return place(); });

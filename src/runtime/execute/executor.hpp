@@ -37,6 +37,7 @@ struct Iteration {
   double loss_scale = 1.0;                   ///< of the gradients
   bool skips_overflow = false;               ///< leaves everything as it is where gradients are not finite
   std::int64_t skipped_steps = 0;            ///< steps so far that the optimizer has not seen
+  bool needs_documents = false;              ///< attention stays within documents, so layers are told where these begin
 };
 
 /// What came out of it. Loss and norm are known on every rank.
@@ -88,10 +89,11 @@ class Executor {
   /// What a task of (chunk, micro-batch) keeps between its passes.
   struct Activation {
     std::vector<Batch> batches;  ///< of each part
-    DeviceCopy<std::uint16_t> tokens;
+    DeviceCopy<std::uint32_t> tokens;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
-    std::vector<std::vector<SavedPtr>> saved;  ///< of each layer of each part
+    std::deque<DeviceCopy<std::int32_t>> documents;  ///< of each part; empty where attention reaches across documents
+    std::vector<std::vector<SavedPtr>> saved;        ///< of each layer of each part
   };
 
   /// What an iteration leaves in the trace.
@@ -128,6 +130,7 @@ class Executor {
   void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);
   void wait_for_device(DeviceWorkPtr work);
   void limit_lead();
@@ -137,6 +140,7 @@ class Executor {
   PartModel& tied_part(ChunkId end) const;
   Interval held(const Instruction& instruction) const;
   Interval tied_rows(ChunkId end) const;
+  Port unit_of(const Instruction& instruction) const;
   Interval elements_of(const Instruction& instruction, Interval interval, Interval held) const;
   Incoming& incoming_of(const Instruction& instruction);
   Tensor repartitioned(const Instruction& instruction, Tensor x) const;
@@ -156,6 +160,7 @@ class Executor {
   Arena values_;                    ///< of the host
   std::deque<DeviceWorkPtr> lead_;  ///< work of the device up to the ends of the last tasks
   int last_chunk_ = 0;
+  std::vector<Port> cut_ports_;  ///< what crosses behind each chunk but the last
 
   std::map<BoundaryKey, Incoming> incoming_;
   BoundaryKey output_key_;          ///< of the last task; its sends follow it in the program

@@ -9,9 +9,9 @@ namespace pptrain {
 void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
   const Interval own = device_->entry_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sequence_length);
-  const auto inputs = static_cast<std::size_t>(model_.inputs);
-  std::uint16_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
+  const auto length = static_cast<std::size_t>(model_.sample.rows);
+  const auto inputs = static_cast<std::size_t>(model_.sample.features);
+  std::uint32_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
   float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
@@ -35,14 +35,37 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
 void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
   const Interval own = device_->exit_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sequence_length);
+  const auto length = static_cast<std::size_t>(model_.sample.rows);
   std::int32_t* targets = activation.targets.host(samples * length);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
-    iteration.samples(first + static_cast<std::int64_t>(s), {nullptr, targets + s * length, nullptr});
+    SampleSlot slot;
+    slot.targets = targets + s * length;
+    iteration.samples(first + static_cast<std::int64_t>(s), slot);
   }
   activation.batches.back().targets = activation.targets.upload(arena_);
   activation.batches.back().loss = sums_.loss();
+}
+
+/// Where documents begin, of the samples of each part: attention is in layers of every chunk.
+void Executor::load_documents(Activation& activation, const Instruction& instruction,
+                              const Iteration& iteration) const {
+  if (!iteration.needs_documents) return;
+  const std::vector<PartModel*>& parts = device_->parts_of(instruction.chunk);
+  const auto length = static_cast<std::size_t>(model_.sample.rows);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Interval own = parts[p]->role().samples();
+    const auto samples = static_cast<std::size_t>(own.size());
+    DeviceCopy<std::int32_t>& documents = activation.documents.emplace_back();
+    std::int32_t* begins = documents.host(samples * length);
+    const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
+    for (std::size_t s = 0; s < samples; ++s) {
+      SampleSlot slot;
+      slot.document_begin = begins + s * length;
+      iteration.samples(first + static_cast<std::int64_t>(s), slot);
+    }
+    activation.batches[p].document_begin = documents.upload(arena_);
+  }
 }
 
 /// At the last layer of a task: what the next one begins with comes back beside it.
@@ -80,11 +103,12 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   for (const PartModel* part : parts) {
     Batch& batch = activation.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
-    batch.loss_scale = static_cast<float>(iteration.loss_scale /
-                                          static_cast<double>(plan_.global_batch_size * model_.sequence_length));
+    batch.loss_scale =
+        static_cast<float>(iteration.loss_scale / static_cast<double>(plan_.global_batch_size * model_.sample.rows));
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);
+  load_documents(activation, i, iteration);
   Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());

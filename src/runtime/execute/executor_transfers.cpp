@@ -29,10 +29,15 @@ Interval Executor::held(const Instruction& i) const {
   return before_cut ? device_->exit_samples(i.chunk) : device_->entry_samples(ChunkId(i.chunk.value + 1));
 }
 
+/// What one sample at a cut is, or one row of the shared parameter.
+Port Executor::unit_of(const Instruction& i) const {
+  if (i.payload == Payload::tied_gradient) return {1, model_.shared_parameter()->shape[1]};
+  return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
+}
+
 /// Of the tensor that holds the samples or rows `held`.
 Interval Executor::elements_of(const Instruction& i, Interval interval, Interval held) const {
-  const bool is_tied = i.payload == Payload::tied_gradient;
-  const std::int64_t of_one = model_.hidden_size * (is_tied ? 1 : model_.sequence_length);
+  const std::int64_t of_one = unit_of(i).elements();
   const std::int64_t first = held.begin * of_one;
   return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
 }
@@ -40,10 +45,10 @@ Interval Executor::elements_of(const Instruction& i, Interval interval, Interval
 /// With room for all that comes.
 Executor::Incoming& Executor::incoming_of(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
-  const std::size_t rows = i.payload == Payload::tied_gradient ? 1 : static_cast<std::size_t>(model_.sequence_length);
+  const Port unit = unit_of(i);
   if (!incoming.data) {
     incoming.data =
-        Tensor(arena_, static_cast<std::size_t>(held(i).size()) * rows, static_cast<std::size_t>(model_.hidden_size));
+        Tensor(arena_, static_cast<std::size_t>(held(i).size() * unit.rows), static_cast<std::size_t>(unit.columns));
   }
   return incoming;
 }

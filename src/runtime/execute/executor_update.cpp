@@ -22,7 +22,7 @@ void Executor::reduce_loss(const Iteration& iteration) {
   double sums[] = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
                    wish == StopWish::interrupted ? 1.0 : 0.0};
   groups_.all().all_reduce_sum(sums, 3);
-  result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sequence_length);
+  result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sample.rows);
   result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;
 }
 
@@ -32,9 +32,10 @@ void Executor::reduce_norm(const Iteration& iteration) {
     for (const auto& part : device_->parts()) {
       const ParameterStore& store = part->parameters();
       for (const OwnPart& own : store.own_parts()) {
-        if (part->counts(store.parameters()[own.parameter])) {
-          kernels_.sum_of_squares(own.gradients, own.size, sums_.squares());
-        }
+        const Interval counted = part->counted(own);
+        if (counted.empty()) continue;
+        kernels_.sum_of_squares(own.gradients + (counted.begin - own.begin), static_cast<std::size_t>(counted.size()),
+                                sums_.squares());
       }
     }
   }

@@ -16,8 +16,9 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
   for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
   const bool has_first = role.holds(0);
   const bool has_last = role.holds(device.model.num_layers() - 1);
-  has_first_copy_ = device.model.tied && has_first && !has_last;
-  has_second_copy_ = device.model.tied && has_last && !has_first;
+  shared_ = device.model.shared_parameter();
+  has_first_copy_ = shared_ != nullptr && has_first && !has_last;
+  has_second_copy_ = shared_ != nullptr && has_last && !has_first;
   gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();
   const Interval group = role.mesh.sharding_group_of(role.replica);
   in_first_group_ = group.begin == 0;
@@ -66,7 +67,7 @@ void PartModel::announce(const Instruction* next) {
 }
 
 std::size_t PartModel::tied_parameter() const {
-  const std::optional<std::size_t> found = store_.find("wte.weight");
+  const std::optional<std::size_t> found = shared_ != nullptr ? store_.find(shared_->name) : std::nullopt;
   PPTRAIN_ASSERT(found, "no shared parameter in part {} of stage {}", role_.index, role_.stage.value);
   return *found;
 }
@@ -74,7 +75,26 @@ std::size_t PartModel::tied_parameter() const {
 bool PartModel::counts(const LocalParameter& parameter) const {
   if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer())) return false;
   if (parameter.spec.axis == ShardAxis::none) return role_.shard == 0;
-  return !(has_second_copy_ && parameter.spec.axis == ShardAxis::vocabulary);
+  return !(has_second_copy_ && parameter.spec.name == shared_->name);
+}
+
+Interval PartModel::counted(const OwnPart& own) const {
+  const LocalParameter& parameter = store_.parameters()[own.parameter];
+  const Interval whole = {own.begin, own.begin + static_cast<std::int64_t>(own.size)};
+  if (!counts(parameter)) return {whole.begin, whole.begin};
+  return intersect(whole, {held_before(parameter), static_cast<std::int64_t>(parameter.size())});
+}
+
+/// Elements at the front that a member before this one holds too. What members share is a unit of rows, and the
+/// parameters that do have one group of them.
+std::int64_t PartModel::held_before(const LocalParameter& parameter) const {
+  const AxisDivision division = parameter.spec.division();
+  if (division.sharing == 1 || parameter.part.begin == 0) return 0;
+  const std::vector<Interval> parts = context_.parts(division.axis);
+  const std::int64_t end = division.units(parts[static_cast<std::size_t>(role_.shard) - 1]).end;
+  const Interval own = division.units(parameter.part);
+  return std::max<std::int64_t>(0, std::min(end, own.end) - own.begin) * static_cast<std::int64_t>(parameter.size()) /
+         own.size();
 }
 
 }  // namespace pptrain

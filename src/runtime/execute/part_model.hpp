@@ -54,6 +54,9 @@ class PartModel {
   /// everything on the first of them only; of several ZeRO groups in the first. A tied embedding counts where the first
   /// layer is.
   bool counts(const LocalParameter& parameter) const;
+  /// The elements of what this device updates, in the local order of the parameter, that count there: of units that
+  /// several members hold (key heads that their query heads share) those of the first.
+  Interval counted(const OwnPart& own) const;
 
   /// Whether another part, of this stage or another one, holds a copy of the tied embedding too.
   bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
@@ -64,8 +67,9 @@ class PartModel {
  private:
   PartRole role_;
   PartGroups& groups_;
-  bool in_first_group_ = true;   ///< of the ZeRO groups of its stage, which all hold the same
-  bool has_first_copy_ = false;  ///< of a tied embedding that two parts hold
+  bool in_first_group_ = true;             ///< of the ZeRO groups of its stage, which all hold the same
+  const ParameterSpec* shared_ = nullptr;  ///< the tied embedding, or null
+  bool has_first_copy_ = false;            ///< of a tied embedding that two parts hold
   bool has_second_copy_ = false;
   ParameterStore store_;
   ReplicaShards shards_;
@@ -78,6 +82,7 @@ class PartModel {
 
   void add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make);
   std::vector<std::size_t> units_read(const Layer& layer) const;
+  std::int64_t held_before(const LocalParameter& parameter) const;
 };
 
 }  // namespace pptrain

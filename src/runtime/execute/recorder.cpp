@@ -20,6 +20,8 @@
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "config/read.hpp"
+#include "io/checkpoint_model.hpp"
+#include "io/export_model.hpp"
 #include "io/keys.hpp"
 #include "kernels/gemm.hpp"
 #include "pptrain_version.hpp"
@@ -118,6 +120,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
   directory_ = open_directory(config, begins);
   forget_iterations_and_plans(directory_->path());
   directory_->write("config.toml", write_config(config));
+  if (!config.model.from.empty()) copy_model_files(config.model.from, directory_->file(model_folder_name));
   directory_->write("plan.json", write_plan(plan));
   directory_->write("profile.json", write_profile(profile));
   directory_->write("cluster.toml", write_cluster(machine.cluster));

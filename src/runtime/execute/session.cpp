@@ -56,6 +56,15 @@ std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
   return runs;
 }
 
+namespace {
+
+CompileOptions compile_options(const Model& model, const TransferForms& forms) {
+  const ParameterSpec* shared = model.shared_parameter();
+  return {shared != nullptr, shared != nullptr ? shared->shape[0] : 0, forms};
+}
+
+}  // namespace
+
 Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
                  CoreUse core_use, const SessionOptions& options)
     : config_(config),
@@ -66,8 +75,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       role_(role_of(plan_, device_id_)),
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
-      training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders),
-                                                {model.tied, model.vocabulary_size, options.forms}))),
+      training_(checked(
+          plan_, compile_training(plan_, task_orders(plan_, options.orders), compile_options(model, options.forms)))),
       evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
@@ -109,13 +118,19 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  const IterationResult result = executor_->run(
-      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
-                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps});
+  const IterationResult result =
+      executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_,
+                                      stop_wish_, loss_scale_.value(), loss_scale_.skips(),
+                                      loss_scale_.state().skipped_steps, !config_.data.attend_across_documents});
   loss_scale_.update(result.skipped);
   return result;
 }
 
-double Session::evaluate(const SampleSource& source) { return executor_->run(own(evaluation_), {source}).loss; }
+double Session::evaluate(const SampleSource& source) {
+  Iteration iteration;
+  iteration.samples = source;
+  iteration.needs_documents = !config_.data.attend_across_documents;
+  return executor_->run(own(evaluation_), iteration).loss;
+}
 
 }  // namespace pptrain

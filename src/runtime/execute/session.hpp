@@ -53,6 +53,7 @@ class Session {
   Optimizer* optimizer() { return optimizer_.get(); }
   LossScale& loss_scale() { return loss_scale_; }
   Arena& arena() { return arena_; }
+  const Model& model() const { return model_; }
   RankGroups& groups() { return *groups_; }
   const std::optional<Role>& role() const { return role_; }
 

@@ -10,13 +10,13 @@
 namespace pptrain {
 namespace {
 
-using Numbers = std::array<std::int64_t, 11>;
+using Numbers = std::array<std::int64_t, 12>;
 
 Numbers numbers_of(const StatePart& p) {
   return {p.parameter,          p.quantity,        static_cast<std::int64_t>(p.division.axis),
           p.division.dimension, p.division.groups, p.division.unit,
           p.part.begin,         p.part.end,        p.axis_size,
-          p.local.begin,        p.local.end};
+          p.local.begin,        p.local.end,       p.division.sharing};
 }
 
 StatePart part_of(const Numbers& n) {
@@ -30,6 +30,7 @@ StatePart part_of(const Numbers& n) {
   p.part = {n[6], n[7]};
   p.axis_size = n[8];
   p.local = {n[9], n[10]};
+  p.division.sharing = n[11];
   return p;
 }
 

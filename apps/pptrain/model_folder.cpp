@@ -1,0 +1,56 @@
+#include "model_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "model/families/families.hpp"
+#include "runtime/model_weights.hpp"
+#include "text/tokenizer.hpp"
+
+namespace pptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const config_file = "config.json";
+const char* const tokenizer_file = "tokenizer.json";
+
+bool has_file(const std::string& folder, const char* name) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / name, ignored);
+}
+
+/// The tokenizer is one of the model's: no token of it lacks a row of the embedding.
+std::string validated_tokenizer(const std::string& folder, const Model& model) {
+  const std::int64_t tokens = Tokenizer::read(folder).vocabulary_size();
+  if (tokens > model.sample.classes) {
+    throw_bad_input({folder + "/" + tokenizer_file, fmt::format("it makes tokens up to {}", tokens - 1),
+                     fmt::format("the model beside it has {} tokens", model.sample.classes),
+                     "use the tokenizer that belongs to this config.json"});
+  }
+  return fmt::format("a tokenizer of {} tokens", tokens);
+}
+
+}  // namespace
+
+bool names_model_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::path(path).filename() == config_file || fs::is_directory(path, ignored);
+}
+
+std::string validated_model_folder(const std::string& path) {
+  std::error_code ignored;
+  const std::string parent = fs::path(path).parent_path().string();
+  const std::string folder = fs::is_directory(path, ignored) ? path : parent.empty() ? "." : parent;
+  // Weights are alike for samples of any length.
+  const Model model = build_family(ConfigJson::read(folder), {1});
+  const bool has_weights = has_file(folder, single_weight_file) || has_file(folder, weight_index_file);
+  if (has_weights) const ModelWeights weights(folder, model);
+  const std::string tokenizer = has_file(folder, tokenizer_file) ? validated_tokenizer(folder, model) : "no tokenizer";
+  return fmt::format("a {} of {} layers and {} parameters, with {} and {}", model.name, model.num_layers(),
+                     model.num_parameters(), has_weights ? "weights" : "no weights", tokenizer);
+}
+
+}  // namespace pptrain

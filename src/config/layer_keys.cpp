@@ -1,0 +1,61 @@
+#include "config/layer_keys.hpp"
+
+#include "config/ranges.hpp"
+
+namespace pptrain {
+namespace {
+
+void visit_norm(KeyVisitor& v, LayerConfig& layer, const std::string& place) {
+  v.name({"norm", "The normalisation " + place + "."}, layer.norm, {"layer", "rms"});
+  v.number({"epsilon", "What is added to the variance, or the mean square, under its root."}, layer.epsilon,
+           positive("it keeps a division finite"));
+}
+
+void visit_attention(KeyVisitor& v, LayerConfig& layer) {
+  v.integer({"heads", "Attention heads."}, layer.heads, between(1, 65536));
+  v.integer({"key_heads", "Heads of keys and values, which divide `heads`; 0: as many as heads."}, layer.key_heads,
+            between(0, 65536));
+  v.integer({"head_size", "Columns of a head; 0: the embedding's columns divided by heads."}, layer.head_size,
+            between(0, 1048576));
+  v.number({"rotary_theta", "Base of rotary positions, by which queries and keys turn, often 10000; 0: they do not."},
+           layer.rotary_theta, not_negative());
+  v.number({"rotary_share", "Part of a head's columns that turns: pairs of columns."}, layer.rotary_share,
+           {0.0, 1.0, true, false, "it is a part"});
+  v.integer({"window", "Latest positions that each sees, its own included; 0: all earlier ones."}, layer.window,
+            at_least(0));
+  v.flag({"query_bias", "Whether queries, keys and values have a bias."}, layer.query_bias);
+  v.flag({"output_bias", "Whether the product behind attention has one."}, layer.output_bias);
+  v.flag({"head_norms", "Whether queries and keys are normalised head by head before they turn."}, layer.head_norms);
+}
+
+void visit_block(KeyVisitor& v, LayerConfig& layer) {
+  v.integer({"repeat", "How many such blocks follow one another."}, layer.repeat, between(1, 65536));
+  visit_attention(v, layer);
+  v.integer({"feed_forward", "Inner columns of the feed-forward part; 0: four times the embedding's columns."},
+            layer.feed_forward, between(0, 4194304));
+  v.name({"activation", "Of the feed-forward part; \"gelu_tanh\" is GPT-2's form of GELU, \"gelu\" the exact one."},
+         layer.activation, {"gelu_tanh", "gelu", "silu", "relu"});
+  v.flag({"gated", "Whether the activated product is multiplied by a second one, as in SwiGLU."}, layer.gated);
+  v.flag({"feed_forward_bias", "Whether products of the feed-forward part have a bias."}, layer.feed_forward_bias);
+  visit_norm(v, layer, "before attention and before the feed-forward part");
+  v.flag({"parallel", "Whether both parts read the block's input and are added to it together, as in GPT-NeoX."},
+         layer.parallel);
+}
+
+}  // namespace
+
+void visit_layer(KeyVisitor& v, LayerConfig& layer) {
+  v.name({"kind", "What the layer is. The first one is the embedding, the last one the output, all others are blocks."},
+         layer.kind, {"embedding", "block", "output"});
+  if (layer.kind == "block") return visit_block(v, layer);
+  if (layer.kind == "output") {
+    visit_norm(v, layer, "before the product with the vocabulary");
+    v.flag({"tied", "Whether that product shares the weights of the token embedding."}, layer.tied);
+    return;
+  }
+  v.integer({"columns", "Width of what goes from layer to layer."}, layer.columns, between(1, 1048576));
+  v.flag({"positions", "Whether each place of a sample has a row of a second table, which is added to the token's."},
+         layer.positions);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,143 @@
+#include "io/export_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "io/checkpoint_model.hpp"
+#include "io/parameters.hpp"
+#include "model/file_layout.hpp"
+#include "weights/weight_writer.hpp"
+
+namespace pptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a folder may hold beside weights and config.json.
+constexpr const char* companions[] = {"generation_config.json",  "tokenizer.json",    "tokenizer_config.json",
+                                      "tokenizer.model",         "vocab.json",        "merges.txt",
+                                      "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"};
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// The config.json of a GPT-2 that the configuration's own keys describe.
+nlohmann::ordered_json gpt2_config(const Config& config) {
+  const ModelConfig& m = config.model;
+  return {{"architectures", {"GPT2LMHeadModel"}},
+          {"model_type", "gpt2"},
+          {"activation_function", "gelu_new"},
+          {"attn_pdrop", 0.0},
+          {"embd_pdrop", 0.0},
+          {"resid_pdrop", 0.0},
+          {"layer_norm_epsilon", 1e-5},
+          {"n_embd", m.hidden_size},
+          {"n_head", m.heads},
+          {"n_inner", nullptr},
+          {"n_layer", m.layers},
+          {"n_positions", config.training.sequence_length},
+          {"tie_word_embeddings", m.tied},
+          {"vocab_size", m.vocabulary_size}};
+}
+
+/// One model's way from a checkpoint to a folder.
+class Export {
+ public:
+  explicit Export(const ExportOptions& options) : options_(options), from_(read_checkpoint_model(options.source)) {
+    if (from_.model.sample.tokens()) return;
+    throw_bad_input({from_.checkpoint, fmt::format("a {} has no place in Hugging Face's libraries", from_.model.name),
+                     "it is a network of pptrain's own", "read its parameters from the HDF5 file"});
+  }
+
+  ExportResult run() const {
+    WeightWriter writer(options_.output, tensors());
+    const ParameterFile file(from_.checkpoint);
+    std::int64_t count = 0;
+    for (const ParameterSpec& spec : parameters()) {
+      write(writer, spec, file.read(spec.name, spec.shape));
+      count += spec.size();
+    }
+    writer.commit();
+    if (!from_.folder.empty()) copy_model_files(from_.folder, options_.output);
+    write_file(options_.output + "/config.json", description().dump(2) + "\n",
+               "free some room, or name another folder");
+    return {from_.checkpoint, from_.model.name, from_.step, count};
+  }
+
+ private:
+  /// Every parameter once.
+  std::vector<ParameterSpec> parameters() const {
+    std::vector<ParameterSpec> specs;
+    std::set<std::string> seen;
+    for (const Layer& layer : from_.model.layers) {
+      for (const ParameterSpec& spec : layer.parameters) {
+        if (seen.insert(spec.name).second) specs.push_back(spec);
+      }
+    }
+    return specs;
+  }
+
+  /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
+  std::string name_of(const ParameterSpec& spec) const {
+    const bool own_gpt2 = from_.folder.empty() && spec.name != "lm_head.weight";
+    return own_gpt2 ? "transformer." + spec.name : spec.name;
+  }
+
+  std::vector<WeightTensor> tensors() const {
+    std::vector<WeightTensor> tensors;
+    for (const ParameterSpec& spec : parameters()) tensors.push_back({name_of(spec), options_.type, file_shape(spec)});
+    return tensors;
+  }
+
+  void write(WeightWriter& writer, const ParameterSpec& spec, const std::vector<float>& values) const {
+    if (spec.layout == FileLayout::same) return writer.write(name_of(spec), 0, values);
+    std::vector<float> turned(values.size());
+    for_each_run(spec, {0, spec.size()}, [&](const LayoutRun& run) {
+      for (std::int64_t i = 0; i < run.ours.size(); ++i) {
+        turned[static_cast<std::size_t>(run.theirs + i * run.stride)] =
+            values[static_cast<std::size_t>(run.ours.begin + i)];
+      }
+    });
+    writer.write(name_of(spec), 0, turned);
+  }
+
+  nlohmann::ordered_json description() const {
+    nlohmann::ordered_json json = from_.folder.empty()
+                                      ? gpt2_config(from_.config)
+                                      : nlohmann::ordered_json::parse(text_of(fs::path(from_.folder) / "config.json"));
+    const char* key = json.contains("torch_dtype") ? "torch_dtype" : "dtype";
+    json[key] = options_.type == WeightType::f32    ? "float32"
+                : options_.type == WeightType::bf16 ? "bfloat16"
+                                                    : "float16";
+    return json;
+  }
+
+  const ExportOptions& options_;
+  CheckpointModel from_;
+};
+
+}  // namespace
+
+ExportResult export_model(const ExportOptions& options) { return Export(options).run(); }
+
+void copy_model_files(const std::string& from, const std::string& to) {
+  std::error_code ignored;  // what cannot be made is said when a file of it is written
+  fs::create_directories(to, ignored);
+  const auto copy = [&](const std::string& name) {
+    if (!fs::exists(fs::path(from) / name)) return;
+    write_file(to + "/" + name, text_of(fs::path(from) / name), "free some room, or name another folder");
+  };
+  copy("config.json");
+  for (const char* name : companions) copy(name);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,144 @@
+#include "model/chain.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "model/layer_graph.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Whether a member that holds positions of an axis of `length` has whole key heads, or a part of those of one.
+bool key_heads_fit(const BlockShape& block, std::int64_t length) {
+  const std::int64_t per_position = block.heads / length;
+  const std::int64_t group = block.heads / block.key_heads;
+  return per_position % group == 0 || group % per_position == 0;
+}
+
+/// Length of the axis of feed-forward columns.
+std::int64_t common_columns(const std::vector<BlockShape>& blocks) {
+  std::int64_t length = 0;
+  for (const BlockShape& block : blocks) length = std::gcd(length, block.feed_forward);
+  return length;
+}
+
+/// Length of the axis of heads; at most that of the columns, since an even grid divides both by what divides the heads.
+std::int64_t common_heads(const std::vector<BlockShape>& blocks, std::int64_t columns) {
+  std::int64_t length = 0;
+  for (const BlockShape& block : blocks) length = std::gcd(length, block.heads);
+  if (length > columns) length = std::gcd(length, columns);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BlockShape& block : blocks) {
+      if (key_heads_fit(block, length)) continue;
+      length = std::gcd(length, block.key_heads);
+      changed = true;
+    }
+  }
+  return length;
+}
+
+class Chain {
+ public:
+  explicit Chain(const ChainShape& shape)
+      : s_(shape), columns_(common_columns(shape.blocks)), heads_(common_heads(shape.blocks, columns_)) {}
+
+  Model build() const {
+    Model model;
+    model.name = s_.name;
+    model.sample = {s_.tokens, 0, s_.vocabulary};
+    model.axes = {{ShardAxis::heads, heads_}, {ShardAxis::columns, columns_}, {ShardAxis::vocabulary, s_.vocabulary}};
+    model.layers.push_back(embedding());
+    for (std::size_t i = 0; i < s_.blocks.size(); ++i) model.layers.push_back(block(i));
+    model.layers.push_back(output());
+    return model;
+  }
+
+ private:
+  Layer embedding() const {
+    LayerGraph g("embedding", "model.", s_.deviation);
+    LayerGraph::EmbeddingShape shape = {s_.vocabulary, s_.hidden, s_.tokens};
+    if (s_.positions) shape.positions = "embed_positions", shape.num_positions = s_.tokens;
+    ValueIndex x = g.embedding("embed_tokens", shape);
+    if (s_.embedding_scale != 1.0) x = g.scale(x, s_.embedding_scale);
+    g.output(x);
+    return g.finish(s_.compute_bytes);
+  }
+
+  Layer block(std::size_t i) const {
+    const BlockShape& b = s_.blocks[i];
+    LayerGraph g(fmt::format("block.{}", i), fmt::format("model.layers.{}.", i), s_.deviation);
+    const ValueIndex x = g.input({s_.tokens, s_.hidden});
+    const ValueIndex attended = attention(g, g.norm("input_layernorm", x, b.norm), b);
+    if (b.parallel) {
+      const ValueIndex widened = feed_forward(g, g.norm("post_attention_layernorm", x, b.norm), b);
+      g.output(g.add(g.add(x, attended), widened));
+    } else {
+      const ValueIndex middle = g.add(x, attended);
+      g.output(g.add(middle, feed_forward(g, g.norm("post_attention_layernorm", middle, b.norm), b)));
+    }
+    return g.finish(s_.compute_bytes);
+  }
+
+  /// A position of the axis has `per_position` query heads, and key heads of its own or one with its neighbours.
+  AxisDivision key_division(const BlockShape& b, std::int64_t per_position) const {
+    const std::int64_t group = b.heads / b.key_heads;
+    if (per_position % group == 0) return {ShardAxis::heads, 1, per_position / group * b.head_size};
+    return {ShardAxis::heads, 1, b.head_size, group / per_position};
+  }
+
+  ValueIndex attention(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
+    const std::int64_t per_position = b.heads / heads_;
+    const AxisDivision query_heads = {ShardAxis::heads, 1, per_position * b.head_size};
+    const AxisDivision key_heads = key_division(b, per_position);
+    const auto heads = [&](const std::string& name, std::int64_t count, const AxisDivision& divided) {
+      return g.linear("self_attn." + name + "_proj", x,
+                      {.out = count * b.head_size, .columns = divided, .bias = b.query_bias});
+    };
+    const auto turned = [&](const std::string& name, ValueIndex v) {
+      if (b.head_norms) v = g.head_norm("self_attn." + name + "_norm", v, b.norm, b.head_size);
+      return b.rotary.rotated > 0 ? g.rotary(v, b.rotary, b.head_size) : v;
+    };
+    const ValueIndex q = turned("q", heads("q", b.heads, query_heads));
+    const ValueIndex k = turned("k", heads("k", b.key_heads, key_heads));
+    const ValueIndex v = heads("v", b.key_heads, key_heads);
+    const double scale = 1.0 / std::sqrt(static_cast<double>(b.head_size));
+    const ValueIndex attended = g.attention({q, k, v}, {b.heads, b.key_heads, b.head_size, scale, b.window});
+    return g.linear("self_attn.o_proj", attended,
+                    {.out = s_.hidden, .rows = query_heads, .bias = b.output_bias, .deviation = s_.stream_deviation});
+  }
+
+  ValueIndex feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
+    const AxisDivision columns = {ShardAxis::columns, 1, b.feed_forward / columns_};
+    const auto widened = [&](const std::string& name) {
+      return g.linear("mlp." + name, x, {.out = b.feed_forward, .columns = columns, .bias = b.feed_forward_bias});
+    };
+    ValueIndex inner = widened(b.gated ? "gate_proj" : "up_proj");
+    inner = b.gated ? g.gate(inner, widened("up_proj"), b.activation) : g.activate(inner, b.activation);
+    return g.linear("mlp.down_proj", inner,
+                    {.out = s_.hidden, .rows = columns, .bias = b.feed_forward_bias, .deviation = s_.stream_deviation});
+  }
+
+  Layer output() const {
+    LayerGraph g("output", "", s_.deviation);
+    const ValueIndex x = g.norm("model.norm", g.input({s_.tokens, s_.hidden}), s_.norm);
+    g.loss(g.linear("lm_head", x,
+                    {.out = s_.vocabulary,
+                     .columns = {ShardAxis::vocabulary},
+                     .padded = true,
+                     .tied_to = s_.tied ? "model.embed_tokens.weight" : ""}));
+    return g.finish(s_.compute_bytes);
+  }
+
+  const ChainShape& s_;
+  std::int64_t columns_;  ///< length of the axis
+  std::int64_t heads_;    ///< likewise
+};
+
+}  // namespace
+
+Model build_chain(const ChainShape& shape) { return Chain(shape).build(); }
+
+}  // namespace pptrain

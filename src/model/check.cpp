@@ -1,0 +1,65 @@
+#include "model/check.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace pptrain {
+namespace {
+
+void check_degrees(const Config& config, const Model& model) {
+  const AutoInt stages = config.parallelism.pipeline;
+  if (stages && *stages > model.num_layers()) {
+    throw_bad_input({config.where("parallelism.pipeline"),
+                     fmt::format("pipeline = {} is more stages than the model has layers", *stages),
+                     fmt::format("{} has {}, embedding and output included", model.name, model.num_layers()),
+                     fmt::format("use at most {} or \"auto\"", model.num_layers())});
+  }
+  const AutoInt shards = config.parallelism.tensor;
+  const std::int64_t most = model.divided_units();
+  if (shards && *shards > most) {
+    throw_bad_input(
+        {config.where("parallelism.tensor"),
+         fmt::format("tensor = {} is more shards than each layer of {} can be divided into", *shards, model.name),
+         fmt::format("its heads are divided over a tensor-parallel group, where blocks differ in groups that "
+                     "all have: {}",
+                     most),
+         fmt::format("use at most {} or \"auto\"", most)});
+  }
+}
+
+void check_annotated(const Config& config, const Model& model) {
+  for (const Annotation& annotation : config.model.annotate) {
+    const Interval layers = annotation.layers;
+    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
+    throw_bad_input({config.where("model.annotate"),
+                     fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
+                     fmt::format("{} has {}, embedding and output included", model.name, model.num_layers()),
+                     "give the first layer and the one behind the last"});
+  }
+}
+
+void check_end_of_document(const Config& config, const Model& model) {
+  const AutoInt end = config.data.end_of_document;
+  if (!end || *end < model.sample.classes) return;
+  throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
+                   fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
+                   "give the token that the tokenizer puts behind a document"});
+}
+
+}  // namespace
+
+void check_fits(const Config& config, const Model& model) {
+  if (config.model.names_dimensions()) return;
+  check_degrees(config, model);
+  check_annotated(config, model);
+  check_end_of_document(config, model);
+}
+
+Model build_model_of(const Config& config) {
+  Model model = build_model(config.model, config.training, config.source);
+  check_fits(config, model);
+  return model;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "model/model.hpp"
+
+namespace pptrain {
+
+/// Refuses what a job asks of its model beyond what the model has: stages beyond its layers, shards beyond its heads,
+/// annotations of layers and an end of documents that are not there. For models whose dimensions are known once they
+/// are made (`[model] from`, `[[model.layer]]`); those of other models are looked at with the configuration. Throws
+/// `Error` (exit code 2) with the place of the key.
+void check_fits(const Config& config, const Model& model);
+
+/// The model of a configuration, which fits what the job asks of it. Throws as `build_model` and `check_fits` do.
+Model build_model_of(const Config& config);
+
+}  // namespace pptrain

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "model/families/decoder.hpp"
+#include "model/families/families.hpp"
+
+/// What the `config.json` of several families says in the same way.
+namespace pptrain {
+
+/// The activation that a key names. One that is not known throws `Error` (exit code 2).
+Activation activation_of(const ConfigJson& config, const std::string& key, const std::string& fallback);
+
+/// Reads probabilities of dropout, which pptrain does not do; a warning says so where one is not 0.
+void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys);
+
+/// Heads and their sizes that fit: `heads` divide `hidden`, `key_heads` divide `heads`.
+void check_heads(const ConfigJson& config, std::int64_t heads, std::int64_t key_heads,
+                 const std::string& key_heads_key);
+
+/// Rotary positions for heads of which `rotated` columns turn.
+RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fallback_theta,
+                     const std::string& theta_key = "rope_theta");
+
+/// The dimensions that LlamaConfig and those made after it have in common. `fallback_head_size`: 0 is hidden / heads.
+DecoderShape llama_shape(const ConfigJson& config, const FamilyOptions& options, std::int64_t fallback_head_size = 0);
+
+/// Windows of the layers: `layer_types` where it stands there, else `window` for the layers from `first` on.
+std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,
+                                        std::int64_t first);
+
+}  // namespace pptrain

@@ -1,0 +1,48 @@
+#include "model/families/families.hpp"
+
+#include <algorithm>
+
+namespace pptrain {
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"gpt2",
+       build_gpt2_family,
+       {".attn.bias", ".attn.masked_bias"},
+       // Of heads for other tasks; sums are fp32 in any case.
+       {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
+        "reorder_and_upcast_attn"}},
+      {"llama", build_llama, {".rotary_emb.inv_freq"}},
+      {"mistral", build_mistral, {".rotary_emb.inv_freq"}},
+      {"qwen2", build_qwen2},
+      {"qwen3", build_qwen3},
+      {"gemma", build_gemma, {}, {"hidden_act"}},
+      {"gpt_neox",
+       build_gpt_neox,
+       {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+       // Of a head for other tasks, and of a class that has one form.
+       {"classifier_dropout", "is_decoder"}},
+      {"opt", build_opt},
+  };
+  return all;
+}
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.emplace_back(family.type);
+  return names;
+}
+
+const Family& family_of(const ConfigJson& config) {
+  const std::string type = config.model_type(family_names());
+  return *std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
+}
+
+Model build_family(const ConfigJson& config, const FamilyOptions& options) {
+  const Family& family = family_of(config);
+  Model model = family.build(config, options);
+  config.finish(family.harmless);
+  return model;
+}
+
+}  // namespace pptrain

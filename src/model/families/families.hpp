@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/model.hpp"
+#include "weights/config_json.hpp"
+
+namespace pptrain {
+
+/// What a job adds to a `config.json`.
+struct FamilyOptions {
+  std::int64_t tokens = 0;     ///< positions of a sample
+  double compute_bytes = 4.0;  ///< of a number in products
+};
+
+/// A family of models by transformers' `model_type`: turns a `config.json` into a chain whose parameters have the names
+/// and shapes of the published checkpoints. It asks for every key that changes numbers and refuses those that it cannot
+/// follow.
+struct Family {
+  const char* type;
+  Model (*build)(const ConfigJson& config, const FamilyOptions& options);
+  /// Ends of names of tensors that checkpoints hold and no computation needs.
+  std::vector<std::string> not_needed = {};
+  /// Keys of config.json beside those of all families that change nothing here.
+  std::vector<std::string> harmless = {};
+};
+
+/// All of them.
+const std::vector<Family>& families();
+std::vector<std::string> family_names();
+
+/// The family of a `config.json`. An unknown one throws `Error` (exit code 2).
+const Family& family_of(const ConfigJson& config);
+
+/// The model of a `config.json`. Unknown keys and values throw `Error` (exit code 2) with file, line and key.
+Model build_family(const ConfigJson& config, const FamilyOptions& options);
+
+// The builders; only families.cpp calls them.
+Model build_gpt2_family(const ConfigJson& config, const FamilyOptions& options);
+Model build_llama(const ConfigJson& config, const FamilyOptions& options);
+Model build_mistral(const ConfigJson& config, const FamilyOptions& options);
+Model build_qwen2(const ConfigJson& config, const FamilyOptions& options);
+Model build_qwen3(const ConfigJson& config, const FamilyOptions& options);
+Model build_gemma(const ConfigJson& config, const FamilyOptions& options);
+Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
+Model build_opt(const ConfigJson& config, const FamilyOptions& options);
+
+}  // namespace pptrain

@@ -1,0 +1,35 @@
+#include "model/families/config_keys.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Layers from `max_window_layers` on see a window, where the configuration switches that on.
+std::vector<std::int64_t> qwen_windows(const ConfigJson& config, std::int64_t layers) {
+  const std::int64_t first = config.integer("max_window_layers", 28);
+  const std::int64_t window = config.integer("sliding_window", 4096);
+  const bool slides = config.boolean("use_sliding_window", false);
+  return layer_windows(config, layers, slides ? window : 0, first);
+}
+
+}  // namespace
+
+/// Yang et al., "Qwen2 technical report", 2024: Llama with biases of queries, keys and values.
+Model build_qwen2(const ConfigJson& config, const FamilyOptions& options) {
+  DecoderShape shape = llama_shape(config, options);
+  shape.name = "qwen2";
+  shape.query_bias = true;
+  shape.windows = qwen_windows(config, shape.layers);
+  return decoder(shape);
+}
+
+/// Yang et al., "Qwen3 technical report", 2025: norms of queries and keys in place of biases.
+Model build_qwen3(const ConfigJson& config, const FamilyOptions& options) {
+  DecoderShape shape = llama_shape(config, options, 128);
+  shape.name = "qwen3";
+  shape.head_norms = true;
+  shape.query_bias = shape.output_bias = config.boolean("attention_bias", false);
+  shape.windows = qwen_windows(config, shape.layers);
+  return decoder(shape);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,163 @@
+#include "model/layer_folds.hpp"
+
+#include <numeric>
+
+#include "model/layer_builder.hpp"
+#include "model/transformer.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Rows of a norm's statistics: one for every `width` columns.
+std::int64_t norm_rows(const op::Norm& norm, const Value& x) { return x.rows * (x.columns / norm.width); }
+
+}  // namespace
+
+Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute) {
+  const auto input = [&]() -> const Value& { return list.values[op.inputs.front()]; };
+  const auto nothing = [](const auto&) { return Needs{}; };
+  return std::visit(overloaded{[&](const op::Norm& norm) {
+                                 const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
+                                 return Needs{{op.inputs.front()}, {}, true, each * norm_rows(norm, input())};
+                               },
+                               [&](const op::Linear&) {
+                                 return Needs{{}, {op.inputs.front()}};
+                               },
+                               [&](const op::SelfAttention& attention) {
+                                 Needs needs = {op.inputs, {}, recompute == Recompute::selective};
+                                 if (!needs.made_again) {
+                                   needs.backward_input.push_back(*op.output);
+                                   needs.statistics = input().rows * attention.heads;
+                                 }
+                                 return needs;
+                               },
+                               [&](const op::Activate&) {
+                                 return Needs{op.inputs, {}, true};
+                               },
+                               [&](const op::Gate&) {
+                                 return Needs{op.inputs, {}, true};
+                               },
+                               // Row maxima, sums and target logits, which every member has.
+                               [&](const op::Loss&) {
+                                 return Needs{op.inputs, {}, false, 3 * input().rows};
+                               },
+                               nothing},
+                    op.kind);
+}
+
+std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
+  std::vector<bool> made_again(list.values.size(), false);
+  std::vector<bool> kept(list.values.size(), false);
+  for (const Operator& op : list.operators) {
+    if (needs_of(op, list, recompute).made_again) made_again[*op.output] = true;
+    // The samples stay where they are.
+    if (op.as<op::Features>() != nullptr) made_again[*op.output] = true;
+  }
+  for (const Operator& op : list.operators) {
+    const Needs needs = needs_of(op, list, recompute);
+    for (const ValueIndex v : needs.backward_input) kept[v] = true;
+    for (const ValueIndex v : needs.backward_weight) kept[v] = kept[v] || !made_again[v];
+  }
+  return kept;
+}
+
+double kept_bytes(const OperatorList& list, Recompute recompute, double compute_bytes) {
+  const std::vector<bool> kept = kept_values(list, recompute);
+  double bytes = 0.0;
+  for (std::size_t v = 0; v < kept.size(); ++v) {
+    const Value& value = list.values[v];
+    const double each = value.element == Element::fp32 ? 4.0 : compute_bytes;
+    if (kept[v]) bytes += each * static_cast<double>(value.rows * value.columns);
+  }
+  for (const Operator& op : list.operators) {
+    bytes += 4.0 * static_cast<double>(needs_of(op, list, recompute).statistics);
+  }
+  return bytes;
+}
+
+namespace {
+
+/// Bytes that a group's all-reduces carry, the mean of F and B; gathering is half of an all-reduce.
+double allreduce_bytes(const OperatorList& list) {
+  double sum = 0.0;
+  for (const Operator& op : list.operators) {
+    const double weight = op.as<op::Enter>() != nullptr || op.as<op::Sum>() != nullptr     ? 1.0
+                          : op.as<op::Gather>() != nullptr || op.as<op::Take>() != nullptr ? 0.5
+                                                                                           : 0.0;
+    if (weight == 0.0) continue;
+    const Value& value = list.values[op.inputs.front()];
+    sum += weight * 4.0 * static_cast<double>(value.rows * value.columns);
+  }
+  return sum / 2.0;
+}
+
+/// Adds the work of one operator.
+class Worker {
+ public:
+  Worker(LayerBuilder& builder, const Layer& layer, const Operator& op) : builder_(builder), layer_(layer), op_(op) {}
+
+  void operator()(const op::Embedding&) const { add_embedding(builder_, rows(*op_.output), columns(*op_.output)); }
+  void operator()(const op::Scaling&) const { elementwise(input(), 2.0, 2.0); }
+  void operator()(const op::Norm&) const { elementwise(input(), 2.0, 3.0); }
+  void operator()(const op::Linear& linear) const {
+    const ParameterSpec& weight = layer_.parameters[op_.parameters.front()];
+    builder_.product(pptrain::linear(rows(input()), static_cast<double>(weight.shape[1]),
+                                     static_cast<double>(weight.shape[0]), linear.division));
+    const bool of_samples = list().operators.front().as<op::Features>() != nullptr;
+    if (of_samples) builder_.layer().backward_input.pop_back();
+  }
+  void operator()(const op::Rotary&) const { elementwise(input(), 2.0, 2.0); }
+  void operator()(const op::SelfAttention& a) const { add_fused_attention(builder_, a, rows(input())); }
+  void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
+  void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
+  // With what frameworks do around it; fitted with the efficiencies of src/profile/analytic.cpp.
+  void operator()(const op::Addition&) const {
+    elementwise(input(), 5.0, 7.0, 3);
+    builder_.backward_weight({0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});
+  }
+  void operator()(const op::Loss&) const { add_loss(builder_, rows(input()), columns(input())); }
+  void operator()(const op::Features&) const {}
+  void operator()(const op::Conversion&) const {}
+  void operator()(const op::Enter&) const {}
+  void operator()(const op::Sum&) const {}
+  void operator()(const op::Gather&) const {}
+  void operator()(const op::Take&) const {}
+
+ private:
+  const OperatorList& list() const { return layer_.operators; }
+  ValueIndex input() const { return op_.inputs.front(); }
+  double rows(ValueIndex v) const { return static_cast<double>(list().values[v].rows); }
+  double columns(ValueIndex v) const { return static_cast<double>(list().values[v].columns); }
+  double elements(ValueIndex v) const { return rows(v) * columns(v); }
+  /// Numbers read and written for each element of a value.
+  void elementwise(ValueIndex v, double forward, double backward, int launches = 1) const {
+    const Share share = list().values[v].is_whole() ? Share::whole : Share::divided;
+    builder_.elementwise({forward * elements(v), backward * elements(v), launches, launches, share});
+  }
+
+  LayerBuilder& builder_;
+  const Layer& layer_;
+  const Operator& op_;
+};
+
+}  // namespace
+
+Work work_of(const Layer& layer, double compute_bytes) {
+  LayerBuilder builder(layer.name, compute_bytes);
+  for (const Operator& op : layer.operators.operators) std::visit(Worker(builder, layer, op), op.kind);
+  LayerDescription& made = builder.layer();
+  return {std::move(made.forward), std::move(made.backward_input), std::move(made.backward_weight)};
+}
+
+void fold(Layer& layer, double compute_bytes) {
+  layer.work = work_of(layer, compute_bytes);
+  layer.flop_forward = flop_of(layer.work.forward);
+  layer.flop_backward_input = flop_of(layer.work.backward_input);
+  layer.flop_backward_weight = flop_of(layer.work.backward_weight);
+  layer.output_bytes = layer.output ? layer.output->bytes() : 0.0;
+  layer.stored_bytes = kept_bytes(layer.operators, Recompute::none, compute_bytes);
+  layer.tensor_parallel_allreduce_bytes = allreduce_bytes(layer.operators);
+  layer.signature = signature_of(layer);
+}
+
+}  // namespace pptrain

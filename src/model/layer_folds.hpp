@@ -1,0 +1,36 @@
+#pragma once
+
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace pptrain {
+
+/// What the backward passes need of the forward pass of an operator.
+struct Needs {
+  std::vector<ValueIndex> backward_input;   ///< values that B reads
+  std::vector<ValueIndex> backward_weight;  ///< values that W reads
+  bool made_again = false;                  ///< B writes the operator's result once more
+  std::int64_t statistics = 0;              ///< fp32 numbers per sample beside, by all members together
+};
+
+/// `recompute`: with `selective` attention's result is made again.
+Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute);
+
+/// The values that a layer keeps from F to B, by their index: all that B reads, and what W reads but B cannot make
+/// again. `Recompute::full` is not asked for: such a layer keeps its input alone.
+std::vector<bool> kept_values(const OperatorList& list, Recompute recompute);
+
+/// Bytes per sample that a layer keeps, over all members of a group, numbers of products taking `compute_bytes`.
+double kept_bytes(const OperatorList& list, Recompute recompute, double compute_bytes);
+
+/// Fills in what follows from the operators of a layer: work, FLOP, bytes, signature.
+void fold(Layer& layer, double compute_bytes);
+
+/// Work of a layer's operators, in the order of the operators.
+Work work_of(const Layer& layer, double compute_bytes);
+
+/// The operators with their dimensions as a text.
+std::string signature_of(const Layer& layer);
+
+}  // namespace pptrain

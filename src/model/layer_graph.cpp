@@ -1,0 +1,225 @@
+#include "model/layer_graph.hpp"
+
+#include "base/error.hpp"
+#include "model/layer_folds.hpp"
+
+namespace pptrain {
+
+ValueIndex LayerGraph::make(const Value& value) {
+  list().values.push_back(value);
+  return list().values.size() - 1;
+}
+
+void LayerGraph::put(Operator::Kind kind, std::vector<ValueIndex> inputs, std::optional<ValueIndex> output,
+                     std::vector<std::size_t> parameters) {
+  list().operators.push_back({std::move(kind), std::move(inputs), output, std::move(parameters)});
+}
+
+ValueIndex LayerGraph::in_place(Operator::Kind kind, ValueIndex x) {
+  put(std::move(kind), {x}, x);
+  return x;
+}
+
+std::size_t LayerGraph::parameter(ParameterSpec spec) {
+  for (std::size_t i = 0; i < layer_.parameters.size(); ++i) {
+    if (layer_.parameters[i].name == spec.name) return i;
+  }
+  layer_.parameters.push_back(std::move(spec));
+  return layer_.parameters.size() - 1;
+}
+
+void LayerGraph::begin_rows() {
+  rows_ = true;
+  entered_.clear();
+}
+
+void LayerGraph::enter(ValueIndex x) {
+  // Nobody asks for the gradient of the samples.
+  const OperatorList& l = list();
+  const bool samples =
+      !l.operators.empty() && l.operators.front().as<op::Features>() != nullptr && l.operators.front().output == x;
+  if (samples || !entered_.insert(x).second) return;
+  in_place(op::Enter{}, x);
+}
+
+ValueIndex LayerGraph::take(ValueIndex x, const AxisDivision& columns) {
+  Value own = value(x);
+  own.divided = columns;
+  const ValueIndex result = make(own);
+  put(op::Take{}, {x}, result);
+  return result;
+}
+
+ValueIndex LayerGraph::input(const Port& port) {
+  layer_.input = port;
+  list().input = make({port.rows, port.columns, Element::fp32, {}});
+  return *list().input;
+}
+
+ValueIndex LayerGraph::features(std::int64_t count) {
+  const ValueIndex x = make({1, count, Element::fp32, {}});
+  put(op::Features{}, {}, x);
+  return x;
+}
+
+ValueIndex LayerGraph::embedding(const std::string& name, const EmbeddingShape& shape) {
+  std::vector<std::size_t> parameters = {parameter({.name = prefix_ + name + ".weight",
+                                                    .shape = {shape.vocabulary, shape.columns},
+                                                    .axis = ShardAxis::vocabulary,
+                                                    .deviation = deviation_})};
+  const bool positions = !shape.positions.empty();
+  if (positions) {
+    parameters.push_back(parameter({.name = prefix_ + shape.positions + ".weight",
+                                    .shape = {shape.num_positions, shape.columns},
+                                    .deviation = deviation_}));
+  }
+  const ValueIndex x = make({shape.rows, shape.columns, Element::fp32, {}});
+  put(op::Embedding{positions, shape.first_position}, {}, x, parameters);
+  return in_place(op::Sum{}, x);
+}
+
+ValueIndex LayerGraph::scale(ValueIndex x, double factor) { return in_place(op::Scaling{factor}, x); }
+
+std::vector<std::size_t> LayerGraph::norm_parameters(const std::string& name, const NormForm& form,
+                                                     std::int64_t width) {
+  std::vector<std::size_t> parameters = {parameter({.name = prefix_ + name + ".weight",
+                                                    .shape = {width},
+                                                    .initial = form.one_plus ? Initial::zeros : Initial::ones})};
+  if (form.kind == NormKind::layer) {
+    parameters.push_back(parameter({.name = prefix_ + name + ".bias", .shape = {width}, .initial = Initial::zeros}));
+  }
+  return parameters;
+}
+
+ValueIndex LayerGraph::norm(const std::string& name, ValueIndex x, const NormForm& form) {
+  const Value from = value(x);
+  const ValueIndex result = make({from.rows, from.columns, Element::compute, {}});
+  put(op::Norm{form, from.columns}, {x}, result, norm_parameters(name, form, from.columns));
+  return result;
+}
+
+ValueIndex LayerGraph::head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size) {
+  const ValueIndex result = make(value(x));
+  put(op::Norm{form, head_size}, {x}, result, norm_parameters(name, form, head_size));
+  return result;
+}
+
+std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, std::int64_t in,
+                                                       const LinearShape& shape) {
+  ParameterSpec weight;
+  weight.name = shape.tied_to.empty() ? prefix_ + name + ".weight" : shape.tied_to;
+  weight.shape = {shape.out, in};
+  weight.deviation = shape.deviation > 0.0 ? shape.deviation : deviation_;
+  weight.layout = shape.layout;
+  weight.row_axis = shape.row_axis;
+  const bool by_rows = shape.rows.axis != ShardAxis::none;
+  const AxisDivision& divided = by_rows ? shape.rows : shape.columns;
+  weight.axis = divided.axis;
+  weight.dimension = by_rows ? 1 : 0;
+  weight.groups = divided.groups;
+  weight.unit = divided.unit;
+  weight.sharing = divided.sharing;
+  std::vector<std::size_t> parameters = {parameter(weight)};
+  if (!shape.bias) return parameters;
+  ParameterSpec bias = weight;
+  bias.name = prefix_ + name + ".bias";
+  bias.shape = {shape.out};
+  bias.initial = Initial::zeros;
+  if (by_rows) bias.axis = ShardAxis::none, bias.groups = bias.unit = bias.sharing = 1, bias.dimension = 0;
+  if (bias.layout == FileLayout::transposed) bias.layout = FileLayout::same;
+  parameters.push_back(parameter(bias));
+  return parameters;
+}
+
+ValueIndex LayerGraph::linear(const std::string& name, ValueIndex x, const LinearShape& shape) {
+  const bool by_rows = shape.rows.axis != ShardAxis::none;
+  const bool by_columns = shape.columns.axis != ShardAxis::none;
+  if (by_columns) enter(x);
+  const std::vector<std::size_t> parameters = linear_parameters(name, value(x).columns, shape);
+  if (by_rows && value(x).is_whole()) x = take(x, shape.rows);
+  Value result = {value(x).rows, shape.out, by_rows || shape.wide ? Element::fp32 : Element::compute, {}};
+  if (by_columns) result.divided = shape.columns;
+  const ValueIndex y = make(result);
+  const WeightDivision division = by_rows      ? WeightDivision::rows
+                                  : by_columns ? WeightDivision::columns
+                                               : WeightDivision::none;
+  put(op::Linear{division, shape.bias, shape.padded}, {x}, y, parameters);
+  return by_rows ? in_place(op::Sum{}, y) : y;
+}
+
+ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size, bool packed) {
+  return in_place(op::Rotary{form, head_size, packed}, x);
+}
+
+ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape) {
+  const Value& first = value(inputs.front());
+  const ValueIndex out = make(
+      {first.rows, shape.heads * shape.head_size, Element::compute, {first.divided.axis, 1, first.divided.unit, 1}});
+  put(shape, inputs, out);
+  return out;
+}
+
+ValueIndex LayerGraph::activate(ValueIndex x, Activation activation) {
+  const ValueIndex result = make(value(x));
+  put(op::Activate{activation}, {x}, result);
+  return result;
+}
+
+ValueIndex LayerGraph::gate(ValueIndex gate, ValueIndex up, Activation activation) {
+  const ValueIndex result = make(value(gate));
+  put(op::Gate{activation}, {gate, up}, result);
+  return result;
+}
+
+/// The bias of the product that `sum` is the result of, which is then no longer the product's.
+std::optional<std::size_t> LayerGraph::take_bias(ValueIndex sum) {
+  for (Operator& candidate : list().operators) {
+    auto* linear = std::get_if<op::Linear>(&candidate.kind);
+    if (linear == nullptr || candidate.output != sum || !linear->bias || linear->division != WeightDivision::rows)
+      continue;
+    linear->bias = false;
+    const std::size_t bias = candidate.parameters.back();
+    candidate.parameters.pop_back();
+    return bias;
+  }
+  return {};
+}
+
+ValueIndex LayerGraph::add(ValueIndex x, ValueIndex y) {
+  const std::optional<std::size_t> bias = take_bias(y);
+  const ValueIndex sum = make(value(x));
+  put(op::Addition{bias.has_value()}, {x, y}, sum, bias ? std::vector<std::size_t>{*bias} : std::vector<std::size_t>{});
+  return sum;
+}
+
+ValueIndex LayerGraph::convert(ValueIndex x, Element element) {
+  Value result = value(x);
+  result.element = element;
+  const ValueIndex y = make(result);
+  put(op::Conversion{}, {x}, y);
+  return y;
+}
+
+ValueIndex LayerGraph::gather(ValueIndex x) {
+  if (value(x).is_whole()) return x;
+  Value result = value(x);
+  result.divided = {};
+  const ValueIndex y = make(result);
+  put(op::Gather{}, {x}, y);
+  return y;
+}
+
+void LayerGraph::loss(ValueIndex logits) { put(op::Loss{}, {logits}, {}); }
+
+Layer LayerGraph::finish(double compute_bytes) {
+  if (layer_.operators.output) {
+    const Value& result = layer_.operators.values[*layer_.operators.output];
+    PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32, "{}: what crosses a cut is whole and fp32",
+                   layer_.name);
+    layer_.output = Port{result.rows, result.columns};
+  }
+  fold(layer_, compute_bytes);
+  return std::move(layer_);
+}
+
+}  // namespace pptrain

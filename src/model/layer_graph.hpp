@@ -1,0 +1,96 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace pptrain {
+
+/// Writes a layer down: every function adds an operator and returns its result. Conversions between divisions are put
+/// in where an operator needs another one than it finds, once for all that read a value.
+///
+/// Names of parameters are the prefix, what a function is told, and ".weight" or ".bias".
+class LayerGraph {
+ public:
+  /// `deviation`: of initial random weights, where a function is told nothing else.
+  LayerGraph(std::string name, std::string prefix, double deviation = 0.02)
+      : prefix_(std::move(prefix)), deviation_(deviation) {
+    layer_.name = std::move(name);
+  }
+
+  /// A linear map to `out` columns. With `columns` its result is divided, with `rows` its inputs are; with neither
+  /// every member computes all of it.
+  struct LinearShape {
+    std::int64_t out = 0;
+    AxisDivision columns = {};
+    AxisDivision rows = {};
+    bool bias = false;
+    bool padded = false;
+    bool wide = false;       ///< whether the result is fp32 in any case
+    double deviation = 0.0;  ///< of initial weights; 0: the graph's
+    FileLayout layout = FileLayout::same;
+    std::string tied_to = {};              ///< full name of the weight that it shares; "": its own
+    ShardAxis row_axis = ShardAxis::none;  ///< of the inputs, where the layer may be divided by rows instead
+  };
+
+  ValueIndex input(const Port& port);
+  ValueIndex features(std::int64_t count);
+  struct EmbeddingShape {
+    std::int64_t vocabulary = 0;
+    std::int64_t columns = 0;
+    std::int64_t rows = 0;            ///< positions of a sample
+    std::string positions = {};       ///< name of the table of places; "": none
+    std::int64_t num_positions = 0;   ///< its rows
+    std::int64_t first_position = 0;  ///< that the first place takes
+  };
+  ValueIndex embedding(const std::string& name, const EmbeddingShape& shape);
+  ValueIndex scale(ValueIndex x, double factor);
+  /// Of whole rows; the result has the element type of products.
+  ValueIndex norm(const std::string& name, ValueIndex x, const NormForm& form);
+  /// Of every head of queries or keys.
+  ValueIndex head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size);
+  ValueIndex linear(const std::string& name, ValueIndex x, const LinearShape& shape);
+  ValueIndex rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size, bool packed = false);
+  ValueIndex attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape);
+  ValueIndex activate(ValueIndex x, Activation activation);
+  ValueIndex gate(ValueIndex gate, ValueIndex up, Activation activation);
+  ValueIndex add(ValueIndex x, ValueIndex y);
+  ValueIndex convert(ValueIndex x, Element element);
+  ValueIndex gather(ValueIndex x);
+  void loss(ValueIndex logits);
+
+  /// Sets the result of the layer; one that computes the loss has none.
+  void output(ValueIndex result) { list().output = result; }
+  /// The layer with the folds over its operators, for numbers of `compute_bytes` in products.
+  Layer finish(double compute_bytes);
+
+  const Value& value(ValueIndex v) const { return list().values[v]; }
+  /// What follows is the same layer as it is divided by rows of its weights, with the parameters of before.
+  void begin_rows();
+
+ private:
+  OperatorList& list() { return rows_ ? layer_.by_rows : layer_.operators; }
+  const OperatorList& list() const { return rows_ ? layer_.by_rows : layer_.operators; }
+  ValueIndex make(const Value& value);
+  std::size_t parameter(ParameterSpec spec);
+  std::vector<std::size_t> norm_parameters(const std::string& name, const NormForm& form, std::int64_t width);
+  std::vector<std::size_t> linear_parameters(const std::string& name, std::int64_t in, const LinearShape& shape);
+  void put(Operator::Kind kind, std::vector<ValueIndex> inputs, std::optional<ValueIndex> output,
+           std::vector<std::size_t> parameters = {});
+  ValueIndex in_place(Operator::Kind kind, ValueIndex x);
+  /// Divided operators read it: their gradients of it will be summed.
+  void enter(ValueIndex x);
+  ValueIndex take(ValueIndex x, const AxisDivision& columns);
+  std::optional<std::size_t> take_bias(ValueIndex sum);
+
+  Layer layer_;
+  std::string prefix_;
+  double deviation_;
+  bool rows_ = false;
+  std::set<ValueIndex> entered_;
+};
+
+}  // namespace pptrain

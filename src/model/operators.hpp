@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/axes.hpp"
+#include "model/forms.hpp"
+
+namespace pptrain {
+
+/// A tensor between operators of a layer, by its place in `Layer::values`.
+using ValueIndex = std::size_t;
+
+/// Element type of a tensor: fp32, as everything on the residual stream, or the type of the products (`precision`).
+enum class Element { fp32, compute };
+
+/// What stands on an edge between two operators: (rows, columns) per sample, and how a tensor-parallel group has it.
+///
+/// `divided` says along which axis its columns are divided over the group. Where it is not, every member has all of it,
+/// and gradients of it are fp32, since the members' are added up.
+struct Value {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Element element = Element::fp32;
+  AxisDivision divided;
+
+  bool is_whole() const { return divided.axis == ShardAxis::none; }
+};
+
+/// How linear positions become angles: theta^(-2i / rotated) of position 1, changed by a scaling.
+struct RotaryForm {
+  /// None; `linear` divides all frequencies by `factor`; `llama3` divides those of long wavelengths and joins them
+  /// smoothly with the short ones (Dubey et al., "The Llama 3 herd of models", 2024; transformers' `rope_type`).
+  enum class Scaling { none, linear, llama3 };
+
+  double theta = 10000.0;
+  std::int64_t rotated = 0;  ///< columns of a head that turn: pairs (i, i + rotated / 2)
+  Scaling scaling = Scaling::none;
+  double factor = 1.0;
+  double low_frequency_factor = 1.0;
+  double high_frequency_factor = 4.0;
+  double original_length = 8192.0;
+
+  bool operator==(const RotaryForm&) const = default;
+};
+
+/// Angle per position of pair i < rotated / 2.
+double rotary_frequency(const RotaryForm& form, std::int64_t i);
+
+/// The smallest things with a name. `parameters` of an operator are its tensors in the order said here.
+namespace op {
+
+/// Rows of a table by token; with `positions` those of a second table by place are added. Parameters: the table
+/// (vocabulary, columns), the table of places (sequence length + first_position, columns). The result is a partial sum
+/// over a group that divides the vocabulary.
+struct Embedding {
+  bool positions = false;
+  std::int64_t first_position = 0;  ///< row of the second table that the first place takes
+};
+
+/// x * factor, in place.
+struct Scaling {
+  double factor = 1.0;
+};
+
+/// Normalisation of every `width` columns. Parameters: gain (width) and, for a layer norm, offset (width).
+struct Norm {
+  NormForm form;
+  std::int64_t width = 0;
+};
+
+/// x W^T + b. Parameters: the weight (out, in) and, with `bias`, b (out). By columns the result is divided, by rows it
+/// is a partial sum, to which the first member adds the bias (Shoeybi et al., Megatron-LM, 2019, section 3).
+struct Linear {
+  WeightDivision division = WeightDivision::none;
+  bool bias = false;
+  bool padded = false;  ///< rows of the result begin where a device's matrix units like it
+};
+
+/// Turns queries or keys by their place, in place (Su et al., RoFormer, 2021); of a `packed` value that has queries,
+/// keys and values side by side the first two thirds.
+struct Rotary {
+  RotaryForm form;
+  std::int64_t head_size = 0;
+  bool packed = false;
+};
+
+/// Causal self-attention. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide
+/// `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023).
+struct SelfAttention {
+  std::int64_t heads = 0;
+  std::int64_t key_heads = 0;
+  std::int64_t head_size = 0;
+  double scale = 1.0;
+  std::int64_t window = 0;  ///< positions that are seen, the own one included; 0: all earlier ones
+
+  std::int64_t group() const { return heads / key_heads; }
+};
+
+struct Activate {
+  Activation activation = Activation::gelu_tanh;
+};
+
+/// f(first input) * second input (Shazeer, "GLU variants improve transformer", 2020).
+struct Gate {
+  Activation activation = Activation::silu;
+};
+
+/// Sum of two values; with `bias` (parameter) of it too.
+struct Addition {
+  bool bias = false;
+};
+
+/// Conversion: a whole value goes into operators that a group divides. Nothing forward; backward the members' gradients
+/// are summed.
+struct Enter {};
+
+/// Conversion: partial sums of the members become their sum, in place. Nothing backward.
+struct Sum {};
+
+/// The numbers of the samples themselves. Nobody asks for their gradient.
+struct Features {};
+
+/// Another element type. A gradient keeps the narrower one.
+struct Conversion {};
+
+/// Conversion: the members gather each other's columns. Backward each takes its own.
+struct Gather {};
+
+/// Conversion: each member takes its own columns of a whole value. Backward the members gather them.
+struct Take {};
+
+/// Softmax and cross-entropy of logits, whole or with their classes divided over a group.
+struct Loss {};
+
+}  // namespace op
+
+/// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
+/// works in place writes the value that it reads.
+struct Operator {
+  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
+                            op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
+                            op::Gather, op::Take, op::Loss>;
+  Kind kind;
+  std::vector<ValueIndex> inputs;
+  std::optional<ValueIndex> output;  ///< nothing: the loss
+  std::vector<std::size_t> parameters;
+
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&kind);
+  }
+  bool in_place() const { return output && !inputs.empty() && inputs.front() == *output; }
+};
+
+/// Calls that fit the kind of an operator: `std::visit(overloaded{[](const op::Norm&) {...}, ...}, op.kind)`.
+template <class... Ts>
+struct overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+overloaded(Ts...) -> overloaded<Ts...>;
+
+}  // namespace pptrain

@@ -1,0 +1,63 @@
+#include <cmath>
+#include <map>
+
+#include "model/chain.hpp"
+#include "model/trainable.hpp"
+
+namespace pptrain {
+namespace {
+
+NormForm norm_of(const LayerConfig& layer) {
+  return {layer.norm == "rms" ? NormKind::rms : NormKind::layer, static_cast<float>(layer.epsilon), false};
+}
+
+Activation activation_named(const std::string& name) {
+  static const std::map<std::string, Activation> known = {{"gelu_tanh", Activation::gelu_tanh},
+                                                          {"gelu", Activation::gelu},
+                                                          {"silu", Activation::silu},
+                                                          {"relu", Activation::relu}};
+  return known.at(name);
+}
+
+BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
+  BlockShape block;
+  block.heads = layer.heads;
+  block.key_heads = layer.num_key_heads();
+  block.head_size = layer.head_columns(hidden);
+  block.feed_forward = layer.feed_forward > 0 ? layer.feed_forward : 4 * hidden;
+  block.norm = norm_of(layer);
+  block.rotary.rotated = layer.rotated_columns(hidden);
+  if (block.rotary.rotated > 0) block.rotary.theta = layer.rotary_theta;
+  block.activation = activation_named(layer.activation);
+  block.gated = layer.gated;
+  block.query_bias = layer.query_bias;
+  block.output_bias = layer.output_bias;
+  block.feed_forward_bias = layer.feed_forward_bias;
+  block.head_norms = layer.head_norms;
+  block.parallel = layer.parallel;
+  block.window = layer.window;
+  return block;
+}
+
+}  // namespace
+
+Model build_own_network(const ModelConfig& model, const TrainingConfig& training) {
+  ChainShape chain;
+  chain.name = model.name;
+  chain.vocabulary = model.vocabulary_size;
+  chain.hidden = model.layer.front().columns;
+  chain.positions = model.layer.front().positions;
+  chain.tokens = training.sequence_length;
+  chain.norm = norm_of(model.layer.back());
+  chain.tied = model.layer.back().tied;
+  for (const LayerConfig& layer : model.layer) {
+    if (layer.kind != "block") continue;
+    chain.blocks.insert(chain.blocks.end(), static_cast<std::size_t>(layer.repeat), own_block(layer, chain.hidden));
+  }
+  // Radford et al., 2019, section 2.3: what adds to the residual stream starts smaller.
+  chain.stream_deviation = chain.deviation / std::sqrt(2.0 * static_cast<double>(chain.blocks.size()));
+  chain.compute_bytes = training.precision == Precision::fp32 ? 4.0 : 2.0;
+  return build_chain(chain);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "model/layer_folds.hpp"
+
+namespace pptrain {
+namespace {
+
+template <class T>
+std::string numbers(const std::vector<T>& values) {
+  std::string result;
+  for (const T value : values) result += std::to_string(value) + ",";
+  return result;
+}
+
+std::string text(const AxisDivision& division) {
+  return fmt::format("{}/{}/{}/{}", to_string(division.axis), division.groups, division.unit, division.sharing);
+}
+
+std::string text(const Value& value) {
+  return fmt::format("{}x{}:{}:{}", value.rows, value.columns, static_cast<int>(value.element), text(value.divided));
+}
+
+std::string text(const ParameterSpec& spec) {
+  return fmt::format("{}:{}:{}:{}", numbers(spec.shape), spec.dimension, text(spec.division()),
+                     to_string(spec.row_axis));
+}
+
+std::string text(const NormForm& form) {
+  return fmt::format("{}:{}:{}", static_cast<int>(form.kind), form.epsilon, form.one_plus);
+}
+
+std::string text(const RotaryForm& f) {
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor,
+                     f.low_frequency_factor, f.high_frequency_factor, f.original_length);
+}
+
+/// What tells operators of one kind apart, beside their values and parameters.
+std::string dimensions(const Operator& op) {
+  return std::visit(
+      overloaded{
+          [](const op::Embedding& e) { return fmt::format("{}:{}", e.positions, e.first_position); },
+          [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
+          [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
+          [](const op::Linear& l) { return fmt::format("{}:{}:{}", static_cast<int>(l.division), l.bias, l.padded); },
+          [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
+          [](const op::SelfAttention& a) {
+            return fmt::format("{}:{}:{}:{}:{}", a.heads, a.key_heads, a.head_size, a.scale, a.window);
+          },
+          [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
+          [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
+          [](const op::Addition& a) { return fmt::format("{}", a.bias); }, [](const auto&) { return std::string(); }},
+      op.kind);
+}
+
+std::string text(const OperatorList& list) {
+  std::string result;
+  for (const Value& value : list.values) result += text(value) + ";";
+  for (const Operator& op : list.operators) {
+    result += fmt::format("{}({})[{}][{}]>{};", op.kind.index(), dimensions(op), numbers(op.inputs),
+                          numbers(op.parameters), op.output ? static_cast<long>(*op.output) : -1L);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string signature_of(const Layer& layer) {
+  std::string result;
+  for (const ParameterSpec& spec : layer.parameters) result += text(spec) + ";";
+  return result + text(layer.operators) + text(layer.by_rows);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "nn/layer.hpp"
+#include "nn/operators/continuing.hpp"
+
+namespace pptrain {
+
+/// A language model that reads one text from its start on, a few tokens at a time, and tells what may come next. Keys
+/// and values of what it has read are kept, so that a further token costs one row of every layer.
+///
+/// All of the model is in the memory of this process, computed on the host.
+class Continuation {
+ public:
+  /// `places`: tokens that a text may have, which rows of a table of places must suffice for. `type`: of activations
+  /// between products. Weights are zero until `fill`.
+  Continuation(const Model& model, std::size_t places, DType type = DType::f32);
+  Continuation(const Continuation&) = delete;
+  Continuation& operator=(const Continuation&) = delete;
+
+  /// Sets every weight, as `ParameterStore::fill` does.
+  void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) { store_.fill(values); }
+
+  /// Reads the next tokens, at least one, of the model's vocabulary and at most `places() - length()`. Returns the
+  /// logits (vocabulary) of the token behind the last of them.
+  std::vector<float> read(std::span<const std::uint32_t> tokens);
+  /// The same with logits (tokens, vocabulary) behind each of them.
+  std::vector<float> read_each(std::span<const std::uint32_t> tokens);
+  /// Begins another text.
+  void restart() { where_.first = 0; }
+
+  std::size_t length() const { return where_.first; }  ///< tokens that were read
+  std::size_t places() const { return where_.capacity; }
+  std::size_t vocabulary() const { return static_cast<std::size_t>(model_.sample.classes); }
+
+ private:
+  Tensor stream(std::span<const std::uint32_t> tokens);
+  std::vector<float> logits(Tensor stream);
+
+  Model model_;
+  Arena arena_;
+  SilentCommunicator alone_;
+  ParameterStore store_;
+  LayerContext context_;
+  TextPlace where_;
+  std::vector<std::unique_ptr<LayerModule>> layers_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,58 @@
+#include "nn/operator_module.hpp"
+
+#include "base/error.hpp"
+
+namespace pptrain {
+
+std::size_t OperatorModule::columns(ValueIndex v) const {
+  const Value& of = value(v);
+  return static_cast<std::size_t>(of.is_whole() ? of.columns : of.divided.size_of(part(v)));
+}
+
+bool OperatorModule::reads_samples() const {
+  ValueIndex v = input();
+  for (std::size_t i = place_.index; i-- > 0;) {
+    const Operator& before = place_.list.operators[i];
+    if (before.output != v || before.in_place()) continue;
+    if (before.as<op::Take>() == nullptr) return before.as<op::Features>() != nullptr;
+    v = before.inputs.front();
+  }
+  return false;
+}
+
+Tensor OperatorModule::new_value(const Batch& batch, ValueIndex v) const {
+  return {arena(), rows(batch, v), columns(v), type_of(value(v).element)};
+}
+
+Tensor OperatorModule::new_gradient(const Batch& batch, ValueIndex v) const {
+  return {arena(), rows(batch, v), columns(v), value(v).is_whole() ? DType::f32 : type_of(value(v).element)};
+}
+
+void OperatorModule::add_gradient(Pass& pass, ValueIndex v, Gradient gradient) const {
+  Gradient& sum = pass.gradients[v];
+  if (!sum) {
+    sum = std::move(gradient);
+    return;
+  }
+  PPTRAIN_ASSERT(sum.matrix.type == DType::f32 && gradient.matrix.type == DType::f32, "gradients of value {}", v);
+  if (!sum.is_own() && gradient.is_own()) std::swap(sum, gradient);
+  kernels().add(gradient.matrix.f32(), own_gradient(pass, v).f32(), sum.matrix.size());
+}
+
+Matrix OperatorModule::own_gradient(Pass& pass, ValueIndex v) const {
+  Gradient& gradient = pass.gradients[v];
+  if (gradient.is_own()) return gradient.matrix;
+  Tensor copy(arena(), gradient.matrix.rows, gradient.matrix.columns, gradient.matrix.type);
+  kernels().convert(gradient.matrix, copy);
+  gradient = make_gradient(std::move(copy));
+  return gradient.matrix;
+}
+
+Matrix OperatorModule::as_compute(const Matrix& x, Tensor& copy) const {
+  if (x.type == context().type) return x;
+  copy = Tensor(arena(), x.rows, x.columns, context().type);
+  kernels().convert(x, copy);
+  return copy;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "nn/operator_module.hpp"
+
+namespace pptrain {
+
+/// Where the rows of a forward pass stand in their text.
+struct TextPlace {
+  std::size_t first = 0;     ///< place of the first row: as many tokens have gone before
+  std::size_t capacity = 0;  ///< tokens that a text may have
+};
+
+/// The module of an operator whose rows continue one text: it reads keys, values and angles by `where`, which outlives
+/// it and is set before each pass, and has a forward pass alone. The whole model is on this member.
+std::unique_ptr<OperatorModule> make_continuing(OperatorPlace place, const TextPlace& where);
+
+}  // namespace pptrain

@@ -1,0 +1,85 @@
+// Conversions between the ways in which a tensor-parallel group has a value.
+#include "base/error.hpp"
+#include "nn/gather_columns.hpp"
+#include "nn/operators/modules.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Behind it members compute shares: backward their gradients of the whole value are summed.
+class EnterModule final : public OperatorModule {
+ public:
+  using OperatorModule::OperatorModule;
+
+  void forward(Batch& /*batch*/, Pass& /*pass*/) override {}
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    const Matrix gradient = own_gradient(pass, output());
+    group().all_reduce_sum(gradient.f32(), gradient.size());
+  }
+};
+
+class SumModule final : public OperatorModule {
+ public:
+  using OperatorModule::OperatorModule;
+
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    const Tensor& partial = pass.values[output()];
+    group().all_reduce_sum(partial.f32(), partial.size());
+  }
+  void backward_input(const Batch& /*batch*/, Pass& /*pass*/) override {}
+};
+
+/// This member's columns of a whole matrix.
+Matrix own_columns(const Matrix& whole, Interval part) {
+  return whole.columns_from(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
+}
+
+class GatherModule final : public OperatorModule {
+ public:
+  using OperatorModule::OperatorModule;
+
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    pass.values[output()] =
+        gathered_columns(context(), context().parts(value(input()).divided.axis), std::move(pass.values[input()]));
+  }
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    Gradient own = pass.gradients[output()];
+    own.matrix = own_columns(own.matrix, part(input()));
+    add_gradient(pass, input(), std::move(own));
+  }
+};
+
+class TakeModule final : public OperatorModule {
+ public:
+  using OperatorModule::OperatorModule;
+
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    const Interval own = part(output());
+    pass.parts[output()] = {input(), static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.size()), {}};
+  }
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    if (reads_samples()) return;
+    PPTRAIN_ASSERT(pass.gradients[output()].is_own(), "columns of value {}", output());
+    Tensor own = std::move(*pass.gradients[output()].owner);
+    add_gradient(
+        pass, input(),
+        make_gradient(gathered_columns(context(), context().parts(value(output()).divided.axis), std::move(own))));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorModule> make_module(const op::Enter& /*kind*/, OperatorPlace place) {
+  return std::make_unique<EnterModule>(std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Sum& /*kind*/, OperatorPlace place) {
+  return std::make_unique<SumModule>(std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Gather& /*kind*/, OperatorPlace place) {
+  return std::make_unique<GatherModule>(std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Take& /*kind*/, OperatorPlace place) {
+  return std::make_unique<TakeModule>(std::move(place));
+}
+
+}  // namespace pptrain

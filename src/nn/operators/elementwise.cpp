@@ -1,0 +1,117 @@
+// Operators that compute element by element.
+#include "nn/operators/modules.hpp"
+
+namespace pptrain {
+namespace {
+
+class ActivateModule final : public OperatorModule {
+ public:
+  ActivateModule(const op::Activate& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+
+  void forward(Batch& batch, Pass& pass) override {
+    if (fused().forward_elsewhere) return;
+    Tensor out = new_value(batch, output());
+    kernels().activation_forward(kind_.activation, pass.matrix(input()), out);
+    pass.values[output()] = std::move(out);
+  }
+  void backward_input(const Batch& batch, Pass& pass) override {
+    if (fused().backward_elsewhere) return;
+    Tensor gradient = new_gradient(batch, input());
+    Tensor again = new_value(batch, output());
+    Tensor copy;
+    kernels().activation_backward(kind_.activation, pass.matrix(input()),
+                                  as_compute(pass.gradients[output()].matrix, copy), gradient, again);
+    pass.values[output()] = std::move(again);
+    add_gradient(pass, input(), make_gradient(std::move(gradient)));
+  }
+
+ private:
+  op::Activate kind_;
+};
+
+class GateModule final : public OperatorModule {
+ public:
+  GateModule(const op::Gate& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+
+  void forward(Batch& batch, Pass& pass) override {
+    Tensor out = new_value(batch, output());
+    kernels().gate_forward(kind_.activation, pass.matrix(input(0)), pass.matrix(input(1)), out);
+    pass.values[output()] = std::move(out);
+  }
+  void backward_input(const Batch& batch, Pass& pass) override {
+    Tensor gate = new_gradient(batch, input(0));
+    Tensor up = new_gradient(batch, input(1));
+    Tensor again = new_value(batch, output());
+    kernels().gate_backward(kind_.activation, pass.matrix(input(0)), pass.matrix(input(1)),
+                            pass.gradients[output()].matrix, gate, up, again);
+    pass.values[output()] = std::move(again);
+    add_gradient(pass, input(0), make_gradient(std::move(gate)));
+    add_gradient(pass, input(1), make_gradient(std::move(up)));
+  }
+
+ private:
+  op::Gate kind_;
+};
+
+/// x + y + bias. Both inputs have the gradient of the sum.
+class AddModule final : public OperatorModule {
+ public:
+  AddModule(const op::Addition& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    if (fused().forward_elsewhere) return;
+    // What is added is the result of a product, which nothing else reads: the sum takes its place.
+    Tensor sum = std::move(pass.values[input(1)]);
+    kernels().residual_add(pass.matrix(input(0)), sum, kind_.bias ? weight(0) : nullptr, sum);
+    pass.values[output()] = std::move(sum);
+  }
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    const Gradient gradient = pass.gradients[output()];
+    add_gradient(pass, input(0), gradient);
+    add_gradient(pass, input(1), gradient);
+  }
+  void backward_weight(const Batch& /*batch*/, Pass& pass) override {
+    // Of the gradient in fp32, where products may have a narrower copy.
+    if (kind_.bias) kernels().add_column_sums(pass.gradients[output()].matrix, store().adding(parameter(0)));
+  }
+  bool weight_reads_gradient() const override { return kind_.bias; }
+
+ private:
+  op::Addition kind_;
+};
+
+/// Another element type; where it is the same already nothing is done. A gradient keeps the type that it has.
+class ConvertModule final : public OperatorModule {
+ public:
+  using OperatorModule::OperatorModule;
+
+  void forward(Batch& batch, Pass& pass) override {
+    if (type_of(value(input()).element) == type_of(value(output()).element)) {
+      pass.values[output()] = std::move(pass.values[input()]);
+      return;
+    }
+    Tensor out = new_value(batch, output());
+    kernels().convert(pass.matrix(input()), out);
+    pass.values[output()] = std::move(out);
+  }
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    add_gradient(pass, input(), pass.gradients[output()]);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorModule> make_module(const op::Activate& kind, OperatorPlace place) {
+  return std::make_unique<ActivateModule>(kind, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Gate& kind, OperatorPlace place) {
+  return std::make_unique<GateModule>(kind, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Addition& kind, OperatorPlace place) {
+  return std::make_unique<AddModule>(kind, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Conversion& /*kind*/, OperatorPlace place) {
+  return std::make_unique<ConvertModule>(std::move(place));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,122 @@
+#include "nn/operators/modules.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Columns of the rows that hold a result. Products of a narrow type are fast on devices whose matrix units load
+/// 16 bytes at once only where every row begins at a multiple of them; GPT-2's vocabulary is odd.
+std::size_t padded_columns(std::size_t columns, DType type) {
+  const std::size_t together = type == DType::f32 ? 1 : 16 / size_of(type);
+  return (columns + together - 1) / together * together;
+}
+
+/// y = x W^T + b. R rows, I inputs and O outputs of this member.
+class LinearModule final : public OperatorModule {
+ public:
+  LinearModule(const op::Linear& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+
+  void forward(Batch& batch, Pass& pass) override {
+    const std::size_t width = columns(output());
+    const DType type = type_of(value(output()).element);
+    pass.values[output()] =
+        Tensor(arena(), rows(batch, output()), kind_.padded ? padded_columns(width, type) : width, type);
+    if (kind_.padded) pass.parts[output()].columns = width;
+    GemmOptions options;
+    // Of partial sums the first member's have the bias.
+    const bool adds_bias = kind_.bias && (kind_.division != WeightDivision::rows || group().rank() == 0);
+    if (adds_bias) options.bias = weight(1);
+    if (fused().activated) {
+      pass.values[*fused().activated] = new_value(batch, *fused().activated);
+      options.gelu = pass.values[*fused().activated];
+    }
+    Tensor copy;
+    gemm().multiply(Transpose::no, as_compute(pass.matrix(input()), copy), Transpose::yes,
+                    store().compute_matrix(parameter(0)), pass.matrix(output()), options);
+  }
+
+  void backward_input(const Batch& batch, Pass& pass) override {
+    Tensor copy;
+    const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
+    if (fused().before_activation) {
+      backward_activation(batch, pass, dy);
+    } else {
+      add_product(batch, pass, dy);
+    }
+    if (units_are_shared()) sum_shared(pass);
+  }
+
+  void backward_weight(const Batch& /*batch*/, Pass& pass) override {
+    Tensor dy, x;
+    const Matrix gradient = as_compute(pass.gradients[output()].matrix, dy);
+    gemm().multiply(Transpose::yes, gradient, Transpose::no, as_compute(pass.matrix(input()), x),
+                    store().gradient_matrix(parameter(0)),
+                    {.accumulate = store().accumulates(parameter(0)),
+                     .bias_gradient = kind_.bias ? store().adding(parameter(1)) : nullptr});
+  }
+  bool weight_reads_gradient() const override { return true; }
+
+ private:
+  Gemm& gemm() const { return context().backend.gemm; }
+
+  /// The gradient of the input, added to what others have given of it.
+  void add_product(const Batch& batch, Pass& pass, const Matrix& dy) const {
+    if (reads_samples()) return;  // nobody asks for their gradient
+    const Matrix w = store().compute_matrix(parameter(0));
+    Gradient& sum = pass.gradients[input()];
+    if (sum && sum.is_own() && sum.matrix.type == DType::f32) {
+      gemm().multiply(Transpose::no, dy, Transpose::no, w, sum.matrix, {.accumulate = true});
+      return;
+    }
+    Tensor dx = new_gradient(batch, input());
+    gemm().multiply(Transpose::no, dy, Transpose::no, w, dx);
+    add_gradient(pass, input(), make_gradient(std::move(dx)));
+  }
+
+  /// Of a product whose input is gelu(u): du, and the input once more.
+  void backward_activation(const Batch& batch, Pass& pass, const Matrix& dy) const {
+    const ValueIndex u = *fused().before_activation;
+    Tensor du = new_gradient(batch, u);
+    pass.values[input()] = new_value(batch, input());
+    gemm().multiply(Transpose::no, dy, Transpose::no, store().compute_matrix(parameter(0)), du,
+                    {.gelu = pass.values[input()], .gelu_input = pass.matrix(u)});
+    add_gradient(pass, u, make_gradient(std::move(du)));
+  }
+
+  const AxisDivision& divided() const { return value(output()).divided; }
+
+  /// Whether members hold equal units of the weight: key heads that several members' query heads share.
+  bool units_are_shared() const {
+    if (divided().sharing == 1) return false;
+    std::int64_t end = 0;
+    for (const Interval& part : context().parts(divided().axis)) {
+      if (divided().units(part).begin < end) return true;
+      end = divided().units(part).end;
+    }
+    return false;
+  }
+
+  /// A shared unit's gradient becomes the sum over those who hold it, so that their weights stay equal. Gradients of
+  /// inputs have gone before, from what each member has itself.
+  void sum_shared(Pass& pass) const {
+    const Matrix own = pass.gradients[output()].matrix;
+    const Interval units = divided().units(part(output()));
+    Tensor all(arena(), own.rows, static_cast<std::size_t>(value(output()).columns));
+    kernels().fill_zero(all.f32(), all.size());
+    const Matrix mine = all.matrix().columns_from(static_cast<std::size_t>(units.begin * divided().unit), own.columns);
+    kernels().convert(own, mine);
+    group().all_reduce_sum(all.f32(), all.size());
+    Tensor summed(arena(), own.rows, own.columns, own.type);
+    kernels().convert(mine, summed);
+    pass.gradients[output()] = make_gradient(std::move(summed));
+  }
+
+  op::Linear kind_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorModule> make_module(const op::Linear& kind, OperatorPlace place) {
+  return std::make_unique<LinearModule>(kind, std::move(place));
+}
+
+}  // namespace pptrain

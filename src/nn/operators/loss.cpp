@@ -1,0 +1,52 @@
+#include "nn/operators/modules.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Softmax and cross-entropy. Where a group has divided the classes its members exchange row maxima, sums and target
+/// logits, never logits (Megatron's vocabulary-parallel cross-entropy).
+class LossModule final : public OperatorModule {
+ public:
+  using OperatorModule::OperatorModule;
+
+  void forward(Batch& batch, Pass& pass) override {
+    const Matrix logits = pass.matrix(input());
+    std::vector<Tensor>& s = statistics(pass);
+    s.clear();
+    s.emplace_back(arena(), 1, logits.rows);
+    // Sums and target logits lie side by side, so that one all-reduce serves both.
+    s.emplace_back(arena(), 2, logits.rows);
+    float *row_max = s[0].f32(), *row_sum = s[1].f32(), *target_logit = row_sum + logits.rows;
+    kernels().cross_entropy_max(logits, row_max);
+    members().all_reduce_max(row_max, logits.rows);
+    kernels().cross_entropy_sum(logits, batch.targets, first_class(), row_max, row_sum, target_logit);
+    members().all_reduce_sum(row_sum, 2 * logits.rows);
+    if (batch.loss == nullptr) return;
+    kernels().cross_entropy_loss(row_max, row_sum, target_logit, logits.rows, batch.loss);
+  }
+
+  /// The logits become their own gradient.
+  void backward_input(const Batch& batch, Pass& pass) override {
+    const Matrix logits = pass.matrix(input());
+    kernels().cross_entropy_gradient(logits, batch.targets, first_class(), statistics(pass)[0].f32(),
+                                     statistics(pass)[1].f32(), batch.loss_scale);
+    Gradient gradient = make_gradient(std::move(pass.values[input()]));
+    gradient.matrix = logits;
+    add_gradient(pass, input(), std::move(gradient));
+  }
+
+ private:
+  bool is_divided() const { return !value(input()).is_whole(); }
+  std::int64_t first_class() const { return is_divided() ? part(input()).begin : 0; }
+  Communicator& members() { return is_divided() ? group() : alone_; }
+
+  SilentCommunicator alone_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorModule> make_module(const op::Loss& /*kind*/, OperatorPlace place) {
+  return std::make_unique<LossModule>(std::move(place));
+}
+
+}  // namespace pptrain

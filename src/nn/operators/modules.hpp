@@ -1,0 +1,25 @@
+#pragma once
+
+#include "nn/operator_module.hpp"
+
+/// The table of operators: for every kind of `model/operators.hpp` what makes its module.
+namespace pptrain {
+
+std::unique_ptr<OperatorModule> make_module(const op::Embedding& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Features& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Scaling& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Norm& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Linear& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Rotary& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::SelfAttention& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Activate& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Gate& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Addition& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Conversion& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Enter& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Sum& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Gather& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Take& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
+
+}  // namespace pptrain

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "nn/continuation.hpp"
+#include "runtime/generate/sampler.hpp"
+#include "runtime/generate/text_model.hpp"
+
+namespace pptrain {
+
+/// Reads a text and chooses its next tokens, one after another. Where the model has no further place, it reads the
+/// second half of what it has places for anew and goes on from there.
+class NextTokens {
+ public:
+  /// `prompt` has a token at least. `model` outlives this; what it has read so far is forgotten.
+  NextTokens(Continuation& model, std::vector<std::uint32_t> prompt, const SamplingOptions& sampling);
+
+  std::uint32_t next();
+
+ private:
+  std::vector<float> read_on();
+
+  Continuation& model_;
+  std::vector<std::uint32_t> tokens_;
+  TokenSampler sampler_;
+};
+
+struct GenerateOptions {
+  std::string source;     ///< a checkpoint, a run directory or a folder of Hugging Face's libraries
+  std::string tokenizer;  ///< a tokenizer.json or its folder; "": the one beside the model
+  std::string prompt;
+  std::int64_t tokens = 100;  ///< at most as many are generated
+  SamplingOptions sampling = {};
+  bool stop_at_end = true;  ///< whether a token that ends a text ends the work
+};
+
+struct GenerateResult {
+  std::string description;  ///< of the model
+  std::int64_t prompt_tokens = 0;
+  std::int64_t tokens = 0;
+  bool ended = false;           ///< by a token that ends a text
+  double prompt_seconds = 0.0;  ///< until the first token was there
+  double seconds = 0.0;         ///< of all tokens
+};
+
+/// Continues a prompt on this process alone; `say` gets the text piece by piece, each of whole characters. Bad input
+/// throws `Error` (exit code 2).
+GenerateResult generate(const GenerateOptions& options, const std::function<void(std::string_view)>& say);
+
+/// The text of the likeliest `count` tokens behind a prompt.
+std::string likeliest_text(Continuation& model, const TokenMeaning& meaning, const std::vector<std::uint32_t>& prompt,
+                           std::int64_t count, const std::set<std::uint32_t>& ends);
+
+}  // namespace pptrain

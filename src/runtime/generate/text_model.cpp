@@ -1,0 +1,159 @@
+#include "runtime/generate/text_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "io/checkpoint_model.hpp"
+#include "io/parameters.hpp"
+#include "runtime/model_weights.hpp"
+#include "text/json_text.hpp"
+
+namespace pptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The bytes, and one token more where a job has it for the end of a document.
+constexpr std::int64_t least_byte_vocabulary = 256, largest_byte_vocabulary = 257;
+
+bool has_bytes(const Model& model) {
+  return model.sample.classes >= least_byte_vocabulary && model.sample.classes <= largest_byte_vocabulary;
+}
+
+bool tokenizer_lies_in(const std::string& folder) {
+  return !folder.empty() && fs::exists(fs::path(folder) / "tokenizer.json");
+}
+
+/// A JSON object in a folder; an empty one where there is none.
+nlohmann::json object_in(const std::string& folder, const char* name) {
+  std::ifstream file(fs::path(folder) / name, std::ios::binary);
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  return !folder.empty() && json.is_object() ? json : nlohmann::json::object();
+}
+
+std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
+  std::set<std::uint32_t> ids;
+  const auto add = [&](const nlohmann::json& id) {
+    if (id.is_number_unsigned()) ids.insert(id.get<std::uint32_t>());
+  };
+  const auto found = json.find("eos_token_id");
+  if (found == json.end()) return ids;
+  if (found->is_array()) {
+    std::for_each(found->begin(), found->end(), add);
+  } else {
+    add(*found);
+  }
+  return ids;
+}
+
+void refuse_other_models(const Model& model, const std::string& source) {
+  if (model.sample.tokens()) return;
+  throw_bad_input({source, fmt::format("a {} continues no text", model.name), "its samples are numbers, not tokens",
+                   "name a language model"});
+}
+
+/// Every parameter of a checkpoint is asked for in one piece.
+ParameterSource parameters_in(const std::string& checkpoint) {
+  const auto file = std::make_shared<ParameterFile>(checkpoint);
+  return [file](const ParameterSpec& spec, Interval elements, float* out) {
+    const std::vector<float> whole = file->read(spec.name, spec.shape);
+    std::copy_n(whole.begin() + elements.begin, elements.size(), out);
+  };
+}
+
+TextModel open_checkpoint(const std::string& source, const std::string& tokenizer) {
+  const CheckpointModel from = read_checkpoint_model(source);
+  refuse_other_models(from.model, from.checkpoint);
+  TextModel text;
+  text.model = from.model;
+  text.description = fmt::format("{} after step {}", from.model.name, from.step);
+  text.parameters = parameters_in(from.checkpoint);
+  text.meaning = token_meaning(from.model, tokenizer, from.folder, from.checkpoint);
+  text.ends = end_tokens(from.folder, tokenizer, text.meaning);
+  if (from.config.data.end_of_document) text.ends.insert(static_cast<std::uint32_t>(*from.config.data.end_of_document));
+  text.longest = from.folder.empty() ? std::optional(static_cast<std::size_t>(from.config.training.sequence_length))
+                                     : longest_text(from.folder);
+  return text;
+}
+
+TextModel open_folder(const std::string& folder, const std::string& tokenizer) {
+  ModelConfig config;
+  config.from = folder;
+  TrainingConfig training;
+  training.sequence_length = 1;  // of no text that is continued
+  TextModel text;
+  text.model = build_model(config, training, folder);
+  refuse_other_models(text.model, folder);
+  text.description = text.model.name;
+  const auto weights = std::make_shared<ModelWeights>(folder, text.model);
+  text.parameters = [weights](const ParameterSpec& spec, Interval elements, float* out) {
+    weights->read(spec, elements, out);
+  };
+  text.meaning = token_meaning(text.model, tokenizer, folder, folder);
+  text.ends = end_tokens(folder, tokenizer, text.meaning);
+  text.longest = longest_text(folder);
+  return text;
+}
+
+}  // namespace
+
+bool has_token_meaning(const Model& model, const std::string& folder) {
+  return tokenizer_lies_in(folder) || has_bytes(model);
+}
+
+TokenMeaning token_meaning(const Model& model, const std::string& tokenizer, const std::string& folder,
+                           const std::string& where) {
+  const std::int64_t vocabulary = model.sample.classes;
+  const bool beside = tokenizer.empty() && tokenizer_lies_in(folder);
+  if (tokenizer.empty() && !beside) {
+    if (has_bytes(model)) return {};
+    throw_bad_input({where, fmt::format("there is no tokenizer for the {} tokens of the model", vocabulary),
+                     "no tokenizer.json lies beside its config.json, and the tokens of bytes are 256",
+                     "name the one that made its data with --tokenizer TOKENIZER.json"});
+  }
+  const std::string path = beside ? folder : tokenizer;
+  Tokenizer read = Tokenizer::read(path);
+  if (read.vocabulary_size() > vocabulary) {
+    throw_bad_input({path, fmt::format("the tokenizer has {} tokens", read.vocabulary_size()),
+                     fmt::format("the model has {}", vocabulary), "name the tokenizer that made the model's data"});
+  }
+  return TokenMeaning(std::move(read));
+}
+
+std::set<std::uint32_t> end_tokens(const std::string& folder, const std::string& tokenizer,
+                                   const TokenMeaning& meaning) {
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const std::set<std::uint32_t> ids = ids_of(object_in(folder, name));
+    if (!ids.empty()) return ids;
+  }
+  if (meaning.tokenizer() == nullptr) return {};
+  const std::optional<std::string> name = named_end_of_document(tokenizer.empty() ? folder : tokenizer);
+  const std::optional<std::uint32_t> token = name ? meaning.tokenizer()->token(*name) : std::nullopt;
+  return token ? std::set<std::uint32_t>{*token} : std::set<std::uint32_t>();
+}
+
+std::optional<std::size_t> longest_text(const std::string& folder) {
+  const nlohmann::json json = object_in(folder, "config.json");
+  for (const char* key : {"n_positions", "max_position_embeddings"}) {
+    const auto found = json.find(key);
+    if (found != json.end() && found->is_number_unsigned() && *found > 0) return found->get<std::size_t>();
+  }
+  return std::nullopt;
+}
+
+TextModel open_text_model(const std::string& source, const std::string& tokenizer) {
+  if (!fs::exists(source)) {
+    throw_bad_input({source, "there is no such model", "",
+                     "name a checkpoint, a run directory, or a folder with config.json and safetensors"});
+  }
+  const bool is_folder = fs::exists(fs::path(source) / "config.json");
+  return is_folder ? open_folder(source, tokenizer) : open_checkpoint(source, tokenizer);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,90 @@
+#include "runtime/model_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "model/families/families.hpp"
+#include "model/file_layout.hpp"
+#include "runtime/replan/training_state.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The name behind its first part, or the whole where it has one part.
+std::string without_first_part(const std::string& name) {
+  const std::size_t point = name.find('.');
+  const bool is_last = point == std::string::npos || name.find('.', point + 1) == std::string::npos;
+  return is_last ? name : name.substr(point + 1);
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(std::to_string(size));
+  return join(sizes);
+}
+
+const Family& family_named(const std::string& type) {
+  const auto found =
+      std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
+  PPTRAIN_ASSERT(found != families().end(), "no family {}", type);
+  return *found;
+}
+
+}  // namespace
+
+ModelWeights::ModelWeights(const std::string& folder, const Model& model) : files_(folder) {
+  const std::vector<ParameterSpec> parameters = logical_parameters(model);
+  bare_ = !files_.has(parameters.front().name) && files_.has(without_first_part(parameters.front().name));
+  for (const ParameterSpec& spec : parameters) check(spec);
+  check_unused(model);
+}
+
+std::string ModelWeights::name_of(const ParameterSpec& spec) const {
+  return bare_ ? without_first_part(spec.name) : spec.name;
+}
+
+void ModelWeights::check(const ParameterSpec& spec) const {
+  const std::string name = name_of(spec);
+  const WeightTensor& tensor = files_.tensor(name);
+  files_.read(name, {0, 0}, nullptr);  // refuses types that no element can be read from
+  if (tensor.shape == file_shape(spec)) return;
+  throw_bad_input({files_.file_of(name), fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),
+                   fmt::format("config.json beside it asks for ({})", text_of(file_shape(spec))),
+                   "use the config.json that belongs to these weights"});
+}
+
+void ModelWeights::check_unused(const Model& model) const {
+  std::set<std::string> used;
+  for (const ParameterSpec& spec : logical_parameters(model)) used.insert(name_of(spec));
+  std::vector<std::string> ignored = family_named(model.name).not_needed;
+  // A tied output layer may be there a second time.
+  if (model.shared_parameter() != nullptr) ignored.insert(ignored.end(), {"lm_head.weight", "embed_out.weight"});
+  for (const WeightTensor& tensor : files_.tensors()) {
+    const bool needless =
+        std::any_of(ignored.begin(), ignored.end(), [&](const std::string& end) { return tensor.name.ends_with(end); });
+    if (used.contains(tensor.name) || needless) continue;
+    throw_bad_input({files_.file_of(tensor.name), fmt::format("the model has no use for the tensor {}", tensor.name),
+                     fmt::format("config.json describes a {} of {} layers without it", model.name, model.num_layers()),
+                     "use the config.json that belongs to these weights"});
+  }
+}
+
+void ModelWeights::read(const ParameterSpec& spec, Interval elements, float* out) const {
+  const std::string name = name_of(spec);
+  for_each_run(spec, elements, [&](const LayoutRun& run) {
+    float* to = out + (run.ours.begin - elements.begin);
+    if (run.stride == 1) return files_.read(name, {run.theirs, run.theirs + run.ours.size()}, to);
+    for (std::int64_t i = 0; i < run.ours.size(); ++i) {
+      const std::int64_t place = run.theirs + i * run.stride;
+      files_.read(name, {place, place + 1}, to + i);
+    }
+  });
+}
+
+}  // namespace pptrain

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "model/model.hpp"
+#include "weights/weight_files.hpp"
+
+namespace pptrain {
+
+/// The weights of a model in a folder that Hugging Face's libraries have written.
+class ModelWeights {
+ public:
+  /// Opens the folder and compares it with the model: a tensor that is missing, of another shape or type, or that the
+  /// model has no use for throws `Error` (exit code 2) with file and tensor.
+  ModelWeights(const std::string& folder, const Model& model);
+
+  /// Elements [begin, end) of the flattened parameter, fp32.
+  void read(const ParameterSpec& spec, Interval elements, float* out) const;
+
+ private:
+  /// The tensor's name in the file, where the first part of ours ("model.", "transformer.") may be left out.
+  std::string name_of(const ParameterSpec& spec) const;
+  void check(const ParameterSpec& spec) const;
+  void check_unused(const Model& model) const;
+
+  WeightFiles files_;
+  bool bare_ = false;  ///< names are without their first part
+};
+
+}  // namespace pptrain

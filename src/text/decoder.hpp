@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "text/normalizer.hpp"
+
+namespace pptrain {
+
+/// Characters back to the bytes that they stand for (byte_alphabet.hpp), over all tokens.
+struct DecodeByteLevel {};
+/// Tokens `<0x41>` back to bytes, several in a row together.
+struct DecodeByteFallback {};
+/// All tokens as one.
+struct DecodeFuse {};
+/// At most `start` and `stop` times the character at the ends of a token away.
+struct DecodeStrip {
+  char32_t character = U' ';
+  std::size_t start = 0;
+  std::size_t stop = 0;
+};
+/// Marks back to spaces, and away in the first token where they were put in front.
+struct DecodeMetaspace {
+  char32_t mark = 0x2581;
+  bool prepended = true;
+};
+
+/// Makes text of the texts of tokens.
+class Decoder {
+ public:
+  using Step = std::variant<DecodeByteLevel, DecodeByteFallback, DecodeFuse, DecodeStrip, DecodeMetaspace, ReplaceText>;
+
+  void add(Step step) { steps_.push_back(std::move(step)); }
+  /// What is between tokens when there is no step.
+  bool separates() const { return steps_.empty(); }
+  /// The text of tokens, which are UTF-8; bytes that are none become U+FFFD.
+  std::string text(std::vector<std::string> tokens, MatchMemory& memory) const;
+
+ private:
+  std::vector<Step> steps_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "text/split.hpp"
+
+namespace pptrain {
+
+/// A part of a text that is made tokens of by itself.
+struct TextPiece {
+  std::string_view text;
+  bool first = false;  ///< begins where the whole text begins
+};
+
+/// Pieces, and the texts of those that are no part of what was cut.
+struct TextPieces {
+  std::vector<TextPiece> pieces;
+  std::deque<std::string> changed;
+};
+
+/// Where Metaspace puts its mark in front of a piece that has none.
+enum class PrependScheme { always, first, never };
+
+/// SentencePiece's convention: spaces become a mark, and pieces begin with it.
+struct MetaspaceRule {
+  std::string mark;
+  PrependScheme prepend = PrependScheme::always;
+  SplitRule split;
+  bool splits = true;
+};
+
+/// A space in front of every piece that begins with none.
+struct PrefixSpace {};
+
+/// The characters that stand for the bytes of a piece (byte_alphabet.hpp) in their place.
+struct ByteCharacters {};
+
+/// Cuts a text, after the normalizer, into the pieces within which tokens are merged.
+class PreTokenizer {
+ public:
+  using Step = std::variant<SplitRule, MetaspaceRule, PrefixSpace, ByteCharacters>;
+
+  void add(Step step) { steps_.push_back(std::move(step)); }
+  /// The pieces of a text that is UTF-8 and outlives them; `first`: the whole text begins with it.
+  TextPieces pieces(std::string_view text, bool first, MatchMemory& memory) const;
+
+ private:
+  std::vector<Step> steps_;
+};
+
+}  // namespace pptrain

@@ -1,0 +1,91 @@
+#include "text/read_parts.hpp"
+
+namespace pptrain {
+namespace {
+
+DecodeMetaspace read_metaspace_decoder(const TokenizerNode& node) {
+  node.allow_keys({"type", "replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"});
+  const bool prepended = node.has("prepend_scheme") ? node.at("prepend_scheme").string() != "never"
+                                                    : node.boolean_or("add_prefix_space", true);
+  return {node.at("replacement").character(), prepended};
+}
+
+DecodeStrip read_strip(const TokenizerNode& node) {
+  node.allow_keys({"type", "content", "start", "stop"});
+  return {node.at("content").character(), node.at("start").count(), node.at("stop").count()};
+}
+
+ReplaceText read_replace(const TokenizerNode& node) {
+  node.allow_keys({"type", "pattern", "content"});
+  return {read_pattern(node.at("pattern")), node.at("content").string()};
+}
+
+/// The tokens of a post-processor's special token, as `{"id": "<s>", "ids": [1], "tokens": ["<s>"]}`.
+std::vector<std::uint32_t> template_tokens(const TokenizerNode& specials, const std::string& name) {
+  std::vector<std::uint32_t> tokens;
+  for (const TokenizerNode& token : specials.at(name).at("ids").elements()) tokens.push_back(token.token());
+  return tokens;
+}
+
+void read_template(const TokenizerNode& node, TokenizerParts& parts) {
+  node.allow_keys({"type", "single", "pair", "special_tokens"});
+  bool behind = false;
+  for (const TokenizerNode& element : node.at("single").elements()) {
+    if (element.has("Sequence")) {
+      const std::string id = element.at("Sequence").at("id").string();
+      if (behind || id != "A")
+        element.refuse("must be the one sequence A", "a single text has one place",
+                       "take the file as it was published");
+      behind = true;
+      continue;
+    }
+    const TokenizerNode special = element.at("SpecialToken");
+    const std::vector<std::uint32_t> tokens = template_tokens(node.at("special_tokens"), special.at("id").string());
+    if (behind) {
+      parts.suffix.insert(parts.suffix.end(), tokens.begin(), tokens.end());
+    } else {
+      parts.prefix.insert(parts.prefix.end(), tokens.begin(), tokens.end());
+    }
+  }
+  if (!behind) node.at("single").refuse("has no place for the text", "", "take the file as it was published");
+}
+
+/// A pair of a token's text and number, as `["</s>", 2]`.
+std::uint32_t read_text_and_token(const TokenizerNode& node) {
+  const std::vector<TokenizerNode> pair = node.elements();
+  if (pair.size() != 2) node.refuse("must be a text and a number", "", "take the file as it was published");
+  return pair[1].token();
+}
+
+}  // namespace
+
+void read_decoder(const TokenizerNode& node, Decoder& decoder, int depth) {
+  const std::string type = node.type();
+  if (type == "ByteLevel") return decoder.add(DecodeByteLevel());
+  if (type == "ByteFallback") return decoder.add(DecodeByteFallback());
+  if (type == "Fuse") return decoder.add(DecodeFuse());
+  if (type == "Strip") return decoder.add(read_strip(node));
+  if (type == "Replace") return decoder.add(read_replace(node));
+  if (type == "Metaspace") return decoder.add(read_metaspace_decoder(node));
+  if (type != "Sequence")
+    node.refuse_type("decoder", {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "Sequence"});
+  for (const TokenizerNode& step : read_sequence(node, "decoders", depth)) read_decoder(step, decoder, depth + 1);
+}
+
+void read_post_processor(const TokenizerNode& node, TokenizerParts& parts, int depth) {
+  const std::string type = node.type();
+  if (type == "ByteLevel") return;  // moves offsets, of which there are none here
+  if (type == "TemplateProcessing") return read_template(node, parts);
+  if (type == "RobertaProcessing" || type == "BertProcessing") {
+    parts.prefix.push_back(read_text_and_token(node.at("cls")));
+    parts.suffix.push_back(read_text_and_token(node.at("sep")));
+    return;
+  }
+  if (type != "Sequence")
+    node.refuse_type("post-processor",
+                     {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"});
+  for (const TokenizerNode& step : read_sequence(node, "processors", depth))
+    read_post_processor(step, parts, depth + 1);
+}
+
+}  // namespace pptrain

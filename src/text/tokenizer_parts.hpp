@@ -1,0 +1,28 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "text/added_tokens.hpp"
+#include "text/bpe.hpp"
+#include "text/decoder.hpp"
+#include "text/normalizer.hpp"
+#include "text/pre_tokenizer.hpp"
+
+namespace pptrain {
+
+/// What a tokenizer consists of, in the order in which text goes through it.
+struct TokenizerParts {
+  AddedTokenFinder raw_tokens;  ///< those looked for in the text as it is
+  Normalizer normalizer;
+  AddedTokenFinder normalized_tokens;  ///< those looked for behind the normalizer
+  PreTokenizer pre_tokenizer;
+  BpeModel model;
+  Decoder decoder;
+  std::vector<AddedToken> added = {};
+  std::unordered_map<std::uint32_t, std::size_t> added_by_id = {};  ///< places in `added`
+  std::vector<std::uint32_t> prefix = {};
+  std::vector<std::uint32_t> suffix = {};
+  std::int64_t vocabulary_size = 0;
+};
+
+}  // namespace pptrain

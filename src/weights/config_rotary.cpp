@@ -1,0 +1,46 @@
+#include "weights/config_rotary.hpp"
+
+#include <fmt/format.h>
+
+namespace pptrain {
+namespace {
+
+/// The type in `rope_scaling`, which had the key `type` before it had `rope_type`; files of the time between have both.
+std::string type_of(const ConfigJson& scaling) {
+  const std::string older = scaling.text("type", "default");
+  const std::string newer = scaling.text("rope_type", older);
+  if (scaling.has("type") && newer != older) {
+    scaling.refuse("type", fmt::format("is \"{}\"", older), fmt::format("rope_type is \"{}\"", newer),
+                   "keep one of them");
+  }
+  return newer;
+}
+
+RotaryConfig read_newer(const ConfigJson& config, double fallback_theta, const std::string& theta_key) {
+  const ConfigJson parameters = config.object("rope_parameters");
+  RotaryConfig rotary{parameters.text("rope_type", "default"), parameters.number("rope_theta", fallback_theta),
+                      parameters};
+  if (config.number(theta_key, rotary.theta) != rotary.theta) {
+    config.refuse(theta_key, fmt::format("is {}", config.number(theta_key)),
+                  fmt::format("rope_parameters.rope_theta is {}", rotary.theta), "keep one of them");
+  }
+  if (config.has("rope_scaling")) {
+    config.refuse("rope_scaling", "stands beside rope_parameters", "both say how positions are scaled",
+                  "keep rope_parameters");
+  }
+  return rotary;
+}
+
+}  // namespace
+
+RotaryConfig read_rotary(const ConfigJson& config, double fallback_theta, const std::string& theta_key) {
+  if (config.has("rope_parameters")) return read_newer(config, fallback_theta, theta_key);
+  RotaryConfig rotary{"default", config.number(theta_key, fallback_theta), std::nullopt};
+  if (config.has("rope_scaling")) {
+    rotary.details = config.object("rope_scaling");
+    rotary.type = type_of(*rotary.details);
+  }
+  return rotary;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "weights/config_json.hpp"
+
+namespace pptrain {
+
+/// What `config.json` says of rotary positions, in either spelling.
+struct RotaryConfig {
+  std::string type = "default";  ///< "default", "linear", "llama3" and others, as transformers names them
+  double theta = 0.0;            ///< the base of the frequencies
+  /// Where the type's own keys are, as `factor`; nothing where none can be.
+  std::optional<ConfigJson> details;
+};
+
+/// Reads `rope_parameters`, which transformers 5 writes, or `rope_theta` and `rope_scaling` of transformers 4. A file
+/// in which both stand and differ throws `Error` (exit code 2) as `ConfigJson` does.
+///
+/// `fallback_theta`: the family's default; `theta_key`: its name at the top, as GPT-NeoX's `rotary_emb_base`. Families
+/// ask `details` for the keys of the types that they know and refuse other types.
+RotaryConfig read_rotary(const ConfigJson& config, double fallback_theta, const std::string& theta_key = "rope_theta");
+
+}  // namespace pptrain

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# A trained model continues texts: from a run, a checkpoint and an exported folder; greedy and drawn; what is refused.
+# Usage: generate.sh PPTRAIN MPIEXEC
+set -euo pipefail
+# shellcheck source=tests/cli/common.sh
+. "$(dirname -- "$0")/common.sh"
+
+training_text fox.txt
+cat >job.toml <<'TOML'
+[job]
+name = "fox"
+timeout = "10 min"
+[model]
+layers = 1
+hidden_size = 32
+heads = 2
+vocabulary_size = 256
+[data]
+train = "fox.txt"
+validation = "fox.txt"
+[training]
+steps = 300
+sequence_length = 32
+global_batch_size = 8
+[optimizer]
+learning_rate = 1e-2
+[checkpoint]
+interval = 300
+[metrics]
+evaluation_interval = 300
+sample_prompts = ["the quick", "lazy"]
+[profile]
+cache = false
+TOML
+expect "samples at an evaluation" 0 'step 300: "the quick" goes on " brown fox jumps over the lazy' "$pptrain" job.toml
+check "a sample for each prompt" printed 'step 300: "lazy" goes on " dog'
+check "samples in the run's log" grep -q 'goes on' outputs/fox/*/log.txt
+run_folder=$(echo outputs/fox/*)
+checkpoint=$run_folder/checkpoints/step-300.h5
+
+# generated FILE ARGUMENTS...: what `pptrain generate` prints, quietly.
+generated() { "$pptrain" generate -q "${@:2}" >"$1"; }
+same() { cmp -s -- "$1" "$2"; }
+
+expect "a run directory" 0 '^the quick brown fox jumps' "$pptrain" generate "$run_folder" --prompt 'the quick' --tokens 20
+check "nothing but the text on standard output" test "$(wc -l <output.txt)" = 1
+check "as many tokens as were asked for" printed 'gpt2 after step 300: 20 tokens behind 9,'
+generated run.txt "$run_folder" --prompt 'the quick' --tokens 20
+check "quietly without the prompt" grep -qx ' brown fox jumps ove' run.txt
+printf 'the quick\n' >prompt.txt
+generated file.txt "$checkpoint" --prompt-file prompt.txt --tokens 20
+check "a checkpoint, and a prompt in a file" same run.txt file.txt
+generated long.txt "$checkpoint" --prompt 'the quick' --tokens 100
+check "more tokens than the model has places" test "$(wc -c <long.txt)" -gt 90
+"$pptrain" export "$run_folder" -o exported >/dev/null
+generated exported.txt exported --prompt 'the quick' --tokens 20
+check "an exported folder" same run.txt exported.txt
+
+drawn=(--prompt 'the quick' --tokens 60 --temperature 3)
+generated first.txt "$run_folder" "${drawn[@]}" --seed 1
+generated again.txt "$run_folder" "${drawn[@]}" --seed 1
+generated other.txt "$run_folder" "${drawn[@]}" --seed 2
+generated greedy.txt "$run_folder" --prompt 'the quick' --tokens 60
+generated likeliest.txt "$run_folder" "${drawn[@]}" --top-k 1
+generated nucleus.txt "$run_folder" "${drawn[@]}" --top-p 0
+check "one seed gives one text" same first.txt again.txt
+check "another seed another" test "$(cmp first.txt other.txt | wc -l)" = 1
+check "--top-k 1 takes the likeliest" same greedy.txt likeliest.txt
+check "--top-p 0 takes the likeliest" same greedy.txt nucleus.txt
+
+# A model with a tokenizer of its own.
+tokenizer=$inputs/../tests/data/tokenizers/gpt2
+size=$("$pptrain" tokenize fox.txt -o fox.bin --tokenizer "$tokenizer" | sed 's/.*vocabulary_size = //')
+expect "training on tokens" 0 '' "$pptrain" job.toml --set job.name=tokens --set data.train=fox.bin \
+  --set data.validation=fox.bin --set model.vocabulary_size="$size" --set metrics.sample_prompts=[] --steps 60 \
+  --set checkpoint.interval=60
+expect "a tokenizer" 0 '^the quick brown fox' "$pptrain" generate outputs/tokens/* --prompt 'the quick' --tokens 20 \
+  --tokenizer "$tokenizer"
+expect "no tokenizer" 2 "no tokenizer for the $size tokens.*--tokenizer" "$pptrain" generate outputs/tokens/* --prompt the
+expect "too large a tokenizer" 2 "the tokenizer has $size tokens" "$pptrain" generate "$run_folder" --prompt the \
+  --tokenizer "$tokenizer"
+
+expect "an empty prompt" 2 'the prompt is empty' "$pptrain" generate "$run_folder"
+expect "no such prompt file" 2 'none.txt: cannot be read' "$pptrain" generate "$run_folder" --prompt-file none.txt
+expect "--top-k without a temperature" 2 'top-k: changes nothing without --temperature' "$pptrain" generate "$run_folder" \
+  --prompt the --top-k 3
+expect "a negative temperature" 2 'temperature' "$pptrain" generate "$run_folder" --prompt the --temperature -1
+expect "no model" 2 'nowhere: there is no such model' "$pptrain" generate nowhere --prompt the
+expect "a folder without checkpoint" 2 'has no checkpoint' "$pptrain" generate "$inputs" --prompt the
+expect "several ranks" 2 'started on 2 ranks.*without mpirun' "$mpiexec" -np 2 "$pptrain" generate "$run_folder" --prompt the
+check "said by one rank" test "$(grep -c 'without mpirun' errors.txt)" = 1
+expect "a classifier" 2 'sample_prompts.*mlp-classifier' "$pptrain" "$inputs/classifier.toml" --set metrics.sample_prompts='["a"]'
+expect "a divided model prints no samples" 0 'rank 0 has a part of the model only' "$mpiexec" -np 2 "$pptrain" job.toml \
+  --steps 2 --set parallelism.pipeline=2 --set checkpoint.interval=0 --set job.name=divided
+finish

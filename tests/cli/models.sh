@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Folders of models with something wrong: one message with the file, the reason and what to do, exit code 2 on one rank
+# and on two, and nothing below the output directory. Planning needs no weights.
+# Usage: models.sh PPTRAIN MPIEXEC MODELS
+set -euo pipefail
+models=$(realpath -- "$3")
+here=$(dirname -- "$(realpath -- "$0")")
+# shellcheck source=tests/cli/common.sh
+. "$here/common.sh"
+
+# start FAMILY: a fresh folder "model" of this family, and a job that trains it.
+start() {
+  rm -rf model part.safetensors outputs
+  cp -r "$models/$1" model
+  chmod -R u+w model
+  cat >job.toml <<TOML
+[job]
+name = "models"
+output = "outputs"
+[model]
+from = "model"
+[data]
+train = "text.txt"
+[training]
+steps = 1
+sequence_length = 32
+global_batch_size = 4
+TOML
+}
+
+damage() { python3 "$here/damage_model.py" model "$@"; }
+
+# judge TITLE WHERE PROBLEM: what the last run said and left; WHERE and PROBLEM are extended regular expressions.
+judge() {
+  local message
+  cases=$((cases + 1))
+  message=$(grep -a 'pptrain: error:' errors.txt || true)
+  if [[ $code -ne 2 ]]; then complain "$1" "exit code $code, not 2"; return; fi
+  if [[ $(wc -l <<<"$message") -ne 1 ]]; then complain "$1" "more than one message"; return; fi
+  if ! grep -Eq "pptrain: error: ($2): " <<<"$message"; then complain "$1" "no place like '$2'"; return; fi
+  if ! grep -Eq -- "$3" <<<"$message"; then complain "$1" "no problem like '$3'"; return; fi
+  if ! grep -Eq '; [^;]{8,}$' <<<"$message"; then complain "$1" "no suggestion"; return; fi
+  if [[ -e outputs ]]; then complain "$1" "it wrote something"; return; fi
+  printf 'ok %s\n' "$1"
+}
+
+# refused TITLE WHERE PROBLEM: training says so.
+refused() {
+  local ranks
+  for ranks in 1 2; do
+    run "$longest_seconds" "$mpiexec" -np "$ranks" "$pptrain" job.toml
+    judge "$1, $ranks ranks" "$2" "$3"
+  done
+}
+
+# wrong FAMILY TITLE WHERE PROBLEM DAMAGE [ARGUMENT...]: training and `pptrain validate` refuse the damaged folder.
+wrong() {
+  start "$1"
+  damage "${@:5}"
+  refused "$2" "$3" "$4"
+  run "$longest_seconds" "$pptrain" validate model
+  judge "$2, validate" "$3" "$4"
+}
+
+training_text text.txt
+
+# The folders themselves are good: whatever is refused below is refused for its own fault.
+for family in llama gpt2-hf; do
+  start "$family"
+  expect "$family is valid" 0 'model: valid, a (llama|gpt2) of [56] layers and [0-9]+ parameters, with weights and no tokenizer' \
+    "$pptrain" validate model
+  expect "$family trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+done
+
+config='model/config\.json(:[0-9]+)?'
+weights='model/model\.safetensors'
+wrong llama "an unknown key" "$config" 'rope_twist' set-key rope_twist 2
+wrong llama "an unknown family" "$config" 'lama2.*llama' set-key model_type '"lama2"'
+wrong llama "an activation that is not known" "$config" 'hidden_act' set-key hidden_act '"tanh"'
+wrong llama "key heads that do not divide heads" "$config" '3 key-value heads' set-key num_key_value_heads 3
+wrong llama "a value of another type" "$config" 'hidden_size' set-key hidden_size '"64"'
+
+norm=model.layers.1.input_layernorm.weight
+query=model.layers.0.self_attn.k_proj.weight
+wrong llama "a tensor that is missing" "(model|$weights)" "$norm" rename-tensor "$norm" "$norm.bak"
+wrong llama "a tensor too many" "$weights" 'no use for the tensor model\.layers\.4' add-tensor model.layers.4.extra
+wrong llama "a tensor of another shape" "$weights" "$query has the shape" reshape-tensor "$query"
+wrong llama "a tensor of another type" "$weights" "$norm" retype-tensor "$norm"
+wrong llama "tensors that overlap" "$weights" 'model\.|overlap' overlap-tensor "$norm"
+wrong llama "a tensor beyond the end" "$weights" "$norm" tensor-beyond-end "$norm"
+wrong llama "a file that is cut off" "$weights" 'bytes|ends' truncate
+wrong llama "a header that lies" "$weights" 'header' lie-about-header
+wrong llama "an index that names a file outside" 'model/model\.safetensors\.index\.json.*' '\.\./part' point-outside "$norm"
+
+start llama
+rm model/model.safetensors
+refused "no weights" 'model' 'safetensors'
+expect "a folder without weights is valid" 0 'with no weights' "$pptrain" validate model
+
+start llama
+rm model/config.json
+refused "no config.json" 'job\.toml:5' 'model/config\.json cannot be read'
+
+start llama
+printf '{"model_type": "llama",' >model/config.json
+refused "half a config.json" "$config" 'JSON|parse|syntax|end'
+
+# --- what a job asks of the folder
+start gpt2-hf
+sed -i 's/^sequence_length.*/sequence_length = 4096/' job.toml
+refused "samples longer than the table of places" "$config" 'sequence_length = 4096 with n_positions'
+
+start llama
+damage set-key vocab_size 256
+refused "weights of another vocabulary" "$weights" 'embed_tokens|lm_head'
+damage set-key vocab_size 100
+printf 'initial = "random"\n' >random
+sed -i '/^from/r random' job.toml
+refused "a token outside the vocabulary" '[^ ]*(text\.txt|job\.toml:[0-9]+)' '(195|191|100)'
+training_text text.txt
+
+for limit in 'pipeline = 7' 'tensor = 5'; do
+  start llama
+  printf '[parallelism]\n%s\n' "$limit" >>job.toml
+  refused "$limit" 'job\.toml:13' "$limit is more"
+done
+
+# --- planning from config.json alone
+start llama
+rm model/model.safetensors
+this_machine 4 >cluster.toml
+expect "planning needs no weights" 0 'step|stage' "$pptrain" plan job.toml --cluster cluster.toml --analytic
+printf '[parallelism]\ntensor = 5\n' >>job.toml
+run "$longest_seconds" "$pptrain" plan job.toml --cluster cluster.toml --analytic
+judge "planning with too many shards" 'job\.toml:13' 'tensor = 5 is more shards'
+
+finish

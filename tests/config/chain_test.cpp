@@ -1,0 +1,77 @@
+// [[model.layer]]: a network that the user writes down.
+#include "config/pack.hpp"
+#include "config/read.hpp"
+#include "support/catch.hpp"
+#include "support/complaint.hpp"
+
+namespace pptrain {
+namespace {
+
+const std::string embedding = "[[model.layer]]\nkind = \"embedding\"\ncolumns = 48\n";
+const std::string output = "[[model.layer]]\nkind = \"output\"\nnorm = \"rms\"\ntied = true\n";
+
+std::string block(const std::string& keys) { return "[[model.layer]]\nkind = \"block\"\n" + keys; }
+
+Config parse_chain(const std::string& text) { return parse_config(text, "chain.toml", ""); }
+
+std::string complaint_about(const std::string& text) {
+  return complaint_of([&] { parse_chain(text); });
+}
+
+/// What is said of a chain with this one block, whose keys begin in line 6.
+std::string complaint_about_block(const std::string& keys) { return complaint_about(embedding + block(keys) + output); }
+
+TEST_CASE("a chain of layers is read and written", "[chain]") {
+  const Config config =
+      parse_chain("[model]\nname = \"mine\"\nvocabulary_size = 99\n" + embedding +
+                  block("repeat = 3\nheads = 6\nkey_heads = 2\nrotary_theta = 5e3\nrotary_share = 0.5\n") +
+                  block("heads = 3\nactivation = \"relu\"\ngated = true\nwindow = 7\nparallel = true\n") + output);
+  for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
+    CHECK((read.model.name == "mine" && read.model.vocabulary_size == 99 && read.model.layer.size() == 4));
+    CHECK(read.can_train_model());
+    CHECK(!read.model.names_dimensions());
+    const LayerConfig& first = read.model.layer[1];
+    CHECK((first.repeat == 3 && first.heads == 6 && first.num_key_heads() == 2));
+    CHECK((first.head_columns(48) == 8 && first.rotated_columns(48) == 4));
+    const LayerConfig& second = read.model.layer[2];
+    CHECK((second.activation == "relu" && second.gated && second.window == 7 && second.parallel));
+    CHECK((second.num_key_heads() == 3 && second.rotated_columns(48) == 0));
+    CHECK((read.model.layer[3].tied && read.model.layer[3].norm == "rms"));
+  }
+}
+
+TEST_CASE("a chain has the name of its own that it is given, or one for all", "[chain]") {
+  CHECK(parse_chain(embedding + block("") + output).model.name == "own-network");
+}
+
+TEST_CASE("layers that do not follow one another are refused", "[chain]") {
+  CHECK(complaint_about(block("") + block("") + output)
+            .starts_with("chain.toml:2: model.layer[0] is of the kind \"block\""));
+  CHECK(complaint_about(embedding + block("") + block("")).starts_with("chain.toml:7: model.layer[2] is of the kind"));
+  CHECK(complaint_about(embedding + output + output)
+            .starts_with("chain.toml:5: model.layer[1] is of the kind \"output\""));
+  CHECK(complaint_about(embedding + output).starts_with("chain.toml:1: a chain of 2 [[model.layer]]"));
+}
+
+TEST_CASE("dimensions of a block that do not fit are refused", "[chain]") {
+  CHECK(complaint_about_block("heads = 5\n").starts_with("chain.toml:6: heads = 5 does not divide columns = 48"));
+  CHECK(complaint_about_block("heads = 5\nhead_size = 10\n") == "nothing was refused");
+  CHECK(complaint_about_block("heads = 6\nkey_heads = 4\n")
+            .starts_with("chain.toml:7: key_heads = 4 does not divide heads"));
+  const std::string odd = "heads = 4\nrotary_theta = 1e4\nrotary_share = 0.25\n";
+  CHECK(complaint_about_block(odd).starts_with("chain.toml:8: 3 of 12 columns of a head turn"));
+  CHECK(complaint_about_block("rotary_share = 1.5\n")
+            .starts_with("chain.toml:6: model.layer.rotary_share = 1.5 is out of"));
+  CHECK(complaint_about_block("activation = \"tanh\"\n").find("gelu_tanh") != std::string::npos);
+}
+
+TEST_CASE("keys of another kind of layer, and dimensions beside a chain, are refused", "[chain]") {
+  CHECK(complaint_about_block("tied = true\n").starts_with("chain.toml:6: model.layer.tied is not known"));
+  const std::string beside = "[model]\nhidden_size = 48\n" + embedding + block("") + output;
+  CHECK(complaint_about(beside).starts_with("chain.toml:2: model.hidden_size is not known"));
+  CHECK(complaint_about("[model]\nfrom = \"x\"\n" + embedding + block("") + output)
+            .starts_with("chain.toml:2: model.from"));
+}
+
+}  // namespace
+}  // namespace pptrain

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""A folder of transformers trained by pptrain, exported, and loaded by transformers again: equal parameters bit for bit,
+the loss that pptrain goes on with, and after save_pretrained the same loss once more.
+
+    exported.py PPTRAIN MODELS FAMILY..."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy
+    import safetensors.numpy
+    import torch
+    import transformers
+except ImportError as error:
+    print(f"exported: SKIPPED, {sys.executable} has no {error.name}")
+    sys.exit(77)
+
+import training
+
+STEPS = 3
+LOSS = 1e-6  # of a mean over a batch, fp32: the sums of two libraries in different orders
+
+JOB = """
+[job]
+name = "job"
+output = "{output}"
+[model]
+from = "{folder}"
+[data]
+train = "{tokens}"
+shuffle = false
+[training]
+steps = {steps}
+sequence_length = {length}
+global_batch_size = {batch}
+[parallelism]
+tensor = {ranks}
+[checkpoint]
+interval = 1
+[profile]
+cache = false
+"""
+
+
+def pptrain(program, *arguments, ranks=1):
+    launcher = ["mpirun", "-np", str(ranks)] if ranks > 1 else []
+    done = subprocess.run([*launcher, program, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def train(program, scratch, folder, tokens, shape, ranks=1, steps=STEPS):
+    """The run directory of a training; its losses."""
+    output = tempfile.mkdtemp(dir=scratch)
+    job = pathlib.Path(output) / "job.toml"
+    job.write_text(JOB.format(output=output, folder=folder, tokens=tokens, steps=steps, ranks=ranks, **shape))
+    pptrain(program, job, ranks=ranks)
+    run = next((pathlib.Path(output) / "job").iterdir())
+    with h5py.File(run / "metrics.h5", "r") as file:
+        return run, file["steps/loss"][:]
+
+
+def loss_of(folder, tokens, shape, step):
+    """Of transformers, on the batch of a step."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager").eval()
+    batch, length = shape["batch"], shape["length"]
+    offset = step * batch * length
+    x = tokens[offset:offset + batch * length].view(batch, length)
+    y = tokens[offset + 1:offset + batch * length + 1]
+    with torch.no_grad():
+        return torch.nn.functional.cross_entropy(model(x).logits.view(batch * length, -1), y).item(), model
+
+
+def check_bits(family, checkpoint, folder):
+    """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside."""
+    exported = safetensors.numpy.load_file(folder / "model.safetensors")
+    with h5py.File(checkpoint, "r") as file:
+        assert set(file["parameters"]) == set(exported), set(file["parameters"]) ^ set(exported)
+        for name, values in exported.items():
+            ours = file["parameters"][name][:]
+            conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
+            if conv1d:
+                values = values.T
+            if "query_key_value" in name:
+                assert sorted(ours.flat) == sorted(values.flat), name
+            else:
+                assert numpy.array_equal(ours, values), name
+
+
+def check(program, models, family):
+    expected = json.loads((models / family / "expected.json").read_text())
+    shape = {"batch": expected["batch"], "length": expected["T"]}
+    tokens_file = models / family / "tokens.bin"
+    tokens = training.read_tokens(tokens_file)
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        run, losses = train(program, scratch, models / family, tokens_file, shape, ranks=2)
+        exported = scratch / "exported"
+        checkpoint = run / "checkpoints" / f"step-{STEPS - 1}.h5"
+        pptrain(program, "export", checkpoint, "-o", exported)
+        check_bits(family, checkpoint, exported)
+        theirs, model = loss_of(exported, tokens, shape, STEPS - 1)
+        assert abs(theirs - losses[-1]) < LOSS, (family, theirs, losses[-1])
+        saved = scratch / "saved"
+        model.save_pretrained(saved)
+        again = scratch / "again.bin"
+        training.write_tokens(again, tokens[(STEPS - 1) * shape["batch"] * shape["length"]:])
+        _, ours = train(program, scratch, saved, again, shape, steps=1)
+        assert abs(ours[0] - theirs) < LOSS, (family, ours[0], theirs)
+    print(f"exported: {family}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}")
+
+
+def main():
+    program, models = sys.argv[1], pathlib.Path(sys.argv[2])
+    os.environ.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    for family in sys.argv[3:]:
+        check(program, models, family)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Training runs of a Hugging Face model under the conventions of tests/data/models/README.md."""
+
+import contextlib
+
+import numpy
+import torch
+import torch.overrides
+import transformers
+
+BATCH = 4
+STEPS = 20
+OPTIMIZER = {"name": "adamw", "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
+TOKEN_HEADER = 256 * 4  # bytes
+
+
+def read_tokens(path):
+    """The tokens of a file as pptrain reads it."""
+    data = path.read_bytes()
+    magic, _, count = numpy.frombuffer(data[:12], dtype="<i4")
+    width = {20240520: "<u2", 20240801: "<u4"}[int(magic)]
+    tokens = numpy.frombuffer(data[TOKEN_HEADER:], dtype=width)
+    assert len(tokens) == count, f"{path} has {len(tokens)} tokens, its header says {count}"
+    return torch.from_numpy(tokens.astype(numpy.int64))
+
+
+def write_tokens(path, tokens):
+    header = numpy.zeros(256, dtype="<i4")
+    header[:3] = 20240520, 1, len(tokens)
+    path.write_bytes(header.tobytes() + tokens.numpy().astype("<u2").tobytes())
+
+
+def load(folder, dtype=torch.float32):
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager").train()
+
+
+def learning_rate(optimizer, step, steps):
+    """Step counts from 1. Linear warm-up and cosine where `warmup` is there, else constant."""
+    peak, warmup, lowest = optimizer["lr"], optimizer.get("warmup"), optimizer.get("min_lr", 0.0)
+    if warmup is None:
+        return peak
+    if step <= warmup:
+        return peak * step / warmup
+    return lowest + (peak - lowest) / 2 * (1 + numpy.cos(numpy.pi * (step - warmup) / (steps - warmup)))
+
+
+class KeepDouble(torch.overrides.TorchFunctionMode):
+    """While it is entered what asks for fp32 gets fp64: norms, softmax and rotary positions of transformers convert to
+    fp32 whatever the model's type is."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function is torch.Tensor.float:
+            return args[0].double()
+        args = tuple(torch.float64 if one is torch.float32 else one for one in args)
+        kwargs = {key: torch.float64 if one is torch.float32 else one for key, one in (kwargs or {}).items()}
+        return function(*args, **kwargs)
+
+
+class Kinks:
+    """The smallest distance of a ReLU's input from 0 while it watches."""
+
+    def __init__(self, model):
+        self.smallest = None
+        if getattr(model.config, "activation_function", None) == "relu":
+            for name, module in model.named_modules():
+                if name.endswith(".fc1"):
+                    module.register_forward_hook(self.look)
+
+    def look(self, _module, _inputs, output):
+        distance = output.detach().abs().min().item()
+        self.smallest = distance if self.smallest is None else min(self.smallest, distance)
+
+
+class Run:
+    """A run: losses before each update, gradient norms before clipping, and what is compared per tensor."""
+
+    def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
+                 stop_after=None):
+        """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
+        `stop_after`: steps of the `steps` that the schedule counts with."""
+        self.losses, self.grad_norms, self.learning_rates = [], [], []
+        self.model, self.tokens, self.batch, self.length = model, tokens, batch, length
+        self.optimizer = optimizer or OPTIMIZER
+        self.parts = parts or [batch]
+        self.kinks = Kinks(model)
+        self.parameters = dict(model.named_parameters())
+        self.largest_gradient = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        adam = self.make_adam(decays or (lambda name, p: p.dim() >= 2))
+        for step in range(1, (stop_after or steps) + 1):
+            self.step(adam, step, steps)
+        self.final_norms = {name: p.detach().double().norm().item() for name, p in self.parameters.items()}
+
+    def make_adam(self, decays):
+        o = self.optimizer
+        groups = [{"params": [p for name, p in self.parameters.items() if decays(name, p) == yes],
+                   "weight_decay": o["weight_decay"] if yes else 0.0} for yes in (True, False)]
+        return torch.optim.AdamW(groups, lr=o["lr"], betas=(o["beta1"], o["beta2"]), eps=o["eps"], foreach=False)
+
+    def step(self, adam, step, steps):
+        begin, count = (step - 1) * self.batch * self.length, self.batch * self.length
+        inputs = self.tokens[begin:begin + count].view(self.batch, self.length)
+        targets = self.tokens[begin + 1:begin + 1 + count].view(self.batch, self.length)
+        adam.zero_grad()
+        loss = 0.0
+        for x, y in zip(inputs.split(self.parts), targets.split(self.parts)):
+            loss += self.pass_through(x, y, count)
+        self.losses.append(loss)
+        if step == 1:
+            self.step0_norms = {name: p.grad.double().norm().item() for name, p in self.parameters.items()}
+        for name, p in self.parameters.items():
+            self.largest_gradient[name] = torch.maximum(self.largest_gradient[name], p.grad.abs())
+        clip = self.optimizer["clip"]
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), clip or float("inf"), foreach=False)
+        self.grad_norms.append(norm.item())
+        self.learning_rates.append(float(learning_rate(self.optimizer, step, steps)))
+        for group in adam.param_groups:
+            group["lr"] = self.learning_rates[-1]
+        adam.step()
+
+    def pass_through(self, x, y, count):
+        """Forward and backward of a micro-batch: its share of the mean over the global batch."""
+        with KeepDouble() if self.model.dtype is torch.float64 else contextlib.nullcontext():
+            logits = self.model(input_ids=x, use_cache=False).logits
+        if not hasattr(self, "first_logits"):
+            self.first_logits = logits[0].detach().clone()
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum") / count
+        loss.backward()
+        return loss.item()

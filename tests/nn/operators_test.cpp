@@ -1,0 +1,260 @@
+// Operators in every combination that families use, against finite differences of the plain double versions; fusions
+// against the operators one by one.
+#include <cmath>
+#include <functional>
+
+#include "base/random.hpp"
+#include "kernels/backend.hpp"
+#include "model/families/decoder.hpp"
+#include "model/layer_folds.hpp"
+#include "model/layer_graph.hpp"
+#include "nn/operator_layer.hpp"
+#include "plain_operators.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+constexpr std::size_t samples = 2;
+
+Values random_values(const std::string& name, std::size_t n, double scale, double shift = 0.0) {
+  std::vector<float> values(n);
+  CounterRandom(17, name).fill_normal(0, n, values.data());
+  Values result(n);
+  // Rounded to fp32, so that both sides start from the same numbers.
+  for (std::size_t i = 0; i < n; ++i) result[i] = static_cast<float>(values[i] * scale + shift);
+  return result;
+}
+
+/// A small decoder with everything that families switch on.
+DecoderShape rich() {
+  DecoderShape shape;
+  shape.name = "test";
+  shape.layers = 1;
+  shape.hidden = 12;
+  shape.heads = 6;
+  shape.key_heads = 2;
+  shape.head_size = 4;
+  shape.feed_forward = 10;
+  shape.vocabulary = 19;
+  shape.tokens = 5;
+  shape.rotary = {100.0, 4, RotaryForm::Scaling::llama3, 4.0, 1.0, 2.0, 16.0};
+  shape.query_bias = shape.output_bias = shape.feed_forward_bias = shape.head_norms = true;
+  shape.embedding_scale = 3.0;
+  shape.windows = {3};
+  return shape;
+}
+
+/// One layer with random parameters on one device, its operators fused or one by one.
+struct Bench {
+  Model model;
+  Arena arena;
+  SilentCommunicator group;
+  ParameterStore store;
+  LayerContext context;
+  const Layer& layer;
+  std::unique_ptr<OperatorLayer> module;
+  Parameters parameters;
+  PlainBatch plain;
+  Batch batch;
+  double loss = 0.0;
+
+  Bench(Model made, std::size_t index, bool fuses = true, Recompute recompute = Recompute::none)
+      : model(std::move(made)),
+        context{host_backend(), arena, group, store, model, DType::f32, {}, recompute},
+        layer(model.layers[index]) {
+    arena.poison(true);
+    store.start_unit(ChunkId(0));
+    std::vector<std::size_t> indices;
+    for (const ParameterSpec& spec : layer.parameters) {
+      indices.push_back(store.add(spec, context.part(spec.axis), model.axis_size(spec.axis)));
+    }
+    const std::vector<FusedOperator> operators = fuses ? fused(layer.operators) : unfused(layer.operators);
+    module = std::make_unique<OperatorLayer>(layer.operators, operators, indices, context);
+    store.allocate(arena, host_kernels(), DType::f32);
+    store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
+      const Values values = random_values(spec.name, static_cast<std::size_t>(run.size()), 0.4,
+                                          spec.initial == Initial::ones ? 1.0 : 0.0);
+      std::copy(values.begin(), values.end(), out);
+      parameters[spec.name] = values;
+    });
+    const auto rows = samples * static_cast<std::size_t>(model.sample.rows);
+    plain.samples = samples;
+    for (std::size_t i = 0; i < rows; ++i) {
+      plain.tokens.push_back(static_cast<std::uint32_t>(i * 7 % 19));
+      plain.targets.push_back(static_cast<std::int32_t>(i * 5 % 19));
+    }
+    batch.samples = samples;
+    batch.tokens = plain.tokens.data();
+    batch.targets = plain.targets.data();
+    batch.loss_scale = 1.0F;
+    batch.loss = &loss;
+  }
+
+  /// Of the five positions of each sample; those of the second one are divided elsewhere.
+  void divide_into_documents() {
+    plain.document_begin = {0, 0, 0, 3, 3, 0, 1, 2, 2, 2};
+    batch.document_begin = plain.document_begin.data();
+  }
+  std::size_t size_of(const Port& port) const { return samples * static_cast<std::size_t>(port.elements()); }
+  Tensor tensor(const std::optional<Port>& port, const Values& values) {
+    if (!port) return {};
+    Tensor t(arena, samples * static_cast<std::size_t>(port->rows), static_cast<std::size_t>(port->columns));
+    std::copy(values.begin(), values.end(), t.f32());
+    return t;
+  }
+};
+
+/// Largest error relative to the largest value: fp32 against double.
+double error(const float* values, const Values& expected) {
+  double largest = 0.0, difference = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    largest = std::max(largest, std::abs(expected[i]));
+    const double d = std::abs(values[i] - expected[i]);
+    difference = d <= difference ? difference : d;  // a NaN stays
+  }
+  return difference / std::max(largest, 1e-12);
+}
+
+Values derivative(Values& x, const std::function<double()>& loss) {
+  constexpr double h = 1e-5;
+  Values result(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double middle = x[i];
+    x[i] = middle + h;
+    const double above = loss();
+    x[i] = middle - h;
+    const double below = loss();
+    x[i] = middle;
+    result[i] = (above - below) / (2.0 * h);
+  }
+  return result;
+}
+
+/// Forward values and all gradients of the layer.
+void check_layer(Bench& bench) {
+  const Layer& layer = bench.layer;
+  Values x = layer.input ? random_values("x", bench.size_of(*layer.input), 1.0) : Values();
+  const Values weights = layer.output ? random_values("weights", bench.size_of(*layer.output), 1.0) : Values{1.0};
+  const auto evaluate = [&] { return plain_operators(layer, bench.parameters, bench.plain, x); };
+  const auto loss = [&] {
+    const Values y = evaluate();
+    double sum = 0.0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * weights[i];
+    return sum;
+  };
+  SavedPtr saved;
+  const Tensor y = bench.module->forward(bench.batch, bench.tensor(layer.input, x), &saved);
+  if (layer.output) CHECK(error(y.f32(), evaluate()) < 1e-5);
+  if (!layer.output) CHECK(bench.loss == Approx(evaluate()[0]).epsilon(1e-6));
+  const Tensor dx = bench.module->backward_input(bench.batch, bench.tensor(layer.output, weights), *saved);
+  bench.module->backward_weight(bench.batch, *saved);
+  if (layer.input) CHECK(error(dx.f32(), derivative(x, loss)) < 2e-5);
+  for (std::size_t i = 0; i < bench.store.parameters().size(); ++i) {
+    const std::string& name = bench.store.parameters()[i].spec.name;
+    INFO(name);
+    const Values expected = derivative(bench.parameters.at(name), loss);
+    double largest = 0.0;
+    for (const double value : expected) largest = std::max(largest, std::abs(value));
+    if (largest > 1e-6) CHECK(error(bench.store.gradient_matrix(i).f32(), expected) < 2e-5);
+  }
+}
+
+/// A block whose two parts are added to the stream together, with queries, keys and values in one product of which a
+/// part turns.
+Model parallel_model(Activation activation) {
+  Model model = decoder(rich());
+  LayerGraph g("block", "b.");
+  const ValueIndex x = g.input({5, 12});
+  const NormForm norm = {NormKind::layer, 1e-5F, false};
+  const ValueIndex qkv =
+      g.linear("qkv", g.norm("n1", x, norm), {.out = 72, .columns = {ShardAxis::heads, 3, 4}, .bias = true});
+  g.rotary(qkv, {10.0, 2}, 4, true);
+  const ValueIndex attended = g.linear("dense", g.attention({qkv}, {6, 6, 4, 0.5}),
+                                       {.out = 12, .rows = {ShardAxis::heads, 1, 4}, .bias = true});
+  const ValueIndex up =
+      g.linear("up", g.norm("n2", x, norm), {.out = 10, .columns = {ShardAxis::columns}, .bias = true});
+  const ValueIndex down =
+      g.linear("down", g.activate(up, activation), {.out = 12, .rows = {ShardAxis::columns}, .bias = true});
+  g.output(g.add(g.add(x, attended), down));
+  model.layers[1] = g.finish(4.0);
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("gradients of a decoder's layers") {
+  for (const std::size_t index : {0, 1, 2}) {
+    INFO("layer " << index);
+    Bench bench(decoder(rich()), index);
+    check_layer(bench);
+  }
+}
+
+TEST_CASE("gradients with gains of 1 + w, without biases, with one key head") {
+  DecoderShape shape = rich();
+  shape.norm.one_plus = true;
+  shape.query_bias = shape.output_bias = shape.feed_forward_bias = shape.head_norms = false;
+  shape.key_heads = 1;
+  shape.activation = Activation::gelu_tanh;
+  shape.windows.clear();
+  Bench bench(decoder(shape), 1);
+  check_layer(bench);
+}
+
+TEST_CASE("gradients of parallel residuals and packed queries, keys and values") {
+  for (const Activation activation : {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::silu}) {
+    INFO("activation " << static_cast<int>(activation));
+    Bench bench(parallel_model(activation), 1);
+    check_layer(bench);
+  }
+}
+
+TEST_CASE("gradients of attention within documents") {
+  for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+    for (const bool fuses : {true, false}) {
+      for (const Model& model : {decoder(rich()), parallel_model(Activation::gelu)}) {
+        Bench bench(model, 1, fuses, recompute);
+        bench.divide_into_documents();
+        check_layer(bench);
+      }
+    }
+  }
+}
+
+TEST_CASE("operators one by one give the gradients of fused ones") {
+  for (const Activation activation : {Activation::gelu_tanh, Activation::relu}) {
+    Bench bench(parallel_model(activation), 1, false);
+    check_layer(bench);
+  }
+  Bench bench(decoder(rich()), 1, false);
+  check_layer(bench);
+}
+
+TEST_CASE("a layer whose attention is made again gives the same gradients") {
+  Bench bench(decoder(rich()), 1, true, Recompute::selective);
+  check_layer(bench);
+}
+
+TEST_CASE("a layer keeps from forward to backward what its description says") {
+  for (const std::size_t index : {1, 2}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+      Bench bench(decoder(rich()), index, true, recompute);
+      bench.arena.poison(false);
+      const Values x = random_values("x", bench.size_of(*bench.layer.input), 1.0);
+      const std::size_t before = bench.arena.bytes_in_use();
+      SavedPtr saved;
+      Tensor y = bench.module->forward(bench.batch, bench.tensor(bench.layer.input, x), &saved);
+      y.reset();
+      const double described = samples * kept_bytes(bench.layer.operators, recompute, 4.0);
+      // Every tensor begins on a cache line.
+      const double padding = 64.0 * static_cast<double>(saved->kept().size());
+      const double kept = static_cast<double>(bench.arena.bytes_in_use() - before);
+      INFO("layer " << index << ", " << to_string(recompute));
+      CHECK(kept >= described);
+      CHECK(kept <= described + padding);
+    }
+  }
+}

@@ -1,0 +1,183 @@
+#include "plain_operators.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace pptrain::test {
+namespace {
+
+double activation(Activation kind, double u) {
+  switch (kind) {
+    case Activation::gelu_tanh: return 0.5 * u * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (u + 0.044715 * u * u * u)));
+    case Activation::gelu: return 0.5 * u * (1.0 + std::erf(u / std::sqrt(2.0)));
+    case Activation::silu: return u / (1.0 + std::exp(-u));
+    case Activation::relu: return u > 0.0 ? u : 0.0;
+  }
+  return 0.0;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Layer& layer, const Parameters& parameters, const PlainBatch& batch)
+      : layer_(layer), parameters_(parameters), batch_(batch), values_(layer.operators.values.size()) {}
+
+  Values run(const Values& x) {
+    if (layer_.operators.input) values_[*layer_.operators.input] = x;
+    for (const Operator& op : layer_.operators.operators) {
+      op_ = &op;
+      std::visit([this](const auto& kind) { apply(kind); }, op.kind);
+    }
+    return layer_.operators.output ? values_[*layer_.operators.output] : Values{loss_};
+  }
+
+ private:
+  const Values& in(std::size_t i = 0) const { return values_[op_->inputs[i]]; }
+  Values& out() { return values_[*op_->output]; }
+  const Values& weight(std::size_t i) const { return parameters_.at(layer_.parameters[op_->parameters[i]].name); }
+  std::size_t columns(std::size_t i = 0) const {
+    return static_cast<std::size_t>(layer_.operators.values[op_->inputs[i]].columns);
+  }
+  std::size_t length() const { return batch_.tokens.size() / static_cast<std::size_t>(batch_.samples); }
+
+  void apply(const op::Embedding& e) {
+    const std::size_t h = static_cast<std::size_t>(layer_.operators.values[*op_->output].columns);
+    Values x(batch_.tokens.size() * h);
+    for (std::size_t r = 0; r < batch_.tokens.size(); ++r) {
+      for (std::size_t c = 0; c < h; ++c) {
+        x[r * h + c] = weight(0)[batch_.tokens[r] * h + c];
+        const std::size_t place = r % length() + static_cast<std::size_t>(e.first_position);
+        if (e.positions) x[r * h + c] += weight(1)[place * h + c];
+      }
+    }
+    out() = x;
+  }
+  void apply(const op::Scaling& s) {
+    for (double& v : out()) v *= s.factor;
+  }
+  void apply(const op::Norm& n) {
+    Values y = in();
+    const auto w = static_cast<std::size_t>(n.width);
+    for (std::size_t first = 0; first < y.size(); first += w) {
+      double mean = 0.0, variance = 0.0;
+      for (std::size_t c = 0; c < w; ++c) mean += y[first + c] / static_cast<double>(w);
+      if (n.form.kind == NormKind::rms) mean = 0.0;
+      for (std::size_t c = 0; c < w; ++c) variance += std::pow(y[first + c] - mean, 2) / static_cast<double>(w);
+      for (std::size_t c = 0; c < w; ++c) {
+        const double normal = (y[first + c] - mean) / std::sqrt(variance + static_cast<double>(n.form.epsilon));
+        y[first + c] = normal * (weight(0)[c] + (n.form.one_plus ? 1.0 : 0.0));
+        if (n.form.kind == NormKind::layer) y[first + c] += weight(1)[c];
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::Linear& l) {
+    const std::size_t k = columns(), rows = in().size() / k, n = weight(0).size() / k;
+    Values y(rows * n);
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t o = 0; o < n; ++o) {
+        double sum = l.bias ? weight(1)[o] : 0.0;
+        for (std::size_t c = 0; c < k; ++c) sum += in()[r * k + c] * weight(0)[o * k + c];
+        y[r * n + o] = sum;
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::Rotary& rotary) {
+    const std::size_t width = columns(), d = static_cast<std::size_t>(rotary.head_size);
+    const std::size_t turned = rotary.packed ? width / 3 * 2 : width;
+    const std::size_t pairs = static_cast<std::size_t>(rotary.form.rotated) / 2;
+    Values& x = out();
+    for (std::size_t r = 0; r < x.size() / width; ++r) {
+      for (std::size_t head = 0; head < turned; head += d) {
+        for (std::size_t i = 0; i < pairs; ++i) {
+          const double angle =
+              static_cast<double>(r % length()) * rotary_frequency(rotary.form, static_cast<std::int64_t>(i));
+          double& a = x[r * width + head + i];
+          double& b = x[r * width + head + pairs + i];
+          const double turned_a = a * std::cos(angle) - b * std::sin(angle);
+          b = b * std::cos(angle) + a * std::sin(angle);
+          a = turned_a;
+        }
+      }
+    }
+  }
+  void apply(const op::SelfAttention& a) {
+    const auto d = static_cast<std::size_t>(a.head_size), heads = static_cast<std::size_t>(a.heads);
+    const auto keys = static_cast<std::size_t>(a.key_heads);
+    const bool packed = op_->inputs.size() == 1;
+    const Values &q = in(0), &k = in(packed ? 0 : 1), &v = in(packed ? 0 : 2);
+    const std::size_t q_width = columns(0), k_width = packed ? q_width : keys * d;
+    const std::size_t rows = q.size() / q_width;
+    Values y(rows * heads * d, 0.0);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t place = r % length(), start = r - place;
+      const std::size_t seen = a.window > 0 ? static_cast<std::size_t>(a.window) : length();
+      std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
+      if (!batch_.document_begin.empty()) first = std::max(first, static_cast<std::size_t>(batch_.document_begin[r]));
+      for (std::size_t head = 0; head < heads; ++head) {
+        const std::size_t key_head = head * keys / heads;
+        const std::size_t k_at = (packed ? heads * d : 0) + key_head * d,
+                          v_at = (packed ? 2 * heads * d : 0) + key_head * d;
+        Values p(place + 1, 0.0);
+        double total = 0.0;
+        for (std::size_t s = first; s <= place; ++s) {
+          double score = 0.0;
+          for (std::size_t c = 0; c < d; ++c)
+            score += q[r * q_width + head * d + c] * k[(start + s) * k_width + k_at + c];
+          total += p[s] = std::exp(score * a.scale);
+        }
+        for (std::size_t s = first; s <= place; ++s) {
+          for (std::size_t c = 0; c < d; ++c) {
+            y[(r * heads + head) * d + c] += p[s] / total * v[(start + s) * k_width + v_at + c];
+          }
+        }
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::Activate& a) {
+    Values y = in();
+    for (double& v : y) v = activation(a.activation, v);
+    out() = y;
+  }
+  void apply(const op::Gate& g) {
+    Values y = in(0);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = activation(g.activation, y[i]) * in(1)[i];
+    out() = y;
+  }
+  void apply(const op::Addition& a) {
+    Values y = in(0);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += in(1)[i] + (a.bias ? weight(0)[i % columns()] : 0.0);
+    out() = y;
+  }
+  void apply(const op::Loss&) {
+    const std::size_t v = columns();
+    for (std::size_t r = 0; r < batch_.targets.size(); ++r) {
+      double sum = 0.0;
+      for (std::size_t c = 0; c < v; ++c) sum += std::exp(in()[r * v + c]);
+      loss_ += std::log(sum) - in()[r * v + static_cast<std::size_t>(batch_.targets[r])];
+    }
+  }
+  void apply(const op::Enter&) {}
+  void apply(const op::Sum&) {}
+  void apply(const op::Conversion&) { out() = in(); }
+  void apply(const op::Gather&) { out() = in(); }
+  void apply(const op::Take&) { out() = in(); }
+  void apply(const op::Features&) { throw std::logic_error("a plain batch has no features"); }
+
+  const Layer& layer_;
+  const Parameters& parameters_;
+  const PlainBatch& batch_;
+  const Operator* op_ = nullptr;
+  std::vector<Values> values_;
+  double loss_ = 0.0;
+};
+
+}  // namespace
+
+Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
+  return Interpreter(layer, parameters, batch).run(x);
+}
+
+}  // namespace pptrain::test

@@ -1,0 +1,80 @@
+// Families of models as people use them: recorded runs of transformers, on one rank and on any division of it.
+#include "reference.hpp"
+#include "runtime/execute/session.hpp"
+#include "shaped_plans.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+const std::vector<std::string> folders = {
+    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
+    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
+
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+/// Grids of all ranks, with every degree that divides their number.
+std::vector<std::array<int, 3>> grids(int ranks) {
+  std::vector<std::array<int, 3>> result;
+  for (int pipeline = 1; pipeline <= ranks; pipeline *= 2) {
+    for (int data = 1; pipeline * data <= ranks; data *= 2) result.push_back({pipeline, data, ranks / pipeline / data});
+  }
+  return result;
+}
+
+/// Every grid of all ranks, all twenty steps.
+void check_grids() {
+  for (const std::string& folder : folders) {
+    const Reference reference(folder);
+    const Model model = build_model(reference.config.model, reference.config.training, "test");
+    for (const auto& [pipeline, data, tensor] : grids(world_size())) {
+      const std::int64_t batch = reference.config.training.global_batch_size;
+      if (pipeline > model.num_layers() || data > batch || tensor > model.axis_size(ShardAxis::heads)) continue;
+      INFO(folder << ": pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
+      const Plan plan = reference.plan(pipeline, data, tensor, std::max<std::int64_t>(batch / 2, data), "1f1b");
+      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+    }
+  }
+}
+
+/// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn.
+void check_drawn(std::uint64_t seed, int number) {
+  for (const char* folder : {"llama", "qwen2"}) {
+    const Reference reference(folder);
+    const Model model = build_model(reference.config.model, reference.config.training, "test");
+    RandomShapes shapes(seed, DrawnBlocks::some,
+                        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
+    for (int i = 0; i < number; ++i) {
+      const Plan plan = shapes.plan(world_size());
+      INFO("plan " << i << " of seed " << seed << ", " << folder);
+      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, world_size())), reference);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("published models train as transformers does", "[np1]") { check_grids(); }
+TEST_CASE("published models train as transformers does on two ranks", "[np2]") { check_grids(); }
+TEST_CASE("published models train as transformers does on four ranks", "[np4]") { check_grids(); }
+TEST_CASE("published models train as transformers does on eight ranks", "[np8]") { check_grids(); }
+
+TEST_CASE("published models train by plans that are drawn", "[np4]") { check_drawn(5, 4); }
+TEST_CASE("published models train by plans that are drawn for eight ranks", "[np8]") { check_drawn(6, 4); }
+TEST_CASE("published models train by twenty plans that are drawn", "[np8][long]") { check_drawn(7, 20); }
+
+TEST_CASE("every schedule trains a published model", "[np4]") {
+  const Reference reference("llama");
+  for (const Kind& kind : kinds) {
+    const int chunks = kind.chunks.front();
+    INFO(kind.schedule);
+    check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(2, 1, 2, 2, kind.schedule, chunks), 20),
+                reference);
+  }
+}

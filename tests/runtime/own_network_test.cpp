@@ -1,0 +1,111 @@
+// Networks written down as [[model.layer]]: the numbers of a published model of the same dimensions, and, where layers
+// differ, those of one rank on any division.
+#include "base/random.hpp"
+#include "config/read.hpp"
+#include "reference.hpp"
+#include "shaped_plans.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+const std::string ends[] = {"[model]\nvocabulary_size = 257\n[[model.layer]]\nkind = \"embedding\"\ncolumns = 64\n",
+                            "[[model.layer]]\nkind = \"output\"\nnorm = \"rms\"\n"};
+
+ModelConfig own_network(const std::string& blocks) {
+  return parse_config(ends[0] + blocks + ends[1], "own.toml", "").model;
+}
+
+int num_ranks() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+/// The recorded run of a Llama, its dimensions written down.
+void check_written_llama(int pipeline, int data, int tensor) {
+  Reference reference("llama");
+  reference.config.model = own_network(
+      "[[model.layer]]\nrepeat = 4\nheads = 4\nkey_heads = 2\nfeed_forward = 176\nnorm = \"rms\"\n"
+      "activation = \"silu\"\ngated = true\nrotary_theta = 1e4\n");
+  const Plan plan = reference.plan(pipeline, data, tensor, 4, "1f1b");
+  check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+}
+
+/// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them. No ReLU is
+/// among the activations: where rounding moves a sum across its kink a gradient jumps, and losses with it.
+struct Uneven {
+  Reference reference{"llama"};
+  Model model;
+
+  Uneven() {
+    reference.config.model = own_network(
+        "[[model.layer]]\nheads = 8\nkey_heads = 2\nfeed_forward = 96\nactivation = \"silu\"\nwindow = 5\n"
+        "query_bias = true\nhead_norms = true\nrotary_theta = 1e4\n"
+        "[[model.layer]]\nheads = 4\nkey_heads = 4\nfeed_forward = 72\ngated = true\nparallel = true\n"
+        "output_bias = true\nfeed_forward_bias = true\n"
+        "[[model.layer]]\nheads = 12\nkey_heads = 4\nhead_size = 6\nfeed_forward = 120\nactivation = \"gelu\"\n"
+        "rotary_theta = 1e4\nrotary_share = 0.7\n");
+    model = build_model(reference.config.model, reference.config.training, "test");
+    reference.weights.clear();
+    for (const Layer& layer : model.layers) {
+      for (const ParameterSpec& spec : layer.parameters) draw(spec);
+    }
+    reference.tensor_norms.clear();
+    for (const auto& [name, values] : reference.weights) reference.tensor_norms[name] = 0.0;
+    const Curve alone = train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 8, "1f1b"), 8);
+    reference.losses = alone.losses;
+    reference.grad_norms = alone.grad_norms;
+    reference.tensor_norms = alone.tensor_norms;
+  }
+
+  void draw(const ParameterSpec& spec) {
+    std::vector<float>& values = reference.weights[spec.name];
+    values.resize(static_cast<std::size_t>(spec.size()));
+    CounterRandom(7, spec.name).fill_normal(0, values.size(), values.data());
+    // Far from zero and one, so that a bias or a gain that goes wrong shows.
+    for (float& value : values) value = spec.initial == Initial::ones ? 1.0F + 0.2F * value : 0.1F * value;
+  }
+
+  void check(const Plan& plan, const SessionOptions& options = {}) const {
+    const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, 8, options);
+    check_curve(curve, reference);
+  }
+};
+
+void check_drawn_uneven(std::uint64_t seed, int number) {
+  const Uneven uneven;
+  RandomShapes shapes(
+      seed, DrawnBlocks::some,
+      {uneven.model.num_layers(), uneven.reference.config.training.global_batch_size, axes_of(uneven.model)});
+  for (int i = 0; i < number; ++i) {
+    const Plan plan = shapes.plan(num_ranks());
+    INFO("plan " << i << " of seed " << seed);
+    uneven.check(plan, shapes.machine(plan, num_ranks()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a written Llama trains as the published one", "[np1]") { check_written_llama(1, 1, 1); }
+TEST_CASE("a written Llama trains as the published one on four ranks", "[np4]") { check_written_llama(2, 1, 2); }
+
+TEST_CASE("layers of different dimensions are divided as one rank has them", "[np4]") {
+  const Uneven uneven;
+  REQUIRE(uneven.model.axis_size(ShardAxis::heads) == 4);
+  REQUIRE(uneven.model.axis_size(ShardAxis::columns) == 24);
+  // A network that does not learn would agree on every division.
+  CHECK(uneven.reference.losses.back() < uneven.reference.losses.front());
+  for (const auto& [pipeline, data, tensor] :
+       {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{4, 1, 1}, std::array{1, 2, 2}}) {
+    INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
+    uneven.check(uneven.reference.plan(pipeline, data, tensor, 4, "1f1b"));
+  }
+}
+
+TEST_CASE("layers of different dimensions train by plans that are drawn", "[np4]") { check_drawn_uneven(11, 4); }
+TEST_CASE("layers of different dimensions train by plans that are drawn for eight ranks", "[np8]") {
+  check_drawn_uneven(12, 4);
+}

@@ -1,0 +1,71 @@
+// Tokenizers that tokenizers_test.py has trained and the tokens that Hugging Face's library makes with them.
+#include <cstdlib>
+
+#include "text/tokenizers.hpp"
+
+namespace pptrain {
+namespace {
+
+using Json = nlohmann::json;
+using Tokens = std::vector<std::uint32_t>;
+
+/// Those in the source, or the ones that the script has just made.
+std::string recorded_folder() {
+  const char* folder = std::getenv("PPTRAIN_TOKENIZER_CASES");
+  return folder == nullptr ? test_data("tokenizers") : folder;
+}
+
+std::string text_of_case(const Json& recorded) {
+  if (recorded.contains("text")) return recorded["text"];
+  const std::string digits = recorded["hex"];
+  std::string bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+Tokens framed(const Tokenizer& tokenizer, const Tokens& tokens) {
+  Tokens all = tokenizer.prefix();
+  all.insert(all.end(), tokens.begin(), tokens.end());
+  all.insert(all.end(), tokenizer.suffix().begin(), tokenizer.suffix().end());
+  return all;
+}
+
+TEST_CASE("tokens and texts are those of Hugging Face's library", "[recorded]") {
+  int checked = 0;
+  for (const std::string& folder : tokenizer_folders(recorded_folder())) {
+    const Tokenizer tokenizer = Tokenizer::read(folder);
+    TextEncoder encoder(tokenizer);
+    for (const Json& recorded : Json::parse(content_of_file(folder + "/cases.json"))) {
+      const std::string text = text_of_case(recorded);
+      INFO(folder << ": " << recorded.dump().substr(0, 300));
+      const Tokens expected = recorded["ids"];
+      CHECK(tokenizer.encode(text) == expected);
+      Tokens again;  // by one that remembers words
+      encoder.append(text, again);
+      CHECK(again == expected);
+      CHECK(framed(tokenizer, expected) == recorded["framed"].get<Tokens>());
+      CHECK(tokenizer.decode(expected) == recorded["decoded"].get<std::string>());
+      CHECK(tokenizer.decode(expected, SpecialTokens::left_out) == recorded["plain"].get<std::string>());
+      ++checked;
+    }
+  }
+  CHECK(checked > 1000);
+}
+
+TEST_CASE("bytes of every kind come back from byte-level tokens", "[tokenizer]") {
+  const Tokenizer tokenizer = Tokenizer::read(test_data("tokenizers/gpt2"));
+  std::string text;
+  for (char32_t c = 0; c < 0x3000; c += 7) text += static_cast<char>(c % 0x80);
+  text += "\u00e9\u0301\u20ac\U0001f600 <|endoftext|>";
+  CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
+  CHECK(tokenizer.decode(tokenizer.encode(text), SpecialTokens::left_out) == text.substr(0, text.size() - 13));
+  CHECK(tokenizer.token("<|endoftext|>") == 0U);
+  CHECK_FALSE(tokenizer.token("no such token"));
+  CHECK(tokenizer.vocabulary_size() == 400);
+  const Tokens no_tokens = {4000000000U, 100000U};
+  CHECK(tokenizer.decode(no_tokens).empty());
+}
+
+}  // namespace
+}  // namespace pptrain

@@ -1,0 +1,102 @@
+// Folders as save_pretrained of transformers writes them, read by a plain reader of the format and by WeightFiles.
+#include <nlohmann/json.hpp>
+
+#include "base/interval.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "weights/config_json.hpp"
+#include "weights/config_rotary.hpp"
+#include "weights/weight_files.hpp"
+
+namespace pptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The elements of every tensor of a file, F32 or BF16, by the description of the format alone.
+std::map<std::string, std::vector<float>> plain_read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  const std::string file{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), 8);
+  std::map<std::string, std::vector<float>> tensors;
+  const nlohmann::json header = nlohmann::json::parse(file.substr(8, length));
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") continue;
+    const bool is_wide = entry.at("dtype") == "F32";
+    REQUIRE((is_wide || entry.at("dtype") == "BF16"));
+    for (std::size_t at = entry.at("data_offsets")[0]; at < entry.at("data_offsets")[1]; at += is_wide ? 4 : 2) {
+      char bytes[4] = {};  // a bf16 is the upper half of an fp32
+      std::memcpy(bytes + (is_wide ? 0 : 2), file.data() + 8 + length + at, is_wide ? 4 : 2);
+      float value = 0.0F;
+      std::memcpy(&value, bytes, 4);
+      tensors[name].push_back(value);
+    }
+  }
+  return tensors;
+}
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(test_data("models"))) {
+    if (entry.path().filename() == "config.json") found.push_back(entry.path().parent_path());
+  }
+  return found;
+}
+
+/// Values of a tensor, read by two ranks that share it unevenly.
+std::vector<float> read_in_parts(const WeightFiles& files, const WeightTensor& tensor) {
+  const std::int64_t size = num_elements(tensor);
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (const Interval part : {Interval{size / 3, size}, Interval{0, size / 3}}) {
+    files.read(tensor.name, part, values.data() + part.begin);
+  }
+  return values;
+}
+
+TEST_CASE("weights of transformers are read bit for bit", "[weights]") {
+  int num_folders = 0, num_sharded = 0;
+  for (const fs::path& folder : folders()) {
+    INFO(folder.string());
+    std::map<std::string, std::vector<float>> expected;
+    int num_files = 0;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() != ".safetensors") continue;
+      expected.merge(plain_read(entry.path()));
+      ++num_files;
+    }
+    const WeightFiles files(folder.string());
+    CHECK(files.tensors().size() == expected.size());
+    for (const WeightTensor& tensor : files.tensors()) {
+      INFO(tensor.name);
+      CHECK(read_in_parts(files, tensor) == expected.at(tensor.name));
+    }
+    ++num_folders;
+    if (num_files > 1) ++num_sharded;
+  }
+  CHECK(num_folders > 8);
+  CHECK(num_sharded > 0);
+}
+
+TEST_CASE("both spellings of a configuration say the same of positions", "[config_json]") {
+  int num_pairs = 0;
+  for (const fs::path& folder : folders()) {
+    const fs::path older_path = folder / "config-v4.json";
+    if (!fs::exists(older_path)) continue;
+    INFO(folder.string());
+    std::ifstream stream(older_path);
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    const ConfigJson newer = ConfigJson::read(folder.string()), older = ConfigJson::parse(text, "config-v4.json");
+    if (!newer.has("rope_parameters")) continue;
+    const char* theta_key = newer.text("model_type") == "gpt_neox" ? "rotary_emb_base" : "rope_theta";
+    const RotaryConfig a = read_rotary(newer, 0.0), b = read_rotary(older, 0.0, theta_key);
+    CHECK(a.theta == b.theta);
+    CHECK(a.type == b.type);
+    if (b.details) CHECK(a.details->number("factor") == b.details->number("factor"));
+    ++num_pairs;
+  }
+  CHECK(num_pairs > 3);
+}
+
+}  // namespace
+}  // namespace pptrain
