@@ -44,6 +44,11 @@ std::string validated_model_folder(const std::string& path) {
   std::error_code ignored;
   const std::string parent = fs::path(path).parent_path().string();
   const std::string folder = fs::is_directory(path, ignored) ? path : parent.empty() ? "." : parent;
+  if (!has_file(folder, config_file)) {
+    throw_bad_input({path, "this is a directory without config.json",
+                     "a folder of Hugging Face's libraries has one that describes its model",
+                     "name the file that is to be checked, or such a folder"});
+  }
   // Weights are alike for samples of any length.
   const Model model = build_family(ConfigJson::read(folder), {1});
   const bool has_weights = has_file(folder, single_weight_file) || has_file(folder, weight_index_file);

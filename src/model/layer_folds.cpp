@@ -11,38 +11,60 @@ namespace {
 /// Rows of a norm's statistics: one for every `width` columns.
 std::int64_t norm_rows(const op::Norm& norm, const Value& x) { return x.rows * (x.columns / norm.width); }
 
+/// Whether a value is multiplied to the logits of the loss: their backward pass comes right behind the forward one, so
+/// that keeping it costs less than making it again.
+bool becomes_logits(const OperatorList& list, ValueIndex v) {
+  for (const Operator& loss : list.operators) {
+    if (loss.as<op::Loss>() == nullptr) continue;
+    for (const Operator& product : list.operators) {
+      const bool is_product = product.as<op::Linear>() != nullptr && product.output == loss.inputs.front();
+      if (is_product && product.inputs.front() == v) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute) {
   const auto input = [&]() -> const Value& { return list.values[op.inputs.front()]; };
   const auto nothing = [](const auto&) { return Needs{}; };
-  return std::visit(overloaded{[&](const op::Norm& norm) {
-                                 const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
-                                 return Needs{{op.inputs.front()}, {}, true, each * norm_rows(norm, input())};
-                               },
-                               [&](const op::Linear&) {
-                                 return Needs{{}, {op.inputs.front()}};
-                               },
-                               [&](const op::SelfAttention& attention) {
-                                 Needs needs = {op.inputs, {}, recompute == Recompute::selective};
-                                 if (!needs.made_again) {
-                                   needs.backward_input.push_back(*op.output);
-                                   needs.statistics = input().rows * attention.heads;
-                                 }
-                                 return needs;
-                               },
-                               [&](const op::Activate&) {
-                                 return Needs{op.inputs, {}, true};
-                               },
-                               [&](const op::Gate&) {
-                                 return Needs{op.inputs, {}, true};
-                               },
-                               // Row maxima, sums and target logits, which every member has.
-                               [&](const op::Loss&) {
-                                 return Needs{op.inputs, {}, false, 3 * input().rows};
-                               },
-                               nothing},
-                    op.kind);
+  return std::visit(
+      overloaded{
+          [&](const op::Norm& norm) {
+            const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
+            return Needs{{op.inputs.front()}, {}, !becomes_logits(list, *op.output), each * norm_rows(norm, input())};
+          },
+          [&](const op::Linear&) {
+            return Needs{{}, {op.inputs.front()}};
+          },
+          [&](const op::SelfAttention& attention) {
+            Needs needs = {op.inputs, {}, recompute == Recompute::selective};
+            if (!needs.made_again) {
+              needs.backward_input.push_back(*op.output);
+              needs.statistics = input().rows * attention.heads;
+            }
+            return needs;
+          },
+          [&](const op::Activate&) {
+            return Needs{op.inputs, {}, true};
+          },
+          [&](const op::Gate&) {
+            return Needs{op.inputs, {}, true};
+          },
+          // Row maxima, sums and target logits, which every member has.
+          [&](const op::Loss&) {
+            return Needs{op.inputs, {}, false, 3 * input().rows};
+          },
+          nothing},
+      op.kind);
+}
+
+ValueIndex holder_of(const OperatorList& list, ValueIndex v) {
+  for (const Operator& op : list.operators) {
+    if (op.output == v && op.as<op::Take>() != nullptr) return holder_of(list, op.inputs.front());
+  }
+  return v;
 }
 
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
@@ -55,8 +77,11 @@ std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
   }
   for (const Operator& op : list.operators) {
     const Needs needs = needs_of(op, list, recompute);
-    for (const ValueIndex v : needs.backward_input) kept[v] = true;
-    for (const ValueIndex v : needs.backward_weight) kept[v] = kept[v] || !made_again[v];
+    for (const ValueIndex v : needs.backward_input) kept[holder_of(list, v)] = true;
+    for (const ValueIndex v : needs.backward_weight) {
+      const ValueIndex holder = holder_of(list, v);
+      kept[holder] = kept[holder] || !made_again[holder];
+    }
   }
   return kept;
 }

@@ -27,7 +27,8 @@ void OperatorLayer::plan_forward(const std::vector<FusedOperator>& operators, Re
     if (list_.output == v) continue;
     std::optional<std::size_t> last;
     for (std::size_t i = 0; i < operators.size(); ++i) {
-      const std::vector<ValueIndex> reads = operators[i].forward_reads();
+      std::vector<ValueIndex> reads = operators[i].forward_reads();
+      for (ValueIndex& read : reads) read = holder_of(list_, read);
       if (operators[i].op.output == v || std::find(reads.begin(), reads.end(), v) != reads.end()) last = i;
     }
     if (last) last_forward_[*last].push_back(v);
@@ -42,11 +43,14 @@ void OperatorLayer::plan_backward(const std::vector<FusedOperator>& operators, R
   std::vector<bool> made(list_.values.size(), false);
   if (list_.input) made[*list_.input] = true;  // its gradient is the layer's result
   for (const FusedOperator& fused : operators) {
-    for (const ValueIndex v : needs_of(fused.op, list_, recompute).backward_weight) read_by_weight[v] = true;
+    for (const ValueIndex v : needs_of(fused.op, list_, recompute).backward_weight) {
+      read_by_weight[holder_of(list_, v)] = true;
+    }
   }
   // B runs against the order: the first operator that reads a value is the last one there.
   for (std::size_t i = 0; i < operators.size(); ++i) {
-    for (const ValueIndex v : needs_of(operators[i].op, list_, recompute).backward_input) {
+    for (const ValueIndex read : needs_of(operators[i].op, list_, recompute).backward_input) {
+      const ValueIndex v = holder_of(list_, read);
       if (!placed[v] && !read_by_weight[v]) last_backward_[i].push_back(v);
       placed[v] = true;
     }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/layer_folds.hpp"
 #include "nn/fusions.hpp"
 #include "nn/pass.hpp"
 
@@ -57,6 +58,8 @@ class OperatorModule {
   std::size_t columns(ValueIndex v) const;
   /// The part of the value's axis that this member has.
   Interval part(ValueIndex v) const { return context().part(value(v).divided.axis); }
+  /// Whether B writes the result once more, since it is not kept.
+  bool makes_again() const { return needs_of(op(), place_.list, context().recompute).made_again; }
   /// Whether the input are numbers of the samples, or a part of them.
   bool reads_samples() const;
   /// A tensor for a value, or for its gradient.

@@ -196,6 +196,9 @@ TEST_CASE("training on one plan goes on under another as if nothing had been", "
     const Plan a = shapes.plan(num_ranks);
     check_training(tied, a, shapes.plan(num_ranks));
   }
+  const Reference llama("llama");
+  check_training(llama, with_zero(llama.plan(1, 1, 4, 4, "1f1b"), 1), llama.plan(2, 1, 2, 4, "1f1b"));
+  check_training(llama, llama.plan(2, 2, 1, 4, "1f1b"), with_zero(llama.plan(1, 2, 2, 4, "1f1b"), 3));
   const Reference sgd("untied_sgd");
   check_training(sgd, sgd.plan(1, 2, 1, 4, "1f1b"), sgd.plan(2, 1, 2, 4, "1f1b"));
 }

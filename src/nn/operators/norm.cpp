@@ -25,7 +25,8 @@ class NormModule final : public OperatorModule {
   void backward_input(const Batch& batch, Pass& pass) override {
     const Matrix x = in_rows(pass.matrix(input()));
     // The products behind need the result for the gradients of their weights, which those of heads do not feed.
-    Tensor normalised = of_heads() ? Tensor() : new_value(batch, output());
+    const bool again = !of_heads() && makes_again();
+    Tensor normalised = again ? new_value(batch, output()) : Tensor();
     Tensor dx = new_gradient(batch, input());
     const Matrix residual = pass.gradients[input()] ? pass.gradients[input()].matrix : Matrix();
     float* dgain = store().adding(parameter(0));
@@ -34,10 +35,10 @@ class NormModule final : public OperatorModule {
     if (of_heads() && group().size() > 1) partial = zeros(dgain, doffset);
     kernels().norm_backward(kind_.form, in_rows(pass.gradients[output()].matrix), x, mean(statistics(pass)),
                             rstd(statistics(pass)), weight(0), offset(), residual, in_rows(dx), dgain, doffset,
-                            of_heads() ? Matrix() : Matrix(normalised));
+                            again ? Matrix(normalised) : Matrix());
     if (partial) add_partial(partial);
     pass.gradients[input()] = make_gradient(std::move(dx));
-    if (!of_heads()) pass.values[output()] = std::move(normalised);
+    if (again) pass.values[output()] = std::move(normalised);
   }
 
  private:
