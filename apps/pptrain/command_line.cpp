@@ -340,7 +340,7 @@ void CommandLine::generate() {
            "are the 256 bytes needs no tokenizer.\n\n"
            "Runs on one process, on the host: start it without mpirun.",
            {{"pptrain generate outputs/gpt2/START_TIME --prompt 'You may'", "continue by the run's last checkpoint"},
-            {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7",
+            {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --seed 7",
              "draw tokens by a published model in the folder llama"}});
 }
 
@@ -360,7 +360,7 @@ void CommandLine::sampling(CLI::App* sub) {
 }
 
 void CommandLine::export_model() {
-  CLI::App* sub = command(Command::export_model, "export", "Write a checkpoint as Hugging Face's libraries read it");
+  CLI::App* sub = command(Command::export_model, "export", "Write a checkpoint for Hugging Face's libraries");
   sub->add_option("CHECKPOINT", options_.input, "a checkpoint, or a run directory with one")
       ->required()
       ->type_name("CHECKPOINT.h5|RUN");
