@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/description.hpp"
 #include "model/families/families.hpp"
 #include "model/trainable.hpp"
 
@@ -13,7 +14,7 @@ Model build_from_folder(const ModelConfig& model, const TrainingConfig& training
   const ConfigJson config = model.description.empty()
                                 ? ConfigJson::read(model.from)
                                 : ConfigJson::parse(model.description, model.from + "/config.json");
-  return build_family(config, {training.sequence_length, training.precision == Precision::fp32 ? 4.0 : 2.0});
+  return build_family(config, {training.sequence_length, element_bytes(training.precision)});
 }
 
 }  // namespace

@@ -123,12 +123,8 @@ class Chain {
 
   Layer output() const {
     LayerGraph g("output", "", s_.deviation);
-    const ValueIndex x = g.norm("model.norm", g.input({s_.tokens, s_.hidden}), s_.norm);
-    g.loss(g.linear("lm_head", x,
-                    {.out = s_.vocabulary,
-                     .columns = {ShardAxis::vocabulary},
-                     .padded = true,
-                     .tied_to = s_.tied ? "model.embed_tokens.weight" : ""}));
+    g.language_output(g.input({s_.tokens, s_.hidden}),
+                      {"model.norm", s_.norm, "lm_head", s_.vocabulary, s_.tied ? "model.embed_tokens.weight" : ""});
     return g.finish(s_.compute_bytes);
   }
 

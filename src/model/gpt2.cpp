@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "model/description.hpp"
 #include "model/families/config_keys.hpp"
 #include "model/layer_graph.hpp"
 #include "model/trainable.hpp"
@@ -94,12 +95,8 @@ class Gpt2 {
 
   Layer output() const {
     LayerGraph g("output", "", s_.deviation);
-    const ValueIndex x = g.norm(s_.prefix + "ln_f", g.input({s_.tokens, s_.hidden}), s_.norm);
-    g.loss(g.linear("lm_head", x,
-                    {.out = s_.vocabulary,
-                     .columns = {ShardAxis::vocabulary},
-                     .padded = true,
-                     .tied_to = s_.tied ? s_.prefix + "wte.weight" : ""}));
+    g.language_output(g.input({s_.tokens, s_.hidden}),
+                      {s_.prefix + "ln_f", s_.norm, "lm_head", s_.vocabulary, s_.tied ? s_.prefix + "wte.weight" : ""});
     return g.finish(s_.compute_bytes);
   }
 
@@ -132,7 +129,7 @@ Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const
   shape.vocabulary = model.vocabulary_size;
   shape.positions = shape.tokens = training.sequence_length;
   shape.tied = model.tied;
-  shape.compute_bytes = training.precision == Precision::fp32 ? 4.0 : 2.0;
+  shape.compute_bytes = element_bytes(training.precision);
   return Gpt2(shape).build();
 }
 

@@ -1,6 +1,6 @@
 #include "model/layer_folds.hpp"
 
-#include <numeric>
+#include <algorithm>
 
 #include "model/layer_builder.hpp"
 #include "model/transformer.hpp"
@@ -67,6 +67,12 @@ ValueIndex holder_of(const OperatorList& list, ValueIndex v) {
   return v;
 }
 
+bool are_samples(const OperatorList& list, ValueIndex v) {
+  const ValueIndex holder = holder_of(list, v);
+  return std::any_of(list.operators.begin(), list.operators.end(),
+                     [&](const Operator& op) { return op.as<op::Features>() != nullptr && op.output == holder; });
+}
+
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
   std::vector<bool> made_again(list.values.size(), false);
   std::vector<bool> kept(list.values.size(), false);
@@ -128,8 +134,7 @@ class Worker {
     const ParameterSpec& weight = layer_.parameters[op_.parameters.front()];
     builder_.product(pptrain::linear(rows(input()), static_cast<double>(weight.shape[1]),
                                      static_cast<double>(weight.shape[0]), linear.division));
-    const bool of_samples = list().operators.front().as<op::Features>() != nullptr;
-    if (of_samples) builder_.layer().backward_input.pop_back();
+    if (are_samples(list(), input())) builder_.layer().backward_input.pop_back();
   }
   void operator()(const op::Rotary&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::SelfAttention& a) const { add_fused_attention(builder_, a, rows(input())); }

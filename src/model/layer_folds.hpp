@@ -20,6 +20,9 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
 /// The value whose memory holds `v`: columns that a member takes of a whole value lie in that one.
 ValueIndex holder_of(const OperatorList& list, ValueIndex v);
 
+/// Whether a value are numbers of the samples, or columns of them.
+bool are_samples(const OperatorList& list, ValueIndex v);
+
 /// The values that a layer keeps from F to B, by their index: all that B reads, and what W reads but B cannot make
 /// again. `Recompute::full` is not asked for: such a layer keeps its input alone.
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute);

@@ -35,10 +35,7 @@ void LayerGraph::begin_rows() {
 
 void LayerGraph::enter(ValueIndex x) {
   // Nobody asks for the gradient of the samples.
-  const OperatorList& l = list();
-  const bool samples =
-      !l.operators.empty() && l.operators.front().as<op::Features>() != nullptr && l.operators.front().output == x;
-  if (samples || !entered_.insert(x).second) return;
+  if (are_samples(list(), x) || !entered_.insert(x).second) return;
   in_place(op::Enter{}, x);
 }
 
@@ -210,6 +207,11 @@ ValueIndex LayerGraph::gather(ValueIndex x) {
 }
 
 void LayerGraph::loss(ValueIndex logits) { put(op::Loss{}, {logits}, {}); }
+
+void LayerGraph::language_output(ValueIndex stream, const OutputShape& shape) {
+  loss(linear(shape.head, norm(shape.norm, stream, shape.form),
+              {.out = shape.vocabulary, .columns = {ShardAxis::vocabulary}, .padded = true, .tied_to = shape.tied_to}));
+}
 
 Layer LayerGraph::finish(double compute_bytes) {
   if (layer_.operators.output) {

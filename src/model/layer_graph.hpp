@@ -61,6 +61,15 @@ class LayerGraph {
   ValueIndex convert(ValueIndex x, Element element);
   ValueIndex gather(ValueIndex x);
   void loss(ValueIndex logits);
+  /// The end of a language model: a norm of the stream, the product with the vocabulary's rows, the loss.
+  struct OutputShape {
+    std::string norm;  ///< names of the norm ...
+    NormForm form;
+    std::string head;  ///< ... and of the product
+    std::int64_t vocabulary = 0;
+    std::string tied_to = {};  ///< as of `LinearShape`
+  };
+  void language_output(ValueIndex stream, const OutputShape& shape);
 
   /// Sets the result of the layer; one that computes the loss has none.
   void output(ValueIndex result) { list().output = result; }

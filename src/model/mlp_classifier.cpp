@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "model/description.hpp"
 #include "model/layer_graph.hpp"
 #include "model/trainable.hpp"
 
@@ -63,7 +64,7 @@ Layer classifier_layer(std::int64_t in, std::int64_t classes, double compute_byt
 }  // namespace
 
 Model build_mlp_classifier(const ModelConfig& config, const TrainingConfig& training) {
-  const double compute_bytes = training.precision == Precision::fp32 ? 4.0 : 2.0;
+  const double compute_bytes = element_bytes(training.precision);
   Model model;
   model.name = config.name;
   model.sample = {1, config.input_size, config.classes};

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "model/chain.hpp"
+#include "model/description.hpp"
 #include "model/trainable.hpp"
 
 namespace pptrain {
@@ -56,7 +57,7 @@ Model build_own_network(const ModelConfig& model, const TrainingConfig& training
   }
   // Radford et al., 2019, section 2.3: what adds to the residual stream starts smaller.
   chain.stream_deviation = chain.deviation / std::sqrt(2.0 * static_cast<double>(chain.blocks.size()));
-  chain.compute_bytes = training.precision == Precision::fp32 ? 4.0 : 2.0;
+  chain.compute_bytes = element_bytes(training.precision);
   return build_chain(chain);
 }
 

@@ -31,12 +31,13 @@ void add_around(LayerBuilder& builder, const TransformerSizes& b) {
   builder.backward_weight({0.0, builder.element_bytes() * 2.0 * b.tokens * b.hidden, 0.0, 0.0, 1, Share::whole});
 }
 
-}  // namespace
-
+/// Positions that a token attends to on average: all up to its own, or the last `window` of them (0: all).
 double causal_span(double tokens, double window) {
   if (window <= 0.0 || window >= tokens) return (tokens + 1.0) / 2.0;
   return (window * (window + 1.0) / 2.0 + (tokens - window) * window) / tokens;
 }
+
+}  // namespace
 
 void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens) {
   const double query_columns = static_cast<double>(attention.heads * attention.head_size);
@@ -49,10 +50,6 @@ void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attenti
   kernel.flop *= 2.0;
   kernel.shard_bytes *= 2.0;  // and their gradients
   builder.backward_input(kernel);
-}
-
-double projection_flop(const TransformerSizes& b) {
-  return 2.0 * b.tokens * (4.0 * b.hidden * b.hidden + 2.0 * b.hidden * b.feed_forward);
 }
 
 double attention_flop(const TransformerSizes& b) { return 2.0 * 2.0 * b.hidden * b.tokens * b.span; }

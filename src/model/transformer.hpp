@@ -5,9 +5,6 @@
 
 namespace pptrain {
 
-/// Positions that a token attends to on average: all up to its own, or the last `window` of them (0: all).
-double causal_span(double tokens, double window);
-
 /// Dimensions of one transformer layer, per sample.
 struct TransformerSizes {
   double tokens = 0.0;
@@ -17,8 +14,6 @@ struct TransformerSizes {
   double span = 0.0;          ///< positions for which a token's scores are computed, on average
 };
 
-/// FLOP of the products with weights, in each of F, B and W: 2 tokens (4 hidden^2 + 2 hidden feed_forward).
-double projection_flop(const TransformerSizes& block);
 /// FLOP of scores and their product with the values in F; B has twice as many.
 double attention_flop(const TransformerSizes& block);
 /// Weights and biases of four projections, two of the feed-forward part and two normalisations.

@@ -17,11 +17,11 @@ OperatorLayer::OperatorLayer(const OperatorList& list, const std::vector<FusedOp
   kept_ = kept_values(list_, context.recompute);
   // Who makes the layer again begins with its input.
   if (context.recompute == Recompute::full && list_.input) kept_[*list_.input] = true;
-  plan_forward(operators, context.recompute);
+  plan_forward(operators);
   plan_backward(operators, context.recompute);
 }
 
-void OperatorLayer::plan_forward(const std::vector<FusedOperator>& operators, Recompute /*recompute*/) {
+void OperatorLayer::plan_forward(const std::vector<FusedOperator>& operators) {
   last_forward_.resize(operators.size());
   for (ValueIndex v = 0; v < list_.values.size(); ++v) {
     if (list_.output == v) continue;

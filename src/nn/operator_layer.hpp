@@ -22,7 +22,7 @@ class OperatorLayer final : public LayerModule {
   void backward_weight(const Batch& batch, Saved& saved) override;
 
  private:
-  void plan_forward(const std::vector<FusedOperator>& operators, Recompute recompute);
+  void plan_forward(const std::vector<FusedOperator>& operators);
   void plan_backward(const std::vector<FusedOperator>& operators, Recompute recompute);
 
   OperatorList list_;

@@ -9,17 +9,6 @@ std::size_t OperatorModule::columns(ValueIndex v) const {
   return static_cast<std::size_t>(of.is_whole() ? of.columns : of.divided.size_of(part(v)));
 }
 
-bool OperatorModule::reads_samples() const {
-  ValueIndex v = input();
-  for (std::size_t i = place_.index; i-- > 0;) {
-    const Operator& before = place_.list.operators[i];
-    if (before.output != v || before.in_place()) continue;
-    if (before.as<op::Take>() == nullptr) return before.as<op::Features>() != nullptr;
-    v = before.inputs.front();
-  }
-  return false;
-}
-
 Tensor OperatorModule::new_value(const Batch& batch, ValueIndex v) const {
   return {arena(), rows(batch, v), columns(v), type_of(value(v).element)};
 }

@@ -61,7 +61,7 @@ class OperatorModule {
   /// Whether B writes the result once more, since it is not kept.
   bool makes_again() const { return needs_of(op(), place_.list, context().recompute).made_again; }
   /// Whether the input are numbers of the samples, or a part of them.
-  bool reads_samples() const;
+  bool reads_samples() const { return are_samples(place_.list, input()); }
   /// A tensor for a value, or for its gradient.
   Tensor new_value(const Batch& batch, ValueIndex v) const;
   Tensor new_gradient(const Batch& batch, ValueIndex v) const;

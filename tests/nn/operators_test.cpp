@@ -5,7 +5,7 @@
 
 #include "base/random.hpp"
 #include "kernels/backend.hpp"
-#include "model/families/decoder.hpp"
+#include "model/chain.hpp"
 #include "model/layer_folds.hpp"
 #include "model/layer_graph.hpp"
 #include "nn/operator_layer.hpp"
@@ -29,21 +29,21 @@ Values random_values(const std::string& name, std::size_t n, double scale, doubl
 }
 
 /// A small decoder with everything that families switch on.
-DecoderShape rich() {
-  DecoderShape shape;
+ChainShape rich() {
+  ChainShape shape;
   shape.name = "test";
-  shape.layers = 1;
   shape.hidden = 12;
-  shape.heads = 6;
-  shape.key_heads = 2;
-  shape.head_size = 4;
-  shape.feed_forward = 10;
   shape.vocabulary = 19;
   shape.tokens = 5;
-  shape.rotary = {100.0, 4, RotaryForm::Scaling::llama3, 4.0, 1.0, 2.0, 16.0};
-  shape.query_bias = shape.output_bias = shape.feed_forward_bias = shape.head_norms = true;
   shape.embedding_scale = 3.0;
-  shape.windows = {3};
+  BlockShape& block = shape.blocks.emplace_back();
+  block.heads = 6;
+  block.key_heads = 2;
+  block.head_size = 4;
+  block.feed_forward = 10;
+  block.rotary = {100.0, 4, RotaryForm::Scaling::llama3, 4.0, 1.0, 2.0, 16.0};
+  block.query_bias = block.output_bias = block.feed_forward_bias = block.head_norms = true;
+  block.window = 3;
   return shape;
 }
 
@@ -165,7 +165,7 @@ void check_layer(Bench& bench) {
 /// A block whose two parts are added to the stream together, with queries, keys and values in one product of which a
 /// part turns.
 Model parallel_model(Activation activation) {
-  Model model = decoder(rich());
+  Model model = build_chain(rich());
   LayerGraph g("block", "b.");
   const ValueIndex x = g.input({5, 12});
   const NormForm norm = {NormKind::layer, 1e-5F, false};
@@ -188,19 +188,20 @@ Model parallel_model(Activation activation) {
 TEST_CASE("gradients of a decoder's layers") {
   for (const std::size_t index : {0, 1, 2}) {
     INFO("layer " << index);
-    Bench bench(decoder(rich()), index);
+    Bench bench(build_chain(rich()), index);
     check_layer(bench);
   }
 }
 
 TEST_CASE("gradients with gains of 1 + w, without biases, with one key head") {
-  DecoderShape shape = rich();
-  shape.norm.one_plus = true;
-  shape.query_bias = shape.output_bias = shape.feed_forward_bias = shape.head_norms = false;
-  shape.key_heads = 1;
-  shape.activation = Activation::gelu_tanh;
-  shape.windows.clear();
-  Bench bench(decoder(shape), 1);
+  ChainShape shape = rich();
+  BlockShape& block = shape.blocks.front();
+  block.norm.one_plus = shape.norm.one_plus = true;
+  block.query_bias = block.output_bias = block.feed_forward_bias = block.head_norms = false;
+  block.key_heads = 1;
+  block.activation = Activation::gelu_tanh;
+  block.window = 0;
+  Bench bench(build_chain(shape), 1);
   check_layer(bench);
 }
 
@@ -215,7 +216,7 @@ TEST_CASE("gradients of parallel residuals and packed queries, keys and values")
 TEST_CASE("gradients of attention within documents") {
   for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
     for (const bool fuses : {true, false}) {
-      for (const Model& model : {decoder(rich()), parallel_model(Activation::gelu)}) {
+      for (const Model& model : {build_chain(rich()), parallel_model(Activation::gelu)}) {
         Bench bench(model, 1, fuses, recompute);
         bench.divide_into_documents();
         check_layer(bench);
@@ -229,19 +230,19 @@ TEST_CASE("operators one by one give the gradients of fused ones") {
     Bench bench(parallel_model(activation), 1, false);
     check_layer(bench);
   }
-  Bench bench(decoder(rich()), 1, false);
+  Bench bench(build_chain(rich()), 1, false);
   check_layer(bench);
 }
 
 TEST_CASE("a layer whose attention is made again gives the same gradients") {
-  Bench bench(decoder(rich()), 1, true, Recompute::selective);
+  Bench bench(build_chain(rich()), 1, true, Recompute::selective);
   check_layer(bench);
 }
 
 TEST_CASE("a layer keeps from forward to backward what its description says") {
   for (const std::size_t index : {1, 2}) {
     for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
-      Bench bench(decoder(rich()), index, true, recompute);
+      Bench bench(build_chain(rich()), index, true, recompute);
       bench.arena.poison(false);
       const Values x = random_values("x", bench.size_of(*bench.layer.input), 1.0);
       const std::size_t before = bench.arena.bytes_in_use();

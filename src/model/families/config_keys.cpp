@@ -62,32 +62,43 @@ RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fall
                 "use a model with one of these");
 }
 
-DecoderShape llama_shape(const ConfigJson& config, const FamilyOptions& options, std::int64_t fallback_head_size) {
-  DecoderShape s;
-  s.tokens = options.tokens;
-  s.compute_bytes = options.compute_bytes;
+LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
+                       std::int64_t fallback_head_size) {
+  LlamaShape s;
   s.layers = config.size("num_hidden_layers");
-  s.hidden = config.size("hidden_size");
-  s.heads = config.size("num_attention_heads");
-  s.key_heads = config.size("num_key_value_heads", s.heads);
-  check_heads(config, s.heads, s.key_heads, "num_key_value_heads");
-  s.head_size = config.size("head_dim", fallback_head_size > 0 ? fallback_head_size : s.hidden / s.heads);
-  if (s.head_size % 2 != 0) {
-    config.refuse("head_dim", fmt::format("heads of {} columns", s.head_size), "rotary positions turn pairs of columns",
-                  "correct head_dim, or hidden_size and num_attention_heads");
+  s.chain.name = name;
+  s.chain.tokens = options.tokens;
+  s.chain.compute_bytes = options.compute_bytes;
+  s.chain.hidden = config.size("hidden_size");
+  s.chain.vocabulary = config.size("vocab_size");
+  s.chain.tied = config.boolean("tie_word_embeddings", false);
+  s.chain.deviation = config.number("initializer_range", 0.02);
+  BlockShape& block = s.block;
+  block.heads = config.size("num_attention_heads");
+  block.key_heads = config.size("num_key_value_heads", block.heads);
+  check_heads(config, block.heads, block.key_heads, "num_key_value_heads");
+  block.head_size = config.size("head_dim", fallback_head_size > 0 ? fallback_head_size : s.chain.hidden / block.heads);
+  if (block.head_size % 2 != 0) {
+    config.refuse("head_dim", fmt::format("heads of {} columns", block.head_size),
+                  "rotary positions turn pairs of columns", "correct head_dim, or hidden_size and num_attention_heads");
   }
-  s.feed_forward = config.size("intermediate_size");
-  s.vocabulary = config.size("vocab_size");
-  s.norm = {NormKind::rms, static_cast<float>(config.number("rms_norm_eps", 1e-6)), false};
-  s.activation = activation_of(config, "hidden_act", "silu");
-  s.tied = config.boolean("tie_word_embeddings", false);
-  s.deviation = config.number("initializer_range", 0.02);
-  s.rotary = rotary_of(config, s.head_size, 10000.0);
+  block.feed_forward = config.size("intermediate_size");
+  block.norm = {NormKind::rms, static_cast<float>(config.number("rms_norm_eps", 1e-6)), false};
+  block.activation = activation_of(config, "hidden_act", "silu");
+  block.rotary = rotary_of(config, block.head_size, 10000.0);
   // Longer samples than a model was trained on are the user's choice.
   config.integer("max_position_embeddings", 0);
   config.only("pretraining_tp", std::int64_t{1}, "only whole products are computed");
   note_dropout(config, {"attention_dropout"});
   return s;
+}
+
+Model build_llama_chain(const LlamaShape& shape) {
+  ChainShape chain = shape.chain;
+  chain.norm = shape.block.norm;
+  chain.blocks.assign(static_cast<std::size_t>(shape.layers), shape.block);
+  for (std::size_t i = 0; i < shape.windows.size(); ++i) chain.blocks[i].window = shape.windows[i];
+  return build_chain(chain);
 }
 
 std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,

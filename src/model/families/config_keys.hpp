@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/families/decoder.hpp"
+#include "model/chain.hpp"
 #include "model/families/families.hpp"
 
 /// What the `config.json` of several families says in the same way.
@@ -20,8 +20,21 @@ void check_heads(const ConfigJson& config, std::int64_t heads, std::int64_t key_
 RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fallback_theta,
                      const std::string& theta_key = "rope_theta");
 
-/// The dimensions that LlamaConfig and those made after it have in common. `fallback_head_size`: 0 is hidden / heads.
-DecoderShape llama_shape(const ConfigJson& config, const FamilyOptions& options, std::int64_t fallback_head_size = 0);
+/// A chain of equal blocks, which differ in their windows at most.
+struct LlamaShape {
+  ChainShape chain;  ///< without its blocks
+  BlockShape block;
+  std::int64_t layers = 0;            ///< blocks of the chain
+  std::vector<std::int64_t> windows;  ///< of each block, as of `op::SelfAttention`; empty: none
+};
+
+/// The dimensions that LlamaConfig and those made after it have in common, for the family `name`.
+/// `fallback_head_size`: 0 is hidden / heads.
+LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
+                       std::int64_t fallback_head_size = 0);
+
+/// The chain, its output layer with the norm of its blocks.
+Model build_llama_chain(const LlamaShape& shape);
 
 /// Windows of the layers: `layer_types` where it stands there, else `window` for the layers from `first` on.
 std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,

@@ -95,12 +95,8 @@ class GptNeox {
 
   Layer output() const {
     LayerGraph g("output", "", deviation_);
-    const ValueIndex x = g.norm("gpt_neox.final_layer_norm", g.input({tokens_, hidden_}), norm_);
-    g.loss(g.linear("embed_out", x,
-                    {.out = vocabulary_,
-                     .columns = {ShardAxis::vocabulary},
-                     .padded = true,
-                     .tied_to = tied_ ? "gpt_neox.embed_in.weight" : ""}));
+    g.language_output(g.input({tokens_, hidden_}), {"gpt_neox.final_layer_norm", norm_, "embed_out", vocabulary_,
+                                                    tied_ ? "gpt_neox.embed_in.weight" : ""});
     return g.finish(compute_bytes_);
   }
 

@@ -93,12 +93,8 @@ class Opt {
 
   Layer output() const {
     LayerGraph g("output", "", deviation_);
-    const ValueIndex x = g.norm("model.decoder.final_layer_norm", g.input({tokens_, hidden_}), norm_);
-    g.loss(g.linear("lm_head", x,
-                    {.out = vocabulary_,
-                     .columns = {ShardAxis::vocabulary},
-                     .padded = true,
-                     .tied_to = tied_ ? "model.decoder.embed_tokens.weight" : ""}));
+    g.language_output(g.input({tokens_, hidden_}), {"model.decoder.final_layer_norm", norm_, "lm_head", vocabulary_,
+                                                    tied_ ? "model.decoder.embed_tokens.weight" : ""});
     return g.finish(compute_bytes_);
   }
 

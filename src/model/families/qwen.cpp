@@ -15,21 +15,19 @@ std::vector<std::int64_t> qwen_windows(const ConfigJson& config, std::int64_t la
 
 /// Yang et al., "Qwen2 technical report", 2024: Llama with biases of queries, keys and values.
 Model build_qwen2(const ConfigJson& config, const FamilyOptions& options) {
-  DecoderShape shape = llama_shape(config, options);
-  shape.name = "qwen2";
-  shape.query_bias = true;
+  LlamaShape shape = llama_shape("qwen2", config, options);
+  shape.block.query_bias = true;
   shape.windows = qwen_windows(config, shape.layers);
-  return decoder(shape);
+  return build_llama_chain(shape);
 }
 
 /// Yang et al., "Qwen3 technical report", 2025: norms of queries and keys in place of biases.
 Model build_qwen3(const ConfigJson& config, const FamilyOptions& options) {
-  DecoderShape shape = llama_shape(config, options, 128);
-  shape.name = "qwen3";
-  shape.head_norms = true;
-  shape.query_bias = shape.output_bias = config.boolean("attention_bias", false);
+  LlamaShape shape = llama_shape("qwen3", config, options, 128);
+  shape.block.head_norms = true;
+  shape.block.query_bias = shape.block.output_bias = config.boolean("attention_bias", false);
   shape.windows = qwen_windows(config, shape.layers);
-  return decoder(shape);
+  return build_llama_chain(shape);
 }
 
 }  // namespace pptrain
