@@ -92,6 +92,7 @@ Tensor OperatorLayer::backward_input(const Batch& batch, Tensor gradient, Saved&
 void OperatorLayer::backward_weight(const Batch& batch, Saved& saved) {
   auto& pass = static_cast<Pass&>(saved);
   for (std::size_t i = modules_.size(); i-- > 0;) modules_[i]->backward_weight(batch, pass);
+  pass.clear();
 }
 
 }  // namespace pptrain

@@ -18,6 +18,12 @@ std::vector<Tensor*> Pass::kept() {
   return tensors;
 }
 
+void Pass::clear() {
+  values.clear();
+  gradients.clear();
+  statistics.clear();
+}
+
 Matrix Pass::matrix(ValueIndex v) const {
   const Part& part = parts[v];
   if (part.samples.data != nullptr) return part.samples;

@@ -28,6 +28,9 @@ class Pass final : public Saved {
   Tensor take_input() override { return input_ ? std::move(values[*input_]) : Tensor(); }
   std::vector<Tensor*> kept() override;
 
+  /// Gives back the memory of all values and gradients, which nothing reads any more.
+  void clear();
+
   /// A value as operators read it.
   Matrix matrix(ValueIndex v) const;
 

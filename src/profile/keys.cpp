@@ -58,7 +58,10 @@ const KeyTable row = {
       "Both, where the parts are not known; schedules that run them apart then refuse the profile."},
      {"stored_bytes", bytes, not_measured, "What one device holds from the start of F to the end of B."},
      {"deferred_bytes", bytes, not_measured, "What it holds from the end of B to the end of W, where these are apart."},
-     {"workspace_bytes", bytes, not_measured, "What it needs beyond that, for a moment. All three or none."}}};
+     {"workspace_bytes", bytes, not_measured, "What it needs beyond that, for a moment. All three or none."},
+     {"forward_workspace_bytes", bytes, "`workspace_bytes`", "The same in F alone; only beside the other three."},
+     {"recomputed_bytes", bytes, "0",
+      "Of `stored_bytes`, what selective recomputation makes again; only beside these three."}}};
 
 const KeyTable update = {"layers[].update[]",
                          "",

@@ -10,7 +10,8 @@ LayerSeconds scaled(const LayerSeconds& s, double factor) {
   return {s.forward * factor, s.backward_input * factor, s.backward_weight * factor};
 }
 LayerBytes scaled(const LayerBytes& b, double factor) {
-  return {b.stored * factor, b.deferred * factor, b.workspace * factor};
+  return {b.stored * factor, b.deferred * factor, b.workspace * factor, b.forward_workspace * factor,
+          b.recomputed * factor};
 }
 
 double mix(double x, double y, double fraction) { return x + (y - x) * fraction; }
@@ -20,7 +21,8 @@ LayerSeconds between(const LayerSeconds& a, const LayerSeconds& b, double fracti
 }
 LayerBytes between(const LayerBytes& a, const LayerBytes& b, double fraction) {
   return {mix(a.stored, b.stored, fraction), mix(a.deferred, b.deferred, fraction),
-          mix(a.workspace, b.workspace, fraction)};
+          mix(a.workspace, b.workspace, fraction), mix(a.forward_workspace, b.forward_workspace, fraction),
+          mix(a.recomputed, b.recomputed, fraction)};
 }
 
 /// The rows beside a number of samples.

@@ -31,6 +31,21 @@ LayerSeconds read_seconds(const JsonNode& node) {
   return seconds;
 }
 
+/// Nothing where no key of them is given.
+std::optional<LayerBytes> read_bytes(const JsonNode& node) {
+  const auto keys = {"stored_bytes", "deferred_bytes", "workspace_bytes", "forward_workspace_bytes",
+                     "recomputed_bytes"};
+  if (std::none_of(keys.begin(), keys.end(), [&](const char* key) { return node.has(key); })) return std::nullopt;
+  LayerBytes bytes;
+  bytes.stored = node.at("stored_bytes").number_at_least(0.0);
+  bytes.deferred = node.at("deferred_bytes").number_at_least(0.0);
+  bytes.workspace = node.at("workspace_bytes").number_at_least(0.0);
+  const bool apart = node.has("forward_workspace_bytes");
+  bytes.forward_workspace = apart ? node.at("forward_workspace_bytes").number_at_least(0.0) : bytes.workspace;
+  if (node.has("recomputed_bytes")) bytes.recomputed = node.at("recomputed_bytes").number_at_least(0.0);
+  return bytes;
+}
+
 ProfileRow read_row(const JsonNode& node) {
   node.allow_keys(profile_keys::row);
   ProfileRow row;
@@ -39,10 +54,7 @@ ProfileRow read_row(const JsonNode& node) {
   row.samples = node.at("samples").number_at_least(1.0);
   row.seconds = read_seconds(node);
   row.split_known = !node.has("backward");
-  if (node.has("stored_bytes") || node.has("deferred_bytes") || node.has("workspace_bytes")) {
-    row.bytes = {node.at("stored_bytes").number_at_least(0.0), node.at("deferred_bytes").number_at_least(0.0),
-                 node.at("workspace_bytes").number_at_least(0.0)};
-  }
+  row.bytes = read_bytes(node);
   return row;
 }
 

@@ -19,6 +19,8 @@ Json row_json(const ProfileRow& row) {
     json["stored_bytes"] = json_number(row.bytes->stored);
     json["deferred_bytes"] = json_number(row.bytes->deferred);
     json["workspace_bytes"] = json_number(row.bytes->workspace);
+    json["forward_workspace_bytes"] = json_number(row.bytes->forward_workspace);
+    if (row.bytes->recomputed > 0.0) json["recomputed_bytes"] = json_number(row.bytes->recomputed);
   }
   return json;
 }

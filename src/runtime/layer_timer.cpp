@@ -1,10 +1,12 @@
 #include "runtime/layer_timer.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "base/random.hpp"
 #include "base/timing.hpp"
+#include "model/layer_folds.hpp"
 #include "nn/layer.hpp"
 #include "optim/optimizer.hpp"
 #include "runtime/execute/session.hpp"
@@ -24,10 +26,10 @@ constexpr double gpu_warm_up_seconds = 0.05;
 class Chain {
  public:
   Chain(const Config& config, const Model& model, const Layer& layer, int tensor_parallel, std::int64_t samples,
-        const Backend& backend)
+        const Backend& backend, Recompute recompute)
       : arena_(0, {}, backend.device),
         group_(tensor_parallel),
-        context_{backend, arena_, group_, store_, model, activation_type(config.training.precision), {}},
+        context_{backend, arena_, group_, store_, model, activation_type(config.training.precision), {}, recompute},
         samples_(static_cast<std::size_t>(samples)),
         input_(layer.input) {
     const auto alike = std::count_if(model.layers.begin(), model.layers.end(),
@@ -57,12 +59,14 @@ class Chain {
     batch.loss_scale = 1e-3F;
     batch.loss = loss();
     std::vector<SavedPtr> saved(layers_.size());
+    arena_.reset_peak();
     Tensor x = input_ ? random_rows(*input_) : Tensor();
     std::vector<BackwardMoments> backward(layers_.size());
     const DeviceMomentPtr start = moment();
     for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
     const DeviceMomentPtr end = moment();
     stored_bytes_ = arena_.bytes_in_use() - resident_bytes_ - x.bytes();
+    forward_peak_ = arena_.peak_bytes();
     if (!input_ && output_) x = random_rows(*output_);  // as the gradient
     for (std::size_t l = layers_.size(); l-- > 0;) {
       backward[l].start = moment();
@@ -91,12 +95,14 @@ class Chain {
   /// Of the device, since `start`; waits for all that it has been told.
   double seconds_since(DeviceMoment& start) const { return moment()->seconds_since(start); }
 
-  /// Of one layer. The most is in use in the backward of the last one, when all others hold what they store.
+  /// Of one layer. The most is in use in the passes of the last one, when all others hold what they store.
   LayerBytes bytes() const {
     const auto stored = static_cast<double>(stored_bytes_);
-    const double most = static_cast<double>(arena_.peak_bytes()) - static_cast<double>(resident_bytes_);
+    const auto beyond = [&](std::size_t peak) {
+      return std::max(0.0, static_cast<double>(peak) - static_cast<double>(resident_bytes_) - stored);
+    };
     return {stored / static_cast<double>(layers_.size()), static_cast<double>(deferred_bytes_),
-            std::max(0.0, most - stored)};
+            beyond(arena_.peak_bytes()), beyond(forward_peak_)};
   }
 
   double peak_bytes() const { return static_cast<double>(arena_.peak_bytes()); }
@@ -176,6 +182,7 @@ class Chain {
   std::size_t resident_bytes_ = 0;
   std::size_t stored_bytes_ = 0;    // by all layers
   std::size_t deferred_bytes_ = 0;  // by one
+  std::size_t forward_peak_ = 0;    // of the arena
 };
 
 /// Passes that are not counted: the first one allocates.
@@ -186,11 +193,7 @@ void warm_up(Chain& chain, double seconds) {
   } while (chain.seconds_since(*start) < seconds);
 }
 
-}  // namespace
-
-LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
-                       std::int64_t samples, const Backend& backend) {
-  Chain chain(config, model, layer, tensor_parallel, samples, backend);
+LayerTiming time_passes(Chain& chain, const Backend& backend) {
   warm_up(chain, backend.device.is_host() ? 0.0 : gpu_warm_up_seconds);
   std::vector<double> forward;
   std::vector<double> backward_input;
@@ -208,6 +211,27 @@ LayerTiming time_layer(const Config& config, const Model& model, const Layer& la
           median(update),
           chain.bytes(),
           chain.peak_bytes()};
+}
+
+bool recomputes_selectively(const Layer& layer) {
+  return kept_values(layer.operators, Recompute::none) != kept_values(layer.operators, Recompute::selective);
+}
+
+}  // namespace
+
+LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
+                       std::int64_t samples, const Backend& backend) {
+  const auto chain_of = [&](Recompute recompute) {
+    return std::make_unique<Chain>(config, model, layer, tensor_parallel, samples, backend, recompute);
+  };
+  auto chain = chain_of(Recompute::none);
+  LayerTiming timing = time_passes(*chain, backend);
+  chain.reset();
+  if (!recomputes_selectively(layer)) return timing;
+  chain = chain_of(Recompute::selective);
+  chain->pass();
+  timing.bytes.recomputed = timing.bytes.stored - chain->bytes().stored;
+  return timing;
 }
 
 }  // namespace pptrain

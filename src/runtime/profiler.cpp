@@ -79,7 +79,8 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
     const LayerTiming timing =
         time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples, backend);
     rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight,
-                    timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace});
+                    timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace, timing.bytes.forward_workspace,
+                    timing.bytes.recomputed});
     update = timing.update_seconds;
     workspace = timing.bytes.workspace / static_cast<double>(samples);  // that of the largest micro-batch
     const bool next_fits = 2.0 * timing.peak_bytes <= memory_bytes;
@@ -99,7 +100,7 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
     for (int l = 0; l < model.num_layers(); ++l) {
       if (model.layers[l].signature != signature) continue;
       for (const auto& row : result.at("rows")) {
-        const LayerBytes bytes = {row.at(4), row.at(5), row.at(6)};
+        const LayerBytes bytes = {row.at(4), row.at(5), row.at(6), row.at(7), row.at(8)};
         profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true, bytes});
       }
       profile.layers[l].update_seconds[{device, degree}] = result.at("update");

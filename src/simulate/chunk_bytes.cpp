@@ -36,13 +36,14 @@ std::optional<LayerBytes> measured(const Instance& instance, const LayerOnDevice
 
 /// What one layer holds; a chunk is a row of them.
 struct LayerUse {
-  double kept = 0.0;       ///< from F to B
-  double deferred = 0.0;   ///< from B to W
-  double running = 0.0;    ///< in all while one of its passes runs
-  double weights = 0.0;    ///< whole, where ZeRO stage 3 gathers them for a task
-  double gradients = 0.0;  ///< whole, where ZeRO keeps slices
-  double summed = 0.0;     ///< these, and the buffers of their sum
-  double open = 0.0;       ///< gradients that another layer adds to before they are summed
+  double kept = 0.0;        ///< from F to B
+  double deferred = 0.0;    ///< from B to W
+  double forwarding = 0.0;  ///< in all while its F runs
+  double running = 0.0;     ///< in all while one of its passes runs
+  double weights = 0.0;     ///< whole, where ZeRO stage 3 gathers them for a task
+  double gradients = 0.0;   ///< whole, where ZeRO keeps slices
+  double summed = 0.0;      ///< these, and the buffers of their sum
+  double open = 0.0;        ///< gradients that another layer adds to before they are summed
 };
 
 /// What the members of a tensor-parallel group contribute to a sum.
@@ -60,9 +61,10 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   const Profile& profile = instance.profile;
   const LayerBytes bytes = *measured(instance, on);
   LayerUse use;
-  use.kept = bytes.stored;
+  use.kept = bytes.stored - (on.mesh->recompute == Recompute::selective ? bytes.recomputed : 0.0);
   use.deferred = bytes.deferred;
   use.running = bytes.stored + bytes.workspace + sum_bytes(profile, on);
+  use.forwarding = bytes.stored + bytes.forward_workspace + sum_bytes(profile, on);
   if (on.mesh->recompute == Recompute::full) {
     use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples() * profile.layers[on.layer - 1].output_bytes);
   }
@@ -88,7 +90,17 @@ double shared_gradients(const Instance& instance, const Stage& stage) {
   return static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel;
 }
 
-/// These are there from the W of the last layer to that of the first, where the device keeps slices of gradients.
+/// Bytes of the weights of both, where ZeRO gathers them and the chunk has both.
+double shared_weights(const Instance& instance, const StageParts& parts, const std::vector<LayerUse>& layers) {
+  const std::vector<Interval>& chunk = parts.all().front().layers;
+  const bool has_both = contains(chunk, 0) && contains(chunk, instance.profile.num_layers() - 1);
+  if (!has_both || layers.front().weights == 0.0) return 0.0;
+  const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
+  return shared_gradients(instance, parts.first_mesh()) / bytes.gradient * bytes.weight;
+}
+
+/// The gradients are there from the W of the last layer to that of the first, where the device keeps slices of
+/// gradients.
 void share_gradients(const Instance& instance, const StageParts& parts, std::vector<LayerUse>& layers,
                      ChunkBytes& bytes) {
   const double shared = shared_gradients(instance, parts.first_mesh());
@@ -113,7 +125,9 @@ void share_gradients(const Instance& instance, const StageParts& parts, std::vec
 /// come, `after` for those that have run; gathered weights and whole gradients with neighbours where they count.
 class Passes {
  public:
-  explicit Passes(const std::vector<LayerUse>& layers) : layers_(layers) {}
+  /// `shared_weights`: of the first and the last layer, which are there once.
+  Passes(const std::vector<LayerUse>& layers, ChunkBytes::Next next, double shared_weights)
+      : layers_(layers), next_(next), shared_weights_(shared_weights) {}
 
   /// Over the layers of an interval.
   template <class Before, class After, class Own>
@@ -128,38 +142,45 @@ class Passes {
     return most;
   }
 
-  /// Of a layer and the next to run, which is gathered meanwhile: behind the last one of a task the first one of
-  /// another micro-batch.
-  double forwards(std::size_t l) const { return with(l, l + 1 < layers_.size() ? l + 1 : 0); }
-  double backwards(std::size_t l) const { return with(l, next_backwards(l)); }
-  /// In the W of a layer that follows its B: its own weights are gone, the next ones have come.
-  double behind(std::size_t l) const { return layers_[next_backwards(l)].weights; }
+  /// Of a layer and the next to run, which is gathered meanwhile.
+  double forwards(std::size_t l) const { return layers_[l].weights + beside(l, next_forwards(l)); }
+  double backwards(std::size_t l) const { return layers_[l].weights + beside(l, next_backwards(l)); }
+  /// In the W of a layer that follows its B: of the weights only those of the next one are there.
+  double behind(std::size_t l) const {
+    const std::optional<std::size_t> next = next_backwards(l);
+    return next == l ? layers_[l].weights : beside(l, next);
+  }
   /// Of the layer that ran before in this task, which is summed.
   double summed_gradients(std::size_t l) const { return l + 1 < layers_.size() ? layers_[l + 1].summed : 0.0; }
   /// In the W of a layer, and when its sum has begun.
   double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
-  double weighted(std::size_t l) const { return layers_[l].deferred + layers_[l].summed + layers_[l].open; }
+  double weighted(std::size_t l) const { return layers_[l].summed + layers_[l].open; }
 
  private:
-  std::size_t next_backwards(std::size_t l) const { return l > 0 ? l - 1 : layers_.size() - 1; }
-  double with(std::size_t l, std::size_t next) const {
-    return layers_[l].weights + (next == l ? 0.0 : layers_[next].weights);
+  /// Behind the last layer of a pass comes that with which the next task begins, for example the first one again, for
+  /// another micro-batch.
+  using Layer = std::optional<std::size_t>;
+  Layer next_forwards(std::size_t l) const { return l + 1 < layers_.size() ? l + 1 : next_task(l, 0); }
+  Layer next_backwards(std::size_t l) const { return l > 0 ? l - 1 : next_task(l, layers_.size() - 1); }
+  Layer next_task(std::size_t l, std::size_t other_end) const {
+    if (next_ == ChunkBytes::Next::nothing) return std::nullopt;
+    return next_ == ChunkBytes::Next::same_layer ? l : other_end;
+  }
+  /// Weights of the next layer beside those of layer `l`.
+  double beside(std::size_t l, Layer next) const {
+    if (!next || *next == l) return 0.0;
+    const bool are_ends = std::min(l, *next) == 0 && std::max(l, *next) + 1 == layers_.size();
+    return layers_[*next].weights - (are_ends ? shared_weights_ : 0.0);
   }
 
   const std::vector<LayerUse>& layers_;
+  ChunkBytes::Next next_;
+  double shared_weights_;
 };
 
-ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
-  std::vector<LayerUse> layers;
-  ChunkBytes bytes;
-  const bool offloads = parts.first_mesh().offload_activations;
-  for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
-    layers.push_back(use_of(instance, on));
-    if (!offloads) bytes.stored += layers.back().kept;
-    bytes.deferred += layers.back().deferred;
-  });
-  share_gradients(instance, parts, layers, bytes);
-  const Passes passes(layers);
+/// What is in use while tasks of a chunk run; `bytes` has what it holds beside.
+ChunkBytes::Works works_of(const std::vector<LayerUse>& layers, const Passes& passes, const ChunkBytes& bytes) {
+  const bool offloads = bytes.num_offloaded > 0;
   const Interval all = {0, static_cast<std::int64_t>(layers.size())};
   const Interval last = {all.end - 1, all.end};
   const Interval others = {0, all.end - 1};
@@ -171,7 +192,7 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const auto open = [](const LayerUse& use) { return use.open; };
   const auto nothing = [](const LayerUse&) { return 0.0; };
   const auto beyond = [](double most, double held) { return std::max(0.0, most - held); };
-  const auto forward = [&](std::size_t l) { return layers[l].running + neighbour(l) + passes.forwards(l); };
+  const auto forward = [&](std::size_t l) { return layers[l].forwarding + neighbour(l) + passes.forwards(l); };
   const auto input = [&](std::size_t l) { return layers[l].running + neighbour(l) + passes.backwards(l); };
   const auto both = [&](std::size_t l) {
     return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + neighbour(l) + passes.behind(l));
@@ -179,60 +200,87 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const auto both_summed = [&](std::size_t l) { return passes.weighted(l) + neighbour(l) + passes.behind(l); };
   const auto weight = [&](std::size_t l) { return passes.weighting(l); };
   const auto weight_summed = [&](std::size_t l) { return passes.weighted(l); };
-  bytes.carried = std::max(layers.front().weights, layers.back().weights);
-  bytes.summed += layers.front().summed;
-  bytes.forward_work = beyond(passes.most(all, kept, nothing, forward), bytes.stored);
-  bytes.backward_input_work = beyond(passes.most(all, kept, deferred, input), bytes.stored);
-  bytes.backward_work = {
+  ChunkBytes::Works works;
+  works.forward = beyond(passes.most(all, kept, nothing, forward), bytes.stored);
+  works.backward_input = beyond(passes.most(all, kept, deferred, input), bytes.stored);
+  works.backward = {
       beyond(passes.most(last, kept, open, both), bytes.stored),
       beyond(std::max(passes.most(others, kept, open, both), passes.most(all, kept, open, both_summed)), bytes.stored)};
-  bytes.backward_weight_work = {
+  works.backward_weight = {
       beyond(passes.most(last, deferred, open, weight), bytes.deferred),
       beyond(std::max(passes.most(others, deferred, open, weight), passes.most(all, deferred, open, weight_summed)),
              bytes.deferred)};
-  if (!offloads) return bytes;
-  bytes.offload.kept = layers.back().kept;
-  bytes.offload.num_layers = static_cast<int>(layers.size());
-  bytes.offload.forward = {passes.most(front, kept, nothing, forward), passes.most(last, kept, nothing, forward)};
-  bytes.offload.backward_input = {passes.most(last, kept, deferred, input), passes.most(front, kept, deferred, input)};
-  bytes.offload.backward = {passes.most(last, kept, open, both), std::max(passes.most(front, kept, open, both),
-                                                                          passes.most(front, kept, open, both_summed))};
+  if (!offloads) return works;
+  works.offloaded_forward = {passes.most(front, kept, nothing, forward), passes.most(last, kept, nothing, forward)};
+  works.offloaded_backward_input = {passes.most(last, kept, deferred, input),
+                                    passes.most(front, kept, deferred, input)};
+  works.offloaded_backward = {
+      passes.most(last, kept, open, both),
+      std::max(passes.most(front, kept, open, both), passes.most(front, kept, open, both_summed))};
+  return works;
+}
+
+ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
+  std::vector<LayerUse> layers;
+  ChunkBytes bytes;
+  const bool offloads = parts.first_mesh().offload_activations;
+  for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
+    layers.push_back(use_of(instance, on));
+    if (!offloads) bytes.stored += layers.back().kept;
+    bytes.deferred += layers.back().deferred;
+  });
+  share_gradients(instance, parts, layers, bytes);
+  bytes.carried = std::max(layers.front().weights, layers.back().weights);
+  bytes.summed += layers.front().summed;
+  if (offloads) {
+    bytes.offloaded = layers.back().kept;
+    bytes.num_offloaded = static_cast<int>(layers.size());
+  }
+  const double shared = shared_weights(instance, parts, layers);
+  for (const ChunkBytes::Next next :
+       {ChunkBytes::Next::nothing, ChunkBytes::Next::same_layer, ChunkBytes::Next::other_end}) {
+    bytes.works[static_cast<std::size_t>(next)] = works_of(layers, Passes(layers, next, shared), bytes);
+  }
   return bytes;
 }
 
 /// Of offloaded activations a layer and the one before are there.
 ChunkBytes modelled_offload(const std::vector<LayerUse>& layers) {
   ChunkBytes bytes;
+  ChunkBytes::Works works;
   double before = 0.0;
   for (const LayerUse& layer : layers) {
-    bytes.forward_work = std::max(bytes.forward_work, layer.kept + before);
-    bytes.backward_input_work = std::max(bytes.backward_input_work, layer.running + before);
+    works.forward = std::max(works.forward, layer.kept + before);
+    works.backward_input = std::max(works.backward_input, layer.running + before);
     bytes.deferred += layer.kept;
     before = layer.kept;
   }
-  bytes.backward_work.first = bytes.backward_input_work;
+  works.backward.first = works.backward_input;
   const double before_last = layers.size() > 1 ? layers[layers.size() - 2].kept : 0.0;
-  bytes.offload.kept = layers.back().kept;
-  bytes.offload.num_layers = static_cast<int>(layers.size());
-  bytes.offload.forward = {layers.front().kept, layers.back().kept + before_last};
-  bytes.offload.backward = {layers.back().running + before_last, layers.front().running};
-  bytes.offload.backward_input = bytes.offload.backward;
+  works.offloaded_forward = {layers.front().kept, layers.back().kept + before_last};
+  works.offloaded_backward = {layers.back().running + before_last, layers.front().running};
+  works.offloaded_backward_input = works.offloaded_backward;
+  bytes.offloaded = layers.back().kept;
+  bytes.num_offloaded = static_cast<int>(layers.size());
+  bytes.works.fill(works);
   return bytes;
 }
 
 ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
   ChunkBytes bytes;
+  ChunkBytes::Works works;
   std::vector<LayerUse> layers;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
     const double kept = on.samples() * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
     const double whole = on.samples() * stored_bytes_of(instance.profile, on.layer, Recompute::none);
     bytes.stored += kept;
     layers.push_back({.kept = kept, .running = on.layer > 0 ? whole : kept});
-    if (on.layer > 0) bytes.backward_input_work = std::max(bytes.backward_input_work, whole - kept);
+    if (on.layer > 0) works.backward_input = std::max(works.backward_input, whole - kept);
   });
   if (parts.first_mesh().offload_activations) return modelled_offload(layers);
+  works.backward.first = works.backward_input;
   bytes.deferred = bytes.stored;
-  bytes.backward_work.first = bytes.backward_input_work;
+  bytes.works.fill(works);
   return bytes;
 }
 
@@ -252,23 +300,26 @@ ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int de
                                        : modelled_bytes(instance, parts, device_of_stage);
 }
 
-double ChunkBytes::offloaded_work(Op op, double summed_before, double carried_on, double leaving, double coming) const {
-  const double work_of_op = work(op, summed_before, carried_on);
+double ChunkBytes::offloaded_work(Op op, Next next, double summed_before, double carried_on, double leaving,
+                                  double coming) const {
+  const double work_of_op = work(op, next, summed_before, carried_on);
   if (op == Op::backward_weight || op == Op::evaluate) return work_of_op + leaving + coming;
-  const Offload::Ends& ends = op == Op::forward          ? offload.forward
-                              : op == Op::backward_input ? offload.backward_input
-                                                         : offload.backward;
-  if (offload.num_layers == 1) return std::max(work_of_op, summed_before + ends.first + leaving + coming);
+  const Works& all = works[static_cast<std::size_t>(next)];
+  const Ends& ends = op == Op::forward          ? all.offloaded_forward
+                     : op == Op::backward_input ? all.offloaded_backward_input
+                                                : all.offloaded_backward;
+  if (num_offloaded == 1) return std::max(work_of_op, summed_before + ends.first + leaving + coming);
   return std::max({work_of_op, summed_before + ends.first + leaving, ends.last + coming});
 }
 
-double ChunkBytes::work(Op op, double summed_before, double carried_on) const {
+double ChunkBytes::work(Op op, Next next, double summed_before, double carried_on) const {
   const auto most = [=](const Weighting& work) { return std::max(summed_before + work.first, work.rest); };
+  const Works& all = works[static_cast<std::size_t>(next)];
   switch (op) {
-    case Op::forward: return summed_before + forward_work;
-    case Op::backward: return most(backward_work);
-    case Op::backward_input: return summed_before + backward_input_work;
-    case Op::backward_weight: return carried_on + most(backward_weight_work);
+    case Op::forward: return summed_before + all.forward;
+    case Op::backward: return most(all.backward);
+    case Op::backward_input: return summed_before + all.backward_input;
+    case Op::backward_weight: return carried_on + most(all.backward_weight);
     default: return summed_before;
   }
 }

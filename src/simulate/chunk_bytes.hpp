@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "cost/cost.hpp"
 #include "plan/parts.hpp"
 #include "program/program.hpp"
@@ -14,36 +16,44 @@ struct ChunkBytes {
   double summed = 0.0;    ///< from the end of W to the next W of the device: gradients that ZeRO stage 2 or 3 sums
   double opens = 0.0;     ///< gradients that W leaves to be added to by the W of another chunk of the device,
   double closes = 0.0;    ///< ... and in the W of that chunk, which sums them
-  // Beyond that while a task runs.
-  double forward_work = 0.0;
-  double backward_input_work = 0.0;  ///< of B alone
+  // Where activations are offloaded, `stored` is 0 and works have what is there of them.
+  double offloaded = 0.0;  ///< what the last layer keeps: it leaves behind F, and B begins with it
+  int num_offloaded = 0;   ///< layers; 0: nothing is offloaded
+
   /// Of a task that is or has W: beside what the W before left, until its first gradients are complete, and after.
   struct Weighting {
     double first = 0.0;
     double rest = 0.0;
   };
-  Weighting backward_work;         ///< of B and W in one
-  Weighting backward_weight_work;  ///< of W alone
-  /// Where activations are offloaded: `stored` is 0, works have what is there of them, and beside that:
-  struct Offload {
-    /// In the layer that runs first in a pass, and in the one that runs last.
-    struct Ends {
-      double first = 0.0;
-      double last = 0.0;
-    };
-    Ends forward;
-    Ends backward_input;
-    Ends backward;
-    double kept = 0.0;   ///< by the last layer: what leaves behind F, and what B begins with
-    int num_layers = 0;  ///< 0: nothing is offloaded
-  } offload;
+  /// In the layer that runs first in a pass whose activations are offloaded, and in the one that runs last.
+  struct Ends {
+    double first = 0.0;
+    double last = 0.0;
+  };
+  /// What is in use beyond that while a task runs.
+  struct Works {
+    double forward = 0.0;
+    double backward_input = 0.0;  ///< of B alone
+    Weighting backward;           ///< of B and W in one
+    Weighting backward_weight;    ///< of W alone
+    Ends offloaded_forward;
+    Ends offloaded_backward_input;
+    Ends offloaded_backward;
+  };
+  /// What the next task that reads weights begins with; ZeRO gathers it beside the last layer of a task.
+  enum class Next {
+    nothing,     ///< no task follows
+    same_layer,  ///< the layer that this task ends with
+    other_end    ///< the layer at the other end of the chunk
+  };
+  std::array<Works, 3> works;  ///< by what is next
 
   /// While a task of this op runs, with what the W before left; `carried_on`: where another task follows that reads
   /// weights.
-  double work(Op op, double summed_before, double carried_on) const;
+  double work(Op op, Next next, double summed_before, double carried_on) const;
   /// The same of a task whose activations are offloaded, with `leaving` from the task before until its first layer has
   /// run, and `coming` for the next one from its last layer on.
-  double offloaded_work(Op op, double summed_before, double carried_on, double leaving, double coming) const;
+  double offloaded_work(Op op, Next next, double summed_before, double carried_on, double leaving, double coming) const;
 };
 
 /// Where the bytes of a stage's layers are from.

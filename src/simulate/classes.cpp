@@ -43,6 +43,16 @@ std::array<int, 3> groups_of(const ChunkPrice& price) {
   return {price.reduce_group, price.across_group, price.gather_group};
 }
 
+void add(Signature& signature, const ChunkBytes::Works& works) {
+  for (const double bytes :
+       {works.forward, works.backward_input, works.backward.first, works.backward.rest, works.backward_weight.first,
+        works.backward_weight.rest, works.offloaded_forward.first, works.offloaded_forward.last,
+        works.offloaded_backward_input.first, works.offloaded_backward_input.last, works.offloaded_backward.first,
+        works.offloaded_backward.last}) {
+    add(signature, bytes);
+  }
+}
+
 void add(Signature& signature, const ChunkPrice& price) {
   for (const TaskPrice& task : price.tasks) {
     for (const double seconds :
@@ -51,30 +61,11 @@ void add(Signature& signature, const ChunkPrice& price) {
     }
   }
   const ChunkBytes& held = price.bytes;
-  for (const double bytes : {held.stored,
-                             held.deferred,
-                             held.carried,
-                             held.summed,
-                             held.opens,
-                             held.closes,
-                             held.forward_work,
-                             held.backward_input_work,
-                             held.backward_work.first,
-                             held.backward_work.rest,
-                             held.backward_weight_work.first,
-                             held.backward_weight_work.rest,
-                             held.offload.forward.first,
-                             held.offload.forward.last,
-                             held.offload.backward_input.first,
-                             held.offload.backward_input.last,
-                             held.offload.backward.first,
-                             held.offload.backward.last,
-                             held.offload.kept,
-                             price.handed_bytes[0],
-                             price.handed_bytes[1],
-                             price.gathered_bytes}) {
+  for (const double bytes : {held.stored, held.deferred, held.carried, held.summed, held.opens, held.closes,
+                             held.offloaded, price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
     add(signature, bytes);
   }
+  for (const ChunkBytes::Works& works : held.works) add(signature, works);
   for (const int group : groups_of(price)) signature.push_back(group < 0);
   signature.insert(signature.end(), {price.task_group < 0, price.num_layers, price.gathers_layers});
 }
@@ -154,6 +145,7 @@ void ProgramClasses::start(const Programs& sample, const Prices& prices) {
     add(signature, prices.step_seconds(p));
     add(signature, prices.step_bytes(p));
     add(signature, prices.fixed_bytes(p));
+    add(signature, prices.gathered_gradient_bytes(p));
     signature.push_back(prices.counts_buffers(p));
   });
   way_classes_ = partition(ways_.size(), [&](int w, Signature& signature) {

@@ -93,7 +93,8 @@ class OptionsMaker {
       const ChunkPrice& price = prices_.of(program, ChunkId(static_cast<int>(c)));
       stored = std::max({stored, price.bytes.stored, price.bytes.deferred});
       for (const Op op : {Op::forward, Op::backward, Op::backward_input, Op::backward_weight}) {
-        work = std::max(work, price.bytes.work(op, price.bytes.summed, price.bytes.carried));
+        work =
+            std::max(work, price.bytes.work(op, ChunkBytes::Next::other_end, price.bytes.summed, price.bytes.carried));
       }
       gathered = std::max(gathered, 2.0 * price.gathered_bytes);
     }

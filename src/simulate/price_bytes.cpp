@@ -40,6 +40,14 @@ double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
          stage.tensor_parallel;
 }
 
+/// Whole gradients of the shared parameter for an exchange of its two ends.
+double gathered_gradient(const Instance& instance, const Stage& stage, const Program& program) {
+  if (stage.zero_stage < 2 || stage.sharding_group_of(program.replica).size() == 1) return 0.0;
+  const auto exchanges = std::any_of(program.instructions.begin(), program.instructions.end(),
+                                     [](const Instruction& i) { return i.op == Op::reduce_tied; });
+  return exchanges ? static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel : 0.0;
+}
+
 /// State of parameters that every member of a tensor-parallel group holds, beyond its share of them.
 double undivided_bytes(const Instance& instance, const Stage& stage, int replica, int shard) {
   const StageParts parts(stage);
@@ -60,9 +68,18 @@ double undivided_bytes(const Instance& instance, const Stage& stage, int replica
   return bytes;
 }
 
+/// Gradients of a chunk; those that its first and last layer share are there once.
+double chunk_gradient_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
+  const double bytes = gradient_bytes(instance.profile, stage, layers);
+  const std::int64_t last = instance.profile.num_layers() - 1;
+  const bool shares = last > 0 && layers.begin == 0 && layers.end > last && stage.blocks.empty();
+  return shares ? bytes - static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel
+                : bytes;
+}
+
 /// Of the gradients of a chunk what is summed at once: all, or with ZeRO stage 1 a layer.
 double array_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
-  const double bytes = gradient_bytes(instance.profile, stage, layers);
+  const double bytes = chunk_gradient_bytes(instance, stage, layers);
   if (stage.zero_stage == 0) return bytes;
   const double layer = instance.profile.bytes_per_parameter.gradient * largest_layer(instance, stage);
   return std::min(bytes, layer / stage.tensor_parallel);
@@ -81,6 +98,7 @@ void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan, const
     fixed_bytes_.push_back(counts_buffers ? state[device] - shared_bytes(instance, stage, program.replica) +
                                                 undivided_bytes(instance, stage, program.replica, program.shard)
                                           : fixed[device] + whole_layers_bytes(instance, stage, program.replica));
+    gathered_gradient_bytes_.push_back(counts_buffers ? gathered_gradient(instance, stage, program) : 0.0);
   }
 }
 
@@ -92,8 +110,7 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
     if (!whole || !counts_buffers(reduction.programs.front())) continue;
     const Stage& stage = plan.stages[programs[reduction.programs.front()].stage.index()];
     const Interval& layers = chunks[reduction.chunk.index()].layers;
-    reduction.buffer_bytes =
-        std::min(instance.profile.workspace_bytes, gradient_bytes(instance.profile, stage, layers));
+    reduction.buffer_bytes = std::min(instance.profile.workspace_bytes, chunk_gradient_bytes(instance, stage, layers));
     reduction.bucket_bytes = std::min(instance.profile.workspace_bytes / 2.0, array_bytes(instance, stage, layers));
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {

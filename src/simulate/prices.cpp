@@ -169,6 +169,7 @@ Prices Prices::of_classes(const SimulatedClasses& classes) const {
     made.steps_.push_back(steps_[p]);
     made.step_bytes_.push_back(step_bytes_[p]);
     made.fixed_bytes_.push_back(fixed_bytes_[p]);
+    made.gathered_gradient_bytes_.push_back(gathered_gradient_bytes_[p]);
     made.counts_buffers_.push_back(counts_buffers_[p]);
     for (int c = 0; c < num_chunks(); ++c) {
       ChunkPrice& price = made.chunks_.emplace_back(of(p, ChunkId(c)));

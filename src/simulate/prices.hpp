@@ -90,6 +90,9 @@ class Prices {
   /// Model state; where buffers are not counted as they come and go, also the workspace and the layers that ZeRO holds
   /// whole for the time being.
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
+  /// The whole gradient of a shared parameter, which replicas that keep slices of it gather for an exchange of its two
+  /// ends; 0: there is no such exchange.
+  double gathered_gradient_bytes(int program) const { return gathered_gradient_bytes_[program]; }
   /// Whether a program's buffers are counted as they come and go.
   bool counts_buffers(int program) const { return counts_buffers_[program] != 0; }
   /// Bytes per sample that cross the cut after a chunk.
@@ -124,6 +127,7 @@ class Prices {
   std::vector<double> step_bytes_;
   std::map<int, Publication> publications_;  // by the first program of a replica
   std::vector<double> fixed_bytes_;
+  std::vector<double> gathered_gradient_bytes_;
   std::vector<char> counts_buffers_;  // by program
   std::vector<BytesBasis> stage_bytes_;
   std::vector<double> cut_bytes_;

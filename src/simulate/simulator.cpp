@@ -87,7 +87,7 @@ bool Simulator::execute(double now, int p) {
     case Op::step: step(now, p); return false;
     case Op::post_receive: post(p); return true;
     case Op::hand_over: hand_over(p); return true;
-    case Op::reduce_tied: take_received(p); return true;
+    case Op::reduce_tied: add_tied(p); return true;
   }
   return true;
 }

@@ -43,6 +43,7 @@ class Simulator {
   void start_task(double now, int p);
   void hand_over(int p);
   void take_received(int p);
+  void add_tied(int p);
   void occupy(double now, int p, double seconds);
   void end_task(double now, int p);
   void step(double now, int p);

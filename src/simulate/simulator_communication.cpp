@@ -125,6 +125,7 @@ bool Simulator::wait_gradients(double now, int p) {
   ProgramProgress& progress = progress_[p];
   progress.release(progress.tasks.end_sums() + std::exchange(progress.reduction_bytes, 0.0));
   progress.bucket_bytes = 0.0;
+  progress.store(prices_.gathered_gradient_bytes(p));
   return progress.pending_reductions == 0 || block(now, p, State::awaits_reductions);
 }
 

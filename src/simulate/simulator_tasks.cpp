@@ -52,6 +52,12 @@ void Simulator::hand_over(int p) {
   progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);
 }
 
+/// The other end's gradient is added; of the sum replicas keep their slices.
+void Simulator::add_tied(int p) {
+  take_received(p);
+  progress_[p].release(prices_.gathered_gradient_bytes(p));
+}
+
 /// What was received becomes part of what the next task, or the sum of the shared gradients, holds.
 void Simulator::take_received(int p) { progress_[p].release(std::exchange(progress_[p].received_bytes, 0.0)); }
 

@@ -13,12 +13,21 @@ bool of_same_activations(const Instruction& a, const Instruction& b) {
 
 bool begins_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
 
-/// The task behind instruction `i`, or null.
-const Instruction* next_task(const Program& program, std::size_t i) {
+/// The first instruction behind `i` whose operation is such a one, or null.
+const Instruction* next_such(const Program& program, std::size_t i, bool (*is_such)(Op)) {
   for (++i; i < program.instructions.size(); ++i) {
-    if (is_training_task(program.instructions[i].op)) return &program.instructions[i];
+    if (is_such(program.instructions[i].op)) return &program.instructions[i];
   }
   return nullptr;
+}
+
+/// A pass over the same chunk in the other direction begins with the layer that this one ends with.
+ChunkBytes::Next next_layer(const Program& program, std::size_t i) {
+  const Instruction& task = program.instructions[i];
+  const Instruction* reader = next_such(program, i, reads_weights);
+  if (reader == nullptr) return ChunkBytes::Next::nothing;
+  const bool turns = reader->chunk == task.chunk && begins_backward(reader->op) != begins_backward(task.op);
+  return turns ? ChunkBytes::Next::same_layer : ChunkBytes::Next::other_end;
 }
 
 }  // namespace
@@ -30,16 +39,16 @@ TaskBytes::TaskBytes(const Program& program, const std::function<const ChunkByte
   }
   for (const Instruction& instruction : program.instructions) {
     if (instruction.op != Op::forward || kept_.count(instruction.chunk.value) > 0) continue;
-    const ChunkBytes::Offload& offload = chunk_of(instruction.chunk).offload;
-    if (offload.num_layers == 0) break;  // as in all chunks of the stage
-    kept_[instruction.chunk.value] = offload.kept;
+    const ChunkBytes& chunk = chunk_of(instruction.chunk);
+    if (chunk.num_offloaded == 0) break;  // as in all chunks of the stage
+    kept_[instruction.chunk.value] = chunk.offloaded;
   }
 }
 
 double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
   const double carried = i < last_reader_ ? chunk.carried : 0.0;
   if (!kept_.empty()) return start_offloaded(i, chunk, carried);
-  work_ = chunk.work(op, summed_, carried) - summed_;
+  work_ = chunk.work(op, next_layer(*program_, i), summed_, carried) - summed_;
   if (op == Op::backward || op == Op::backward_weight) {
     if (chunk.opens > 0.0) work_ -= open_;  // among the gradients that it works on
     if (chunk.closes > 0.0) work_ += chunk.closes - open_;
@@ -51,14 +60,14 @@ double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
 /// beside the task before (`ActivationOffload` of the runtime).
 double TaskBytes::start_offloaded(std::size_t i, const ChunkBytes& chunk, double carried) {
   const Instruction& task = program_->instructions[i];
-  const Instruction* next = next_task(*program_, i);
+  const Instruction* next = next_such(*program_, i, is_training_task);
   const bool own_follows = next != nullptr && begins_backward(next->op) && of_same_activations(task, *next);
   const bool other_follows = next != nullptr && begins_backward(next->op) && !own_follows;
   const double coming = other_follows ? kept_.at(next->chunk.value) : 0.0;
-  const double left = task.op == Op::forward ? chunk.offload.kept : 0.0;
+  const double left = task.op == Op::forward ? chunk.offloaded : 0.0;
   leaving_next_ = own_follows ? 0.0 : left;
   held_next_ = left + coming;
-  work_ = chunk.offloaded_work(task.op, summed_, carried, leaving_, coming) - summed_;
+  work_ = chunk.offloaded_work(task.op, next_layer(*program_, i), summed_, carried, leaving_, coming) - summed_;
   return work_ - held_;
 }
 

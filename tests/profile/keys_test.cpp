@@ -13,7 +13,8 @@ const std::string everything = R"({
  "layers": [{"name": "l", "parameters": 3, "undivided_parameters": 1, "output_bytes": 1, "stored_bytes": 1,
    "tensor_parallel_allreduce_bytes": 0,
    "seconds": [{"device": "d", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1,
-                "backward_weight": 1, "stored_bytes": 1, "deferred_bytes": 1, "workspace_bytes": 1}],
+                "backward_weight": 1, "stored_bytes": 1, "deferred_bytes": 1, "workspace_bytes": 1,
+                "forward_workspace_bytes": 1, "recomputed_bytes": 1}],
    "update": [{"device": "d", "tensor_parallel": 1, "seconds": 1}]}]})";
 
 TEST_CASE("keys of a profile are those that are described", "[keys]") {

@@ -29,7 +29,7 @@ Cluster equal_devices(int count) {
 /// Compares plans of one reference run; measures its layers first. Collective.
 class Comparison {
  public:
-  explicit Comparison(const char* run) : reference_(run), waiter_(600.0, CoreUse::shared) {
+  explicit Comparison(const std::string& run) : reference_(run), waiter_(600.0, CoreUse::shared) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     cluster_ = equal_devices(num_ranks_);
@@ -111,7 +111,7 @@ TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
 }
 
 TEST_CASE("simulated peaks of published models are what arenas of four ranks hold", "[np4]") {
-  for (const char* folder : {"llama", "gpt2-hf"}) {
+  for (const std::string& folder : published_models) {
     INFO(folder);
     Comparison compare(folder);
     for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {

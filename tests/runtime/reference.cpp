@@ -123,6 +123,7 @@ void Reference::read_folder(const std::string& folder) {
   config = config_of_folder(folder, run);
   losses = run.at("losses").get<std::vector<double>>();
   grad_norms = run.at("grad_norms").get<std::vector<double>>();
+  num_parameters = run.at("parameters");
   loss_tolerance = run.at("tolerance").at("loss");
   tokens = read_tokens(folder + "/tokens.bin");
   const Model model = build_model(config.model, config.training, folder);

@@ -22,6 +22,7 @@ struct Reference {
   std::map<std::string, std::vector<float>> weights;
   std::vector<double> losses;
   std::vector<double> grad_norms;
+  std::int64_t num_parameters = 0;             ///< of a folder, as the library counted them
   std::map<std::string, double> tensor_norms;  ///< of step 0's gradients; not recorded for all
   double loss_tolerance = 5e-6;
   /// Of the documents in samples where attention stays within them: a new one begins wherever (position + shift *
@@ -37,6 +38,11 @@ struct Reference {
   Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
             int chunks = 1) const;
 };
+
+/// The folders of tests/data/models.
+inline const std::vector<std::string> published_models = {
+    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
+    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
 
 /// A schedule with the chunks per rank that it may have.
 struct Kind {

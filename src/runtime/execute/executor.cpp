@@ -64,6 +64,9 @@ const Instruction* next(const Program& program, std::size_t begin, bool (*is_suc
   return nullptr;
 }
 
+/// Whether the operation may stand between a task and the last one that passes its output on.
+bool passes_on(Op op) { return op == Op::send || op == Op::hand_over || op == Op::post_receive; }
+
 /// Whether the gradients of its chunk are complete with this task: their sum comes before the next one.
 bool completes_gradients(const Program& program, std::size_t task) {
   const std::vector<Instruction>& all = program.instructions;
@@ -125,6 +128,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
 void Executor::run_instruction(const Program& program, std::size_t number, const Iteration& iteration) {
   const Instruction& instruction = program.instructions[number];
   current_ = &instruction;
+  if (!passes_on(instruction.op)) output_.reset();
   if (reads_weights(instruction.op)) device_->announce(next(program, number + 1, reads_weights));
   if (offload_ && is_task(instruction.op)) next_task_ = next(program, number + 1, is_task);
   if (is_task(instruction.op) && completes_gradients(program, number)) {
@@ -150,7 +154,6 @@ void Executor::wait_for_sends(const Iteration& iteration) {
     waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
   }
   outgoing_.clear();
-  output_.reset();
   times_.count(WaitKind::communication);
 }
 

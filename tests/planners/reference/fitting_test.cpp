@@ -116,8 +116,8 @@ void measure_bytes(RandomInstance& instance, Choices& choices) {
   for (ProfileLayer& layer : instance.profile.layers) {
     const double workspace = choices.real(0.0, 0.5) * layer.stored_bytes;
     for (ProfileRow& row : layer.rows) {
-      row.bytes =
-          LayerBytes{layer.stored_bytes * row.samples, 0.5 * layer.stored_bytes * row.samples, workspace * row.samples};
+      row.bytes = LayerBytes{layer.stored_bytes * row.samples, 0.5 * layer.stored_bytes * row.samples,
+                             workspace * row.samples, workspace * row.samples};
     }
   }
 }
