@@ -334,14 +334,21 @@ void CommandLine::generate() {
                   "the tokenizer.json that made the model's data, or a folder with one; none: the one beside the model")
       ->type_name("TOKENIZER.json");
   sub->add_flag("--ignore-eos", options_.ignore_end_of_text, "go on behind a token that ends a text");
+  sub->add_option("--plan", options_.plan, "divide the model as this plan does; none: each layer over all ranks")
+      ->type_name("PLAN.json");
+  const std::vector<std::string> precisions = {"fp32", "bf16"};
+  choices_[sub->add_option("--precision", options_.precision, "fp32, or bf16: between products are 16 bits; none: fp32")
+               ->check(CLI::IsMember(precisions))
+               ->type_name("TYPE")] = precisions;
   describe(sub,
            "Prints the prompt and what the model puts behind it, piece by piece; with -q only the latter. Without "
            "--temperature each token is the likeliest one. A seed gives the same text again. A model whose vocabulary "
            "are the 256 bytes needs no tokenizer.\n\n"
-           "Runs on one process, on the host: start it without mpirun.",
+           "Runs on the host, on one process or by mpirun on several, which hold a share of the model each.",
            {{"pptrain generate outputs/gpt2/START_TIME --prompt 'You may'", "continue by the run's last checkpoint"},
             {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --seed 7",
-             "draw tokens by a published model in the folder llama"}});
+             "draw tokens by a published model in the folder llama"},
+            {"mpirun -np 4 pptrain generate llama --prompt 'You may'", "share its layers among four processes"}});
 }
 
 void CommandLine::sampling(CLI::App* sub) {

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
+#include "comm/launcher.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "generating.hpp"
@@ -146,8 +147,8 @@ bool needs_machine(const Options& options) {
     case Command::report:
     case Command::validate:
     case Command::tokenize:
-    case Command::generate:
     case Command::export_model: return false;
+    case Command::generate: return num_launched_ranks() > 1;
   }
   return false;
 }

@@ -19,7 +19,7 @@ struct Options {
   std::string cluster;
   std::string profile;
   std::string planner;
-  std::string plan;  ///< of `simulate`, like the next three
+  std::string plan;  ///< of `simulate`, like the next three, and of `generate`
   std::string schedule;
   std::string order;
   std::string trace;
@@ -38,7 +38,7 @@ struct Options {
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> micro_batch_size;
   std::string weight_type = "fp32";  ///< of `export`
-  std::string prompt;                ///< of `generate`, like the next seven
+  std::string prompt;                ///< of `generate`, like the next eight
   std::string prompt_file;
   std::int64_t tokens = 100;
   double temperature = 0.0;
@@ -46,6 +46,7 @@ struct Options {
   double top_p = 1.0;
   std::uint64_t seed = 1234;
   bool ignore_end_of_text = false;
+  std::string precision = "fp32";
   bool analytic = false;
   bool dry_run = false;
   bool correlation = false;

@@ -1,6 +1,7 @@
 #include "nn/continuation.hpp"
 
 #include "base/error.hpp"
+#include "nn/gather_columns.hpp"
 #include "nn/operator_layer.hpp"
 
 namespace pptrain {
@@ -16,22 +17,69 @@ OperatorList row_by_row(OperatorList list) {
   return list;
 }
 
-}  // namespace
-
-Continuation::Continuation(const Model& model, std::size_t places, DType type)
-    : model_(model), context_{host_backend(), arena_, alone_, store_, model_, type, {}}, where_{0, places} {
-  PPTRAIN_ASSERT(model_.sample.tokens(), "a {} reads no text", model_.name);
-  for (const Layer& layer : model_.layers) {
-    const std::vector<std::size_t> parameters = add_parameters(layer, ChunkId(0), context_);
-    const OperatorList list = row_by_row(layer.operators);
-    layers_.push_back(std::make_unique<OperatorLayer>(
-        list, fused(list), parameters, context_,
-        [&](OperatorPlace place) { return make_continuing(std::move(place), where_); }));
-  }
-  store_.allocate_weights(arena_, host_kernels(), type);
+const OperatorList& operators_of(const Layer& layer, WeightDivision division) {
+  return division == WeightDivision::rows && layer.divides_either_way() ? layer.by_rows : layer.operators;
 }
 
-/// What comes out of all layers but the last, a row for each token.
+}  // namespace
+
+/// This process's share of neighbouring layers.
+class Continuation::Part {
+ public:
+  Part(const Model& model, const TextPart& part, DType type, Arena& arena, const TextPlace& where)
+      : context_{host_backend(), arena, *part.group, store_, model, type, part.shards, Recompute::none, part.division} {
+    for (std::int64_t l = part.layers.begin; l < part.layers.end; ++l) {
+      const Layer& layer = model.layers[static_cast<std::size_t>(l)];
+      const std::vector<std::size_t> parameters = add_parameters(layer, ChunkId(0), context_);
+      const OperatorList list = row_by_row(operators_of(layer, part.division));
+      result_ = list.values[*list.output];
+      layers_.push_back(std::make_unique<OperatorLayer>(
+          list, fused(list), parameters, context_,
+          [&](OperatorPlace place) { return make_continuing(std::move(place), where); }));
+    }
+    store_.allocate_weights(arena, host_kernels(), type);
+  }
+
+  ParameterStore& store() { return store_; }
+  const LayerContext& context() const { return context_; }
+  std::size_t num_layers() const { return layers_.size(); }
+  LayerModule& layer(std::size_t i) { return *layers_[i]; }
+  /// How the group has the result of the last layer.
+  const Value& result() const { return result_; }
+
+ private:
+  ParameterStore store_;
+  LayerContext context_;
+  Value result_;
+  std::vector<std::unique_ptr<LayerModule>> layers_;
+};
+
+Continuation::~Continuation() = default;
+
+Continuation::Continuation(const Model& model, std::size_t places, DType type)
+    : model_(model), alone_(std::make_unique<LonelyTeam>(model.num_layers())), team_(*alone_), where_{0, places} {
+  make_parts(type);
+}
+
+Continuation::Continuation(const Model& model, std::size_t places, DType type, TextTeam& team)
+    : model_(model), team_(team), where_{0, places} {
+  make_parts(type);
+}
+
+void Continuation::make_parts(DType type) {
+  PPTRAIN_ASSERT(model_.sample.tokens(), "a {} reads no text", model_.name);
+  for (const TextPart& part : team_.parts()) {
+    parts_.push_back(part.group == nullptr ? nullptr : std::make_unique<Part>(model_, part, type, arena_, where_));
+  }
+}
+
+void Continuation::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
+  for (const auto& part : parts_) {
+    if (part) part->store().fill(values);
+  }
+}
+
+/// What comes out of all layers but the last, a row for each token, on the processes that have the last one.
 Tensor Continuation::stream(std::span<const std::uint32_t> tokens) {
   PPTRAIN_ASSERT(!tokens.empty() && where_.first + tokens.size() <= where_.capacity, "{} tokens behind {} of {}",
                  tokens.size(), where_.first, where_.capacity);
@@ -39,30 +87,48 @@ Tensor Continuation::stream(std::span<const std::uint32_t> tokens) {
   batch.samples = tokens.size();
   batch.tokens = tokens.data();
   Tensor x;
-  for (std::size_t i = 0; i + 1 < layers_.size(); ++i) x = layers_[i]->forward(batch, std::move(x), nullptr);
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    const bool has_last = p + 1 == parts_.size();
+    const std::size_t layers = parts_[p] ? parts_[p]->num_layers() - (has_last ? 1 : 0) : 0;
+    for (std::size_t i = 0; i < layers; ++i) x = parts_[p]->layer(i).forward(batch, std::move(x), nullptr);
+    if (has_last) break;
+    const Port& port = model_.port_behind(static_cast<int>(team_.parts()[p].layers.end) - 1);
+    team_.pass_on(p, x, tokens.size(), static_cast<std::size_t>(port.columns));
+  }
   where_.first += tokens.size();
   return x;
 }
 
 std::vector<float> Continuation::logits(Tensor stream) {
+  Part& last = *parts_.back();
+  const LayerContext& context = last.context();
   Batch batch;
   const std::size_t rows = batch.samples = stream.rows();
-  const Tensor result = layers_.back()->forward(batch, std::move(stream), nullptr);
-  // Rows of a narrow type may be longer than the vocabulary.
+  Tensor result = last.layer(last.num_layers() - 1).forward(batch, std::move(stream), nullptr);
+  if (!last.result().is_whole()) {
+    // Rows of a narrow type may be longer than the member's part of the vocabulary.
+    const auto columns = static_cast<std::size_t>(context.part(ShardAxis::vocabulary).size());
+    Tensor own(arena_, rows, columns);
+    host_kernels().convert(result.matrix().columns_from(0, columns), own);
+    result = gathered_columns(context, context.parts(ShardAxis::vocabulary), std::move(own));
+  }
   std::vector<float> values(rows * vocabulary());
-  const Matrix out(values.data(), rows, vocabulary());
-  host_kernels().convert(result.matrix().columns_from(0, vocabulary()), out);
+  host_kernels().convert(result.matrix().columns_from(0, vocabulary()), Matrix(values.data(), rows, vocabulary()));
   return values;
 }
 
 std::vector<float> Continuation::read(std::span<const std::uint32_t> tokens) {
   Tensor all = stream(tokens);
+  if (!parts_.back()) return {};
   if (all.rows() == 1) return logits(std::move(all));
   Tensor last(arena_, 1, all.columns());
   host_kernels().convert(all.matrix().rows_from(all.rows() - 1, 1), last);
   return logits(std::move(last));
 }
 
-std::vector<float> Continuation::read_each(std::span<const std::uint32_t> tokens) { return logits(stream(tokens)); }
+std::vector<float> Continuation::read_each(std::span<const std::uint32_t> tokens) {
+  Tensor all = stream(tokens);
+  return parts_.back() ? logits(std::move(all)) : std::vector<float>();
+}
 
 }  // namespace pptrain

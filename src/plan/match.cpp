@@ -142,12 +142,16 @@ void check_plan_devices(const Plan& plan, const Cluster& cluster, const std::str
   check_kinds(plan, cluster, source);
 }
 
+void check_plan_model(const Plan& plan, const Model& model, const std::string& source) {
+  validate_plan(plan, model.num_layers(), static_cast<int>(num_devices_for(plan)), source);
+  for_each_division(plan, source, [&](const Division& division) { check_members(division, model); });
+  check_plan_shards(plan, axes_of(model), source);
+}
+
 void check_plan_matches(const Plan& plan, const Model& model, const Cluster& cluster, std::int64_t global_batch_size,
                         const std::string& source) {
   check_plan_devices(plan, cluster, source);
-  validate_plan(plan, model.num_layers(), cluster.num_devices(), source);
-  for_each_division(plan, source, [&](const Division& division) { check_members(division, model); });
-  check_plan_shards(plan, axes_of(model), source);
+  check_plan_model(plan, model, source);
   check_global_batch(plan, global_batch_size, source);
 }
 

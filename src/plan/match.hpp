@@ -21,6 +21,9 @@ void check_plan_shards(const Plan& plan, const std::map<std::string, std::int64_
 /// One that does not say for which is for those from 0 to the last one that it uses.
 void check_plan_devices(const Plan& plan, const Cluster& cluster, const std::string& source);
 
+/// Refuses (`Error`, exit code 2) a plan that does not divide this model: layers, axes of the model.
+void check_plan_model(const Plan& plan, const Model& model, const std::string& source);
+
 /// Refuses (`Error`, exit code 2) a plan that was not made for this job, saying what differs: devices, layers, axes of
 /// the model, the global batch.
 void check_plan_matches(const Plan& plan, const Model& model, const Cluster& cluster, std::int64_t global_batch_size,

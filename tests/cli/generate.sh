@@ -87,8 +87,34 @@ expect "--top-k without a temperature" 2 'top-k: changes nothing without --tempe
 expect "a negative temperature" 2 'temperature' "$pptrain" generate "$run_folder" --prompt the --temperature -1
 expect "no model" 2 'nowhere: there is no such model' "$pptrain" generate nowhere --prompt the
 expect "a folder without checkpoint" 2 'has no checkpoint' "$pptrain" generate "$inputs" --prompt the
-expect "several ranks" 2 'started on 2 ranks.*without mpirun' "$mpiexec" -np 2 "$pptrain" generate "$run_folder" --prompt the
-check "said by one rank" test "$(grep -c 'without mpirun' errors.txt)" = 1
+# Several processes with a share of the model each.
+together() { "$mpiexec" -np "$1" "$pptrain" generate -q "${@:3}" >"$2"; }
+together 2 shared.txt "$run_folder" --prompt 'the quick' --tokens 60
+check "two ranks that share every layer" same greedy.txt shared.txt
+cat >three.toml <<'TOML'
+name = "three"
+[[device]]
+kind = "host"
+memory = "1 GB"
+flops = { fp32 = "1 TFLOP/s" }
+memory_bandwidth = "50 GB/s"
+[[node]]
+devices = { kind = "host", count = 3 }
+link = { bandwidth = "1 GB/s" }
+TOML
+"$pptrain" plan job.toml --cluster three.toml --analytic --set parallelism.pipeline=3 \
+  --set parallelism.data=1 --set parallelism.tensor=1 -o staged.json >/dev/null
+together 4 staged.txt "$run_folder" --prompt 'the quick' --tokens 60 --plan staged.json
+check "three ranks with a layer each by a plan, and one without" same greedy.txt staged.txt
+together 2 bf16.txt "$run_folder" --prompt 'the quick' --tokens 20 --precision bf16
+check "bf16" grep -q '^ brown fox jumps' bf16.txt
+expect "more ranks than heads" 2 'started on 3 ranks.*the model has 2 heads.*--plan' "$mpiexec" -np 3 "$pptrain" generate \
+  "$run_folder" --prompt the
+check "said by one rank" test "$(grep -c 'the model has 2 heads' errors.txt)" = 1
+expect "too few ranks for a plan" 2 'on 3 devices, but the job has 2 ranks.*mpirun -np 3' "$mpiexec" -np 2 "$pptrain" \
+  generate "$run_folder" --prompt the --plan staged.json
+expect "a plan without mpirun" 2 'plan: changes nothing without mpirun' "$pptrain" generate "$run_folder" --prompt the \
+  --plan staged.json
 expect "a classifier" 2 'sample_prompts.*mlp-classifier' "$pptrain" "$inputs/classifier.toml" --set metrics.sample_prompts='["a"]'
 expect "a divided model prints no samples" 0 'rank 0 has a part of the model only' "$mpiexec" -np 2 "$pptrain" job.toml \
   --steps 2 --set parallelism.pipeline=2 --set checkpoint.interval=0 --set job.name=divided

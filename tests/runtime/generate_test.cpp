@@ -7,7 +7,9 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "reference.hpp"
+#include "runtime/generate/mpi_text_team.hpp"
 #include "runtime/generate/sample_prompts.hpp"
+#include "shaped_plans.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 #include "support/files.hpp"
@@ -245,4 +247,103 @@ TEST_CASE("a rank with a part of the model prints no samples", "[np2]") {
     Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(2), CoreUse::shared);
     CHECK(SamplePrompts::can_print(session) == (pipeline * tensor == 1));
   }
+}
+
+namespace {
+
+/// Largest difference in units of the largest logit; infinite where there are not as many.
+double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double largest = 0.0, difference = a.size() == b.size() ? 0.0 : HUGE_VAL;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a[i])));
+    const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    difference = d <= difference ? difference : d;  // a NaN stays
+  }
+  return difference / largest;
+}
+
+/// The logits behind each of some tokens, which are read in pieces, by all ranks of the world; nothing on those without
+/// a share in the last layer.
+std::vector<float> logits_of_team(const Recorded& recorded, const TextDivision& division, DType type,
+                                  const Tokens& tokens) {
+  Waiter waiter(600.0, CoreUse::shared);
+  MpiTextTeam team(MPI_COMM_WORLD, waiter, division);
+  Continuation text(recorded.model, tokens.size(), type, team);
+  recorded.fill(text);
+  std::vector<float> all;
+  for (const std::size_t piece : {5, 1, 2, 4}) {
+    const std::vector<float> logits = text.read_each(std::span(tokens).subspan(text.length(), piece));
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
+/// A team's logits are those of one process: up to rounding, which sums of bf16 do where those of one process do not.
+void check_team(const Recorded& recorded, const TextDivision& division) {
+  const Tokens tokens = {1, 5, 3, 2, 7, 4, 6, 1, 9, 8, 2, 11};
+  for (const auto& [type, most] : {std::pair{DType::f32, 1e-5}, {DType::bf16, 3e-2}}) {
+    Continuation alone(recorded.model, tokens.size());
+    recorded.fill(alone);
+    const std::vector<float> logits = logits_of_team(recorded, division, type, tokens);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const std::vector<int>& last = division.back().ranks;
+    const bool has_logits = std::find(last.begin(), last.end(), rank) != last.end();
+    CHECK(logits.empty() == !has_logits);
+    if (has_logits) CHECK(difference(alone.read_each(tokens), logits) < most);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks that share every layer continue a text as one process does", "[np2][np4]") {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (const std::string& name : published_models) {
+    INFO(name);
+    const Recorded recorded(name);
+    if (ranks > recorded.model.axis_size(ShardAxis::heads)) continue;
+    check_team(recorded, shared_by_all(recorded.model, ranks, name));
+  }
+}
+
+TEST_CASE("ranks continue a text by plans that are drawn as one process does", "[np4]") {
+  std::uint64_t seed = 31;
+  for (const std::string& name : published_models) {
+    const Recorded recorded(name);
+    RandomShapes shapes(
+        ++seed, DrawnBlocks::some,
+        {recorded.model.num_layers(), recorded.reference.config.training.global_batch_size, axes_of(recorded.model)});
+    for (int i = 0; i < 4; ++i) {
+      INFO("plan " << i << " of seed " << seed << ", " << name);
+      check_team(recorded, first_replica(shapes.plan(4), recorded.model, 4, "drawn"));
+    }
+  }
+}
+
+TEST_CASE("all ranks hear the token of the first that has logits", "[np4]") {
+  const Recorded recorded("llama");
+  const TextDivision division = first_replica(recorded.reference.plan(4, 1, 1, 4, "1f1b"), recorded.model, 4, "made");
+  Waiter waiter(600.0, CoreUse::shared);
+  MpiTextTeam team(MPI_COMM_WORLD, waiter, division);
+  Continuation together(recorded.model, 40, DType::f32, team);
+  Continuation alone(recorded.model, 40);
+  recorded.fill(together);
+  recorded.fill(alone);
+  for (const SamplingOptions& options : {SamplingOptions{}, SamplingOptions{.temperature = 0.5, .seed = 3}}) {
+    CHECK(draw(together, {1, 5, 3}, options, 30) == draw(alone, {1, 5, 3}, options, 30));
+  }
+}
+
+TEST_CASE("plans for other models and for more ranks are refused") {
+  const Recorded recorded("llama");
+  const Reference other("gpt2-hf");
+  CHECK(complaint_of([&] { shared_by_all(recorded.model, 5, "here"); }).find("the model has 4 heads") !=
+        std::string::npos);
+  CHECK(complaint_of([&] {
+          first_replica(recorded.reference.plan(2, 2, 2, 4, "1f1b"), recorded.model, 3, "P.json");
+        }).find("one replica of the plan is on 4 devices, but the job has 3 ranks") != std::string::npos);
+  CHECK(complaint_of([&] {
+          first_replica(other.plan(2, 1, 1, 4, "1f1b"), recorded.model, 2, "P.json");
+        }).find("P.json") != std::string::npos);
 }

@@ -123,6 +123,7 @@ Plan RandomShapes::plan(int num_devices) {
   plan.schedule = {kind.schedule, kind.chunks[pick(0, static_cast<std::int64_t>(kind.chunks.size()) - 1)], 0};
   plan.global_batch_size = model_.global_batch_size;
   plan.micro_batches = std::int64_t{1} << std::min(pick(0, 3), pick(0, 3));  // large ones for many replicas
+  plan.micro_batches = std::min(plan.micro_batches, model_.global_batch_size);
   plan.micro_batch_size = model_.global_batch_size / plan.micro_batches;
   const std::int64_t chunks = plan.schedule.virtual_stages;
   const auto num_stages = static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, model_.num_layers / chunks)));

@@ -17,7 +17,7 @@ class RotaryModule final : public OperatorModule {
  private:
   std::size_t length() const { return static_cast<std::size_t>(value(output()).rows); }
   void rotate(const Matrix& all, bool back) const {
-    const Matrix x = kind_.packed ? all.columns_from(0, all.columns / 3 * 2) : all;
+    const Matrix x = rotated_columns(kind_, all);
     kernels().rotate(x, length(), x.columns / static_cast<std::size_t>(kind_.head_size), *table_, back);
   }
 
@@ -55,38 +55,16 @@ class AttentionModule final : public OperatorModule {
     Tensor out = new_value(batch, output());
     std::vector<Tensor>& log_sum = statistics(pass);
     log_sum.clear();
-    log_sum.emplace_back(arena(), 1, out.rows() * num_heads());
+    log_sum.emplace_back(arena(), 1, out.rows() * form(batch).heads);
     const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
     context().backend.attention.forward(form(batch), p.q, p.k, p.v, out, log_sum.front().f32(), arena());
     pass.values[output()] = std::move(out);
   }
 
-  std::size_t num_heads() const { return columns(output()) / head_size(); }
-  std::size_t head_size() const { return static_cast<std::size_t>(kind_.head_size); }
-  /// A position of the axis may stand for several heads.
-  Interval own_heads() const {
-    const Interval own = part(output());
-    const std::int64_t each = value(output()).is_whole() ? 1 : value(output()).divided.unit / kind_.head_size;
-    return {own.begin * each, own.end * each};
-  }
-  /// Key heads that this member's query heads attend to.
-  Interval own_key_heads() const {
-    return {own_heads().begin / kind_.group(), (own_heads().end + kind_.group() - 1) / kind_.group()};
-  }
-
   AttentionForm form(const Batch& batch) const {
-    const bool whole = value(output()).is_whole();
-    const auto group = static_cast<std::size_t>(kind_.group());
-    AttentionForm f = {};
+    AttentionForm f = attention_of_member(kind_, value(output()), part(output()));
     f.samples = batch.samples;
     f.sequence_length = static_cast<std::size_t>(value(output()).rows);
-    f.heads = num_heads();
-    f.head_size = head_size();
-    f.key_heads = static_cast<std::size_t>(whole ? kind_.key_heads : own_key_heads().size());
-    f.group = group;
-    f.first = whole ? 0 : static_cast<std::size_t>(own_heads().begin) % group;
-    f.scale = static_cast<float>(kind_.scale);
-    f.window = static_cast<std::size_t>(kind_.window);
     f.document_begin = batch.document_begin;
     return f;
   }

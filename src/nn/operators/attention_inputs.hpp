@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/attention.hpp"
 #include "model/operators.hpp"
 #include "tensor/tensor.hpp"
 
@@ -24,6 +25,29 @@ AttentionInputs attention_inputs(const Operator& op, const MatrixOf& matrix_of) 
   const Matrix all = matrix_of(op.inputs.front());
   const std::size_t third = all.columns / 3;
   return {all.columns_from(0, third), all.columns_from(third, third), all.columns_from(2 * third, third)};
+}
+
+/// The attention of one member, whose part of the axis of `output`, the operator's result, is `own`. Samples, their
+/// length and their documents are left to be said.
+inline AttentionForm attention_of_member(const op::SelfAttention& kind, const Value& output, Interval own) {
+  // A position of the axis may stand for several heads.
+  const std::int64_t each = output.is_whole() ? 1 : output.divided.unit / kind.head_size;
+  const Interval heads = output.is_whole() ? Interval{0, kind.heads} : Interval{own.begin * each, own.end * each};
+  const std::int64_t first_key_head = heads.begin / kind.group();
+  AttentionForm form;
+  form.heads = static_cast<std::size_t>(heads.size());
+  form.head_size = static_cast<std::size_t>(kind.head_size);
+  form.key_heads = static_cast<std::size_t>((heads.end + kind.group() - 1) / kind.group() - first_key_head);
+  form.group = static_cast<std::size_t>(kind.group());
+  form.first = static_cast<std::size_t>(heads.begin % kind.group());
+  form.scale = static_cast<float>(kind.scale);
+  form.window = static_cast<std::size_t>(kind.window);
+  return form;
+}
+
+/// The columns that turn by their place: of packed queries, keys and values the first two thirds.
+inline Matrix rotated_columns(const op::Rotary& kind, const Matrix& all) {
+  return kind.packed ? all.columns_from(0, all.columns / 3 * 2) : all;
 }
 
 }  // namespace pptrain

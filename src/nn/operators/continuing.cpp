@@ -30,8 +30,9 @@ class ContinuingEmbedding final : public ContinuingModule {
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor x = new_value(batch, output());
-    kernels().embedding_forward(batch.tokens, x.rows(), store().weight_matrix(parameter(0)), 0, places(x.rows()),
-                                kind_.positions, x);
+    kernels().embedding_forward(batch.tokens, x.rows(), store().weight_matrix(parameter(0)),
+                                context().part(ShardAxis::vocabulary).begin, places(x.rows()),
+                                kind_.positions && group().rank() == 0, x);
     pass.values[output()] = std::move(x);
   }
 
@@ -53,8 +54,7 @@ class ContinuingRotary final : public ContinuingModule {
         table_(rotary_table(context(), kind.form, where.capacity)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    const Matrix all = pass.matrix(output());
-    const Matrix x = kind_.packed ? all.columns_from(0, all.columns / 3 * 2) : all;
+    const Matrix x = rotated_columns(kind_, pass.matrix(output()));
     kernels().rotate(x, x.rows, x.columns / static_cast<std::size_t>(kind_.head_size),
                      table_->matrix().rows_from(where().first, x.rows), false);
   }
@@ -69,7 +69,7 @@ class ContinuingAttention final : public ContinuingModule {
  public:
   ContinuingAttention(const op::SelfAttention& kind, OperatorPlace place, const TextPlace& where)
       : ContinuingModule(std::move(place), where), kind_(kind) {
-    const auto columns = static_cast<std::size_t>(kind.key_heads * kind.head_size);
+    const std::size_t columns = form(0).key_heads * form(0).head_size;
     for (Tensor* kept : {&keys_, &values_}) *kept = Tensor(arena(), where.capacity, columns, context().type);
   }
 
@@ -89,15 +89,9 @@ class ContinuingAttention final : public ContinuingModule {
   }
 
   AttentionForm form(std::size_t length) const {
-    AttentionForm f;
+    AttentionForm f = attention_of_member(kind_, value(output()), part(output()));
     f.samples = 1;
     f.sequence_length = length;
-    f.heads = static_cast<std::size_t>(kind_.heads);
-    f.head_size = static_cast<std::size_t>(kind_.head_size);
-    f.key_heads = static_cast<std::size_t>(kind_.key_heads);
-    f.group = static_cast<std::size_t>(kind_.group());
-    f.scale = static_cast<float>(kind_.scale);
-    f.window = static_cast<std::size_t>(kind_.window);
     return f;
   }
 

@@ -11,7 +11,7 @@ struct TextPlace {
 };
 
 /// The module of an operator whose rows continue one text: it reads keys, values and angles by `where`, which outlives
-/// it and is set before each pass, and has a forward pass alone. The whole model is on this member.
+/// it and is set before each pass, and has a forward pass alone.
 std::unique_ptr<OperatorModule> make_continuing(OperatorPlace place, const TextPlace& where);
 
 }  // namespace pptrain

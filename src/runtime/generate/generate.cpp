@@ -8,7 +8,14 @@
 namespace pptrain {
 namespace {
 
-/// The tokens of a prompt; of none what a text begins with: where nothing else says so, the token that ended another.
+/// Rows of keys and values that are needed.
+std::size_t places_of(const TextModel& text, std::size_t tokens) {
+  return text.longest ? std::min(*text.longest, tokens) : tokens;
+}
+
+}  // namespace
+
+/// Where nothing else says what a text begins with, it is the token that ended another.
 std::vector<std::uint32_t> prompt_tokens(const TextModel& text, const std::string& prompt) {
   std::vector<std::uint32_t> tokens = text.meaning.encode(prompt);
   if (tokens.empty() && !text.ends.empty()) tokens.push_back(*text.ends.begin());
@@ -16,13 +23,6 @@ std::vector<std::uint32_t> prompt_tokens(const TextModel& text, const std::strin
   throw_bad_input({"--prompt", "the prompt is empty", "the model has no token that a text begins with",
                    "give it a character at least"});
 }
-
-/// Rows of keys and values that are needed.
-std::size_t places_of(const TextModel& text, std::size_t tokens) {
-  return text.longest ? std::min(*text.longest, tokens) : tokens;
-}
-
-}  // namespace
 
 NextTokens::NextTokens(Continuation& model, std::vector<std::uint32_t> prompt, const SamplingOptions& sampling)
     : model_(model), tokens_(std::move(prompt)), sampler_(sampling) {
@@ -40,20 +40,19 @@ std::vector<float> NextTokens::read_on() {
 
 std::uint32_t NextTokens::next() {
   const std::vector<float> logits = read_on();
-  tokens_.push_back(sampler_.draw(logits, tokens_.size()));
+  const std::uint32_t chosen = logits.empty() ? 0 : sampler_.draw(logits, tokens_.size());
+  tokens_.push_back(model_.agree(chosen));
   return tokens_.back();
 }
 
-GenerateResult generate(const GenerateOptions& options, const std::function<void(std::string_view)>& say) {
-  const TextModel text = open_text_model(options.source, options.tokenizer);
-  const std::vector<std::uint32_t> prompt = prompt_tokens(text, options.prompt);
-  Continuation model(text.model, places_of(text, prompt.size() + static_cast<std::size_t>(options.tokens)));
+GenerateResult generate(const TextModel& text, const GenerateOptions& options, TextTeam& team,
+                        const std::function<void(std::string_view)>& say) {
+  const std::size_t places = places_of(text, options.prompt.size() + static_cast<std::size_t>(options.tokens));
+  Continuation model(text.model, places, options.type, team);
   model.fill(text.parameters);
   GenerateResult result;
-  result.description = text.description;
-  result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
-  NextTokens tokens(model, prompt, options.sampling);
-  TokenText words(text.meaning, prompt);
+  NextTokens tokens(model, options.prompt, options.sampling);
+  TokenText words(text.meaning, options.prompt);
   const double start = wall_seconds();
   while (result.tokens < options.tokens && !result.ended) {
     const std::uint32_t token = tokens.next();

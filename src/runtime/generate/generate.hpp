@@ -30,26 +30,28 @@ class NextTokens {
 };
 
 struct GenerateOptions {
-  std::string source;     ///< a checkpoint, a run directory or a folder of Hugging Face's libraries
-  std::string tokenizer;  ///< a tokenizer.json or its folder; "": the one beside the model
-  std::string prompt;
+  std::vector<std::uint32_t> prompt;
   std::int64_t tokens = 100;  ///< at most as many are generated
   SamplingOptions sampling = {};
   bool stop_at_end = true;  ///< whether a token that ends a text ends the work
+  DType type = DType::f32;  ///< of activations between products
 };
 
 struct GenerateResult {
-  std::string description;  ///< of the model
-  std::int64_t prompt_tokens = 0;
   std::int64_t tokens = 0;
   bool ended = false;           ///< by a token that ends a text
   double prompt_seconds = 0.0;  ///< until the first token was there
   double seconds = 0.0;         ///< of all tokens
 };
 
-/// Continues a prompt on this process alone; `say` gets the text piece by piece, each of whole characters. Bad input
-/// throws `Error` (exit code 2).
-GenerateResult generate(const GenerateOptions& options, const std::function<void(std::string_view)>& say);
+/// The tokens of a prompt; of an empty one the token with which the model's texts begin. A model without such a token
+/// needs a prompt (`Error`, exit code 2).
+std::vector<std::uint32_t> prompt_tokens(const TextModel& text, const std::string& prompt);
+
+/// Continues a prompt; `say` gets the text piece by piece, each of whole characters. Collective over the team, all of
+/// which hear it.
+GenerateResult generate(const TextModel& text, const GenerateOptions& options, TextTeam& team,
+                        const std::function<void(std::string_view)>& say);
 
 /// The text of the likeliest `count` tokens behind a prompt.
 std::string likeliest_text(Continuation& model, const TokenMeaning& meaning, const std::vector<std::uint32_t>& prompt,

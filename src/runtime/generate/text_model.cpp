@@ -58,12 +58,18 @@ void refuse_other_models(const Model& model, const std::string& source) {
                    "name a language model"});
 }
 
-/// Every parameter of a checkpoint is asked for in one piece.
+/// A parameter is read whole; all pieces that a process has of it are asked for one after another.
 ParameterSource parameters_in(const std::string& checkpoint) {
-  const auto file = std::make_shared<ParameterFile>(checkpoint);
-  return [file](const ParameterSpec& spec, Interval elements, float* out) {
-    const std::vector<float> whole = file->read(spec.name, spec.shape);
-    std::copy_n(whole.begin() + elements.begin, elements.size(), out);
+  struct Reader {
+    ParameterFile file;
+    std::string name;
+    std::vector<float> values;
+  };
+  const auto reader = std::make_shared<Reader>(Reader{ParameterFile(checkpoint), "", {}});
+  return [reader](const ParameterSpec& spec, Interval elements, float* out) {
+    if (reader->name != spec.name) reader->values = reader->file.read(spec.name, spec.shape);
+    reader->name = spec.name;
+    std::copy_n(reader->values.begin() + elements.begin, elements.size(), out);
   };
 }
 
