@@ -360,6 +360,13 @@ TEST_CASE("emulated devices with ZeRO-3 and with blocks meet the reference runs"
     }
     check_reference("tied", plan);
   }
+  SECTION("published models, whose members share key heads") {
+    for (const char* folder : {"llama", "gemma", "gpt2-hf"}) {
+      const Reference published(folder);
+      check_reference(folder, published.plan(2, 1, 2, 2, "1f1b"));
+      check_reference(folder, published.plan(1, 2, 2, 4, "gpipe"));
+    }
+  }
   SECTION("blocks, with every ZeRO stage") {
     Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
     plan.stages[0].blocks = {{{1, 3}, 2, 2, "megatron", {{0, 1}, {1, 4}}, {}}, {{5, 6}, 1, 4, "sp1", {{0, 4}}, {}}};

@@ -39,7 +39,7 @@ void check_grids() {
   }
 }
 
-/// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn.
+/// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some with offloading.
 void check_drawn(std::uint64_t seed, int number) {
   for (const char* folder : {"llama", "qwen2", "gemma", "gpt-neox", "opt"}) {
     const Reference reference(folder);
@@ -47,7 +47,11 @@ void check_drawn(std::uint64_t seed, int number) {
     RandomShapes shapes(seed, DrawnBlocks::some,
                         {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
     for (int i = 0; i < number; ++i) {
-      const Plan plan = shapes.plan(world_size());
+      Plan plan = shapes.plan(world_size());
+      for (Stage& stage : plan.stages) {
+        stage.offload = i % 2 == 0;
+        stage.offload_activations = i % 3 == 0;
+      }
       INFO("plan " << i << " of seed " << seed << ", " << folder);
       check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, world_size())), reference);
     }
