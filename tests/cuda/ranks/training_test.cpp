@@ -101,6 +101,53 @@ TEST_CASE("one rank trains on a GPU as on the host", "[np1]") {
   }
 }
 
+namespace {
+
+/// Of the folders of tests/data/models.
+const std::vector<std::string> one_of_each_family = {"llama", "mistral", "qwen2",    "qwen3",
+                                                     "gemma", "gpt2-hf", "gpt-neox", "opt"};
+
+}  // namespace
+
+TEST_CASE("published models train on a GPU as on the host", "[np1]") {
+  const Gpu gpu(Gpus::own);
+  for (const std::string& folder : published_models) {
+    INFO(folder);
+    const Reference reference(folder);
+    check_plan(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu);
+  }
+}
+
+TEST_CASE("published models train in 16 bits on a GPU nearly as in fp32", "[np1]") {
+  const Gpu gpu(Gpus::own);
+  for (const std::string& folder : one_of_each_family) {
+    for (const auto& [precision, rounding] :
+         {std::pair{Precision::bf16, std::ldexp(1.0, -8)}, {Precision::fp16, std::ldexp(1.0, -11)}}) {
+      INFO(folder << ", " << to_string(precision));
+      Reference reference(folder);
+      reference.config.training.precision = precision;
+      const Plan plan = reference.plan(1, 1, 1, 4, "1f1b");
+      const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps_on(8, 3), gpu.options());
+      for (std::size_t step = 0; step < curve.losses.size(); ++step) {
+        CHECK(curve.losses[step] == Approx(reference.losses[step]).epsilon(rounding));
+      }
+    }
+  }
+}
+
+TEST_CASE("published models train on grids of GPUs as on the host", "[np4]") {
+  const Gpu gpu(Gpus::own);
+  for (const std::string& folder : one_of_each_family) {
+    INFO(folder);
+    const Reference reference(folder);
+    const Model model = build_model(reference.config.model, reference.config.training, "test");
+    const std::int64_t heads = model.axis_size(ShardAxis::heads);
+    check_plan(reference, with_zero(reference.plan(2, 2, 1, 4, "1f1b"), 3), gpu);
+    if (heads >= 2) check_plan(reference, reference.plan(2, 1, 2, 2, "zb-h1"), gpu);
+    if (heads >= 4) check_plan(reference, reference.plan(1, 1, 4, 4, "gpipe"), gpu);
+  }
+}
+
 TEST_CASE("bf16 and fp16 train on a GPU as fp32 does on the host", "[np1]") {
   const Gpu gpu(Gpus::own);
   const int steps = steps_on(200, 4);
