@@ -139,10 +139,15 @@ ensure_packages() {
 
 # --- build ------------------------------------------------------------------------------------
 
+# Processors that this script may use. nproc would count OMP_NUM_THREADS of env.sh, which is 1.
+num_processors() {
+  env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc
+}
+
 # A compiler process takes up to 1 GiB.
 num_jobs() {
   local cores gibibytes
-  cores=$(nproc)
+  cores=$(num_processors)
   gibibytes=$(awk '/^MemAvailable/ {print int($2 / 1048576)}' /proc/meminfo)
   printf '%s\n' $((gibibytes < 1 ? 1 : gibibytes < cores ? gibibytes : cores))
 }
@@ -246,7 +251,7 @@ command_install() {
 # Two busy loops for each core, as long as this script runs.
 start_busy_loops() {
   local i n
-  for ((i = 0; i < 2 * $(nproc); ++i)); do
+  for ((i = 0; i < 2 * $(num_processors); ++i)); do
     (while kill -0 $$ 2>/dev/null; do for ((n = 0; n < 100000; ++n)); do :; done; done) &
     busy_loops+=($!)
   done
@@ -266,7 +271,7 @@ command_test() {
   if ((busy)); then start_busy_loops; fi
   say "testing (log: $build/Testing/Temporary/LastTest.log)"
   local status=0
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" "${select[@]}" "$@" || status=$?
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(num_processors)" "${select[@]}" "$@" || status=$?
   if [[ ${select[0]} == -LE ]]; then say "the long tests (full grids, fuzzing) run by: ./bootstrap.sh test --long"; fi
   return "$status"
 }
@@ -330,7 +335,7 @@ command_tidy() {
   local files=("$@")
   if [[ ${#files[@]} -eq 0 ]]; then mapfile -t files < <(git ls-files 'src/*.cpp' 'apps/*.cpp'); fi
   say "clang-tidy over ${#files[@]} files (about 10 s of a core for each)"
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-16 -p "$build" --quiet
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(num_processors)" clang-tidy-16 -p "$build" --quiet
 }
 
 # mpirun and apt misbehave without a standard input.
