@@ -260,13 +260,18 @@ busy_loops=()
 # Names to the tests the Python with torch and transformers, which preset ci installs where there is none. Without one they are
 # skipped; nothing fails.
 name_model_python() {
-  local install=() python known
-  if [[ $preset == ci && ${PPTRAIN_SKIP_PACKAGES:-0} != 1 ]]; then install=(--install); fi
-  python=$("$root/tests/models/environment.sh" "${install[@]}") || python=
+  local find=$root/tests/models/environment.sh install=() python known default
   known=$(sed -n 's/^PPTRAIN_MODEL_PYTHON:FILEPATH=//p' "$build/CMakeCache.txt")
+  default=$(sed -n 's/^_Python3_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+  # One that somebody named to CMake stays, if it is any good.
+  if [[ -z ${PPTRAIN_MODEL_PYTHON:-} && -n $known && $known != */pptrain/models-* ]] &&
+    PPTRAIN_MODEL_PYTHON=$known "$find" >/dev/null 2>&1; then
+    return
+  fi
+  if [[ $preset == ci && ${PPTRAIN_SKIP_PACKAGES:-0} != 1 ]]; then install=(--install); fi
+  python=$("$find" "${install[@]}") || python=
   if [[ -n $python && $python != "$known" ]]; then configure -DPPTRAIN_MODEL_PYTHON="$python"; fi
-  # One that was named before and is gone.
-  if [[ -z $python && -n $known && ! -x $known ]]; then configure -UPPTRAIN_MODEL_PYTHON; fi
+  if [[ -z $python && $known != "$default" ]]; then configure -UPPTRAIN_MODEL_PYTHON; fi
 }
 
 command_test() {

@@ -49,7 +49,7 @@ use() {
   exit
 }
 if is_complete; then use; fi
-[[ ${1:-} == --install ]] || none "./bootstrap.sh test with PPTRAIN_PRESET=ci installs one (tests/models/requirements.txt)"
+[[ ${1:-} == --install ]] || none "tests/models/environment.sh --install makes one"
 
 base=
 for python in python3 /usr/bin/python3; do
@@ -76,6 +76,8 @@ timeout -k 10 "$seconds" bash -euc '
   base=$1 folder=$2 requirements=$3 cpu_index=$4
   pip=("$folder/bin/python" -m pip --no-input --disable-pip-version-check --no-cache-dir --retries 1)
   "$base" -m venv "$folder"
+  export TMPDIR=$folder/tmp  # goes with the folder, whatever ends pip
+  mkdir "$TMPDIR"
   "${pip[@]}" --timeout 15 install --index-url "$cpu_index" "$(grep "^torch==" "$requirements")" ||
     echo "not from $cpu_index: from PyPI"
   "${pip[@]}" --timeout 60 install -r "$requirements"
@@ -86,6 +88,7 @@ if [[ $status -ne 0 ]]; then
   if [[ $status -eq 124 || $status -eq 137 ]]; then none "installing it took more than $seconds s ($log)"; fi
   none "installing it failed: $({ grep -i error "$log" || tail -n 1 "$log"; } | tail -n 1 | cut -c1-160) ($log)"
 fi
+rm -rf -- "$folder/tmp"
 # Those of other requirements that nobody has used for a month.
 find "$cache" -maxdepth 2 -path '*/models-*/complete' -mtime +30 -print0 | xargs -0 -r dirname -z | xargs -0 -r rm -rf --
 use

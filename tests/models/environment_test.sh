@@ -34,7 +34,7 @@ one_line() { [[ $(wc -l <errors.txt) -eq 1 ]]; }
 no_folder() { [[ $(find cache -name 'models-*' | wc -l) -eq 0 ]]; }
 same_as_output() { cmp -s -- "$1" output.txt; }
 
-expect "nothing is installed unasked" 77 'SKIPPED: .*PPTRAIN_PRESET=ci' "$script"
+expect "nothing is installed unasked" 77 'SKIPPED: .*environment.sh --install makes one' "$script"
 check "one line says so" one_line
 check "and no folder is left" test ! -e cache
 
