@@ -16,7 +16,7 @@ packages=(g++ cmake ninja-build ccache pkg-config
   libhwloc-dev librandom123-dev libxxhash-dev zlib1g-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
   libboost-context-dev node-d3)
 # Without these the tests that need them are skipped.
-test_packages=(iproute2 slurm-wlm munge python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
+test_packages=(iproute2 slurm-wlm munge python3-venv python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
 benchmark_packages=(libbenchmark-dev)
 fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
   libtomlplusplus-dev nlohmann-json3-dev librandom123-dev libopenmpi-dev libhdf5-openmpi-dev libxxhash-dev zlib1g-dev
@@ -47,6 +47,8 @@ Missing packages are installed with apt (as root, or with sudo). The second time
 Environment:
   PPTRAIN_RANKS          ranks that 'run' starts (default $main_ranks)
   PPTRAIN_PRESET         CMake preset (default release; see CMakePresets.json)
+  PPTRAIN_MODEL_PYTHON   Python with torch and transformers, for the tests of models; preset ci installs one in the
+                         user's cache where none is named (tests/models/environment.sh)
   PPTRAIN_SKIP_PACKAGES  1: install nothing, use what is there (implied in a Spack environment)
 TEXT
 }
@@ -260,6 +262,23 @@ start_busy_loops() {
 }
 busy_loops=()
 
+# Names to the tests the Python with torch and transformers, which preset ci installs where there is none. Without one they are
+# skipped; nothing fails.
+name_model_python() {
+  local find=$root/tests/models/environment.sh install=() python known default
+  known=$(sed -n 's/^PPTRAIN_MODEL_PYTHON:FILEPATH=//p' "$build/CMakeCache.txt")
+  default=$(sed -n 's/^_Python3_EXECUTABLE:INTERNAL=//p' "$build/CMakeCache.txt")
+  # One that somebody named to CMake stays, if it is any good.
+  if [[ -z ${PPTRAIN_MODEL_PYTHON:-} && -n $known && $known != */pptrain/models-* ]] &&
+    PPTRAIN_MODEL_PYTHON=$known "$find" >/dev/null 2>&1; then
+    return
+  fi
+  if [[ $preset == ci && ${PPTRAIN_SKIP_PACKAGES:-0} != 1 ]]; then install=(--install); fi
+  python=$("$find" "${install[@]}") || python=
+  if [[ -n $python && $python != "$known" ]]; then configure -DPPTRAIN_MODEL_PYTHON="$python"; fi
+  if [[ -z $python && $known != "$default" ]]; then configure -UPPTRAIN_MODEL_PYTHON; fi
+}
+
 command_test() {
   local select=(-LE long) busy=0
   while [[ ${1:-} == --long || ${1:-} == --busy ]]; do
@@ -268,6 +287,7 @@ command_test() {
   done
   more_packages=("${test_packages[@]}")
   setup all
+  name_model_python
   if ((busy)); then start_busy_loops; fi
   say "testing (log: $build/Testing/Temporary/LastTest.log)"
   local status=0

@@ -78,9 +78,10 @@ class Describer : public KeyVisitor {
   std::size_t section_table_ = 0;  // an element's table may be behind it
 };
 
-std::vector<KeyTable> described(const std::string& model) {
+std::vector<KeyTable> described(const std::string& model, const std::string& folder = "") {
   Config config;
   config.model.name = model;
+  config.model.from = folder;
   Describer describer;
   visit_keys(describer, config);
   return std::move(describer.tables);
@@ -121,6 +122,19 @@ KeyTable merged(const KeyTable& transformer, const KeyTable& classifier) {
     table.keys.push_back(key);
   }
   return table;
+}
+
+/// Puts the keys that only a model from a folder has behind `from`.
+void add_keys_of_folders(KeyTable& table, const KeyTable& from_folder) {
+  std::vector<std::string> there = table.names();
+  const auto from = std::find(there.begin(), there.end(), "from");
+  std::ptrdiff_t at = std::min(from - there.begin() + 1, std::ssize(there));
+  for (KeyDescription key : from_folder.keys) {
+    if (std::find(there.begin(), there.end(), key.name) != there.end()) continue;
+    key.description += " With `from`.";
+    key.fallback = fmt::format("`\"{}\"`", ModelConfig().initial);
+    table.keys.insert(table.keys.begin() + at++, key);
+  }
 }
 
 /// A chain with a layer of each kind.
@@ -164,6 +178,7 @@ std::string layer_tables() {
 std::string config_page() {
   const std::vector<KeyTable> transformer = described("gpt2");
   const std::vector<KeyTable> classifier = described("mlp-classifier");
+  const std::vector<KeyTable> from_folder = described("gpt2", "FOLDER");
   auto defaults = defaults_of("gpt2");
   for (auto& [section, values] : defaults_of("mlp-classifier")) defaults[section].merge(values);
   std::string text = page_head(
@@ -179,6 +194,9 @@ std::string config_page() {
       // An interval is always asked for.
       if (found != defaults[table.path].end() && key.type != interval_type) key.fallback = "`" + found->second + "`";
     }
+    const auto of_folder = std::find_if(from_folder.begin(), from_folder.end(),
+                                        [&](const KeyTable& other) { return other.path == table.path; });
+    if (of_folder != from_folder.end()) add_keys_of_folders(table, *of_folder);
     text += table_section(table, Fallback::default_value);
     if (table.path == "[model]") text += layer_tables();
   }

@@ -163,8 +163,8 @@ void Trainer::take(std::unique_ptr<RunningPlan> running) {
   drift_.restart(running_->plan());
   if (!parts_.samples.empty() && !SamplePrompts::can_print(*session_)) {
     log_warning(
-        "rank 0 has a part of the model only: [metrics] sample_prompts are not continued in training, but by "
-        "`pptrain generate` from a checkpoint");
+        "{}: [metrics] sample_prompts are not continued in training, but by `pptrain generate` from a checkpoint",
+        session_->device() == nullptr ? "the plan leaves out rank 0" : "rank 0 has a part of the model only");
   }
 }
 

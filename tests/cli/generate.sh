@@ -118,4 +118,17 @@ expect "a plan without mpirun" 2 'plan: changes nothing without mpirun' "$pptrai
 expect "a classifier" 2 'sample_prompts.*mlp-classifier' "$pptrain" "$inputs/classifier.toml" --set metrics.sample_prompts='["a"]'
 expect "a divided model prints no samples" 0 'rank 0 has a part of the model only' "$mpiexec" -np 2 "$pptrain" job.toml \
   --steps 2 --set parallelism.pipeline=2 --set checkpoint.interval=0 --set job.name=divided
+# A plan for device 1 alone.
+expect "a plan" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml --steps 1 --set parallelism.data=2 --set checkpoint.interval=0 \
+  --set job.name=both
+python3 - outputs/both/*/plan.json <<'PYTHON' >second.json
+import json, sys
+
+plan = json.load(open(sys.argv[1], encoding="utf-8"))
+stage = plan["stages"][0]
+stage.update(replicas=1, devices=[[1]], samples=[[0, plan["micro_batch_size"]]])
+print(json.dumps(plan))
+PYTHON
+expect "a rank 0 without the model prints no samples" 0 'the plan leaves out rank 0' "$mpiexec" -np 2 "$pptrain" job.toml \
+  --steps 2 --set parallelism.plan=second.json --set checkpoint.interval=0 --set job.name=second
 finish

@@ -6,7 +6,9 @@
 A fenced block `sh` is executed by bash -e; variables and folder stay for the next one. Words behind `sh`:
     skip    not executed (it needs another machine, or takes long)
     exit=N  has to end with exit code N
-A fenced block `text` behind it is what its output, standard error included, has to hold: its lines, in this order.
+A block `python run` is executed in the same folder by the Python that PPTRAIN_MODEL_PYTHON names (this one without). Where that lacks
+a package that the block imports, the block is SKIPPED, visibly, and so is what it promises; all others done, the exit code is 77.
+A fenced block `text` behind either is what its output, standard error included, has to hold: its lines, in this order.
 `...` stands for anything, a line of dots alone for any lines. Words behind `text`:
     like        numbers and bars may be others
     within=2%   numbers may differ by so much
@@ -15,6 +17,7 @@ In the folder are `pptrain`, `inputs`, `job-scripts` and `env.sh`, as in the roo
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -98,6 +101,14 @@ def first_broken_promise(output, promised, tolerance):
     return None
 
 
+def lacks_package(python, script):
+    """The first module that the script imports and this Python has not; None if there is none."""
+    modules = re.findall(r"^(?:import|from) (\w+)", script, re.MULTILINE)
+    find = "import importlib.util, sys; print(*(m for m in sys.argv[1:] if importlib.util.find_spec(m) is None))"
+    done = subprocess.run([python, "-c", find, *modules], capture_output=True, text=True, check=True)
+    return next(iter(done.stdout.split()), None)
+
+
 class Shell:
     """A bash that keeps folder and variables from block to block."""
 
@@ -147,12 +158,13 @@ def environment_of(folder):
 
 
 def execute(page, pptrain, source):
-    """The number of blocks that were executed; raises AssertionError where a promise is broken."""
+    """How many blocks were executed and how many skipped; raises AssertionError where a promise is broken."""
     blocks = blocks_of(page)
-    executed = 0
+    executed, skipped = 0, 0
     with tempfile.TemporaryDirectory(prefix="pptrain_page.", ignore_cleanup_errors=True) as folder:
         workplace(folder, pptrain, source)
         shell = Shell(folder, environment_of(folder))
+        python = os.environ.get("PPTRAIN_MODEL_PYTHON") or sys.executable
         output = None
         for line, kind, words, text in blocks:
             if kind == "sh":
@@ -167,25 +179,39 @@ def execute(page, pptrain, source):
                 assert code == expected, (
                     f"{page}:{line}: exit code {code} instead of {expected}; it said\n{output}"
                 )
+            elif kind == "python" and "run" in words:
+                script = "\n".join(text) + "\n"
+                missing = lacks_package(python, script)
+                if missing is not None:
+                    print(f"  {page}:{line}: SKIPPED, {python} has no {missing}", flush=True)
+                    output = None
+                    skipped += 1
+                    continue
+                start = time.monotonic()
+                code, output = shell.run(f"{shlex.quote(python)} - <<'PYTHON'\n{script}PYTHON\n")
+                executed += 1
+                print(f"  {page}:{line}: {time.monotonic() - start:.1f} s", flush=True)
+                assert code == 0, f"{page}:{line}: exit code {code} of {python}; it said\n{output}"
             elif kind == "text" and output is not None:
                 broken = first_broken_promise(output, text, tolerance_of(words))
                 assert broken is None, f"{page}:{line}: promised but not there:\n{broken}\nit said\n{output}"
-    return executed
+    return executed, skipped
 
 
 def main():
     pptrain, source, pages = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-    failures = 0
+    failures, skips = 0, 0
     for page in pages:
         start = time.monotonic()
         try:
-            executed = execute(page, pptrain, source)
+            executed, skipped = execute(page, pptrain, source)
         except AssertionError as error:
             print(f"FAILED {page}: {error}")
             failures += 1
             continue
+        skips += skipped
         print(f"ok {page}: {executed} blocks in {time.monotonic() - start:.1f} s")
-    return 1 if failures else 0
+    return 1 if failures else 77 if skips else 0
 
 
 if __name__ == "__main__":

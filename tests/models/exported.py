@@ -120,7 +120,10 @@ def check(program, models, family):
 
 def main():
     program, models = sys.argv[1], pathlib.Path(sys.argv[2])
-    os.environ.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
+    # More ranks than cores, by root too.
+    for name in ("MCA_rmaps_base_oversubscribe", "MCA_mpi_yield_when_idle", "ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM"):
+        os.environ.setdefault(f"OMPI_{name}", "1")
+    os.environ.setdefault("OMPI_MCA_hwloc_base_binding_policy", "none")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     for family in sys.argv[3:]:
