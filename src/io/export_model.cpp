@@ -53,9 +53,10 @@ nlohmann::ordered_json gpt2_config(const Config& config) {
 class Export {
  public:
   explicit Export(const ExportOptions& options) : options_(options), from_(read_checkpoint_model(options.source)) {
-    if (from_.model.sample.tokens()) return;
-    throw_bad_input({from_.checkpoint, fmt::format("a {} has no place in Hugging Face's libraries", from_.model.name),
-                     "it is a network of pptrain's own", "read its parameters from the HDF5 file"});
+    if (!from_.config.model.layer.empty()) {
+      refuse("a network of [[model.layer]]", "its blocks may be of forms that no config.json describes");
+    }
+    if (!from_.model.sample.tokens()) refuse("a " + from_.model.name, "it is a network of pptrain's own");
   }
 
   ExportResult run() const {
@@ -74,6 +75,11 @@ class Export {
   }
 
  private:
+  [[noreturn]] void refuse(const std::string& what, const std::string& reason) const {
+    throw_bad_input({from_.checkpoint, what + " has no place in Hugging Face's libraries", reason,
+                     "read its parameters from the HDF5 file"});
+  }
+
   /// Every parameter once.
   std::vector<ParameterSpec> parameters() const {
     std::vector<ParameterSpec> specs;
