@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
@@ -80,17 +79,7 @@ class Export {
                      "read its parameters from the HDF5 file"});
   }
 
-  /// Every parameter once.
-  std::vector<ParameterSpec> parameters() const {
-    std::vector<ParameterSpec> specs;
-    std::set<std::string> seen;
-    for (const Layer& layer : from_.model.layers) {
-      for (const ParameterSpec& spec : layer.parameters) {
-        if (seen.insert(spec.name).second) specs.push_back(spec);
-      }
-    }
-    return specs;
-  }
+  std::vector<ParameterSpec> parameters() const { return logical_parameters(from_.model); }
 
   /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
   std::string name_of(const ParameterSpec& spec) const {

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "runtime/replan/training_state.hpp"
 
 namespace pptrain {
 namespace {
