@@ -17,7 +17,7 @@ class RotaryModule final : public OperatorModule {
  private:
   std::size_t length() const { return static_cast<std::size_t>(value(output()).rows); }
   void rotate(const Matrix& all, bool back) const {
-    const Matrix x = kind_.packed ? all.columns_from(0, all.columns / 3 * 2) : all;
+    const Matrix x = turned_columns(kind_, all);
     kernels().rotate(x, length(), x.columns / static_cast<std::size_t>(kind_.head_size), *table_, back);
   }
 
@@ -63,10 +63,10 @@ class AttentionModule final : public OperatorModule {
 
   std::size_t num_heads() const { return columns(output()) / head_size(); }
   std::size_t head_size() const { return static_cast<std::size_t>(kind_.head_size); }
-  /// A position of the axis may stand for several heads.
+  /// Of heads that are divided; a position of their axis may stand for several.
   Interval own_heads() const {
     const Interval own = part(output());
-    const std::int64_t each = value(output()).is_whole() ? 1 : value(output()).divided.unit / kind_.head_size;
+    const std::int64_t each = value(output()).divided.unit / kind_.head_size;
     return {own.begin * each, own.end * each};
   }
   /// Key heads that this member's query heads attend to.
@@ -75,19 +75,13 @@ class AttentionModule final : public OperatorModule {
   }
 
   AttentionForm form(const Batch& batch) const {
-    const bool whole = value(output()).is_whole();
-    const auto group = static_cast<std::size_t>(kind_.group());
-    AttentionForm f = {};
+    AttentionForm f = attention_form(kind_, static_cast<std::size_t>(value(output()).rows));
     f.samples = batch.samples;
-    f.sequence_length = static_cast<std::size_t>(value(output()).rows);
-    f.heads = num_heads();
-    f.head_size = head_size();
-    f.key_heads = static_cast<std::size_t>(whole ? kind_.key_heads : own_key_heads().size());
-    f.group = group;
-    f.first = whole ? 0 : static_cast<std::size_t>(own_heads().begin) % group;
-    f.scale = static_cast<float>(kind_.scale);
-    f.window = static_cast<std::size_t>(kind_.window);
     f.document_begin = batch.document_begin;
+    if (value(output()).is_whole()) return f;
+    f.heads = num_heads();
+    f.key_heads = static_cast<std::size_t>(own_key_heads().size());
+    f.first = static_cast<std::size_t>(own_heads().begin) % f.group;
     return f;
   }
 

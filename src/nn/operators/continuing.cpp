@@ -53,8 +53,7 @@ class ContinuingRotary final : public ContinuingModule {
         table_(rotary_table(context(), kind.form, where.capacity)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    const Matrix all = pass.matrix(output());
-    const Matrix x = kind_.packed ? all.columns_from(0, all.columns / 3 * 2) : all;
+    const Matrix x = turned_columns(kind_, pass.matrix(output()));
     kernels().rotate(x, x.rows, x.columns / static_cast<std::size_t>(kind_.head_size),
                      table_->matrix().rows_from(where().first, x.rows), false);
   }
@@ -89,15 +88,8 @@ class ContinuingAttention final : public ContinuingModule {
   }
 
   AttentionForm form(std::size_t length) const {
-    AttentionForm f;
+    AttentionForm f = attention_form(kind_, length);
     f.samples = 1;
-    f.sequence_length = length;
-    f.heads = static_cast<std::size_t>(kind_.heads);
-    f.head_size = static_cast<std::size_t>(kind_.head_size);
-    f.key_heads = static_cast<std::size_t>(kind_.key_heads);
-    f.group = static_cast<std::size_t>(kind_.group());
-    f.scale = static_cast<float>(kind_.scale);
-    f.window = static_cast<std::size_t>(kind_.window);
     return f;
   }
 
