@@ -63,7 +63,7 @@ class AttentionModule final : public OperatorModule {
 
   std::size_t num_heads() const { return columns(output()) / head_size(); }
   std::size_t head_size() const { return static_cast<std::size_t>(kind_.head_size); }
-  /// Of heads that are divided; a position of their axis may stand for several.
+  /// The heads that this member has of divided ones; a position of their axis may stand for several.
   Interval own_heads() const {
     const Interval own = part(output());
     const std::int64_t each = value(output()).divided.unit / kind_.head_size;
