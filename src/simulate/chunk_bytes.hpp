@@ -64,7 +64,7 @@ enum class BytesBasis {
 /// Modelled where the profile lacks the bytes of one layer on one device.
 BytesBasis bytes_basis(const Instance& instance, const StageParts& parts);
 
-/// Of the chunk that `parts` divide, on a device of the stage, counted by row. Measured: with the layers that ZeRO
+/// Bytes of the chunk that `parts` divide on a device of the stage, row by row. Measured: with the layers that ZeRO
 /// holds whole for a moment. Modelled: work is what the largest layer stores beyond what recomputation keeps of it.
 ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage, BytesBasis basis);
 

@@ -8,7 +8,7 @@
 
 namespace pptrain {
 
-/// In which type gradients go from replica to replica, and what rounds them to it; fp32 needs neither.
+/// The type in which gradients go from replica to replica, and what rounds them to it; fp32 needs neither.
 struct GradientWire {
   DType type = DType::f32;
   Arena* arena = nullptr;
