@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "model/families/families.hpp"
+#include "runtime/generate/text_model.hpp"
 #include "runtime/model_weights.hpp"
-#include "text/tokenizer.hpp"
 
 namespace pptrain {
 namespace {
@@ -22,15 +22,9 @@ bool has_file(const std::string& folder, const char* name) {
   return fs::exists(fs::path(folder) / name, ignored);
 }
 
-/// The tokenizer is one of the model's: no token of it lacks a row of the embedding.
 std::string validated_tokenizer(const std::string& folder, const Model& model) {
-  const std::int64_t tokens = Tokenizer::read(folder).vocabulary_size();
-  if (tokens > model.sample.classes) {
-    throw_bad_input({folder + "/" + tokenizer_file, fmt::format("it makes tokens up to {}", tokens - 1),
-                     fmt::format("the model beside it has {} tokens", model.sample.classes),
-                     "use the tokenizer that belongs to this config.json"});
-  }
-  return fmt::format("a tokenizer of {} tokens", tokens);
+  return fmt::format("a tokenizer of {} tokens",
+                     read_tokenizer(folder + "/" + tokenizer_file, model).vocabulary_size());
 }
 
 }  // namespace

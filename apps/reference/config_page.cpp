@@ -78,19 +78,27 @@ class Describer : public KeyVisitor {
   std::size_t section_table_ = 0;  // an element's table may be behind it
 };
 
-std::vector<KeyTable> described(const std::string& model, const std::string& folder = "") {
+Config named(const std::string& model) {
   Config config;
   config.model.name = model;
-  config.model.from = folder;
+  return config;
+}
+
+/// A job whose model a folder describes.
+Config from_folder() {
+  Config config;
+  config.model.from = "FOLDER";
+  return config;
+}
+
+std::vector<KeyTable> described(Config config) {
   Describer describer;
   visit_keys(describer, config);
   return std::move(describer.tables);
 }
 
-/// Defaults by `[section]` and key, as a configuration in which nothing is said is written.
-std::map<std::string, std::map<std::string, std::string>> defaults_of(const std::string& model) {
-  Config config;
-  config.model.name = model;
+/// Defaults by `[section]` and key, as a configuration that says no more than this one is written.
+std::map<std::string, std::map<std::string, std::string>> defaults_of(Config config) {
   config.model.annotate.resize(1);
   config.data.mix.resize(1);
   std::istringstream lines(write_config(config));
@@ -124,16 +132,17 @@ KeyTable merged(const KeyTable& transformer, const KeyTable& classifier) {
   return table;
 }
 
-/// Puts the keys that only a model from a folder has behind `from`.
-void add_keys_of_folders(KeyTable& table, const KeyTable& from_folder) {
-  std::vector<std::string> there = table.names();
-  const auto from = std::find(there.begin(), there.end(), "from");
-  std::ptrdiff_t at = std::min(from - there.begin() + 1, std::ssize(there));
-  for (KeyDescription key : from_folder.keys) {
-    if (std::find(there.begin(), there.end(), key.name) != there.end()) continue;
+/// Adds the keys that a table has only where a folder describes the model, each behind the one that it follows there.
+void add_keys_of_folder(KeyTable& table, const KeyTable& folder) {
+  for (std::size_t i = 1; i < folder.keys.size(); ++i) {
+    const auto place_of = [&](const std::string& name) {
+      return std::find_if(table.keys.begin(), table.keys.end(),
+                          [&](const KeyDescription& key) { return key.name == name; });
+    };
+    KeyDescription key = folder.keys[i];
+    if (place_of(key.name) != table.keys.end()) continue;
     key.description += " With `from`.";
-    key.fallback = fmt::format("`\"{}\"`", ModelConfig().initial);
-    table.keys.insert(table.keys.begin() + at++, key);
+    table.keys.insert(place_of(folder.keys[i - 1].name) + 1, key);
   }
 }
 
@@ -176,11 +185,13 @@ std::string layer_tables() {
 }  // namespace
 
 std::string config_page() {
-  const std::vector<KeyTable> transformer = described("gpt2");
-  const std::vector<KeyTable> classifier = described("mlp-classifier");
-  const std::vector<KeyTable> from_folder = described("gpt2", "FOLDER");
-  auto defaults = defaults_of("gpt2");
-  for (auto& [section, values] : defaults_of("mlp-classifier")) defaults[section].merge(values);
+  const std::vector<KeyTable> transformer = described(named("gpt2"));
+  const std::vector<KeyTable> classifier = described(named("mlp-classifier"));
+  const std::vector<KeyTable> folder = described(from_folder());
+  auto defaults = defaults_of(named("gpt2"));
+  for (const Config& other : {named("mlp-classifier"), from_folder()}) {
+    for (auto& [section, values] : defaults_of(other)) defaults[section].merge(values);
+  }
   std::string text = page_head(
       "CONFIG.toml",
       "A job, as `pptrain train` and `pptrain plan` read it. Every key may be left out, and `--set SECTION.KEY=VALUE` "
@@ -189,14 +200,12 @@ std::string config_page() {
   text += config_example;
   for (std::size_t i = 0; i < transformer.size(); ++i) {
     KeyTable table = merged(transformer[i], classifier[i]);
+    add_keys_of_folder(table, folder[i]);
     for (KeyDescription& key : table.keys) {
       const auto found = defaults[table.path].find(key.name);
       // An interval is always asked for.
       if (found != defaults[table.path].end() && key.type != interval_type) key.fallback = "`" + found->second + "`";
     }
-    const auto of_folder = std::find_if(from_folder.begin(), from_folder.end(),
-                                        [&](const KeyTable& other) { return other.path == table.path; });
-    if (of_folder != from_folder.end()) add_keys_of_folders(table, *of_folder);
     text += table_section(table, Fallback::default_value);
     if (table.path == "[model]") text += layer_tables();
   }

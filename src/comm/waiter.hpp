@@ -45,7 +45,7 @@ class Waiter {
 
   /// Seconds spent in `wait` since the last call of this.
   double take_seconds();
-  /// Of these the CPU time of this thread, since the last call of this.
+  /// CPU seconds of this thread that were spent in `wait`, since the last call of this.
   double take_cpu_seconds();
 
  private:

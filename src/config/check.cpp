@@ -68,18 +68,6 @@ void check_model_name(const Config& config) {
                        : fmt::format("did you mean \"{}\"?", nearest)});
 }
 
-void check_annotations(const Config& config) {
-  const ModelConfig& model = config.model;
-  if (!model.names_dimensions()) return;  // when the model has been made (model/check.hpp)
-  for (const Annotation& annotation : model.annotate) {
-    const Interval layers = annotation.layers;
-    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
-    throw_bad_input({config.where("model.annotate"),
-                     fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
-                     model.layers_text(), "give the first layer and the one behind the last"});
-  }
-}
-
 void check_batches(const Config& config) {
   const std::int64_t global = config.training.global_batch_size;
   const AutoInt micro = config.training.micro_batch_size;
@@ -101,7 +89,7 @@ void check_batches(const Config& config) {
 
 void check_grid(const Config& config) {
   const ModelConfig& model = config.model;
-  if (!model.names_dimensions()) return;  // likewise
+  if (!model.names_dimensions()) return;  // check_fits compares them with the model that has been made
   const AutoInt stages = config.parallelism.pipeline;
   if (stages && *stages > model.num_layers()) {
     throw_bad_input({config.where("parallelism.pipeline"),
@@ -164,7 +152,7 @@ void check_mix(const Config& config) {
 void check_documents(const Config& config) {
   const AutoInt end = config.data.end_of_document;
   if (config.model.is_classifier() || !end || *end < config.model.vocabulary_size) return;
-  if (!config.model.from.empty()) return;  // likewise
+  if (!config.model.from.empty()) return;  // check_fits does this when the folder has said how many tokens there are
   throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
                    fmt::format("vocabulary_size = {} admits 0 to {}", config.model.vocabulary_size,
                                config.model.vocabulary_size - 1),
@@ -187,9 +175,20 @@ void check_training(const Config& config) {
 
 }  // namespace
 
+void check_annotations(const Config& config, std::int64_t num_layers, const std::string& layers_text) {
+  for (const Annotation& annotation : config.model.annotate) {
+    const Interval layers = annotation.layers;
+    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= num_layers) continue;
+    throw_bad_input({config.where("model.annotate"),
+                     fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
+                     layers_text, "give the first layer and the one behind the last"});
+  }
+}
+
 void check_trainable(const Config& config) {
+  const ModelConfig& model = config.model;
   check_model_name(config);
-  check_annotations(config);
+  if (model.names_dimensions()) check_annotations(config, model.num_layers(), model.layers_text());
   check_grid(config);
 }
 

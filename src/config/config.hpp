@@ -44,10 +44,10 @@ struct Annotation {
 struct LayerConfig {
   std::string kind = "block";  ///< or "embedding", "output"
   std::int64_t repeat = 1;     ///< how many such layers follow one another
-  // Of the embedding:
+  // Only an embedding has:
   std::int64_t columns = 64;  ///< hidden width, of the whole chain
   bool positions = false;     ///< each place has a row of a second table
-  // Of a block:
+  // Only a block has:
   std::int64_t heads = 4;
   std::int64_t key_heads = 0;     ///< 0: as many as heads
   std::int64_t head_size = 0;     ///< 0: columns / heads
@@ -62,10 +62,10 @@ struct LayerConfig {
   bool head_norms = false;
   bool parallel = false;    ///< both parts of the block read its input
   std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones
-  // Of a block and the output layer:
+  // A block and the output layer have:
   std::string norm = "layer";  ///< or "rms"
   double epsilon = 1e-5;
-  // Of the output layer:
+  // Only the output layer has:
   bool tied = false;  ///< it shares the token embedding
 
   std::int64_t num_key_heads() const { return key_heads > 0 ? key_heads : heads; }

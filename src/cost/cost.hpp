@@ -19,7 +19,7 @@ struct TiedEmbedding {
   double row_bytes = 0.0;  ///< of its gradient
 };
 
-/// Of a model that pptrain trains.
+/// The shared parameter of a configuration's model, where that is one that pptrain trains.
 TiedEmbedding tied_embedding(const Config& config, const Profile& profile);
 
 /// The instance that is planned: how fast each layer is, and on what.

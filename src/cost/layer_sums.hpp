@@ -32,7 +32,7 @@ class LayerSums {
   explicit LayerSums(const Instance& instance);
 
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
-  /// Of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is cheap. The
+  /// Times of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is cheap. The
   /// reference stays valid. By patterns, layers that have no rows at the degree count nothing.
   const PassSums& times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
                         Sharding sharding = Sharding::profiled);

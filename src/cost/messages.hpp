@@ -13,8 +13,8 @@ struct DeviceMessages {
   double waits = 0.0;
 };
 
-/// Of each device of the cluster, as runs do it (docs/cost.md, "Shared cores"): every member of a collective exchanges
-/// slices with every other one, once in an all-gather and twice in an all-reduce, and waits once for each of these
+/// What each device of the cluster exchanges in a run (docs/cost.md, "Shared cores"): members of a collective exchange
+/// slices with every other one, once in an all-gather and twice in an all-reduce, and wait once for each of these
 /// steps. All devices of the cluster sum the loss and the gradient norm.
 std::vector<DeviceMessages> device_messages(const Instance& instance, const Plan& plan);
 

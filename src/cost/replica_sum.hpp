@@ -39,7 +39,7 @@ class ReplicaSum {
   Ring across_;
 };
 
-/// Of every shard of the mesh.
+/// The sums of every shard of the mesh.
 std::vector<ReplicaSum> replica_sums(const Cluster& cluster, const Stage& mesh);
 
 /// The fewest replicas that divide the state of a stage among themselves.

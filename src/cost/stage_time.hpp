@@ -52,7 +52,7 @@ TensorPattern least_communication(const Profile& profile, const Link& link, int 
 /// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
 PassSeconds part_seconds(const Instance& instance, const StagePart& part);
 
-/// From one division of a stage to the next, before layer `boundary.layer`: activations in F, their
+/// Going from one division of a stage to the next, before layer `boundary.layer`: activations in F, their
 /// gradients in B, over the slowest link between any two devices of the stage.
 PassSeconds repartition_seconds(const Instance& instance, const StageParts::Boundary& boundary);
 

@@ -15,7 +15,7 @@ struct TwoLevelSum {
   double within = 0.0;  ///< reduce-scatter and all-gather on the slowest node
   double across = 0.0;  ///< all-reduce of all slices between the nodes
 
-  /// Of an array in so many buckets, each of which is within while another is across.
+  /// Seconds of an array in so many buckets, each of which is within while another is across.
   double seconds(double buckets) const;
 };
 TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);

@@ -44,7 +44,7 @@ double state_bytes(const Instance& instance, const StageParts& parts, int kind) 
   return bytes;
 }
 
-/// In from the host and out again.
+/// Seconds of bringing optimizer state in from the host and out again.
 double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group, int kind) {
   const Link link = host_link(instance, group, "optimizer state");
   return 2.0 * (state_bytes(instance, parts, kind) / link.bandwidth + link.latency);

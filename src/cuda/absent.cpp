@@ -1,4 +1,4 @@
-// In place of everything else in this folder where pptrain is built without CUDA.
+// Takes the place of everything else in this folder where pptrain is built without CUDA.
 #include "base/error.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/gpu_info.hpp"

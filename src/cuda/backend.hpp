@@ -12,7 +12,7 @@ namespace pptrain {
 class GpuBackend {
  public:
   virtual ~GpuBackend() = default;
-  /// Of parts that live as long as this.
+  /// The device with its products, attention and kernels, which live as long as this.
   virtual Backend backend() = 0;
   /// Null where ranks have nothing but MPI.
   virtual DirectGroups* direct() = 0;

@@ -19,7 +19,7 @@ class Shapes {
   CudnnFour scores() const { return {s_.samples, s_.heads, s_.length, s_.length}; }
   CudnnFour rows() const { return {s_.samples, s_.heads, s_.length, 1}; }
 
-  /// Of heads that lie side by side in rows of a matrix.
+  /// The strides of heads that lie side by side in rows of a matrix.
   CudnnFour in_matrix(std::int64_t stride) const { return {s_.length * stride, s_.head_size, stride, 1}; }
   CudnnFour in_matrix_transposed(std::int64_t stride) const { return {s_.length * stride, s_.head_size, 1, stride}; }
   CudnnFour packed_heads() const {

@@ -17,7 +17,7 @@
 namespace pptrain::cuda {
 
 inline bool succeeded(cudnnStatus_t status) { return status == CUDNN_STATUS_SUCCESS; }
-/// With what cuDNN says about its last failure.
+/// The status as text, with what cuDNN says about its last failure.
 std::string status_text(cudnnStatus_t status);
 
 /// A back-end descriptor, destroyed with this.
@@ -71,9 +71,9 @@ class CudnnPlan {
 
 class CudnnGraph {
  public:
-  /// In the caller's memory, aligned to 16 bytes.
+  /// A tensor in the caller's memory, aligned to 16 bytes.
   CudnnTensor real(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides);
-  /// Between two operations, never in memory.
+  /// A tensor between two operations, which is never in memory.
   CudnnTensor inner(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides);
   /// One fp32 value of the host.
   CudnnTensor scalar();

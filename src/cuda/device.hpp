@@ -46,7 +46,7 @@ class CudaDevice final : public Device {
   /// Memory of the host that is not pinned has it when this returns.
   DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) override;
   DeviceWorkPtr start_upload(void* to, const void* from, std::size_t bytes) override;
-  /// From memory of the host that is not pinned as `start_upload`.
+  /// Copies from memory of the host that is not pinned go as by `start_upload`.
   DeviceWorkPtr start_fetch(void* to, const void* from, std::size_t bytes) override;
   void follow(DeviceWork& work) override;
   DeviceWorkPtr work_so_far() override { return record(compute_.handle()); }

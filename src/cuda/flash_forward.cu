@@ -23,7 +23,7 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
   load_tile<Tile>(s, at.of_head(s, q, at.head), at.first, queries);
   const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
   for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
-    // Of the tile's keys, those from `hidden` to `visible` are seen: none, perhaps, that other rows see.
+    // This row sees the keys of the tile from `hidden` to `visible`, or none of a tile that other rows see.
     const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();

@@ -21,7 +21,7 @@ struct FlashTile {
   static constexpr unsigned score_stride = tile_rows + 1;
 };
 
-/// Of the value of all threads of a row, the same in each.
+/// Combines the values of all threads of a row; each of them gets the same result.
 template <class Combine>
 __device__ float combine_row(float value, const Combine& combine) {
   for (unsigned step = lanes / 2; step > 0; step /= 2) {
@@ -45,7 +45,7 @@ struct FlashPlace {
     lane = threadIdx.x % lanes;
   }
 
-  /// Of log_sum and delta: the place of a query head's first query.
+  /// Where the numbers of a query head begin in log_sum and delta, which have one for each query.
   __device__ std::size_t sums(const FlashShape& s, std::size_t query_head) const {
     return (sample * s.heads + query_head) * s.length;
   }

@@ -28,7 +28,7 @@ struct VisiblePeer {
   PeerAccess access = PeerAccess::none;
 };
 
-/// Of the GPU of this number among those that the process sees, which is the thread's current one.
+/// Describes the GPU of this number among those that the process sees; it is the thread's current one.
 GpuInfo gpu_info(int ordinal);
 
 /// The others that the process sees; none where the launcher shows each rank its own.

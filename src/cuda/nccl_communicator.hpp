@@ -61,7 +61,7 @@ class NcclCommunicator final : public Communicator {
   using Step = std::function<void(ncclComm_t, cudaStream_t)>;
   /// Steps that are one operation; `memory` is kept until it has ended.
   PendingPtr start(std::string what, std::vector<Step> steps, Buffer memory = {});
-  /// In `memory` what the members hold of this one's slice, then the sum of that in the slice.
+  /// Steps that bring to `memory` what the members hold of this one's slice, and then sum that in the slice.
   std::vector<Step> sum_steps(BFloat16* data, const std::vector<Interval>& slices, const Buffer& memory) const;
   Buffer room_for_sum(const std::vector<Interval>& slices);
   template <class T>

@@ -11,8 +11,8 @@ namespace pptrain::cuda {
 constexpr unsigned rows_per_block = 4;                     // of a warp each
 constexpr std::size_t longest_row_of_warp = 2048;          // 64 elements a lane
 constexpr std::size_t most_blocks = std::size_t{1} << 20;  // beyond, blocks take several rows
-/// Of a block. What is launched with so many has to be bounded to them, or it may ask for more registers than there
-/// are.
+/// The most threads that a block gets. A kernel that is launched with so many is bounded to them, since otherwise it
+/// may ask for more registers than there are.
 constexpr unsigned most_threads = 1024;
 
 template <class Body>

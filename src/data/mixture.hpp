@@ -30,7 +30,7 @@ class Mixture {
   std::vector<std::int64_t> places_in_block(std::int64_t block, std::int64_t count) const;
 
   std::uint64_t seed_;
-  /// Of each source but the last, in units of 2^-32: its part of what the sources before it leave, and where in the
+  /// For each source but the last, in units of 2^-32: its part of what the sources before it leave, and where in the
   /// series its rounding begins.
   std::vector<std::uint64_t> shares_, phases_;
 };

@@ -3,23 +3,32 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/atomic_file.hpp"
 #include "data/token_file.hpp"
 
 namespace pptrain {
 
-/// Writes a token file with header; see token_file.hpp.
+/// What a file of tokens looks like.
+enum class TokenLayout {
+  header,   ///< the header of token_file.hpp, then the tokens
+  indexed,  ///< Megatron-LM's: the tokens alone in .bin; lengths and documents are in .idx (token_index.hpp)
+};
+
+/// Writes the tokens of a file, and its header where the layout has one.
 class TokenWriter {
  public:
   /// Creates the partial file; one that cannot be created throws `Error` (exit code 2).
-  explicit TokenWriter(const std::string& path);
+  explicit TokenWriter(const std::string& path, TokenLayout layout = TokenLayout::header);
 
   /// Takes 32 bits for a token where the vocabulary needs them, else 16. Call before the first `append`.
   void set_vocabulary(std::int64_t vocabulary_size);
   /// Tokens are below the size of the vocabulary.
   void append(std::span<const std::uint32_t> tokens);
   std::int64_t num_tokens() const { return num_tokens_; }
+  bool is_wide() const { return format_.type == TokenType::uint32; }
+  std::size_t token_bytes() const { return bytes_of(format_.type); }
   /// Writes the header and puts the file in its place.
   void commit();
 
@@ -27,8 +36,10 @@ class TokenWriter {
   void write_header();
 
   std::string path_;
+  TokenLayout layout_;
   AtomicFile file_;
   TokenFileFormat format_ = narrow_token_file;
+  std::vector<std::uint16_t> narrow_;  ///< what was appended last, where tokens have 16 bits
   std::int64_t num_tokens_ = 0;
 };
 

@@ -35,7 +35,7 @@ Hdf5Handle access_properties() {
   return properties;
 }
 
-/// In one piece, with room at once and never filled: who writes the values writes all of them.
+/// A layout in one piece, with room at once and never filled: who writes the values writes all of them.
 Hdf5Handle contiguous() {
   Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making creation properties");
   check_hdf5(H5Pset_layout(properties.get(), H5D_CONTIGUOUS), "setting the layout");

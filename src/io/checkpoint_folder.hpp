@@ -13,7 +13,7 @@ std::optional<std::int64_t> step_of_checkpoint(const std::string& path);
 /// RUN/checkpoints: a checkpoint appears there whole or not at all.
 class CheckpointFolder {
  public:
-  /// Of a run directory. Makes nothing.
+  /// `run` is the run directory; nothing is made there.
   explicit CheckpointFolder(const std::string& run);
 
   std::string file(std::int64_t step) const;

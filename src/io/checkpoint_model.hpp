@@ -20,7 +20,7 @@ struct CheckpointModel {
   Model model;
 };
 
-/// Of a checkpoint, or of the last one of a run directory. What is no checkpoint, a run without one, and a model that
+/// Reads a checkpoint, or the last one of a run directory. What is no checkpoint, a run without one, and a model that
 /// cannot be built again throw `Error` (exit code 2). Parameters are not read.
 CheckpointModel read_checkpoint_model(const std::string& source);
 

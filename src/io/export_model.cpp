@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
@@ -53,9 +52,10 @@ nlohmann::ordered_json gpt2_config(const Config& config) {
 class Export {
  public:
   explicit Export(const ExportOptions& options) : options_(options), from_(read_checkpoint_model(options.source)) {
-    if (from_.model.sample.tokens()) return;
-    throw_bad_input({from_.checkpoint, fmt::format("a {} has no place in Hugging Face's libraries", from_.model.name),
-                     "it is a network of pptrain's own", "read its parameters from the HDF5 file"});
+    if (!from_.config.model.layer.empty()) {
+      refuse("a network of [[model.layer]]", "its blocks may be of forms that no config.json describes");
+    }
+    if (!from_.model.sample.tokens()) refuse("a " + from_.model.name, "it is a network of pptrain's own");
   }
 
   ExportResult run() const {
@@ -74,17 +74,12 @@ class Export {
   }
 
  private:
-  /// Every parameter once.
-  std::vector<ParameterSpec> parameters() const {
-    std::vector<ParameterSpec> specs;
-    std::set<std::string> seen;
-    for (const Layer& layer : from_.model.layers) {
-      for (const ParameterSpec& spec : layer.parameters) {
-        if (seen.insert(spec.name).second) specs.push_back(spec);
-      }
-    }
-    return specs;
+  [[noreturn]] void refuse(const std::string& what, const std::string& reason) const {
+    throw_bad_input({from_.checkpoint, what + " has no place in Hugging Face's libraries", reason,
+                     "read its parameters from the HDF5 file"});
   }
+
+  std::vector<ParameterSpec> parameters() const { return logical_parameters(from_.model); }
 
   /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
   std::string name_of(const ParameterSpec& spec) const {

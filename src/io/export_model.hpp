@@ -21,8 +21,9 @@ struct ExportResult {
 };
 
 /// Writes a checkpoint as Hugging Face's libraries read it: config.json, model.safetensors (in pieces above 5 GB), and
-/// the tokenizer's files and generation settings where the run has them. A model that no library has, a folder with
-/// weights already, and files that cannot be read throw `Error` (exit code 2; 4 on a full disk).
+/// the tokenizer's files and generation settings where the run has them. A model that no library has (a network
+/// of [[model.layer]], a classifier), a folder with weights already, and files that cannot be read throw `Error` (exit
+/// code 2; 4 on a full disk).
 ExportResult export_model(const ExportOptions& options);
 
 /// Copies config.json, the tokenizer's files and the generation settings of a folder, those that are there, into

@@ -62,7 +62,7 @@ void FeatureFile::read_labels(const Hdf5Handle& file) {
   labels_.assign(values.begin(), values.end());
 }
 
-/// In blocks, so that a large file is never in memory whole.
+/// Reads in blocks, so that a large file is never in memory whole.
 void FeatureFile::check_features() const {
   const std::int64_t block = std::max<std::int64_t>(1, (1 << 20) / options_.inputs);
   std::vector<float> values;

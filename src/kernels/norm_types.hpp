@@ -4,7 +4,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/typed_rows.hpp"
 
-/// From the arguments of norms to their bodies. C++17.
+/// Takes the arguments of norms to the bodies of their types. C++17.
 namespace pptrain::kernels {
 
 /// Fails where the arguments do not fit the form: the mean of a LayerNorm, none and no offset of an RMSNorm; x of

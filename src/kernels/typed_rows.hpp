@@ -3,7 +3,7 @@
 #include "kernels/bodies/row_team.hpp"
 #include "tensor/tensor.hpp"
 
-/// From matrices, whose type is known when they are computed on, to bodies of one type. C++17.
+/// Takes matrices, whose type is known when they are computed on, to bodies of one type. C++17.
 namespace pptrain::kernels {
 
 /// The rows of a matrix for a body that reads T, or null rows where it has no data.

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "config/check.hpp"
 
 namespace pptrain {
 namespace {
+
+std::string layers_text(const Model& model) {
+  return fmt::format("{} has {}, embedding and output included", model.name, model.num_layers());
+}
 
 void check_degrees(const Config& config, const Model& model) {
   const AutoInt stages = config.parallelism.pipeline;
   if (stages && *stages > model.num_layers()) {
     throw_bad_input({config.where("parallelism.pipeline"),
-                     fmt::format("pipeline = {} is more stages than the model has layers", *stages),
-                     fmt::format("{} has {}, embedding and output included", model.name, model.num_layers()),
+                     fmt::format("pipeline = {} is more stages than the model has layers", *stages), layers_text(model),
                      fmt::format("use at most {} or \"auto\"", model.num_layers())});
   }
   const AutoInt shards = config.parallelism.tensor;
@@ -25,17 +29,6 @@ void check_degrees(const Config& config, const Model& model) {
                      "all have: {}",
                      most),
          fmt::format("use at most {} or \"auto\"", most)});
-  }
-}
-
-void check_annotated(const Config& config, const Model& model) {
-  for (const Annotation& annotation : config.model.annotate) {
-    const Interval layers = annotation.layers;
-    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
-    throw_bad_input({config.where("model.annotate"),
-                     fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
-                     fmt::format("{} has {}, embedding and output included", model.name, model.num_layers()),
-                     "give the first layer and the one behind the last"});
   }
 }
 
@@ -52,7 +45,7 @@ void check_end_of_document(const Config& config, const Model& model) {
 void check_fits(const Config& config, const Model& model) {
   if (config.model.names_dimensions()) return;
   check_degrees(config, model);
-  check_annotated(config, model);
+  check_annotations(config, model.num_layers(), layers_text(model));
   check_end_of_document(config, model);
 }
 

@@ -140,7 +140,7 @@ class Worker {
   void operator()(const op::SelfAttention& a) const { add_fused_attention(builder_, a, rows(input())); }
   void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
   void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
-  // With what frameworks do around it; fitted with the efficiencies of src/profile/analytic.cpp.
+  // This counts what frameworks do around it; it is fitted with the efficiencies of src/profile/analytic.cpp.
   void operator()(const op::Addition&) const {
     elementwise(input(), 5.0, 7.0, 3);
     builder_.backward_weight({0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});

@@ -48,9 +48,9 @@ class LayerGraph {
   };
   ValueIndex embedding(const std::string& name, const EmbeddingShape& shape);
   ValueIndex scale(ValueIndex x, double factor);
-  /// Of whole rows; the result has the element type of products.
+  /// Normalises whole rows; the result has the element type of products.
   ValueIndex norm(const std::string& name, ValueIndex x, const NormForm& form);
-  /// Of every head of queries or keys.
+  /// Normalises every head of queries or keys by itself.
   ValueIndex head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size);
   ValueIndex linear(const std::string& name, ValueIndex x, const LinearShape& shape);
   ValueIndex rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size, bool packed = false);

@@ -87,14 +87,20 @@ std::int64_t Layer::num_parameters() const {
 }
 
 std::int64_t Model::num_parameters() const {
-  std::set<std::string> seen;
   std::int64_t sum = 0;
-  for (const Layer& layer : layers) {
-    for (const ParameterSpec& parameter : layer.parameters) {
-      if (seen.insert(parameter.name).second) sum += parameter.size();
+  for (const ParameterSpec& parameter : logical_parameters(*this)) sum += parameter.size();
+  return sum;
+}
+
+std::vector<ParameterSpec> logical_parameters(const Model& model) {
+  std::vector<ParameterSpec> parameters;
+  std::set<std::string> seen;
+  for (const Layer& layer : model.layers) {
+    for (const ParameterSpec& spec : layer.parameters) {
+      if (seen.insert(spec.name).second) parameters.push_back(spec);
     }
   }
-  return sum;
+  return parameters;
 }
 
 std::map<std::string, std::int64_t> axes_of(const Model& model) {

@@ -126,6 +126,9 @@ struct Model {
   double flop_per_sample() const;
 };
 
+/// The parameters of a model, a shared one once, in the order of the layers.
+std::vector<ParameterSpec> logical_parameters(const Model& model);
+
 /// Length of each axis by its name in plans.
 std::map<std::string, std::int64_t> axes_of(const Model& model);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "config/check.hpp"
 #include "model/check.hpp"
 #include "model/trainable.hpp"
 #include "model/zoo_models.hpp"
@@ -94,17 +95,6 @@ void refuse_dimensions(const Config& config) {
   }
 }
 
-void check_annotations(const Config& config, const ModelDescription& model) {
-  for (const Annotation& annotation : config.model.annotate) {
-    const Interval layers = annotation.layers;
-    if (0 <= layers.begin && layers.begin < layers.end && layers.end <= model.num_layers()) continue;
-    throw_bad_input({config.where("model.annotate"),
-                     fmt::format("layers = [{}, {}] are not layers of the model", layers.begin, layers.end),
-                     fmt::format("{} has {}", model.name, model.num_layers()),
-                     "give the first layer and the one behind the last"});
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> zoo_names() {
@@ -165,7 +155,7 @@ ModelDescription describe_model(const Config& config) {
   }
   refuse_dimensions(config);
   const ModelDescription model = zoo_model(name, config.training.precision);
-  check_annotations(config, model);
+  check_annotations(config, model.num_layers(), fmt::format("{} has {}", model.name, model.num_layers()));
   return model;
 }
 

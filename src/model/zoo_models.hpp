@@ -18,7 +18,7 @@ ModelDescription gpt(const GptShape& shape, Precision precision);
 /// AMP's list of 30 for its GPT-2: the same layers with four that hold nothing or little.
 ModelDescription amp_gpt2(Precision precision);
 
-/// Of each pair of layers the first has `experts` feed-forward parts of which a token uses two.
+/// A GPT in which the first of each pair of layers has `experts` feed-forward parts; a token uses two of them.
 struct MoeShape {
   GptShape gpt;
   std::int64_t feed_forward = 0;

@@ -12,14 +12,14 @@ struct FusedOperator {
   bool forward_elsewhere = false;   ///< another operator's kernel computes the result
   bool backward_elsewhere = false;  ///< ... the gradients of its inputs
 
-  /// Of a norm: the sum that it normalises is computed with it.
+  /// What a norm computes beside itself: the sum that it normalises.
   struct Sum {
     ValueIndex x = 0;
     ValueIndex y = 0;
     std::optional<std::size_t> bias;
   };
   std::optional<Sum> sum;
-  /// Of a product: what gets GELU of the result; the value whose GELU the input is.
+  /// A product may compute GELU of its result too, into `activated`, or have GELU of `before_activation` as its input.
   std::optional<ValueIndex> activated;
   std::optional<ValueIndex> before_activation;
 

@@ -26,7 +26,7 @@ class OperatorModule {
   virtual ~OperatorModule() = default;
 
   virtual void forward(Batch& batch, Pass& pass) = 0;
-  /// From the gradient of the result those of the inputs. What W needs of values that were not kept is made again.
+  /// Makes the gradients of the inputs from the result's. What W needs of values that were not kept is made again.
   virtual void backward_input(const Batch& batch, Pass& pass) = 0;
   virtual void backward_weight(const Batch& /*batch*/, Pass& /*pass*/) {}
   /// Whether W reads the gradient of the result.

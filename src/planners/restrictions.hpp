@@ -35,7 +35,7 @@ struct Restrictions {
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
 
-  /// That of a key, or `source` where it has none of its own.
+  /// The place of a key, or `source` where it has none of its own.
   std::string place_of(const std::string& key, const std::string& source) const;
 };
 

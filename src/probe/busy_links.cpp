@@ -25,7 +25,7 @@ struct Partner {
   bool starts = false;
 };
 
-/// Of neighbours in their node.
+/// The partner of a rank where neighbours in a node are paired.
 Partner partner_in(const ProbedNode& node, int rank) {
   const auto position =
       static_cast<std::size_t>(std::find(node.ranks.begin(), node.ranks.end(), rank) - node.ranks.begin());
@@ -33,7 +33,7 @@ Partner partner_in(const ProbedNode& node, int rank) {
   return other < node.ranks.size() ? Partner{node.ranks[other], position < other} : Partner{};
 }
 
-/// Of equal places in neighbouring nodes.
+/// The partner of a rank where equal places in neighbouring nodes are paired.
 Partner partner_in(const std::vector<ProbedNode*>& nodes, int rank) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const std::vector<int>& ranks = nodes[n]->ranks;

@@ -23,7 +23,7 @@ std::optional<GpuLink> link_to_peer(const GpuReport& own, const std::string& bus
   return std::nullopt;
 }
 
-/// Of this rank.
+/// The GPUs of other ranks that this one's GPU has a link to.
 std::map<int, GpuLink> own_neighbours(const std::vector<RankHost>& ranks, int own, const std::string& library) {
   const Nvml nvml(library);
   const PciTree tree;

@@ -11,7 +11,7 @@
 namespace pptrain {
 namespace {
 
-/// From the system, not from hwloc: the sum over NUMA nodes misses memory that was plugged in later.
+/// The system says it, not hwloc: the sum over NUMA nodes misses memory that was plugged in later.
 double memory_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }

@@ -19,7 +19,7 @@ constexpr double pair_timeout_seconds = 120.0;
 constexpr std::size_t small_bytes = 8;
 constexpr std::size_t large_bytes = std::size_t{16} << 20;
 
-/// From the times of a small and of a large message.
+/// The link that takes these times for a small and for a large message.
 Link link_of(double small, double large) {
   return {static_cast<double>(large_bytes) / std::max(large - small, 1e-9), small};
 }

@@ -20,7 +20,7 @@ class Received {
     parts_.push_back(part);
     units_ = units_ == 0 || units_ == units ? units : -1;
   }
-  /// In samples or rows.
+  /// How much has come, in samples or rows.
   double size() const {
     std::int64_t sum = 0;
     for (const Interval& part : parts_) sum += part.size();

@@ -45,7 +45,7 @@ void name_threads(nlohmann::ordered_json& events, int device, const Threads& thr
   }
 }
 
-/// In whole nanoseconds, so that what follows on an event does not begin before its end by a rounding.
+/// Times are whole nanoseconds, so that what follows on an event does not begin before its end by a rounding.
 nlohmann::ordered_json duration_event(const TraceEvent& event, int thread) {
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   const long long begin = nanoseconds(event.begin);

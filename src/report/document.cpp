@@ -108,7 +108,7 @@ double column_mean(const std::vector<double>& rows, std::size_t first, std::size
   return count == 0 ? std::nan("") : sum / static_cast<double>(count);
 }
 
-/// In iterations of the last plan.
+/// What the ranks did in iterations of the last plan.
 json ranks(const RunFolder& run) {
   const MetricsHistory& history = run.metrics.history;
   const auto columns = static_cast<std::size_t>(history.num_ranks);

@@ -65,7 +65,7 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
-/// Of an event by its name, "F0.1", "BW0.1", "optimizer step".
+/// The task that an event's name means: "F0.1", "BW0.1", "optimizer step".
 TimelineTask task_named(std::string_view name, bool communicates) {
   using Kind = TimelineTask::Kind;
   static constexpr std::array<std::pair<std::string_view, Kind>, 4> kinds = {

@@ -30,9 +30,9 @@ struct Timeline {
   int num_devices = 0;  ///< of the plan
 };
 
-/// From what the simulator recorded. `devices` in the order of the rows; those with nothing recorded stay empty.
+/// Rows of what the simulator recorded, in the order of `devices`; those with nothing recorded stay empty.
 Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices);
-/// From trace.json. What is no event of a Chrome trace is passed over.
+/// Rows of what trace.json has. What is no event of a Chrome trace is passed over.
 Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<DeviceId>& devices);
 
 /// At most so many tasks of both: every n-th row of each, the same ones. `most` is a matter of what can be drawn.

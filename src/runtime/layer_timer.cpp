@@ -92,10 +92,10 @@ class Chain {
   }
 
   DeviceMomentPtr moment() const { return arena_.device().moment(); }
-  /// Of the device, since `start`; waits for all that it has been told.
+  /// Seconds by the clock of the device since `start`; waits for all that the device has been told.
   double seconds_since(DeviceMoment& start) const { return moment()->seconds_since(start); }
 
-  /// Of one layer. The most is in use in the passes of the last one, when all others hold what they store.
+  /// Bytes of one layer. The most is in use in the passes of the last one, when all others hold what they store.
   LayerBytes bytes() const {
     const auto stored = static_cast<double>(stored_bytes_);
     const auto beyond = [&](std::size_t peak) {
@@ -115,7 +115,7 @@ class Chain {
     DeviceMomentPtr end;
   };
 
-  /// Of one layer. Asked for when all has been called: so the host runs ahead of a GPU as in training.
+  /// Seconds of one layer. They are asked for when all has been called: so the host runs ahead of a GPU as in training.
   LayerSeconds seconds_of(double forward, const std::vector<BackwardMoments>& backward) const {
     LayerSeconds sum = {forward, 0.0, 0.0};
     for (const BackwardMoments& moments : backward) {

@@ -11,7 +11,6 @@
 #include "base/names.hpp"
 #include "model/families/families.hpp"
 #include "model/file_layout.hpp"
-#include "runtime/replan/training_state.hpp"
 
 namespace pptrain {
 namespace {

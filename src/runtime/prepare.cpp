@@ -70,7 +70,7 @@ CoreUse core_use(MPI_Comm world, Waiter& waiter) {
   return pool_of(find_core_pools(world, waiter), rank_in(world)).core_use();
 }
 
-/// Of all ranks, each once, in the order of the ranks.
+/// The names of all hosts, each once, in the order of the ranks.
 std::vector<std::string> host_names(const std::vector<RankHost>& ranks) {
   std::vector<std::string> names;
   for (const RankHost& rank : ranks) {
@@ -184,7 +184,7 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
 
 namespace {
 
-/// In the bytes of fp32 gradients.
+/// The profile that a job plans by, with the bytes of fp32 gradients.
 Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                       const Model& model, const Machine& machine, const std::optional<Plan>& named,
                       const RankDevice& device) {

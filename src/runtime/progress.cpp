@@ -40,7 +40,7 @@ std::string bar(const Screen& screen, double share, int width) {
   return screen.colour ? fmt::format("[\033[36m{}\033[0m{}]", done, rest) : fmt::format("[{}{}]", done, rest);
 }
 
-/// Of a terminal; nothing for what is none.
+/// The width of a terminal in columns; nothing where the descriptor is none.
 std::optional<int> columns_of(int descriptor) {
   if (::isatty(descriptor) != 1) return {};
   winsize size = {};
@@ -97,7 +97,7 @@ bool Progress::due(std::int64_t step, Clock::time_point last, double period) con
   return step == first_step_ || step + 1 == steps_ || seconds_between(last, Clock::now()) >= period;
 }
 
-/// Of the steps so far, but for the first where there are others.
+/// The mean over the steps so far; the first counts only where there are no others.
 double Progress::seconds_per_step(std::int64_t step) const {
   const Clock::time_point now = Clock::now();
   if (step == first_step_) return seconds_between(start_, now);

@@ -39,7 +39,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Of the first step, the last, and one whenever such a period has passed.
+  /// Whether a line is due: for the first step and the last, and whenever such a period has passed.
   bool due(std::int64_t step, Clock::time_point last, double period) const;
   std::string line(std::int64_t step, const std::string& numbers) const;
   double seconds_per_step(std::int64_t step) const;

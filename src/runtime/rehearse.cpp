@@ -21,7 +21,7 @@
 namespace pptrain {
 namespace {
 
-/// Of a training step; 0 where only a profile of the model is known.
+/// FLOP of a training step for each sample; 0 where only a profile of the model is known.
 double flop_per_sample(const Config& config) {
   if (!config.profile.file.empty() && !config.can_train_model()) return 0.0;
   double flop = 0.0;

@@ -51,7 +51,7 @@ struct PartRole {
   bool holds(std::int64_t layer) const;
 };
 
-/// Of all parts of the stage, in the order of the layers.
+/// A rank's roles in all parts of its stage, in the order of the layers.
 std::vector<PartRole> part_roles(const Plan& plan, const Role& role);
 
 }  // namespace pptrain

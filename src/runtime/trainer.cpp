@@ -16,7 +16,7 @@ namespace {
 /// Batches that one evaluation takes at most.
 constexpr std::int64_t most_batches = 8;
 
-/// Of a disk that no checkpoint was written to yet.
+/// How fast a disk is taken to be as long as no checkpoint was written to it.
 constexpr double assumed_bytes_per_second = 100e6;
 /// For what else is done at the end of a job.
 constexpr double spare_seconds = 1.0;

@@ -74,7 +74,7 @@ class Trainer {
   std::size_t past_peak_bytes_ = 0;  ///< of sessions of other plans
   std::int64_t steps_done_ = 0;
   Trace trace_;  ///< of the last iteration
-  /// Of the iteration before, where nothing but its numbers has been dealt with since.
+  /// When the iteration before ended, where nothing but its numbers has been dealt with since.
   std::optional<Clock::time_point> last_end_;
 };
 

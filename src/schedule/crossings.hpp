@@ -25,7 +25,7 @@ class Crossings {
   /// `plan` and `places` must outlive it.
   Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const TransferForms& forms);
 
-  /// Of the device of a program; the two chunks beside the cut lie on different stages.
+  /// What crosses a cut at the device of a program; the two chunks beside the cut lie on different stages.
   const Crossing& at(const Program& program, Payload payload, int cut);
 
   /// Whether one part of a stage has the first and the last layer, so that it holds what they share once.

@@ -22,7 +22,7 @@ struct CutWay {
   auto operator<=>(const CutWay&) const = default;
 };
 
-/// From a chunk to the next and back.
+/// How data cross from a chunk to the next and back.
 struct Cut {
   enum class Port {
     own,    ///< transfers wait for those between the same two ranks in the same direction

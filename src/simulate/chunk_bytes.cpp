@@ -142,7 +142,7 @@ class Passes {
     return most;
   }
 
-  /// Of a layer and the next to run, which is gathered meanwhile.
+  /// Weights of a layer and of the next to run, which is gathered meanwhile.
   double forwards(std::size_t l) const { return layers_[l].weights + beside(l, next_forwards(l)); }
   double backwards(std::size_t l) const { return layers_[l].weights + beside(l, next_backwards(l)); }
   /// In the W of a layer that follows its B: of the weights only those of the next one are there.
@@ -150,9 +150,9 @@ class Passes {
     const std::optional<std::size_t> next = next_backwards(l);
     return next == l ? layers_[l].weights : beside(l, next);
   }
-  /// Of the layer that ran before in this task, which is summed.
+  /// Gradients of the layer that ran before in this task, which are summed.
   double summed_gradients(std::size_t l) const { return l + 1 < layers_.size() ? layers_[l + 1].summed : 0.0; }
-  /// In the W of a layer, and when its sum has begun.
+  /// What is in use in the W of a layer, and when its sum has begun.
   double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
   double weighted(std::size_t l) const { return layers_[l].summed + layers_[l].open; }
 

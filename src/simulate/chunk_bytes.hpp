@@ -20,12 +20,12 @@ struct ChunkBytes {
   double offloaded = 0.0;  ///< what the last layer keeps: it leaves behind F, and B begins with it
   int num_offloaded = 0;   ///< layers; 0: nothing is offloaded
 
-  /// Of a task that is or has W: beside what the W before left, until its first gradients are complete, and after.
+  /// What a task with a W uses: beside what the W before left, until its first gradients are complete, and after.
   struct Weighting {
     double first = 0.0;
     double rest = 0.0;
   };
-  /// In the layer that runs first in a pass whose activations are offloaded, and in the one that runs last.
+  /// What is there in a pass whose activations are offloaded: in the layer that runs first, and in the last one.
   struct Ends {
     double first = 0.0;
     double last = 0.0;
@@ -64,7 +64,7 @@ enum class BytesBasis {
 /// Modelled where the profile lacks the bytes of one layer on one device.
 BytesBasis bytes_basis(const Instance& instance, const StageParts& parts);
 
-/// Of the chunk that `parts` divide, on a device of the stage, counted by row. Measured: with the layers that ZeRO
+/// Bytes of the chunk that `parts` divide on a device of the stage, row by row. Measured: with the layers that ZeRO
 /// holds whole for a moment. Modelled: work is what the largest layer stores beyond what recomputation keeps of it.
 ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage, BytesBasis basis);
 

@@ -13,9 +13,9 @@ class ChunkTimes {
   /// `gathers`: whether tasks gather at their start the weights that ZeRO stage 3 divides. The parts must outlive this.
   ChunkTimes(const Instance& instance, const StageParts& parts, bool gathers);
 
-  /// Of one replica of a chunk that is divided as its stage, from its start to its end.
+  /// What one replica takes from start to end, where the chunk is divided as its stage.
   std::array<TaskPrice, num_phases> of_replica(int replica) const;
-  /// Of a chunk whose parts are divided differently: all replicas wait for the slowest in each part.
+  /// What all replicas take where the chunk's parts are divided differently: they wait for the slowest in each part.
   std::array<TaskPrice, num_phases> of_stage() const;
   /// What one device computes itself.
   PhaseSeconds own(int device_of_stage) const;

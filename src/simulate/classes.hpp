@@ -37,7 +37,7 @@ class ProgramClasses {
  private:
   /// What a thing must have in common with others of its class.
   using Signature = std::vector<std::int64_t>;
-  /// From one program to another, where something is sent.
+  /// A way from one program to another, where something is sent.
   struct Way {
     int from = 0;
     int to = 0;

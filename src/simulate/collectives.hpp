@@ -23,7 +23,7 @@ class Collectives {
 
   /// A member comes; returns what starts now or when the lane is free. `Event::Kind::reduction_end` is scheduled.
   std::optional<Running> come(double now, int program, int number);
-  /// Of the index of an event.
+  /// The collective that an event's index means.
   const Running& of(int index) const { return running_[index]; }
 
  private:

@@ -77,7 +77,7 @@ double chunk_gradient_bytes(const Instance& instance, const Stage& stage, const 
                 : bytes;
 }
 
-/// Of the gradients of a chunk what is summed at once: all, or with ZeRO stage 1 a layer.
+/// Bytes of a chunk's gradients that are summed at once: all, or those of a layer with ZeRO.
 double array_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
   const double bytes = chunk_gradient_bytes(instance, stage, layers);
   if (stage.zero_stage == 0) return bytes;

@@ -23,7 +23,7 @@ double sum_seconds(const Instance& instance, const Stage& stage, const std::vect
   return two_level_sum(instance.cluster, devices, bytes).seconds(std::max(1.0, buckets));
 }
 
-/// Of parts that are divided differently, one after another: each on its slowest shard.
+/// Seconds of the sums of differently divided parts, one after another: each on its slowest shard.
 double sums_of_parts(const Instance& instance, const StageParts& parts) {
   double sum = 0.0;
   for (const StagePart& part : parts.all()) {

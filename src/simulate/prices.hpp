@@ -61,7 +61,7 @@ struct PricedCollective {
   double seconds = 0.0;
   int lane = 0;
   std::vector<int> behind;  ///< lanes that have to be free too
-  // Of the buckets of whole gradients, on each device:
+  // What the buckets of whole gradients take on each device:
   double buffer_bytes = 0.0;     ///< of two that are under way
   double bucket_bytes = 0.0;     ///< of the last one
   bool after_each_task = false;  ///< ZeRO stages 2 and 3 sum after every W
@@ -85,7 +85,7 @@ class Prices {
   const std::vector<PricedCollective>& reductions() const { return reductions_; }
   int num_lanes() const { return num_lanes_; }
   double step_seconds(int program) const { return steps_[program]; }
-  /// That the step holds for a moment; 0 where buffers are not counted as they come and go.
+  /// Bytes that the step holds for a moment; 0 where buffers are not counted as they come and go.
   double step_bytes(int program) const { return step_bytes_[program]; }
   /// Model state; where buffers are not counted as they come and go, also the workspace and the layers that ZeRO holds
   /// whole for the time being.

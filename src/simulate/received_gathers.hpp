@@ -35,7 +35,7 @@ class ReceivedGathers {
   const Group& of(int program, Payload payload);
   /// A program comes to a gather; returns its group when all have come.
   const Group* come(int program, Payload payload);
-  /// Of `bytes` that all members need.
+  /// How long the members of a group gather `bytes` that all of them need.
   double seconds(const Group& group, double bytes) const;
 
  private:

@@ -25,8 +25,8 @@ class TrainingSimulation {
   /// What the orders of the plan's tasks go by.
   OrderOptions order_options() const;
 
-  /// With these orders of tasks, without events. Throws `Error` (exit code 2) when they split B and W and the profile
-  /// does not.
+  /// Simulates these orders of tasks and keeps no events. Throws `Error` (exit code 2) when they split B and W and the
+  /// profile does not.
   Simulation run(const std::vector<TaskOrder>& orders) const;
 
  private:

@@ -11,7 +11,7 @@ namespace pptrain {
 /// them: those of the first layer, as the others' are in the prices of tasks.
 class WeightWaits {
  public:
-  /// Of a task that could start at `now`, counted from the start of the iteration; to be asked once for each, in order.
+  /// How long a task waits that could start `now` seconds into the iteration; to be asked once for each, in order.
   double before(double now, const Instruction& task, const ChunkPrice& chunk);
 
  private:

@@ -56,6 +56,18 @@ check "more tokens than the model has places" test "$(wc -c <long.txt)" -gt 90
 generated exported.txt exported --prompt 'the quick' --tokens 20
 check "an exported folder" same run.txt exported.txt
 
+
+# A network of one's own, which no other library has.
+layers='[[model.layer]]\nkind = "embedding"\ncolumns = 32\n[[model.layer]]\nheads = 2\n[[model.layer]]\nkind = "output"'
+sed "/^layers/d; /^hidden_size/d; /^heads/d; s/^vocabulary_size.*/&\n$layers/" job.toml >own.toml
+expect "training a network of one's own" 0 '' "$pptrain" own.toml --set job.name=own --set metrics.sample_prompts=[] --steps 2 \
+  --set checkpoint.interval=2
+expect "no export of it" 2 'step-2\.h5: a network of \[\[model\.layer\]\] has no place.*no config\.json.*; read its parameters' \
+  "$pptrain" export outputs/own/* -o nothing
+check "one message" test "$(grep -c 'pptrain: error:' errors.txt)" = 1
+check "nothing exported" test ! -e nothing
+expect "it continues texts" 0 '^the' "$pptrain" generate outputs/own/* --prompt the --tokens 5
+
 drawn=(--prompt 'the quick' --tokens 60 --temperature 3)
 generated first.txt "$run_folder" "${drawn[@]}" --seed 1
 generated again.txt "$run_folder" "${drawn[@]}" --seed 1

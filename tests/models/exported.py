@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A folder of transformers trained by pptrain, exported, and loaded by transformers again: equal parameters bit for bit,
-the loss that pptrain goes on with, and after save_pretrained the same loss once more.
+"""A folder of transformers, or a GPT-2 of the configuration's own keys, trained by pptrain, exported, and loaded by
+transformers again: equal parameters bit for bit, the loss that pptrain goes on with, and after save_pretrained the same
+loss once more.
 
-    exported.py PPTRAIN MODELS FAMILY..."""
+    exported.py PPTRAIN [MODELS FAMILY...]"""
 
 import json
 import os
@@ -26,12 +27,20 @@ import training
 STEPS = 3
 LOSS = 1e-6  # of a mean over a batch, fp32: the sums of two libraries in different orders
 
+OWN_SHAPE = {"batch": 4, "length": 16}
+OWN_GPT2 = """name = "gpt2"
+layers = 2
+hidden_size = 32
+heads = 4
+vocabulary_size = 97
+tied = {tied}"""
+
 JOB = """
 [job]
 name = "job"
 output = "{output}"
 [model]
-from = "{folder}"
+{model}
 [data]
 train = "{tokens}"
 shuffle = false
@@ -56,11 +65,15 @@ def pptrain(program, *arguments, ranks=1):
     return done.stdout
 
 
-def train(program, scratch, folder, tokens, shape, ranks=1, steps=STEPS):
-    """The run directory of a training; its losses."""
+def from_folder(folder):
+    return f'from = "{folder}"'
+
+
+def train(program, scratch, model, tokens, shape, ranks=1, steps=STEPS):
+    """The run directory of a training; its losses. `model`: keys of [model]."""
     output = tempfile.mkdtemp(dir=scratch)
     job = pathlib.Path(output) / "job.toml"
-    job.write_text(JOB.format(output=output, folder=folder, tokens=tokens, steps=steps, ranks=ranks, **shape))
+    job.write_text(JOB.format(output=output, model=model, tokens=tokens, steps=steps, ranks=ranks, **shape))
     pptrain(program, job, ranks=ranks)
     run = next((pathlib.Path(output) / "job").iterdir())
     with h5py.File(run / "metrics.h5", "r") as file:
@@ -79,13 +92,15 @@ def loss_of(folder, tokens, shape, step):
         return torch.nn.functional.cross_entropy(model(x).logits.view(batch * length, -1), y).item(), model
 
 
-def check_bits(family, checkpoint, folder):
-    """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside."""
+def check_bits(family, checkpoint, folder, prefix=""):
+    """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside.
+    `prefix`: what names have in the folder and not in the checkpoint, but that of an output of its own."""
     exported = safetensors.numpy.load_file(folder / "model.safetensors")
     with h5py.File(checkpoint, "r") as file:
-        assert set(file["parameters"]) == set(exported), set(file["parameters"]) ^ set(exported)
+        names = {name if name == "lm_head.weight" else prefix + name: name for name in file["parameters"]}
+        assert set(names) == set(exported), set(names) ^ set(exported)
         for name, values in exported.items():
-            ours = file["parameters"][name][:]
+            ours = file["parameters"][names[name]][:]
             conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
             if conv1d:
                 values = values.T
@@ -95,31 +110,44 @@ def check_bits(family, checkpoint, folder):
                 assert numpy.array_equal(ours, values), name
 
 
-def check(program, models, family):
-    expected = json.loads((models / family / "expected.json").read_text())
-    shape = {"batch": expected["batch"], "length": expected["T"]}
-    tokens_file = models / family / "tokens.bin"
+def check(program, title, model, tokens_file, shape, prefix=""):
+    """`title` begins with the family; `model`: keys of [model]."""
     tokens = training.read_tokens(tokens_file)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        run, losses = train(program, scratch, models / family, tokens_file, shape, ranks=2)
+        run, losses = train(program, scratch, model, tokens_file, shape, ranks=2)
         exported = scratch / "exported"
         checkpoint = run / "checkpoints" / f"step-{STEPS - 1}.h5"
         pptrain(program, "export", checkpoint, "-o", exported)
-        check_bits(family, checkpoint, exported)
-        theirs, model = loss_of(exported, tokens, shape, STEPS - 1)
-        assert abs(theirs - losses[-1]) < LOSS, (family, theirs, losses[-1])
+        check_bits(title, checkpoint, exported, prefix)
+        theirs, loaded = loss_of(exported, tokens, shape, STEPS - 1)
+        assert abs(theirs - losses[-1]) < LOSS, (title, theirs, losses[-1])
         saved = scratch / "saved"
-        model.save_pretrained(saved)
+        loaded.save_pretrained(saved)
         again = scratch / "again.bin"
         training.write_tokens(again, tokens[(STEPS - 1) * shape["batch"] * shape["length"]:])
-        _, ours = train(program, scratch, saved, again, shape, steps=1)
-        assert abs(ours[0] - theirs) < LOSS, (family, ours[0], theirs)
-    print(f"exported: {family}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}")
+        _, ours = train(program, scratch, from_folder(saved), again, shape, steps=1)
+        assert abs(ours[0] - theirs) < LOSS, (title, ours[0], theirs)
+    print(f"exported: {title}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}")
+
+
+def check_family(program, models, family):
+    expected = json.loads((models / family / "expected.json").read_text())
+    shape = {"batch": expected["batch"], "length": expected["T"]}
+    check(program, family, from_folder(models / family), models / family / "tokens.bin", shape)
+
+
+def check_own_gpt2(program, tied):
+    with tempfile.TemporaryDirectory() as scratch:
+        tokens = pathlib.Path(scratch) / "tokens.bin"
+        count = (STEPS + 1) * OWN_SHAPE["batch"] * OWN_SHAPE["length"] + 1
+        training.write_tokens(tokens, torch.randint(97, (count,), generator=torch.Generator().manual_seed(1)))
+        title = "gpt2 of own keys, tied" if tied else "gpt2 of own keys"
+        check(program, title, OWN_GPT2.format(tied=str(tied).lower()), tokens, OWN_SHAPE, prefix="transformer.")
 
 
 def main():
-    program, models = sys.argv[1], pathlib.Path(sys.argv[2])
+    program = sys.argv[1]
     # More ranks than cores, by root too.
     for name in ("MCA_rmaps_base_oversubscribe", "MCA_mpi_yield_when_idle", "ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM"):
         os.environ.setdefault(f"OMPI_{name}", "1")
@@ -127,7 +155,9 @@ def main():
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     for family in sys.argv[3:]:
-        check(program, models, family)
+        check_family(program, pathlib.Path(sys.argv[2]), family)
+    for tied in (False, True):
+        check_own_gpt2(program, tied)
 
 
 if __name__ == "__main__":

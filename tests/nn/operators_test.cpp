@@ -1,9 +1,9 @@
 // Operators in every combination that families use, against finite differences of the plain double versions; fusions
 // against the operators one by one.
 #include <cmath>
-#include <functional>
 
 #include "base/random.hpp"
+#include "derivatives.hpp"
 #include "kernels/backend.hpp"
 #include "model/chain.hpp"
 #include "model/layer_folds.hpp"
@@ -106,32 +106,6 @@ struct Bench {
     return t;
   }
 };
-
-/// Largest error relative to the largest value: fp32 against double.
-double error(const float* values, const Values& expected) {
-  double largest = 0.0, difference = 0.0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    largest = std::max(largest, std::abs(expected[i]));
-    const double d = std::abs(values[i] - expected[i]);
-    difference = d <= difference ? difference : d;  // a NaN stays
-  }
-  return difference / std::max(largest, 1e-12);
-}
-
-Values derivative(Values& x, const std::function<double()>& loss) {
-  constexpr double h = 1e-5;
-  Values result(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double middle = x[i];
-    x[i] = middle + h;
-    const double above = loss();
-    x[i] = middle - h;
-    const double below = loss();
-    x[i] = middle;
-    result[i] = (above - below) / (2.0 * h);
-  }
-  return result;
-}
 
 /// Forward values and all gradients of the layer.
 void check_layer(Bench& bench) {

@@ -9,7 +9,7 @@ const std::vector<Family>& families() {
       {"gpt2",
        build_gpt2_family,
        {".attn.bias", ".attn.masked_bias"},
-       // Of heads for other tasks; sums are fp32 in any case.
+       // These are keys of heads for other tasks; sums are fp32 in any case.
        {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
         "reorder_and_upcast_attn"}},
       {"llama", build_llama, {".rotary_emb.inv_freq"}},
@@ -20,7 +20,7 @@ const std::vector<Family>& families() {
       {"gpt_neox",
        build_gpt_neox,
        {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
-       // Of a head for other tasks, and of a class that has one form.
+       // These are keys of a head for other tasks, and of a class that has one form.
        {"classifier_dropout", "is_decoder"}},
       {"opt", build_opt},
   };

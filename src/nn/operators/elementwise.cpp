@@ -71,7 +71,7 @@ class AddModule final : public OperatorModule {
     add_gradient(pass, input(1), gradient);
   }
   void backward_weight(const Batch& /*batch*/, Pass& pass) override {
-    // Of the gradient in fp32, where products may have a narrower copy.
+    // The gradient is summed in fp32, where products may have a narrower copy.
     if (kind_.bias) kernels().add_column_sums(pass.gradients[output()].matrix, store().adding(parameter(0)));
   }
   bool weight_reads_gradient() const override { return kind_.bias; }

@@ -108,7 +108,7 @@ class AlpaSearch {
   Link slowest_;                 // of the cluster
   bool memory_decides_ = false;  // whether some plan of the space does not fit
 
-  // Of the current search.
+  // These belong to the current search.
   double limit_ = 0.0;
   double slack_ = 0.0;
   bool stopped_ = false;

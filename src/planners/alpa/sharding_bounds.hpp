@@ -26,7 +26,7 @@ class ShardingBounds {
   /// `in_flight`: micro-batches, at least.
   ShardingBounds(const ShardingCost& cost, int num_layers, double in_flight);
 
-  /// Of layers [begin, end) for every end > begin, in row[end].
+  /// Puts the bound of layers [begin, end) in row[end], for every end > begin.
   void find(const StageWeights& weights, int begin, double* row) const;
 
  private:

@@ -57,7 +57,7 @@ class ShardingCost {
 
   double workspace_per_sample() const { return instance_.profile.workspace_bytes_per_sample; }
 
-  /// From one division to another in front of `layer`, F and B.
+  /// Seconds in F and B of going from one division to another in front of `layer`.
   double repartition_seconds(int before, int after, int layer) const;
   /// Bytes that a run of layers adds to a device of the class with `in_flight` micro-batches.
   double need(const DeviceClass& device, int division, int begin, int end, double in_flight) const {

@@ -84,7 +84,7 @@ class ShardingLabels {
   const ShardingCost& cost_;
   std::vector<ShardingRun>& pool_;
   int num_classes_;  // of devices
-  // Of the current goal.
+  // These belong to the current goal.
   const ShardingGoal* goal_ = nullptr;
   int first_ = 0;  // no stage begins before
   bool with_memory_ = false;

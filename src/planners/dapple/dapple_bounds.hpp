@@ -13,7 +13,7 @@ class DappleBounds {
  public:
   DappleBounds(const SearchSpace& space, const DappleCosts& costs);
 
-  /// Of the stages with layers [0, end), at least.
+  /// The least that the stages with layers [0, end) can have.
   struct Least {
     double sum = 0.0;      ///< sum of their w_s = F_s + B_s, and AR_0
     double slowest = 0.0;  ///< the largest (M-1) w_s

@@ -8,7 +8,7 @@
 
 namespace pptrain {
 
-/// Of plans that do not fit the one whose fullest device is least full, for saying by how much nothing fits.
+/// Keeps of plans that do not fit the one whose fullest device is least full, to say by how much nothing fits.
 class LeastOverrun {
  public:
   void take(const Instance& instance, const Plan& plan);

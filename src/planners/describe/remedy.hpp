@@ -19,7 +19,7 @@ std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under
 using GridsUnder = std::function<std::vector<Grid>(const Restrictions&)>;
 /// Whether some division that the planner makes fits.
 using Fits = std::function<bool(const DivisionProblem&)>;
-/// Of a planner over uniform grids. A larger micro-batch needs no less memory, so the smallest one is tried.
+/// For a planner over uniform grids. A larger micro-batch needs no less memory, so the smallest one is tried.
 FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const Fits& fits);
 /// For planners that divide layers in any way.
 bool fits_somehow(const DivisionProblem& problem);

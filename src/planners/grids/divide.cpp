@@ -131,7 +131,7 @@ class DivisionSearch {
     kept_.push_back(std::move(division));
   }
 
-  /// Of the best ones of all boxes.
+  /// The first of the best divisions of all boxes.
   std::optional<Division> first_of_best() const {
     if (kept_.empty()) return std::nullopt;
     double best = infinity;

@@ -14,7 +14,7 @@ struct DivisionBound {
   double seconds(double repeats) const { return repeats * slowest + sum + gradient; }
 };
 
-/// In time proportional to kinds of stages x layers:
+/// A bound that takes time in proportion to kinds of stages x layers:
 /// - the slowest stage takes at least the longest layer, and what is left when the work is spread over
 ///   all stages in proportion to their speed;
 /// - each layer counts where it is fastest, each cut where the least crosses;

@@ -44,7 +44,7 @@ class DivisionProblem {
   double gradient_seconds(int stage, int begin, int end) const {
     return largest(kind(stage).gradients, parameters(begin, end));
   }
-  /// Of the cut after layer `end - 1`, which is the last one of `stage`; 0 behind the last stage.
+  /// Seconds of the cut after layer `end - 1`, which is the last one of `stage`; 0 behind the last stage.
   double cut_seconds(int stage, int end) const { return kind(stage).cuts[end]; }
   /// Bytes that a device of the stage needs.
   double memory_need(int stage, int begin, int end) const {

@@ -19,7 +19,7 @@ class GridProblems {
 
   const SearchSpace& space() const { return space_; }
   const GridLayout& layout(const Grid& grid);
-  /// In the default placement. Valid as long as this is.
+  /// The problem of a grid in the default placement, which is valid as long as this is.
   DivisionProblem problem(const Grid& grid, std::int64_t samples) { return problem(layout(grid), samples); }
   DivisionProblem problem(const GridLayout& layout, std::int64_t samples) {
     return DivisionProblem(space_.instance, sums_, layout, samples, space_.schedule, modes_);
@@ -42,7 +42,7 @@ struct Overrun {
   Grid grid;
   std::string text;  ///< micro-batch, device, need, memory
 };
-/// In the default placement.
+/// How far this division of a grid, in the default placement, is from fitting.
 Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,
                    const std::vector<Interval>& layers);
 
@@ -51,7 +51,7 @@ class NearestOverrun {
  public:
   void offer(const Overrun& overrun);
   bool any() const { return use_ < std::numeric_limits<double>::infinity(); }
-  /// With the grid.
+  /// The nearest overrun as text, with its grid.
   const std::string& text() const { return text_; }
 
  private:

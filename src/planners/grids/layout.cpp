@@ -104,7 +104,7 @@ class DefaultPlacement {
 
   int devices_per_node(int group) const { return cluster_.groups[group].num_devices; }
 
-  /// Of the devices first, first + stride, ... some with the same slowest link: of each group every
+  /// Some of the devices first, first + stride, ... whose slowest link is that of all: of each group every
   /// place within a node with its successor, and the last one.
   std::vector<DeviceId> some_devices(int first, int stride, int count) const {
     std::vector<DeviceId> devices;
@@ -142,7 +142,7 @@ class DefaultPlacement {
     return least;
   }
 
-  /// From each device to the one `shift` further on, which has its place in the next stage.
+  /// Links from each device to the one `shift` further on, which has its place in the next stage.
   std::vector<Link> links_to_next(int first, int shift) const {
     std::vector<Link> links;
     for (int device = first; device < first + shift;) {

@@ -46,7 +46,7 @@ class DeviceUse {
   std::vector<TakenDevices> take(PlacementPolicy policy, int num_devices);
 
   int num_free() const { return num_free_; }
-  /// In file order.
+  /// The runs of nodes, in file order.
   const std::vector<Run>& runs() const { return runs_; }
 
  private:

@@ -23,7 +23,7 @@ StageLabel stage_label(const DivisionProblem& problem, int i, int begin, int end
 /// programme keeps one label per value of max t_i; Pareto labels over (sum, max t_i, max all-reduce)
 /// also hold the gradient term of Eq. 4, and need no discretisation.
 ///
-/// Of interest are divisions within the windows, with maxima no less than `least`'s, which take `limit`
+/// The search is for divisions within the windows, with maxima no less than `least`'s, which take `limit`
 /// at most. So a label's maxima count as `least`'s where they are below; and a label goes where even the
 /// least sum before it would exceed the limit.
 class SuffixLabels {

@@ -110,7 +110,7 @@ class StageSearch {
   bool stopped_ = false;
   std::int64_t num_examined_ = 0;
 
-  // Of the current micro-batch size.
+  // These belong to the current micro-batch size.
   std::int64_t micro_batch_ = 0;
   double micro_batches_ = 0.0;
   double repeats_ = 0.0;

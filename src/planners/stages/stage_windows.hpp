@@ -32,7 +32,7 @@ class LeastSums {
  public:
   LeastSums(const DivisionProblem& problem, const StageWindows& windows);
 
-  /// Of the first `stages` stages with the first `layers` layers; infinite where there is no way.
+  /// The sum of the first `stages` stages with the first `layers` layers; infinite where there is no way.
   double of(int stages, int layers) const { return sums_[stages * (windows_.num_layers() + 1) + layers]; }
   double total() const { return of(windows_.num_stages(), windows_.num_layers()); }
   /// A division with that total, which must be finite.

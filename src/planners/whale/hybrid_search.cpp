@@ -105,7 +105,7 @@ void HybridSearch::search_runs(double limit) {
   }
 }
 
-/// With even shards, and with uneven ones where members differ.
+/// Pairs with even shards, and with uneven ones where members differ.
 std::deque<HybridSearch::Pair> HybridSearch::pairs(int base, int runs, const std::vector<DeviceId>& devices,
                                                    int order) {
   const Cluster& cluster = space_.instance.cluster;

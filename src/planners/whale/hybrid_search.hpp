@@ -29,7 +29,7 @@ class HybridSearch {
   const BestPlan& best() const { return best_; }
   bool complete() const { return complete_; }
   std::int64_t num_examined() const { return num_examined_; }
-  /// Of the annotated parts: what does not fit, and by how much.
+  /// What of the annotated parts does not fit, and by how much.
   const std::string& why_not() const { return why_not_; }
 
  private:

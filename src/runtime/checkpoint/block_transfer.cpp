@@ -10,7 +10,7 @@
 namespace pptrain {
 namespace {
 
-/// That a rank keeps at a time: 32 MiB.
+/// Elements of blocks that a rank keeps at a time: 32 MiB.
 constexpr std::int64_t most_elements_in_round = 8 * checkpoint_block_elements;
 
 }  // namespace

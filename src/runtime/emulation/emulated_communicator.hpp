@@ -66,7 +66,7 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
 
  private:
   double sum_seconds(double bytes) const;
-  /// Of a reduce-scatter too.
+  /// Seconds of an all-gather, or of a reduce-scatter, which takes as long.
   double gather_seconds(const std::vector<Interval>& slices, std::size_t element_bytes) const;
   PendingPtr start_time(double seconds) { return lane_.start(others_, seconds); }
   void end_with(double seconds);

@@ -35,7 +35,7 @@ class EmulatedOptimizer final : public Optimizer {
   EmulatedClock& clock_;
 };
 
-/// Of the meetings before tasks. Those of collectives have the tags of their groups.
+/// The tag of meetings before tasks. Those of collectives have the tags of their groups.
 constexpr int tag_of_tasks = 0;
 
 }  // namespace

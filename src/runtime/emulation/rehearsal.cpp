@@ -233,7 +233,7 @@ std::vector<RankId> Rehearsal::others_of(const std::vector<int>& programs) const
   return others;
 }
 
-/// Of a transfer: its number, which sender and receiver have in common.
+/// The tag of a transfer is its number, which sender and receiver have in common.
 int Rehearsal::tag_of(std::size_t number) const { return transfers_.of(own_, number) % transport_.num_tags(); }
 
 std::string Rehearsal::place() const {

@@ -18,17 +18,17 @@ class DeviceModel {
   DeviceModel(const DeviceModel&) = delete;
   DeviceModel& operator=(const DeviceModel&) = delete;
 
-  /// In the order of the layers.
+  /// The parts of the stage, in the order of the layers.
   const std::vector<std::unique_ptr<PartModel>>& parts() const { return parts_; }
   /// What holds the layers of a chunk, in their order.
   const std::vector<PartModel*>& parts_of(ChunkId chunk) const { return parts_of_.at(chunk.value); }
-  /// Of a micro-batch, what the first layer of a chunk computes, and the last.
+  /// The samples of a micro-batch that the first layer of a chunk computes here, and those that the last one does.
   Interval entry_samples(ChunkId chunk) const { return parts_of(chunk).front()->role().samples(); }
   Interval exit_samples(ChunkId chunk) const { return parts_of(chunk).back()->role().samples(); }
   /// Activations from part `index` - 1 to part `index` and gradients back.
   const Repartition& between(int index) const { return between_[static_cast<std::size_t>(index - 1)]; }
 
-  /// Of a stage that is one part.
+  /// The one part of a stage that has no others.
   PartModel& only() const;
   ParameterStore& parameters() { return only().parameters(); }
   const ParameterStore& parameters() const { return only().parameters(); }

@@ -18,10 +18,10 @@ PartModel& Executor::tied_part(ChunkId end) const {
   return end == tied_first ? *device_->parts().front() : *device_->parts().back();
 }
 
-/// That it holds.
+/// Rows of the shared parameter that the part at this end holds.
 Interval Executor::tied_rows(ChunkId end) const { return tied_part(end).context().part(ShardAxis::vocabulary); }
 
-/// What this device has, or needs, at the cut or of the shared parameter.
+/// The samples that this device has at the cut, or needs there; for a tied gradient the rows of the shared parameter.
 Interval Executor::held(const Instruction& i) const {
   const bool leaves = i.op == Op::send;
   if (i.payload == Payload::tied_gradient) return tied_rows(leaves ? other_end(i.chunk) : i.chunk);
@@ -35,14 +35,14 @@ Port Executor::unit_of(const Instruction& i) const {
   return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
 }
 
-/// Of the tensor that holds the samples or rows `held`.
+/// Elements of `interval`, counted within the tensor that holds the samples or rows `held`.
 Interval Executor::elements_of(const Instruction& i, Interval interval, Interval held) const {
   const std::int64_t of_one = unit_of(i).elements();
   const std::int64_t first = held.begin * of_one;
   return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
 }
 
-/// With room for all that comes.
+/// The tensor in which the parts of a message come together; it is made, with room for all of them, by the first one.
 Executor::Incoming& Executor::incoming_of(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
   const Port unit = unit_of(i);

@@ -21,7 +21,7 @@ class GradientReduction final : public Pending {
   static constexpr std::size_t bucket_elements = gradient_bucket_elements;  ///< 4 MiB of fp32
   static constexpr std::size_t buckets_in_flight = 2;
 
-  /// Of a wire in bf16, a bucket's values are rounded to it before they go and where they are summed; with them the
+  /// For a wire in bf16 a bucket's values are rounded to it before they go and where they are summed; with them the
   /// buffer is as large as in fp32.
   explicit GradientReduction(Communicator& group, const GradientWire& wire = {}) : group_(group), wire_(wire) {}
 

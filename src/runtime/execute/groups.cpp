@@ -177,7 +177,7 @@ PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
   share_slices(maker, role, groups);
 }
 
-/// In the order of the slices, which is the same on all ranks, so that nobody waits for ever. Shards may lie on nodes
+/// Goes in the order of the slices, the same on all ranks, so that nobody waits for ever. Shards may lie on nodes
 /// differently and have other groups; all go on with the same tag.
 void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const SumGroups& groups) {
   int tag = maker.next_tag;

@@ -62,7 +62,7 @@ struct RankReach {
   std::string device;  ///< then: the identity of the device
 };
 
-/// Of every rank. Collective.
+/// The reach of every rank, told to all. Collective.
 std::vector<RankReach> gather_reach(MPI_Comm world, Waiter& waiter, const DirectGroups* direct);
 
 /// Why these ranks have to communicate by MPI; "" where they need not.
@@ -148,7 +148,7 @@ class RankGroups {
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 
-  /// In the order of the layers; nothing on a rank that the plan leaves out.
+  /// The groups of each part of the stage, in the order of the layers; none on a rank that the plan leaves out.
   const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }
   Communicator& all() { return *all_; }
   Transport& transport() { return *transport_; }

@@ -8,7 +8,7 @@
 
 namespace pptrain {
 
-/// In which type gradients go from replica to replica, and what rounds them to it; fp32 needs neither.
+/// The type in which gradients go from replica to replica, and what rounds them to it; fp32 needs neither.
 struct GradientWire {
   DType type = DType::f32;
   Arena* arena = nullptr;
@@ -23,7 +23,7 @@ class NarrowBucket {
   BFloat16* data() const { return narrow_.matrix().at<BFloat16>(0); }
   /// Where they lie in `data`.
   const std::vector<Interval>& slices() const { return places_; }
-  /// From fp32, and back; all slices or one.
+  /// `round` makes bf16 of the fp32 values, `widen` fp32 of the bf16 ones: of all slices, or of one.
   void round() const;
   void round(std::size_t slice) const { convert(slice, wide_of(slice), narrow_of(slice)); }
   void widen() const;

@@ -78,7 +78,7 @@ std::map<std::string, std::string> environment_of(const Machine& machine, const 
           {"device", backend.device.name()}};
 }
 
-/// Of the job that a run goes on from, what would be taken for this one's.
+/// Removes what the job that a run goes on from has left there and would be taken for this one's.
 void forget_iterations_and_plans(const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code ignored;

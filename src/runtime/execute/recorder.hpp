@@ -57,7 +57,7 @@ class Recorder {
   void record_evaluation(std::int64_t step, double loss);
   /// A rank has fallen behind.
   void record_drift(std::int64_t step, int rank, double factor);
-  /// From the next step on the job goes by another plan: plan-after-STEP.json.
+  /// Writes plan-after-STEP.json: from the next step on the job goes by another plan.
   void record_plan(std::int64_t step, const Plan& plan);
   /// A checkpoint was written.
   void record_checkpoint(std::int64_t step, const std::string& path, double bytes, double seconds);

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "runtime/replan/training_state.hpp"
 
 namespace pptrain {
 namespace {
@@ -68,8 +67,7 @@ SamplePrompts::SamplePrompts(const Config& config, const Model& model) : prompts
   meaning_ = token_meaning(model, "", config.model.from, where);
   if (std::find(prompts_.begin(), prompts_.end(), "") != prompts_.end()) refuse("a prompt is empty", "");
   ends_ = end_tokens(config.model.from, "", meaning_);
-  longest_ = config.model.from.empty() ? std::optional(static_cast<std::size_t>(config.training.sequence_length))
-                                       : longest_text(config.model.from);
+  longest_ = longest_text(config.model.from, config.training);
 }
 
 bool SamplePrompts::can_print(Session& session) {

@@ -83,8 +83,7 @@ TextModel open_checkpoint(const std::string& source, const std::string& tokenize
   text.meaning = token_meaning(from.model, tokenizer, from.folder, from.checkpoint);
   text.ends = end_tokens(from.folder, tokenizer, text.meaning);
   if (from.config.data.end_of_document) text.ends.insert(static_cast<std::uint32_t>(*from.config.data.end_of_document));
-  text.longest = from.folder.empty() ? std::optional(static_cast<std::size_t>(from.config.training.sequence_length))
-                                     : longest_text(from.folder);
+  text.longest = longest_text(from.folder, from.config.training);
   return text;
 }
 
@@ -113,23 +112,24 @@ bool has_token_meaning(const Model& model, const std::string& folder) {
   return tokenizer_lies_in(folder) || has_bytes(model);
 }
 
+Tokenizer read_tokenizer(const std::string& path, const Model& model) {
+  Tokenizer read = Tokenizer::read(path);
+  if (read.vocabulary_size() <= model.sample.classes) return read;
+  throw_bad_input({path, fmt::format("the tokenizer has {} tokens", read.vocabulary_size()),
+                   fmt::format("the model has {}", model.sample.classes),
+                   "use the tokenizer that made the model's data"});
+}
+
 TokenMeaning token_meaning(const Model& model, const std::string& tokenizer, const std::string& folder,
                            const std::string& where) {
-  const std::int64_t vocabulary = model.sample.classes;
   const bool beside = tokenizer.empty() && tokenizer_lies_in(folder);
   if (tokenizer.empty() && !beside) {
     if (has_bytes(model)) return {};
-    throw_bad_input({where, fmt::format("there is no tokenizer for the {} tokens of the model", vocabulary),
+    throw_bad_input({where, fmt::format("there is no tokenizer for the {} tokens of the model", model.sample.classes),
                      "no tokenizer.json lies beside its config.json, and the tokens of bytes are 256",
                      "name the one that made its data with --tokenizer TOKENIZER.json"});
   }
-  const std::string path = beside ? folder : tokenizer;
-  Tokenizer read = Tokenizer::read(path);
-  if (read.vocabulary_size() > vocabulary) {
-    throw_bad_input({path, fmt::format("the tokenizer has {} tokens", read.vocabulary_size()),
-                     fmt::format("the model has {}", vocabulary), "name the tokenizer that made the model's data"});
-  }
-  return TokenMeaning(std::move(read));
+  return TokenMeaning(read_tokenizer(beside ? folder : tokenizer, model));
 }
 
 std::set<std::uint32_t> end_tokens(const std::string& folder, const std::string& tokenizer,
@@ -151,6 +151,10 @@ std::optional<std::size_t> longest_text(const std::string& folder) {
     if (found != json.end() && found->is_number_unsigned() && *found > 0) return found->get<std::size_t>();
   }
   return std::nullopt;
+}
+
+std::optional<std::size_t> longest_text(const std::string& folder, const TrainingConfig& training) {
+  return folder.empty() ? std::optional(static_cast<std::size_t>(training.sequence_length)) : longest_text(folder);
 }
 
 TextModel open_text_model(const std::string& source, const std::string& tokenizer) {

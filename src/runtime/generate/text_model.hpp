@@ -26,6 +26,10 @@ struct TextModel {
 /// Whether it is known what the tokens of a model mean, by a tokenizer.json in `folder` or as bytes; "" for no folder.
 bool has_token_meaning(const Model& model, const std::string& folder);
 
+/// The tokenizer.json at `path`, a file or a folder with one. One that has more tokens than the model, so that some
+/// would lack a row of the embedding, throws `Error` (exit code 2), as one that cannot be read does.
+Tokenizer read_tokenizer(const std::string& path, const Model& model);
+
 /// What the tokens of a model mean: those of the tokenizer.json at `tokenizer` (a file, or a folder with one), or,
 /// where that is "", of the one in `folder`; without either bytes, where the model's vocabulary is theirs. No
 /// tokenizer, and one with more tokens than the model, throw `Error` (exit code 2) with `where` as the place.
@@ -39,6 +43,8 @@ std::set<std::uint32_t> end_tokens(const std::string& folder, const std::string&
 
 /// Tokens of a text that the config.json in `folder` has places for; nothing where it does not say so.
 std::optional<std::size_t> longest_text(const std::string& folder);
+/// The same of a model that a job trains; without a folder ("") it has places for a sample of its training.
+std::optional<std::size_t> longest_text(const std::string& folder, const TrainingConfig& training);
 
 /// Opens a checkpoint, the last checkpoint of a run directory, or a folder of Hugging Face's libraries. Weights are
 /// read by `parameters`. What is none of these, a model without text and a missing tokenizer throw `Error` (exit code

@@ -28,7 +28,7 @@ class Elements {
   const Runs& runs() const { return runs_; }
   const std::vector<Copy>& copies() const { return copies_; }
   std::int64_t size() const;
-  /// In whose memory they all are; null where they are not of this rank.
+  /// The device in whose memory they all are; null where they are not of this rank.
   Device* device() const { return device_; }
   /// Those of an interval.
   Elements within(Interval interval) const;

@@ -30,7 +30,7 @@ class MoveChoice {
   /// `nodes[r]` is the node of rank r.
   explicit MoveChoice(std::vector<int> nodes) : nodes_(std::move(nodes)), sent_(nodes_.size(), 0) {}
 
-  /// Of one quantity of a parameter: held[r] and needed[r] of each rank r. Each move lies within one run of its
+  /// Moves of one quantity of a parameter; rank r has held[r] and needs needed[r]. Each move lies within one run of its
   /// sender and one of its receiver. Throws `Error` (exit code 4) when nobody holds what is needed.
   std::vector<Move> choose(const std::vector<Runs>& held, const std::vector<Runs>& needed);
 

@@ -43,17 +43,6 @@ StatePart part_of(int index, const LocalParameter& parameter, int quantity, Inte
 
 }  // namespace
 
-std::vector<ParameterSpec> logical_parameters(const Model& model) {
-  std::vector<ParameterSpec> parameters;
-  std::map<std::string, int> seen;
-  for (const Layer& layer : model.layers) {
-    for (const ParameterSpec& spec : layer.parameters) {
-      if (seen.emplace(spec.name, 0).second) parameters.push_back(spec);
-    }
-  }
-  return parameters;
-}
-
 std::vector<StatePart> held_state(const Model& model, Session& session) {
   std::vector<StatePart> parts;
   if (session.device() == nullptr) return parts;

@@ -24,9 +24,6 @@ struct StatePart {
   std::int64_t size() const { return local.size(); }
 };
 
-/// The parameters of a model, a shared one once, in the order of the layers.
-std::vector<ParameterSpec> logical_parameters(const Model& model);
-
 /// What this rank of a session holds, ordered by (parameter, quantity); nothing on a rank that the plan leaves out.
 std::vector<StatePart> held_state(const Model& model, Session& session);
 
