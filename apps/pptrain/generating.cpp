@@ -66,7 +66,7 @@ GenerateResult generate_alone(const TextModel& text, const GenerateOptions& opti
 
 TextDivision division_of(const std::string& plan, const Model& model, int num_ranks) {
   return plan.empty() ? shared_by_all(model, num_ranks, "pptrain generate")
-                      : first_replica(read_plan(plan), model, num_ranks, plan);
+                      : first_replica_alone(read_plan(plan), model, num_ranks, plan);
 }
 
 GenerateResult generate_together(const TextModel& text, const std::string& plan, const GenerateOptions& options,

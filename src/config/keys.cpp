@@ -259,11 +259,10 @@ void visit(KeyVisitor& v, MetricsConfig& metrics) {
   v.integer({"evaluation_interval", "Steps from one evaluation on data.validation to the next; 0: none."},
             metrics.evaluation_interval, at_least(0));
   v.flag({"trace", "Whether trace.json is written: what every device did when in the last iteration."}, metrics.trace);
-  v.texts(
-      {"sample_prompts",
-       "Texts that the model continues at each evaluation, by its likeliest 32 tokens; printed where rank 0 has all "
-       "of the model."},
-      metrics.sample_prompts);
+  v.texts({"sample_prompts",
+           "Texts that the model continues at each evaluation, by its likeliest 32 tokens; not where ZeRO stage 3 "
+           "spreads the weights over replicas."},
+          metrics.sample_prompts);
 }
 
 template <class Section, class... More>

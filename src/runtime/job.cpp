@@ -186,7 +186,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
-  const SamplePrompts samples(names ? job.config : Config(), job.model);
+  const SamplePrompts samples(job.config, job.model);
   Trainer trainer(job,
                   {patience, alarm, datasets, *recorder, stop, samples, fingerprint, directory, from ? from->path : ""},
                   std::move(running));

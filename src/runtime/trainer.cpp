@@ -161,10 +161,10 @@ void Trainer::take(std::unique_ptr<RunningPlan> running) {
   session_ = &running_->session();
   if (config_.metrics.trace) session_->record(&trace_);
   drift_.restart(running_->plan());
-  if (!parts_.samples.empty() && !SamplePrompts::can_print(*session_)) {
+  if (!parts_.samples.empty() && !SamplePrompts::can_print(running_->plan()) && rank_in(job_.world) == 0) {
     log_warning(
-        "{}: [metrics] sample_prompts are not continued in training, but by `pptrain generate` from a checkpoint",
-        session_->device() == nullptr ? "the plan leaves out rank 0" : "rank 0 has a part of the model only");
+        "ZeRO stage 3 spreads the weights over all replicas: [metrics] sample_prompts are not continued in training, "
+        "but by `pptrain generate` from a checkpoint");
   }
 }
 
@@ -183,10 +183,14 @@ bool Trainer::evaluates_after(std::int64_t step) const {
   return step + 1 == config_.training.steps || (interval > 0 && (step + 1) % interval == 0);
 }
 
-/// By rank 0 alone. The others wait for it in the next iteration.
 void Trainer::print_samples(std::int64_t step) {
-  if (parts_.samples.empty() || !SamplePrompts::can_print(*session_)) return;
-  for (const std::string& line : parts_.samples.lines(step, *session_)) log_info("{}", line);
+  if (parts_.samples.empty() || !SamplePrompts::can_print(running_->plan())) return;
+  Waiter waiter(parts_.waiter.timeout_seconds(), job_.machine.core_use);
+  waiter.listen(&parts_.alarm);
+  const std::vector<std::string> lines =
+      parts_.samples.lines(step, *session_, {running_->plan(), job_.machine.map}, job_.world, waiter);
+  if (rank_in(job_.world) > 0) return;
+  for (const std::string& line : lines) log_info("{}", line);
 }
 
 /// Mean loss over whole batches from the start of the held-back data.

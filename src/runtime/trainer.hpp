@@ -27,7 +27,7 @@ struct TrainingParts {
   const Datasets& datasets;
   Recorder& recorder;
   StopRequest& stop;
-  const SamplePrompts& samples;  ///< on rank 0
+  const SamplePrompts& samples;
   std::string data_fingerprint;  ///< on rank 0
   std::string run_directory;     ///< on all ranks
   std::string resumed_from;      ///< the checkpoint that the job goes on from; "": from the start

@@ -128,7 +128,7 @@ expect "too few ranks for a plan" 2 'on 3 devices, but the job has 2 ranks.*mpir
 expect "a plan without mpirun" 2 'plan: changes nothing without mpirun' "$pptrain" generate "$run_folder" --prompt the \
   --plan staged.json
 expect "a classifier" 2 'sample_prompts.*mlp-classifier' "$pptrain" "$inputs/classifier.toml" --set metrics.sample_prompts='["a"]'
-expect "a divided model prints no samples" 0 'rank 0 has a part of the model only' "$mpiexec" -np 2 "$pptrain" job.toml \
+expect "samples of a divided model" 0 'step 2: "the quick" goes on "' "$mpiexec" -np 2 "$pptrain" job.toml \
   --steps 2 --set parallelism.pipeline=2 --set checkpoint.interval=0 --set job.name=divided
 # A plan for device 1 alone.
 expect "a plan" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml --steps 1 --set parallelism.data=2 --set checkpoint.interval=0 \
@@ -141,6 +141,8 @@ stage = plan["stages"][0]
 stage.update(replicas=1, devices=[[1]], samples=[[0, plan["micro_batch_size"]]])
 print(json.dumps(plan))
 PYTHON
-expect "a rank 0 without the model prints no samples" 0 'the plan leaves out rank 0' "$mpiexec" -np 2 "$pptrain" job.toml \
+expect "samples of a model that rank 0 has nothing of" 0 'step 2: "the quick" goes on "' "$mpiexec" -np 2 "$pptrain" job.toml \
   --steps 2 --set parallelism.plan=second.json --set checkpoint.interval=0 --set job.name=second
+expect "no samples of weights that replicas divide" 0 'ZeRO stage 3 spreads the weights.*pptrain generate' "$mpiexec" -np 2 "$pptrain" \
+  job.toml --steps 2 --set parallelism.data=2 --set parallelism.zero_stage=3 --set checkpoint.interval=0 --set job.name=spread
 finish

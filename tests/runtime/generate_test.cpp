@@ -210,21 +210,25 @@ TEST_CASE("a model whose tokens have no known meaning is refused with what to do
   CHECK_THAT(complaint_of([&] { SamplePrompts(config, recorded.model); }), Catch::Contains("sample_prompts"));
 }
 
-TEST_CASE("samples in training are the likeliest continuations by the present weights", "[np1]") {
-  Config config;
-  config.model.vocabulary_size = 256;
-  config.metrics.sample_prompts = {"ab", "x\ny"};
+namespace {
+
+/// Samples by a plan on all ranks of the world: continuations that one process gives of the same weights.
+void check_samples(const Config& config, const Plan& plan) {
+  INFO(plan.shape());
   const Model model = build_model(config.model, config.training, "test");
-  const Plan plan = uniform_plan(even_division(model.num_layers(), 1), 1, 1, config.training.global_batch_size, 4,
-                                 ScheduleChoice{"1f1b", 1, 0});
-  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(1), CoreUse::shared);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const RankMap map = RankMap::identity(ranks);
+  Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared);
   const auto fill = [](const ParameterSpec& spec, Interval run, float* out) {
     CounterRandom(1, spec.name)
         .fill_normal(static_cast<std::uint64_t>(run.begin), static_cast<std::size_t>(run.size()), out);
   };
-  session.device()->fill(fill);
-  REQUIRE(SamplePrompts::can_print(session));
-  const std::vector<std::string> lines = SamplePrompts(config, model).lines(9, session);
+  if (session.device() != nullptr) session.device()->fill(fill);
+  REQUIRE(SamplePrompts::can_print(plan));
+  Waiter waiter(600.0, CoreUse::shared);
+  const std::vector<std::string> lines =
+      SamplePrompts(config, model).lines(9, session, {plan, map}, MPI_COMM_WORLD, waiter);
   Continuation text(model, 32);
   text.fill(fill);
   const auto line = [&](const Tokens& prompt) {
@@ -238,15 +242,40 @@ TEST_CASE("samples in training are the likeliest continuations by the present we
         std::vector<std::string>{"step 10: \"ab\"" + line({'a', 'b'}), "step 10: \"x\\ny\"" + line({'x', '\n', 'y'})});
 }
 
-TEST_CASE("a rank with a part of the model prints no samples", "[np2]") {
+Config job_with_samples() {
   Config config;
+  config.model.vocabulary_size = 256;
+  config.metrics.sample_prompts = {"ab", "x\ny"};
+  return config;
+}
+
+/// Even layers and shards.
+Plan grid(const Config& config, int pipeline, int data, int tensor) {
   const Model model = build_model(config.model, config.training, "test");
-  for (const auto& [pipeline, tensor] : {std::pair{2, 1}, std::pair{1, 2}, std::pair{1, 1}}) {
-    const Plan plan = uniform_plan(even_division(model.num_layers(), pipeline), 2 / pipeline / tensor, tensor,
-                                   config.training.global_batch_size, 4, ScheduleChoice{"1f1b", 1, 0});
-    Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(2), CoreUse::shared);
-    CHECK(SamplePrompts::can_print(session) == (pipeline * tensor == 1));
+  return uniform_plan(even_division(model.num_layers(), pipeline), data, tensor, config.training.global_batch_size, 4,
+                      ScheduleChoice{"1f1b", 1, 0});
+}
+
+}  // namespace
+
+TEST_CASE("samples in training are the likeliest continuations by the present weights", "[np1]") {
+  const Config config = job_with_samples();
+  check_samples(config, grid(config, 1, 1, 1));
+}
+
+TEST_CASE("samples in training are the same by any plan", "[np4]") {
+  const Config config = job_with_samples();
+  for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {2, 1, 2}, {1, 2, 2}, {1, 4, 1}, {3, 1, 1}}) {
+    check_samples(config, grid(config, pipeline, data, tensor));
   }
+  Plan blocks = grid(config, 1, 2, 2);
+  blocks.stages[0].blocks = {{{1, 3}, 4, 1, "replicate", {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {}}};
+  check_samples(config, blocks);
+  Plan divided = grid(config, 1, 4, 1);
+  divided.stages[0].zero_stage = 2;
+  check_samples(config, divided);
+  divided.stages[0].zero_stage = 3;
+  CHECK(!SamplePrompts::can_print(divided));
 }
 
 namespace {
@@ -316,14 +345,15 @@ TEST_CASE("ranks continue a text by plans that are drawn as one process does", "
         {recorded.model.num_layers(), recorded.reference.config.training.global_batch_size, axes_of(recorded.model)});
     for (int i = 0; i < 4; ++i) {
       INFO("plan " << i << " of seed " << seed << ", " << name);
-      check_team(recorded, first_replica(shapes.plan(4), recorded.model, 4, "drawn"));
+      check_team(recorded, first_replica_alone(shapes.plan(4), recorded.model, 4, "drawn"));
     }
   }
 }
 
 TEST_CASE("all ranks hear the token of the first that has logits", "[np4]") {
   const Recorded recorded("llama");
-  const TextDivision division = first_replica(recorded.reference.plan(4, 1, 1, 4, "1f1b"), recorded.model, 4, "made");
+  const TextDivision division =
+      first_replica_alone(recorded.reference.plan(4, 1, 1, 4, "1f1b"), recorded.model, 4, "made");
   Waiter waiter(600.0, CoreUse::shared);
   MpiTextTeam team(MPI_COMM_WORLD, waiter, division);
   Continuation together(recorded.model, 40, DType::f32, team);
@@ -341,9 +371,9 @@ TEST_CASE("plans for other models and for more ranks are refused") {
   CHECK(complaint_of([&] { shared_by_all(recorded.model, 5, "here"); }).find("the model has 4 heads") !=
         std::string::npos);
   CHECK(complaint_of([&] {
-          first_replica(recorded.reference.plan(2, 2, 2, 4, "1f1b"), recorded.model, 3, "P.json");
+          first_replica_alone(recorded.reference.plan(2, 2, 2, 4, "1f1b"), recorded.model, 3, "P.json");
         }).find("one replica of the plan is on 4 devices, but the job has 3 ranks") != std::string::npos);
   CHECK(complaint_of([&] {
-          first_replica(other.plan(2, 1, 1, 4, "1f1b"), recorded.model, 2, "P.json");
+          first_replica_alone(other.plan(2, 1, 1, 4, "1f1b"), recorded.model, 2, "P.json");
         }).find("P.json") != std::string::npos);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "runtime/generate/mpi_text_team.hpp"
 
 namespace pptrain {
 namespace {
@@ -14,25 +15,33 @@ namespace {
 /// Tokens of a continuation.
 constexpr std::int64_t sample_tokens = 32;
 
-/// A parameter that a store has whole.
-struct WholeParameter {
+/// A parameter of this rank, whole or a shard.
+struct HeldParameter {
   const ParameterStore* store = nullptr;
   std::size_t index = 0;
 };
 
-/// Those of this rank, by name.
-std::map<std::string, WholeParameter> whole_parameters(Session& session) {
-  std::map<std::string, WholeParameter> whole;
-  if (session.device() == nullptr) return whole;
+/// All parameters that this rank holds; parts of a stage that are divided differently may both have one.
+std::multimap<std::string, HeldParameter> held_parameters(Session& session) {
+  std::multimap<std::string, HeldParameter> held;
+  if (session.device() == nullptr) return held;
   for (const auto& part : session.device()->parts()) {
     const ParameterStore& store = part->parameters();
-    if (store.sharding().shards_weights()) continue;
     for (std::size_t i = 0; i < store.parameters().size(); ++i) {
-      const LocalParameter& local = store.parameters()[i];
-      if (static_cast<std::int64_t>(local.size()) == local.spec.size()) whole[local.spec.name] = {&store, i};
+      held.emplace(store.parameters()[i].spec.name, HeldParameter{&store, i});
     }
   }
-  return whole;
+  return held;
+}
+
+/// Where elements `run` of the logical parameter are on the device; null where this is another shard.
+const float* find(const HeldParameter& held, Interval run) {
+  const float* at = held.store->weight(held.index);
+  for (const Interval& elements : held.store->parameters()[held.index].elements) {
+    if (elements.begin <= run.begin && run.end <= elements.end) return at + (run.begin - elements.begin);
+    at += elements.size();
+  }
+  return nullptr;
 }
 
 /// For a message: line feeds as \\n.
@@ -42,12 +51,15 @@ std::string one_line(const std::string& text) {
   return shown(line);
 }
 
+/// To the share of the same layers.
 void copy_weights(Session& session, Continuation& text) {
-  const std::map<std::string, WholeParameter> whole = whole_parameters(session);
+  const std::multimap<std::string, HeldParameter> all = held_parameters(session);
   text.fill([&](const ParameterSpec& spec, Interval run, float* out) {
-    const WholeParameter& from = whole.at(spec.name);
-    session.arena().device().download(out, from.store->weight(from.index) + run.begin,
-                                      static_cast<std::size_t>(run.size()) * sizeof(float));
+    const auto [begin, end] = all.equal_range(spec.name);
+    const float* found = nullptr;
+    for (auto held = begin; held != end && found == nullptr; ++held) found = find(held->second, run);
+    PPTRAIN_ASSERT(found != nullptr, "{} is not on this rank", spec.name);
+    session.arena().device().download(out, found, static_cast<std::size_t>(run.size()) * sizeof(float));
   });
 }
 
@@ -70,20 +82,25 @@ SamplePrompts::SamplePrompts(const Config& config, const Model& model) : prompts
   longest_ = longest_text(config.model.from, config.training);
 }
 
-bool SamplePrompts::can_print(Session& session) {
-  const std::map<std::string, WholeParameter> whole = whole_parameters(session);
-  const std::vector<ParameterSpec> all = logical_parameters(session.model());
-  return std::all_of(all.begin(), all.end(), [&](const ParameterSpec& spec) { return whole.contains(spec.name); });
+bool SamplePrompts::can_print(const Plan& plan) {
+  return std::none_of(plan.stages.begin(), plan.stages.end(), [](const Stage& stage) {
+    const StageParts parts(stage);
+    return std::any_of(parts.all().begin(), parts.all().end(), [](const StagePart& part) {
+      return part.mesh->divides_weights() && part.mesh->sharding_group_of(0).size() > 1;
+    });
+  });
 }
 
-std::vector<std::string> SamplePrompts::lines(std::int64_t step, Session& session) const {
+std::vector<std::string> SamplePrompts::lines(std::int64_t step, Session& session, const TrainedPlan& where,
+                                              MPI_Comm world, Waiter& waiter) const {
   std::vector<std::vector<std::uint32_t>> prompts;
   std::size_t places = 0;
   for (const std::string& prompt : prompts_) {
     prompts.push_back(meaning_.encode(prompt));
     places = std::max(places, prompts.back().size() + sample_tokens);
   }
-  Continuation text(session.model(), longest_ ? std::min(*longest_, places) : places);
+  MpiTextTeam team(world, waiter, first_replica(where.plan, where.map));
+  Continuation text(session.model(), longest_ ? std::min(*longest_, places) : places, DType::f32, team);
   copy_weights(session, text);
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < prompts.size(); ++i) {

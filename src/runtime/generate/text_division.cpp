@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "plan/match.hpp"
-#include "runtime/role.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
@@ -62,26 +61,32 @@ TextDivision shared_by_all(const Model& model, int num_ranks, const std::string&
   return {all};
 }
 
-TextDivision first_replica(const Plan& plan, const Model& model, int num_ranks, const std::string& source) {
+TextDivision first_replica(const Plan& plan, const RankMap& map) {
+  TextDivision division;
+  for (const PlannedLayers& part : planned_layers(plan)) {
+    RankedLayers next = {part.layers, {}, part.mesh.shards, part.division};
+    for (const DeviceId device : part.mesh.devices[0]) next.ranks.push_back(map.rank_of(device).value);
+    append(division, std::move(next));
+  }
+  return division;
+}
+
+TextDivision first_replica_alone(const Plan& plan, const Model& model, int num_ranks, const std::string& source) {
   check_plan_model(plan, model, source);
-  const std::vector<PlannedLayers> planned = planned_layers(plan);
   std::set<DeviceId> devices;
-  for (const PlannedLayers& part : planned) devices.insert(part.mesh.devices[0].begin(), part.mesh.devices[0].end());
+  for (const PlannedLayers& part : planned_layers(plan)) {
+    devices.insert(part.mesh.devices[0].begin(), part.mesh.devices[0].end());
+  }
   if (static_cast<int>(devices.size()) > num_ranks) {
     throw_bad_input({source,
                      fmt::format("one replica of the plan is on {} devices, but the job has {} {}", devices.size(),
                                  num_ranks, num_ranks == 1 ? "rank" : "ranks"),
                      "a rank stands for each of them", fmt::format("start it by mpirun -np {}", devices.size())});
   }
-  TextDivision division;
-  for (const PlannedLayers& part : planned) {
-    RankedLayers next = {part.layers, {}, part.mesh.shards, part.division};
-    for (const DeviceId device : part.mesh.devices[0]) {
-      next.ranks.push_back(static_cast<int>(std::distance(devices.begin(), devices.find(device))));
-    }
-    append(division, std::move(next));
-  }
-  return division;
+  std::vector<RankId> ranks(devices.rbegin()->index() + 1);
+  int rank = 0;
+  for (const DeviceId device : devices) ranks[device.index()] = RankId(rank++);
+  return first_replica(plan, RankMap(ranks));
 }
 
 }  // namespace pptrain

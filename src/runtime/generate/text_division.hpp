@@ -7,6 +7,7 @@
 #include "base/interval.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
+#include "runtime/role.hpp"
 
 namespace pptrain {
 
@@ -26,8 +27,11 @@ using TextDivision = std::vector<RankedLayers>;
 /// with `source` as the place.
 TextDivision shared_by_all(const Model& model, int num_ranks, const std::string& source);
 
-/// The first replica of each stage, its devices on ranks 0, 1, ... in the order of their numbers. A plan for another
-/// model, and fewer ranks than such devices, throw `Error` (exit code 2) with `source` as the place.
-TextDivision first_replica(const Plan& plan, const Model& model, int num_ranks, const std::string& source);
+/// The first replica of each stage, where a job has it.
+TextDivision first_replica(const Plan& plan, const RankMap& map);
+
+/// The same with its devices on ranks 0, 1, ... in the order of their numbers. A plan for another model, and fewer
+/// ranks than such devices, throw `Error` (exit code 2) with `source` as the place.
+TextDivision first_replica_alone(const Plan& plan, const Model& model, int num_ranks, const std::string& source);
 
 }  // namespace pptrain
