@@ -259,9 +259,10 @@ void CommandLine::report() {
 
 void CommandLine::validate() {
   CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
-  sub->add_option("FILE", options_.input,
-                  "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5, or a model's folder with "
-                  "config.json")
+  sub->add_option(
+         "FILE", options_.input,
+         "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5, tokenizer.json, or a model's folder with "
+         "config.json")
       ->required()
       ->type_name("");
   describe(
@@ -373,9 +374,10 @@ void CommandLine::export_model() {
       ->type_name("CHECKPOINT.h5|RUN");
   sub->add_option("-o,--output", options_.output, "the folder to write")->required()->type_name("FOLDER");
   const std::vector<std::string> types = {"fp32", "bf16", "fp16"};
-  CLI::Option* type = sub->add_option("--type", options_.weight_type, "what the weights are stored in")
-                          ->check(CLI::IsMember(types))
-                          ->type_name("TYPE");
+  CLI::Option* type =
+      sub->add_option("--type", options_.weight_type, "what the weights are stored in: fp32, bf16 or fp16; none: fp32")
+          ->check(CLI::IsMember(types))
+          ->type_name("TYPE");
   choices_[type] = types;
   describe(
       sub,

@@ -90,6 +90,8 @@ void run_validate(const Options& options) {
   std::string kind;
   if (names_model_folder(path)) {
     kind = validated_model_folder(path);
+  } else if (names_tokenizer(path)) {
+    kind = validated_tokenizer(path);
   } else if (extension == ".toml" && is_cluster_file(path)) {
     const Cluster cluster = read_cluster(path);
     kind = fmt::format("a cluster of {} devices", cluster.num_devices());

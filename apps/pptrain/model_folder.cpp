@@ -22,9 +22,8 @@ bool has_file(const std::string& folder, const char* name) {
   return fs::exists(fs::path(folder) / name, ignored);
 }
 
-std::string validated_tokenizer(const std::string& folder, const Model& model) {
-  return fmt::format("a tokenizer of {} tokens",
-                     read_tokenizer(folder + "/" + tokenizer_file, model).vocabulary_size());
+std::string describe(const Tokenizer& tokenizer) {
+  return fmt::format("a tokenizer of {} tokens", tokenizer.vocabulary_size());
 }
 
 }  // namespace
@@ -33,6 +32,10 @@ bool names_model_folder(const std::string& path) {
   std::error_code ignored;
   return fs::path(path).filename() == config_file || fs::is_directory(path, ignored);
 }
+
+bool names_tokenizer(const std::string& path) { return fs::path(path).filename() == tokenizer_file; }
+
+std::string validated_tokenizer(const std::string& path) { return describe(Tokenizer::read(path)); }
 
 std::string validated_model_folder(const std::string& path) {
   std::error_code ignored;
@@ -47,7 +50,9 @@ std::string validated_model_folder(const std::string& path) {
   const Model model = build_family(ConfigJson::read(folder), {1});
   const bool has_weights = has_file(folder, single_weight_file) || has_file(folder, weight_index_file);
   if (has_weights) const ModelWeights weights(folder, model);
-  const std::string tokenizer = has_file(folder, tokenizer_file) ? validated_tokenizer(folder, model) : "no tokenizer";
+  const std::string tokenizer = has_file(folder, tokenizer_file)
+                                    ? describe(read_tokenizer(folder + "/" + tokenizer_file, model))
+                                    : "no tokenizer";
   return fmt::format("a {} of {} layers and {} parameters, with {} and {}", model.name, model.num_layers(),
                      model.num_parameters(), has_weights ? "weights" : "no weights", tokenizer);
 }
