@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A folder of transformers, or a GPT-2 of the configuration's own keys, trained by pptrain, exported, and loaded by
-transformers again: equal parameters bit for bit, the loss that pptrain goes on with, and after save_pretrained the same
-loss once more.
+transformers again: equal parameters bit for bit, equal logits, the loss that pptrain goes on with, and after save_pretrained
+the same loss once more.
 
-    exported.py PPTRAIN [MODELS FAMILY...]"""
+    exported.py PPTRAIN TEST_NN [MODELS FAMILY...]      # TEST_NN: the program with the tests of src/nn"""
 
 import json
 import os
@@ -25,6 +25,7 @@ except ImportError as error:
 import training
 
 STEPS = 3
+LOGITS = 1e-5  # of each one, fp32
 LOSS = 1e-6  # of a mean over a batch, fp32: the sums of two libraries in different orders
 
 OWN_SHAPE = {"batch": 4, "length": 16}
@@ -92,6 +93,22 @@ def loss_of(folder, tokens, shape, step):
         return torch.nn.functional.cross_entropy(model(x).logits.view(batch * length, -1), y).item(), model
 
 
+def check_logits(test_nn, title, folder, model, tokens):
+    """Of all positions of a text, by pptrain that goes on from kept keys and values, and by transformers."""
+    with torch.no_grad():
+        theirs = model(tokens.view(1, -1)).logits[0].numpy()
+    with tempfile.TemporaryDirectory() as scratch:
+        text, logits = pathlib.Path(scratch) / "tokens", pathlib.Path(scratch) / "logits"
+        text.write_text(" ".join(map(str, tokens.tolist())))
+        subprocess.run([test_nn, "[logits_for_peer]"], check=True, stdout=subprocess.DEVNULL, env={
+            **os.environ, "PPTRAIN_PEER_MODEL": str(folder), "PPTRAIN_PEER_TOKENS": str(text),
+            "PPTRAIN_PEER_LOGITS": str(logits)})
+        ours = numpy.fromfile(logits, dtype=numpy.float32).reshape(theirs.shape)
+    difference = numpy.abs(ours - theirs).max()
+    assert difference < LOGITS, (title, difference)
+    return difference
+
+
 def check_bits(family, checkpoint, folder, prefix=""):
     """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside.
     `prefix`: what names have in the folder and not in the checkpoint, but that of an output of its own."""
@@ -110,8 +127,9 @@ def check_bits(family, checkpoint, folder, prefix=""):
                 assert numpy.array_equal(ours, values), name
 
 
-def check(program, title, model, tokens_file, shape, prefix=""):
+def check(programs, title, model, tokens_file, shape, prefix=""):
     """`title` begins with the family; `model`: keys of [model]."""
+    program, test_nn = programs
     tokens = training.read_tokens(tokens_file)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
@@ -122,42 +140,44 @@ def check(program, title, model, tokens_file, shape, prefix=""):
         check_bits(title, checkpoint, exported, prefix)
         theirs, loaded = loss_of(exported, tokens, shape, STEPS - 1)
         assert abs(theirs - losses[-1]) < LOSS, (title, theirs, losses[-1])
+        logits = check_logits(test_nn, title, exported, loaded, tokens[:shape["length"]])
         saved = scratch / "saved"
         loaded.save_pretrained(saved)
         again = scratch / "again.bin"
         training.write_tokens(again, tokens[(STEPS - 1) * shape["batch"] * shape["length"]:])
         _, ours = train(program, scratch, from_folder(saved), again, shape, steps=1)
         assert abs(ours[0] - theirs) < LOSS, (title, ours[0], theirs)
-    print(f"exported: {title}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}")
+    print(f"exported: {title}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}, logits within "
+          f"{logits:.1e}")
 
 
-def check_family(program, models, family):
+def check_family(programs, models, family):
     expected = json.loads((models / family / "expected.json").read_text())
     shape = {"batch": expected["batch"], "length": expected["T"]}
-    check(program, family, from_folder(models / family), models / family / "tokens.bin", shape)
+    check(programs, family, from_folder(models / family), models / family / "tokens.bin", shape)
 
 
-def check_own_gpt2(program, tied):
+def check_own_gpt2(programs, tied):
     with tempfile.TemporaryDirectory() as scratch:
         tokens = pathlib.Path(scratch) / "tokens.bin"
         count = (STEPS + 1) * OWN_SHAPE["batch"] * OWN_SHAPE["length"] + 1
         training.write_tokens(tokens, torch.randint(97, (count,), generator=torch.Generator().manual_seed(1)))
         title = "gpt2 of own keys, tied" if tied else "gpt2 of own keys"
-        check(program, title, OWN_GPT2.format(tied=str(tied).lower()), tokens, OWN_SHAPE, prefix="transformer.")
+        check(programs, title, OWN_GPT2.format(tied=str(tied).lower()), tokens, OWN_SHAPE, prefix="transformer.")
 
 
 def main():
-    program = sys.argv[1]
+    programs = sys.argv[1:3]
     # More ranks than cores, by root too.
     for name in ("MCA_rmaps_base_oversubscribe", "MCA_mpi_yield_when_idle", "ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM"):
         os.environ.setdefault(f"OMPI_{name}", "1")
     os.environ.setdefault("OMPI_MCA_hwloc_base_binding_policy", "none")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    for family in sys.argv[3:]:
-        check_family(program, pathlib.Path(sys.argv[2]), family)
+    for family in sys.argv[4:]:
+        check_family(programs, pathlib.Path(sys.argv[3]), family)
     for tied in (False, True):
-        check_own_gpt2(program, tied)
+        check_own_gpt2(programs, tied)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,11 @@ def read_tokens(path):
 
 
 def write_tokens(path, tokens):
+    """A file that pptrain reads, of 16 bits where they do."""
+    magic, version, width = (20240520, 1, "<u2") if tokens.max() < 2**16 else (20240801, 7, "<u4")
     header = numpy.zeros(256, dtype="<i4")
-    header[:3] = 20240520, 1, len(tokens)
-    path.write_bytes(header.tobytes() + tokens.numpy().astype("<u2").tobytes())
+    header[:3] = magic, version, len(tokens)
+    path.write_bytes(header.tobytes() + tokens.numpy().astype(width).tobytes())
 
 
 def load(folder, dtype=torch.float32):

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
 
 #include "plain_operators.hpp"
 #include "runtime/model_weights.hpp"
@@ -168,4 +172,27 @@ TEST_CASE("activations of 16 bits give the logits of fp32 up to their rounding")
       CHECK(error(text.read(std::span(tokens).subspan(i, 1)), expected.data() + i * text.vocabulary()) < 0.03);
     }
   }
+}
+
+// models/exported.py starts it and compares with the logits of transformers.
+TEST_CASE("logits of a model's folder for another program to compare", "[.][logits_for_peer]") {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: start this by exported.py");
+    return std::string(value);
+  };
+  ModelConfig config;
+  config.from = variable("PPTRAIN_PEER_MODEL");
+  std::ifstream file(variable("PPTRAIN_PEER_TOKENS"));
+  const std::vector<std::uint32_t> tokens{std::istream_iterator<std::uint32_t>(file), {}};
+  TrainingConfig training;
+  training.sequence_length = static_cast<std::int64_t>(tokens.size());
+  const Model model = build_model(config, training, config.from);
+  const ModelWeights weights(config.from, model);
+  Continuation text(model, tokens.size());
+  text.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
+  const std::vector<float> logits = text.read_each(tokens);
+  std::ofstream out(variable("PPTRAIN_PEER_LOGITS"), std::ios::binary);
+  out.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size() * sizeof(float)));
+  REQUIRE(out.flush());
 }

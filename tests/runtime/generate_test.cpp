@@ -2,7 +2,9 @@
 #include "runtime/generate/generate.hpp"
 
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -196,6 +198,28 @@ TEST_CASE("what ends a text and how long it may be is in the folder of a model")
   CHECK(!longest_text(""));
   CHECK(end_tokens("", "", TokenMeaning()).empty());
   CHECK(end_tokens(folder, "", TokenMeaning()) == std::set<std::uint32_t>{2});
+}
+
+TEST_CASE("logits of published models are those of transformers", "[np1]") {
+  for (const std::string& name : published_models) {
+    INFO(name);
+    const Recorded recorded(name);
+    const nlohmann::json run =
+        nlohmann::json::parse(std::ifstream(test_data("models/") + name + "/expected.json")).at("logits_first_sample");
+    const std::size_t length = run.at("shape").at(0);
+    Continuation text(recorded.model, length);
+    recorded.fill(text);
+    const std::vector<float> values = text.read_each(std::span(recorded.reference.tokens).first(length));
+    REQUIRE(values.size() == length * text.vocabulary());
+    const std::vector<double> first = run.at("first"), last = run.at("last");
+    for (std::size_t i = 0; i < first.size(); ++i) CHECK(std::abs(values[i] - first[i]) < 1e-5);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      CHECK(std::abs(values[values.size() - last.size() + i] - last[i]) < 1e-5);
+    }
+    double squares = 0.0;
+    for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+    CHECK(std::sqrt(squares) == Approx(run.at("l2").get<double>()).epsilon(1e-6));
+  }
 }
 
 TEST_CASE("a model whose tokens have no known meaning is refused with what to do") {
