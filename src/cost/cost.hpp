@@ -17,6 +17,8 @@ namespace pptrain {
 struct TiedEmbedding {
   std::int64_t rows = 0;   ///< 0: none is shared
   double row_bytes = 0.0;  ///< of its gradient
+
+  double gradient_bytes() const { return static_cast<double>(rows) * row_bytes; }
 };
 
 /// The shared parameter of a configuration's model, where that is one that pptrain trains.

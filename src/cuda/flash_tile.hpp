@@ -45,7 +45,7 @@ struct FlashPlace {
     lane = threadIdx.x % lanes;
   }
 
-  /// Where the numbers of a query head begin in log_sum and delta, which have one for each query.
+  /// The index in log_sum and delta, which have a number for each query, of the first number of a query head.
   __device__ std::size_t sums(const FlashShape& s, std::size_t query_head) const {
     return (sample * s.heads + query_head) * s.length;
   }

@@ -31,7 +31,7 @@ struct RankHost {
   bool shares_gpu(const RankHost& other) const { return gpu && other.gpu && gpu->info.uuid == other.gpu->info.uuid; }
 };
 
-/// Where every rank runs, told to all. `own`: null where this rank computes with the host. Collective over `world`.
+/// Tells all ranks where every rank runs. `own`: null where this rank computes with the host. Collective over `world`.
 std::vector<RankHost> find_rank_hosts(MPI_Comm world, Waiter& waiter, const ProbedGpu* own = nullptr);
 
 }  // namespace pptrain

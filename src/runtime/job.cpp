@@ -177,7 +177,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
     collectively(world, waiter, [&] { initialise(job.config, running->session()); });
   }
   std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<SamplePrompts> samples;
   collectively(world, waiter, [&] {
+    samples = std::make_unique<SamplePrompts>(job.config, job.model);
     recorder =
         std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
                                    job.instance.profile, plan, RunKind::training, start_of(from), job.device.backend());
@@ -186,10 +188,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
-  const SamplePrompts samples(job.config, job.model);
-  Trainer trainer(job,
-                  {patience, alarm, datasets, *recorder, stop, samples, fingerprint, directory, from ? from->path : ""},
-                  std::move(running));
+  Trainer trainer(
+      job, {patience, alarm, datasets, *recorder, stop, *samples, fingerprint, directory, from ? from->path : ""},
+      std::move(running));
   phases.end("parameters and communication");
   if (names) print_detail(phases.describe());
   TrainingEnd end = TrainingEnd::done;

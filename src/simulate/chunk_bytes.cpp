@@ -87,7 +87,7 @@ double shared_gradients(const Instance& instance, const Stage& stage) {
   const std::int64_t last = instance.profile.num_layers() - 1;
   const bool has_both = last > 0 && contains(stage.layers, 0) && contains(stage.layers, last);
   if (!has_both || !stage.blocks.empty()) return 0.0;  // parts have gradients of their own
-  return static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel;
+  return instance.tied.gradient_bytes() / stage.tensor_parallel;
 }
 
 /// Bytes of the weights of both, where ZeRO gathers them and the chunk has both.

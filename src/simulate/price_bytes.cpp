@@ -35,7 +35,7 @@ double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   const StageParts parts(stage);
   if (&parts.part_at(0) != &parts.part_at(last)) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
-  const double parameters = static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / bytes.gradient;
+  const double parameters = instance.tied.gradient_bytes() / bytes.gradient;
   return bytes_per_parameter(bytes, stage, static_cast<double>(stage.sharding_group_of(replica).size())) * parameters /
          stage.tensor_parallel;
 }
@@ -45,7 +45,7 @@ double gathered_gradient(const Instance& instance, const Stage& stage, const Pro
   if (stage.zero_stage < 2 || stage.sharding_group_of(program.replica).size() == 1) return 0.0;
   const auto exchanges = std::any_of(program.instructions.begin(), program.instructions.end(),
                                      [](const Instruction& i) { return i.op == Op::reduce_tied; });
-  return exchanges ? static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel : 0.0;
+  return exchanges ? instance.tied.gradient_bytes() / stage.tensor_parallel : 0.0;
 }
 
 /// State of parameters that every member of a tensor-parallel group holds, beyond its share of them.
@@ -73,8 +73,7 @@ double chunk_gradient_bytes(const Instance& instance, const Stage& stage, const 
   const double bytes = gradient_bytes(instance.profile, stage, layers);
   const std::int64_t last = instance.profile.num_layers() - 1;
   const bool shares = last > 0 && layers.begin == 0 && layers.end > last && stage.blocks.empty();
-  return shares ? bytes - static_cast<double>(instance.tied.rows) * instance.tied.row_bytes / stage.tensor_parallel
-                : bytes;
+  return shares ? bytes - instance.tied.gradient_bytes() / stage.tensor_parallel : bytes;
 }
 
 /// Bytes of a chunk's gradients that are summed at once: all, or those of a layer with ZeRO.

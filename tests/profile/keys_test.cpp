@@ -30,5 +30,20 @@ TEST_CASE("keys of a profile are those that are described", "[keys]") {
   CHECK(profile_keys::all().size() == 5);
 }
 
+TEST_CASE("the workspace of F is that of all passes where a profile does not say") {
+  const auto bytes_of = [](const std::string& text) { return *parse_profile(text, "file").layers[0].rows[0].bytes; };
+  std::string text = everything;
+  const std::string key = "\"workspace_bytes\": 1,\n                \"forward_workspace_bytes\": 1,";
+  REQUIRE(text.find(key) != std::string::npos);
+  text.replace(text.find(key), key.size(), "\"workspace_bytes\": 7,");
+  CHECK(bytes_of(text).forward_workspace == 7.0);
+  text.replace(text.find("\"workspace_bytes\": 7,"), 22, "\"workspace_bytes\": 7, \"forward_workspace_bytes\": 3,");
+  CHECK(bytes_of(text).forward_workspace == 3.0);
+  const LayerBytes again = bytes_of(write_profile(parse_profile(text, "file")));
+  CHECK(again.workspace == 7.0);
+  CHECK(again.forward_workspace == 3.0);
+  CHECK(again.recomputed == 1.0);
+}
+
 }  // namespace
 }  // namespace pptrain

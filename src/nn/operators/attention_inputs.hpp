@@ -11,8 +11,8 @@ struct AttentionInputs {
   Matrix q, k, v;
 };
 
-/// Those of an operator: inputs of their own, or side by side in one. `matrix_of` gives the matrix of a value and is
-/// called once for each input, in order.
+/// Finds the queries, keys and values of an operator: inputs of their own, or side by side in one. `matrix_of` gives
+/// the matrix of a value and is called once for each input, in order.
 template <class MatrixOf>
 AttentionInputs attention_inputs(const Operator& op, const MatrixOf& matrix_of) {
   AttentionInputs parts;

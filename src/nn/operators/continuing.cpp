@@ -82,7 +82,7 @@ class ContinuingAttention final : public ContinuingModule {
   }
 
  private:
-  /// Those of all rows, the new ones included.
+  /// Adds the keys, or values, of new rows to what is kept, and returns those of all rows so far.
   Matrix keep(const Matrix& rows, const Tensor& kept) const {
     kernels().convert(rows, kept.matrix().rows_from(where().first, rows.rows));
     return kept.matrix().rows_from(0, where().first + rows.rows);

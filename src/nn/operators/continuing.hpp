@@ -4,7 +4,7 @@
 
 namespace pptrain {
 
-/// Where the rows of a forward pass stand in their text.
+/// The place in their text that the rows of a forward pass have.
 struct TextPlace {
   std::size_t first = 0;     ///< place of the first row: as many tokens have gone before
   std::size_t capacity = 0;  ///< tokens that a text may have

@@ -72,7 +72,7 @@ class LinearModule final : public OperatorModule {
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
 
-  /// Where the input of the product is gelu(u): makes du, and the input once more.
+  /// Makes du and once more the input of a product whose input is gelu(u).
   void backward_activation(const Batch& batch, Pass& pass, const Matrix& dy) const {
     const ValueIndex u = *fused().before_activation;
     Tensor du = new_gradient(batch, u);

@@ -132,7 +132,7 @@ void ReplicaShards::sum_complete() {
   num_complete_ = 0;
 }
 
-/// Where units are divided, this replica gets the sum of its slice alone.
+/// Sums a unit over the replicas; of a divided one this replica gets the sum of its slice alone.
 void ReplicaShards::sum(std::size_t unit) {
   const ReplicaSharding& sharding = store_.sharding();
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];

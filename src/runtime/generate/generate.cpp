@@ -15,7 +15,7 @@ std::size_t places_of(const TextModel& text, std::size_t tokens) {
 
 }  // namespace
 
-/// Where nothing else says what a text begins with, it is the token that ended another.
+/// An empty prompt becomes the token that ended another text, unless the tokenizer puts one of its own in front.
 std::vector<std::uint32_t> prompt_tokens(const TextModel& text, const std::string& prompt) {
   std::vector<std::uint32_t> tokens = text.meaning.encode(prompt);
   if (tokens.empty() && !text.ends.empty()) tokens.push_back(*text.ends.begin());
