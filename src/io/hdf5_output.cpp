@@ -13,6 +13,8 @@
 #include <cstring>
 #include <vector>
 
+#include "io/hdf5_input.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -99,17 +101,8 @@ void lay_over(const std::vector<Kept>& kept, haddr_t address, std::size_t size, 
 
 herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) noexcept {
   const OutputFile& from = output(file);
-  auto* bytes = static_cast<char*>(buffer);
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t taken = ::pread(from.descriptor, bytes + done, size - done, static_cast<off_t>(address + done));
-    if (taken < 0 && errno == EINTR) continue;
-    if (taken < 0) return -1;
-    if (taken == 0) break;
-    done += static_cast<std::size_t>(taken);
-  }
-  std::memset(bytes + done, 0, size - done);  // behind the end of the file
-  lay_over(from.kept, address, size, bytes);
+  if (!detail::read_or_zero(from.descriptor, address, size, buffer)) return -1;
+  lay_over(from.kept, address, size, static_cast<char*>(buffer));
   return 0;
 }
 

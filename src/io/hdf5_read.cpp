@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "io/filtered_chunks.hpp"
+#include "io/hdf5_input.hpp"
 #include "io/superblock.hpp"
 
 namespace pptrain {
@@ -123,12 +124,11 @@ Hdf5Source open_to_read(const std::string& path) {
   }
   const std::optional<Superblock> superblock = read_superblock(path);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties");
-  check_hdf5(H5Pset_fapl_sec2(access.get()), "choosing plain files");
   check_hdf5(H5Pset_metadata_read_attempts(access.get(), most_attempts), "setting the number of attempts");
   Hdf5Source source;
   source.left_open = superblock && superblock->open_for_swmr;
   const unsigned mode = H5F_ACC_RDONLY | (source.left_open ? H5F_ACC_SWMR_READ : 0U);
-  source.file = Hdf5Handle(H5Fopen(path.c_str(), mode, access.get()), H5Fclose, "opening the file");
+  source.file = open_input(path, mode, access);
   return source;
 }
 

@@ -390,6 +390,35 @@ TEST_CASE("a wrong byte in the superblock is told at once, whoever wrote last", 
   }
 }
 
+TEST_CASE("undefined addresses are refused", "[hdf5_read]") {
+  const TestFolder folder("undefined");
+  const std::string path = folder.path("old.h5");
+  Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create");
+  const std::string whole = read(path);
+  const std::uint64_t tree = offset_of(whole, "TREE");  // the names in the root group
+  const std::string address(reinterpret_cast<const char*>(&tree), sizeof tree);
+  std::string damaged = whole;
+  int places = 0;
+  for (std::size_t at = 0; (at = damaged.find(address, at)) != std::string::npos; ++places) {
+    damaged.replace(at, address.size(), address.size(), '\xff');
+  }
+  REQUIRE(places > 0);
+  write(path, damaged);
+  const Hdf5Handle file = open_to_read(path).file;
+  CHECK_THROWS_AS(Hdf5Array(Place::dataset, file, "d", {Hdf5Expected::Kind::integer, {}, 8}), Hdf5Failure);
+  CHECK_THROWS_AS(names_in(file, "names"), Hdf5Failure);
+}
+
+TEST_CASE("why a file cannot be opened is told", "[hdf5_read]") {
+  const TestFolder folder("unopened");
+  try {
+    open_to_read(folder.path("none.h5"));
+    FAIL("a file that is not there was opened");
+  } catch (const Hdf5Failure& failure) {
+    CHECK(failure.reason() == "No such file or directory");
+  }
+}
+
 TEST_CASE("damage behind the superblock of a file in SWMR mode is told in a moment", "[hdf5_read]") {
   const TestFolder folder("swmr_damage");
   const std::string path = write_left_open(folder);
