@@ -152,6 +152,8 @@ class Worker {
   void operator()(const op::Sum&) const {}
   void operator()(const op::Gather&) const {}
   void operator()(const op::Take&) const {}
+  void operator()(const op::Split&) const { elementwise(*op_.output, 2.0, 2.0); }
+  void operator()(const op::Join&) const { elementwise(*op_.output, 2.0, 2.0); }
 
  private:
   const OperatorList& list() const { return layer_.operators; }

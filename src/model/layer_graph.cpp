@@ -53,6 +53,37 @@ ValueIndex LayerGraph::input(const Port& port) {
   return *list().input;
 }
 
+std::vector<ValueIndex> LayerGraph::inputs(const std::vector<Port>& ports) {
+  const Boundary boundary(ports);
+  const ValueIndex all = input(boundary.packed());
+  layer_.input = boundary;
+  if (ports.size() == 1) return {all};
+  std::vector<ValueIndex> values;
+  std::int64_t first = 0;
+  for (const Port& port : ports) {
+    values.push_back(make({port.rows, port.columns, Element::fp32, {}}));
+    put(op::Split{first}, {all}, values.back());
+    first += port.elements();
+  }
+  return values;
+}
+
+void LayerGraph::outputs(const std::vector<Output>& results) {
+  output_ports_.clear();
+  std::vector<ValueIndex> values;
+  for (const auto& [port, v] : results) {
+    const Value& result = value(v);
+    PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32, "{}: what crosses a cut is whole and fp32",
+                   layer_.name);
+    output_ports_.push_back({result.rows, result.columns, port});
+    values.push_back(v);
+  }
+  if (values.size() == 1) return output(values.front());
+  const ValueIndex all = make({1, Boundary(output_ports_).elements(), Element::fp32, {}});
+  put(op::Join{}, values, all);
+  output(all);
+}
+
 ValueIndex LayerGraph::features(std::int64_t count) {
   const ValueIndex x = make({1, count, Element::fp32, {}});
   put(op::Features{}, {}, x);
@@ -218,7 +249,7 @@ Layer LayerGraph::finish(double compute_bytes) {
     const Value& result = layer_.operators.values[*layer_.operators.output];
     PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32, "{}: what crosses a cut is whole and fp32",
                    layer_.name);
-    layer_.output = Port{result.rows, result.columns};
+    layer_.output = output_ports_.empty() ? Boundary(Port{result.rows, result.columns}) : Boundary(output_ports_);
   }
   fold(layer_, compute_bytes);
   return std::move(layer_);

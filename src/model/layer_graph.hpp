@@ -37,6 +37,8 @@ class LayerGraph {
   };
 
   ValueIndex input(const Port& port);
+  /// What several ports bring, in their order. A layer that has no use for one hands it on with `outputs`.
+  std::vector<ValueIndex> inputs(const std::vector<Port>& ports);
   ValueIndex features(std::int64_t count);
   struct EmbeddingShape {
     std::int64_t vocabulary = 0;
@@ -73,6 +75,12 @@ class LayerGraph {
 
   /// Sets the result of the layer; one that computes the loss has none.
   void output(ValueIndex result) { list().output = result; }
+  /// Sets several results, each with the name of its port.
+  struct Output {
+    std::string port;
+    ValueIndex value;
+  };
+  void outputs(const std::vector<Output>& results);
   /// The layer with the folds over its operators, for numbers of `compute_bytes` in products.
   Layer finish(double compute_bytes);
 
@@ -99,6 +107,7 @@ class LayerGraph {
   std::string prefix_;
   double deviation_;
   bool rows_ = false;
+  std::vector<Port> output_ports_;  ///< where they have been named
   std::set<ValueIndex> entered_;
 };
 

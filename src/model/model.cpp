@@ -80,6 +80,13 @@ std::vector<Interval> ParameterSpec::shard_elements(Interval part, std::int64_t 
   return elements;
 }
 
+Port Boundary::packed() const {
+  if (ports.size() == 1) return ports.front();
+  Port all = {1, 0, "ports"};
+  for (const Port& port : ports) all.columns += port.elements();
+  return all;
+}
+
 std::int64_t Layer::num_parameters() const {
   std::int64_t sum = 0;
   for (const ParameterSpec& parameter : parameters) sum += parameter.size();

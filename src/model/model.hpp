@@ -52,14 +52,29 @@ struct ParameterSpec {
   std::vector<Interval> shard_elements(Interval part, std::int64_t axis_size) const;
 };
 
-/// What crosses from a layer to the next, fp32: rows and columns of a sample.
+/// One tensor that crosses from a layer to the next, fp32: rows and columns of a sample.
 struct Port {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
+  std::string name = "stream";
 
   std::int64_t elements() const { return rows * columns; }
-  double bytes() const { return 4.0 * static_cast<double>(elements()); }
   bool operator==(const Port&) const = default;
+};
+
+/// All that crosses from a layer to the next. A sample's ports lie one behind the other in one tensor, so that whatever
+/// moves samples moves all of its ports together.
+struct Boundary {
+  std::vector<Port> ports;
+
+  Boundary(const Port& port) : ports{port} {}
+  explicit Boundary(std::vector<Port> several) : ports(std::move(several)) {}
+
+  /// Rows and columns of a sample in that tensor: those of the only port, or one row of all elements.
+  Port packed() const;
+  std::int64_t elements() const { return packed().elements(); }
+  double bytes() const { return 4.0 * static_cast<double>(elements()); }
+  bool operator==(const Boundary&) const = default;
 };
 
 /// The operators of a layer in the order in which they run forward, and the values between them.
@@ -76,8 +91,8 @@ struct Layer {
   std::vector<ParameterSpec> parameters;
   OperatorList operators;  ///< divided by columns, or as Megatron does
   OperatorList by_rows;    ///< the same divided by rows of weights; empty where it cannot be
-  std::optional<Port> input;
-  std::optional<Port> output;
+  std::optional<Boundary> input;   ///< nothing: the layer is the first one and reads the samples
+  std::optional<Boundary> output;  ///< nothing: it is the last one and computes the loss
   Work work;                  ///< of all its operators, per sample
   double flop_forward = 0.0;  ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
@@ -119,7 +134,7 @@ struct Model {
   /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers' inner products.
   std::int64_t divided_units() const;
   /// What crosses behind a layer that is not the last.
-  const Port& port_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
+  const Boundary& boundary_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
   /// The tensor that the first layer and the last one share (a tied embedding), or null.
   const ParameterSpec* shared_parameter() const;
   /// FLOP of one training step per sample, for model FLOP utilisation.

@@ -134,6 +134,14 @@ struct Gather {};
 /// Conversion: each member takes its own columns of a whole value. Backward the members gather them.
 struct Take {};
 
+/// One of the ports that lie one behind the other in every sample of the input, from its element `first` on.
+struct Split {
+  std::int64_t first = 0;
+};
+
+/// The inputs one behind the other, sample by sample, as ports of the next layer.
+struct Join {};
+
 /// Softmax and cross-entropy of logits, whole or with their classes divided over a group.
 struct Loss {};
 
@@ -144,7 +152,7 @@ struct Loss {};
 struct Operator {
   using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
                             op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
-                            op::Gather, op::Take, op::Loss>;
+                            op::Gather, op::Take, op::Split, op::Join, op::Loss>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss

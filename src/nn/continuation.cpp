@@ -92,7 +92,7 @@ Tensor Continuation::stream(std::span<const std::uint32_t> tokens) {
     const std::size_t layers = parts_[p] ? parts_[p]->num_layers() - (has_last ? 1 : 0) : 0;
     for (std::size_t i = 0; i < layers; ++i) x = parts_[p]->layer(i).forward(batch, std::move(x), nullptr);
     if (has_last) break;
-    const Port& port = model_.port_behind(static_cast<int>(team_.parts()[p].layers.end) - 1);
+    const Port port = model_.boundary_behind(static_cast<int>(team_.parts()[p].layers.end) - 1).packed();
     team_.pass_on(p, x, tokens.size(), static_cast<std::size_t>(port.columns));
   }
   where_.first += tokens.size();

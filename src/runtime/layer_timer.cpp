@@ -152,7 +152,8 @@ class Chain {
     return arena_.bytes_in_use() - resident_bytes_ - others - input_gradient.bytes();
   }
 
-  Tensor random_rows(const Port& port) {
+  Tensor random_rows(const Boundary& boundary) {
+    const Port port = boundary.packed();
     Tensor x(arena_, samples_ * static_cast<std::size_t>(port.rows), static_cast<std::size_t>(port.columns));
     if (random_rows_.size() != x.size()) {
       random_rows_.resize(x.size());
@@ -168,8 +169,8 @@ class Chain {
   ParameterStore store_;
   LayerContext context_;
   std::size_t samples_;
-  std::optional<Port> input_;
-  std::optional<Port> output_;
+  std::optional<Boundary> input_;
+  std::optional<Boundary> output_;
   std::vector<std::unique_ptr<LayerModule>> layers_;
   std::unique_ptr<Optimizer> optimizer_;
   DeviceCopy<std::uint32_t> tokens_;

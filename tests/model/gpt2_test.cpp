@@ -35,7 +35,7 @@ TEST_CASE("the chain is embedding, blocks, output") {
   REQUIRE(model.num_layers() == 5);
   CHECK(model.layers[0].reads_samples());
   CHECK(model.layers[4].computes_loss());
-  CHECK(model.port_behind(0) == Port{4, 8});
+  CHECK(model.boundary_behind(0) == Port{4, 8});
   CHECK(model.layers[3].name == "block.2");
   CHECK(model.layers[4].parameters[2].name == "wte.weight");
 }

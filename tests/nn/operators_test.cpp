@@ -98,10 +98,11 @@ struct Bench {
     plain.document_begin = {0, 0, 0, 3, 3, 0, 1, 2, 2, 2};
     batch.document_begin = plain.document_begin.data();
   }
-  std::size_t size_of(const Port& port) const { return samples * static_cast<std::size_t>(port.elements()); }
-  Tensor tensor(const std::optional<Port>& port, const Values& values) {
-    if (!port) return {};
-    Tensor t(arena, samples * static_cast<std::size_t>(port->rows), static_cast<std::size_t>(port->columns));
+  std::size_t size_of(const Boundary& boundary) const { return samples * static_cast<std::size_t>(boundary.elements()); }
+  Tensor tensor(const std::optional<Boundary>& boundary, const Values& values) {
+    if (!boundary) return {};
+    const Port port = boundary->packed();
+    Tensor t(arena, samples * static_cast<std::size_t>(port.rows), static_cast<std::size_t>(port.columns));
     std::copy(values.begin(), values.end(), t.f32());
     return t;
   }
@@ -157,7 +158,39 @@ Model parallel_model(Activation activation) {
   return model;
 }
 
+/// A layer with two ports of unlike shapes of which it changes one, `b`. `passes`: it hands the other one on and adds a
+/// port; else nothing reads `a` any more.
+Model ported_model(bool passes) {
+  Model model = build_chain(rich());
+  LayerGraph g("block", "p.");
+  const std::vector<ValueIndex> ports = g.inputs({{5, 12, "a"}, {2, 7, "b"}});
+  const AxisDivision columns = {ShardAxis::columns};
+  const ValueIndex up = g.linear("up", ports[1], {.out = 10, .columns = columns, .bias = true, .wide = true});
+  const ValueIndex changed =
+      g.add(ports[1], g.linear("down", g.activate(up, Activation::gelu), {.out = 7, .rows = columns, .bias = true}));
+  if (passes) {
+    const ValueIndex added = g.linear("own", ports[0], {.out = 3, .bias = true, .wide = true});
+    g.outputs({{"a", ports[0]}, {"b", changed}, {"c", added}});
+  } else {
+    g.outputs({{"b", changed}});
+  }
+  model.layers[1] = g.finish(4.0);
+  return model;
+}
+
 }  // namespace
+
+TEST_CASE("gradients of layers with several ports") {
+  for (const bool passes : {true, false}) {
+    for (const bool fuses : {true, false}) {
+      Bench bench(ported_model(passes), 1, fuses);
+      CHECK(bench.layer.input->packed() == Port{1, 74, "ports"});
+      CHECK(bench.layer.output->elements() == (passes ? 60 + 14 + 15 : 14));
+      CHECK(bench.layer.output->ports.back().name == (passes ? "c" : "b"));
+      check_layer(bench);
+    }
+  }
+}
 
 TEST_CASE("gradients of a decoder's layers") {
   for (const std::size_t index : {0, 1, 2}) {

@@ -38,6 +38,11 @@ class Interpreter {
   std::size_t columns(std::size_t i = 0) const {
     return static_cast<std::size_t>(layer_.operators.values[op_->inputs[i]].columns);
   }
+  /// Elements of a sample of a value.
+  std::size_t size_of(ValueIndex v) const {
+    const Value& value = layer_.operators.values[v];
+    return static_cast<std::size_t>(value.rows * value.columns);
+  }
   std::size_t length() const { return batch_.tokens.size() / static_cast<std::size_t>(batch_.samples); }
 
   void apply(const op::Embedding& e) {
@@ -164,6 +169,26 @@ class Interpreter {
   void apply(const op::Conversion&) { out() = in(); }
   void apply(const op::Gather&) { out() = in(); }
   void apply(const op::Take&) { out() = in(); }
+  void apply(const op::Split& split) {
+    const std::size_t size = size_of(*op_->output), all = size_of(op_->inputs[0]);
+    Values port;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      const auto first = in().begin() + static_cast<std::ptrdiff_t>(s * all) + split.first;
+      port.insert(port.end(), first, first + static_cast<std::ptrdiff_t>(size));
+    }
+    out() = port;
+  }
+  void apply(const op::Join&) {
+    Values all;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      for (std::size_t i = 0; i < op_->inputs.size(); ++i) {
+        const auto size = static_cast<std::ptrdiff_t>(size_of(op_->inputs[i]));
+        const auto first = in(i).begin() + static_cast<std::ptrdiff_t>(s) * size;
+        all.insert(all.end(), first, first + size);
+      }
+    }
+    out() = all;
+  }
   void apply(const op::Features&) { throw std::logic_error("a plain batch has no features"); }
 
   const Layer& layer_;

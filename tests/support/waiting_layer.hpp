@@ -36,17 +36,17 @@ class WaitingLayer final : public LayerModule {
 
   static void wait(double seconds) { sleep_until(wall_seconds() + seconds); }
   /// What crosses there; nothing at the ends of the chain.
-  Tensor zeros(const Batch& batch, const std::optional<Port>& port) const {
+  Tensor zeros(const Batch& batch, const std::optional<Boundary>& port) const {
     if (!port) return {};
-    Tensor x(context_.arena, batch.samples * static_cast<std::size_t>(port->rows),
-             static_cast<std::size_t>(port->columns));
+    Tensor x(context_.arena, batch.samples * static_cast<std::size_t>(port->packed().rows),
+             static_cast<std::size_t>(port->packed().columns));
     host_kernels().fill_zero(x.f32(), x.size());
     return x;
   }
 
   std::unique_ptr<LayerModule> real_;
-  std::optional<Port> input_;
-  std::optional<Port> output_;
+  std::optional<Boundary> input_;
+  std::optional<Boundary> output_;
   LayerContext& context_;
   LayerSeconds seconds_;
 };

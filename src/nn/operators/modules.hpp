@@ -20,6 +20,8 @@ std::unique_ptr<OperatorModule> make_module(const op::Enter& kind, OperatorPlace
 std::unique_ptr<OperatorModule> make_module(const op::Sum& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Gather& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Take& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Split& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
 
 }  // namespace pptrain

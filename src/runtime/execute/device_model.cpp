@@ -10,7 +10,7 @@ namespace {
 
 /// Rows per sample of what goes into the first layer of a part.
 std::int64_t rows_before(const Model& model, const PartRole& part) {
-  return model.layers[static_cast<std::size_t>(part.layers.front().begin)].input->rows;
+  return model.layers[static_cast<std::size_t>(part.layers.front().begin)].input->packed().rows;
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std
       times_(arena.device(), waiter) {
   for (const ChunkPlace& place : chunk_places(plan)) {
     if (place.layers.end < model.num_layers())
-      cut_ports_.push_back(model.port_behind(static_cast<int>(place.layers.end) - 1));
+      cut_ports_.push_back(model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
   }
   sums_.buffer = Buffer(arena_, 2 * sizeof(double));
   if (role_ && plan.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
