@@ -42,8 +42,8 @@ Profile planning_profile(const Options& options, const Config& config, const Clu
   return profile_without_machine(config, cluster, options.profile);
 }
 
-TiedEmbedding planned_embedding(const Options& options, const Config& config, const Profile& profile) {
-  return options.input.empty() ? TiedEmbedding() : tied_embedding(config, profile);
+std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile) {
+  return options.input.empty() ? std::vector<Tie>() : ties_of(config, profile);
 }
 
 namespace {
@@ -101,7 +101,7 @@ void plan_from_files(const Options& options) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
   }
   const Instance instance = {profile, cluster, config.training.global_batch_size,
-                             planned_embedding(options, config, profile)};
+                             planned_ties(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   if (!config.parallelism.plan.empty()) {
     deliver_plan(options, given_plan(config, instance), instance);
@@ -189,8 +189,7 @@ void run_plan(const Options& options) {
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
-                             tied_embedding(config, profile)};
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (!config.parallelism.plan.empty()) {

@@ -20,7 +20,7 @@ bool names_files(const Config& config);
 Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster);
 
 /// What the first and the last layer share, where the job names a model that pptrain trains.
-TiedEmbedding planned_embedding(const Options& options, const Config& config, const Profile& profile);
+std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile);
 
 /// Whether `pptrain profile` measures nothing, and whether `pptrain plan` takes everything from files. A
 /// configuration that cannot be read counts as such: reading it again reports why.

@@ -37,12 +37,12 @@ Plan plan_to_simulate(const Options& options, const Profile& profile, const Clus
 Programs programs_of(const Options& options, const Instance& instance, const Plan& plan) {
   if (options.order.empty()) {
     Programs programs = planned_programs(instance, plan);
-    check_programs(plan, programs);
+    check_programs(plan, programs, instance.ties);
     return programs;
   }
-  const CompileOptions compile = {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)};
+  const CompileOptions compile = {instance.ties, cheapest_forms(instance, plan)};
   Programs programs = compile_training(plan, read_orders(options.order, plan), compile);
-  if (const std::string violation = find_violation(plan, programs); !violation.empty()) {
+  if (const std::string violation = find_violation(plan, programs, instance.ties); !violation.empty()) {
     throw_bad_input({options.order, "the order cannot be executed", violation,
                      "let every task come after those that it needs on other devices"});
   }
@@ -110,10 +110,10 @@ void run_simulate(const Options& options) {
   const Cluster cluster = read_cluster(config.cluster.file);
   const Profile profile = planning_profile(options, config, cluster);
   const Plan plan = plan_to_simulate(options, profile, cluster);
-  const Instance instance = {profile, cluster, plan.global_batch_size, planned_embedding(options, config, profile)};
+  const Instance instance = {profile, cluster, plan.global_batch_size, planned_ties(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   const Programs programs = programs_of(options, instance, plan);
-  const Simulation simulation = simulate(instance, plan, programs, {Recording::events, instance.tied.row_bytes});
+  const Simulation simulation = simulate(instance, plan, programs, {Recording::events});
   if (!options.trace.empty()) deliver(chrome_trace(simulation.trace), options.trace);
   warn_of_memory(simulation, cluster);
   const double bound = lower_bound_seconds(instance);

@@ -10,19 +10,12 @@
 #include "cost/collective.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
+#include "program/ties.hpp"
 
 namespace pptrain {
 
-/// The parameter that the first and the last layer of some models share.
-struct TiedEmbedding {
-  std::int64_t rows = 0;   ///< 0: none is shared
-  double row_bytes = 0.0;  ///< of its gradient
-
-  double gradient_bytes() const { return static_cast<double>(rows) * row_bytes; }
-};
-
-/// The shared parameter of a configuration's model, where that is one that pptrain trains.
-TiedEmbedding tied_embedding(const Config& config, const Profile& profile);
+/// The tied parameters of a configuration's model, where that is one that pptrain trains.
+std::vector<Tie> ties_of(const Config& config, const Profile& profile);
 
 /// The instance that is planned: how fast each layer is, and on what.
 ///
@@ -32,7 +25,7 @@ struct Instance {
   const Profile& profile;
   const Cluster& cluster;
   std::int64_t global_batch_size = 0;
-  TiedEmbedding tied = {};  ///< known to the simulator, left out of the closed forms
+  std::vector<Tie> ties = {};  ///< known to the simulator, left out of the closed forms
 };
 
 /// Refuses (`Error`, exit code 2) an instance that no plan can be costed for: a device kind of the

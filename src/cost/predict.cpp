@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "cost/bubble.hpp"
 #include "cost/stage_time.hpp"
-#include "model/model.hpp"
+#include "program/model_ties.hpp"
 
 namespace pptrain {
 namespace {
@@ -18,12 +18,9 @@ double with_update_and_cores(const Instance& instance, const Plan& plan, double 
 
 }  // namespace
 
-TiedEmbedding tied_embedding(const Config& config, const Profile& profile) {
+std::vector<Tie> ties_of(const Config& config, const Profile& profile) {
   if (!config.can_train_model()) return {};
-  const Model model = build_model(config.model, config.training, config.source);
-  const ParameterSpec* shared = model.shared_parameter();
-  if (shared == nullptr) return {};
-  return {shared->shape[0], static_cast<double>(shared->shape[1]) * profile.bytes_per_parameter.gradient};
+  return ties_of(build_model(config.model, config.training, config.source), profile.bytes_per_parameter.gradient);
 }
 
 void check_instance(const Instance& instance, const std::string& source) {

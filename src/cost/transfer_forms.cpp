@@ -1,6 +1,7 @@
 #include "cost/transfer_forms.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -51,15 +52,27 @@ CutForms cut_forms(const Instance& instance, const Stage& before, const Stage& a
           form_of(saved_seconds(instance.cluster, second, first, bytes))};
 }
 
-/// Both directions at once, so the slower one counts.
-TransferForm tied_form(const Instance& instance, const Stage& first, const Stage& last) {
-  const TiedEmbedding& tied = instance.tied;
-  if (tied.rows == 0 || &first == &last || (first.replicas == 1 && last.replicas == 1)) return TransferForm::whole;
-  if (!first.blocks.empty() || !last.blocks.empty()) return TransferForm::whole;
-  const std::vector<EqualCopies> first_rows = vocabulary_copies(first, tied.rows);
-  const std::vector<EqualCopies> last_rows = vocabulary_copies(last, tied.rows);
-  return form_of(std::min(saved_seconds(instance.cluster, first_rows, last_rows, tied.row_bytes),
-                          saved_seconds(instance.cluster, last_rows, first_rows, tied.row_bytes)));
+/// All directions at once, so the slowest one counts.
+TransferForm tied_form(const Instance& instance, const Plan& plan, const Tie& tie) {
+  if (tie.axis.empty()) return TransferForm::whole;  // who needs the same is no group
+  std::vector<const Stage*> stages;
+  for (const Stage& stage : plan.stages) {
+    if (tie.num_layers_in(stage.layers) > 0) stages.push_back(&stage);
+  }
+  if (stages.size() < 2) return TransferForm::whole;
+  const auto has_blocks = [](const Stage* stage) { return !stage->blocks.empty(); };
+  const auto is_alone = [](const Stage* stage) { return stage->replicas == 1; };
+  if (std::any_of(stages.begin(), stages.end(), has_blocks)) return TransferForm::whole;
+  if (std::all_of(stages.begin(), stages.end(), is_alone)) return TransferForm::whole;
+  double saved = std::numeric_limits<double>::infinity();
+  for (const Stage* from : stages) {
+    for (const Stage* to : stages) {
+      if (from == to) continue;
+      saved =
+          std::min(saved, saved_seconds(instance.cluster, tie_copies(*from, tie), tie_copies(*to, tie), tie.row_bytes));
+    }
+  }
+  return form_of(saved);
 }
 
 }  // namespace
@@ -106,7 +119,7 @@ TransferForms cheapest_forms(const Instance& instance, const Plan& plan) {
     const double bytes = instance.profile.layers[static_cast<std::size_t>(chunks[c].layers.end - 1)].output_bytes;
     forms.cuts.back() = cut_forms(instance, stage_of(c), stage_of(c + 1), bytes);
   }
-  forms.tied = tied_form(instance, stage_of(0), stage_of(chunks.size() - 1));
+  for (const Tie& tie : instance.ties) forms.ties.push_back(tied_form(instance, plan, tie));
   return forms;
 }
 

@@ -128,13 +128,18 @@ std::int64_t Model::divided_units() const {
   return axis_size(axes.contains(ShardAxis::heads) ? ShardAxis::heads : ShardAxis::columns);
 }
 
-const ParameterSpec* Model::shared_parameter() const {
-  for (const ParameterSpec& first : layers.front().parameters) {
-    for (const ParameterSpec& last : layers.back().parameters) {
-      if (first.name == last.name) return &first;
+std::vector<SharedParameter> Model::shared_parameters() const {
+  std::vector<SharedParameter> all;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    for (const ParameterSpec& spec : layers[l].parameters) {
+      const auto [place, is_new] = places.emplace(spec.name, all.size());
+      if (is_new) all.push_back({&spec, {}});
+      all[place->second].layers.push_back(static_cast<std::int64_t>(l));
     }
   }
-  return nullptr;
+  std::erase_if(all, [](const SharedParameter& parameter) { return parameter.layers.size() == 1; });
+  return all;
 }
 
 double Model::flop_per_sample() const {

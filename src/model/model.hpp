@@ -89,12 +89,12 @@ struct OperatorList {
 struct Layer {
   std::string name;  ///< unique: "embedding", "block.0", ..., "output"
   std::vector<ParameterSpec> parameters;
-  OperatorList operators;  ///< divided by columns, or as Megatron does
-  OperatorList by_rows;    ///< the same divided by rows of weights; empty where it cannot be
+  OperatorList operators;          ///< divided by columns, or as Megatron does
+  OperatorList by_rows;            ///< the same divided by rows of weights; empty where it cannot be
   std::optional<Boundary> input;   ///< nothing: the layer is the first one and reads the samples
   std::optional<Boundary> output;  ///< nothing: it is the last one and computes the loss
-  Work work;                  ///< of all its operators, per sample
-  double flop_forward = 0.0;  ///< per sample; backward_input and backward_weight likewise
+  Work work;                       ///< of all its operators, per sample
+  double flop_forward = 0.0;       ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
@@ -118,6 +118,12 @@ struct SampleShape {
   bool operator==(const SampleShape&) const = default;
 };
 
+/// A parameter that several layers read, under one name: a tied embedding, a table of relative positions.
+struct SharedParameter {
+  const ParameterSpec* spec;  ///< as the first of them has it
+  std::vector<std::int64_t> layers;
+};
+
 /// A chain of layers: for a language model layer 0 is the embedding, 1..L the blocks, L+1 the final norm
 /// with the output layer and the loss; for a classifier 0..L-1 are the features, L the classes and the loss.
 struct Model {
@@ -135,8 +141,8 @@ struct Model {
   std::int64_t divided_units() const;
   /// What crosses behind a layer that is not the last.
   const Boundary& boundary_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
-  /// The tensor that the first layer and the last one share (a tied embedding), or null.
-  const ParameterSpec* shared_parameter() const;
+  /// The parameters that several layers read, in the order of the layers.
+  std::vector<SharedParameter> shared_parameters() const;
   /// FLOP of one training step per sample, for model FLOP utilisation.
   double flop_per_sample() const;
 };

@@ -133,8 +133,9 @@ ModelDescription describe(const Model& model, Precision precision) {
     sizes.tensor_parallel_allreduce_bytes = layer.tensor_parallel_allreduce_bytes;
     description.layers.push_back(sizes);
   }
-  if (const ParameterSpec* shared = model.shared_parameter()) {
-    description.shared_parameters = static_cast<double>(shared->size());
+  for (const SharedParameter& shared : model.shared_parameters()) {
+    description.shared_parameters +=
+        static_cast<double>(shared.spec->size()) * static_cast<double>(shared.layers.size() - 1);
   }
   return description;
 }

@@ -192,6 +192,12 @@ Matrix ParameterStore::gradient_matrix(std::size_t index) {
   return {gradient(index), parameters_[index].rows, parameters_[index].columns};
 }
 
+Matrix ParameterStore::gradient_in_unit(std::size_t index) {
+  const LocalParameter& parameter = parameters_[index];
+  Unit& unit = units_[parameter.unit];
+  return {whole_gradients(unit) + (parameter.offset - unit.begin), parameter.rows, parameter.columns};
+}
+
 float* ParameterStore::adding(std::size_t index) {
   float* values = gradient(index);
   if (!accumulates(index)) kernels_->fill_zero(values, parameters_[index].size());

@@ -98,6 +98,8 @@ class ParameterStore {
   /// For kernels that always add: cleared on first use in a step.
   float* adding(std::size_t index);
   float* unit_gradients(std::size_t unit) { return whole_gradients(units_[unit]); }
+  /// The place of a parameter's gradient among those of its unit, where sums over the replicas lie.
+  Matrix gradient_in_unit(std::size_t index);
   /// Starts the next step: all gradients count as empty.
   void start_step();
 

@@ -37,9 +37,10 @@ std::string check_gathers(const Plan& plan, const Programs& programs) {
 
 /// Replicas of a shard add the same rows of a tied gradient.
 std::string check_tied_rows(const Program& program, const std::vector<TiedRows>& of_program,
-                            std::map<std::pair<int, int>, std::optional<Interval>>& of_shard) {
+                            std::map<std::tuple<int, int, int>, std::optional<Interval>>& of_shard) {
   for (const TiedRows& tied : of_program) {
-    if (of_shard.emplace(std::pair(tied.end.value, tied.shard), tied.rows).first->second == tied.rows) continue;
+    const std::tuple key = {tied.end, tied.other, tied.shard};
+    if (of_shard.emplace(key, tied.rows).first->second == tied.rows) continue;
     return fmt::format("device {} adds other rows of the tied gradient than its replicas", program.device.value);
   }
   return "";
@@ -71,10 +72,11 @@ std::string check_collectives(const Programs& programs) {
 
 }  // namespace
 
-std::string find_violation(const Plan& plan, const Programs& programs) {
-  std::map<std::pair<int, int>, std::optional<Interval>> tied_rows;  // by end and shard
+std::string find_violation(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties) {
+  const std::vector<TieEnd> ends = tie_ends(plan, ties);
+  std::map<std::tuple<int, int, int>, std::optional<Interval>> tied_rows;  // by both ends and the shard
   for (const Program& program : programs) {
-    TaskReport report = check_tasks(plan, program);
+    TaskReport report = check_tasks(plan, program, ends);
     if (report.violation.empty()) report.violation = check_tied_rows(program, report.tied_rows, tied_rows);
     if (!report.violation.empty()) return report.violation;
   }
@@ -83,8 +85,8 @@ std::string find_violation(const Plan& plan, const Programs& programs) {
   return violation.empty() ? walk_messages(plan, programs) : violation;
 }
 
-void check_programs(const Plan& plan, const Programs& programs) {
-  const std::string violation = find_violation(plan, programs);
+void check_programs(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties) {
+  const std::string violation = find_violation(plan, programs, ties);
   PPTRAIN_ASSERT(violation.empty(), "the compiled programs are wrong: {}", violation);
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/model.hpp"
-
 namespace pptrain {
 namespace {
 
@@ -67,22 +65,6 @@ Passage whole_passage(const std::vector<EqualCopies>& senders, const std::vector
 std::vector<EqualCopies> sample_copies(const Stage& stage) {
   std::vector<EqualCopies> copies;
   for (std::size_t r = 0; r < stage.devices.size(); ++r) copies.push_back({stage.samples[r], stage.devices[r]});
-  return copies;
-}
-
-std::vector<Interval> vocabulary_division(const Stage& stage, std::int64_t vocabulary_size) {
-  const auto shards = stage.shards.find(to_string(ShardAxis::vocabulary));
-  if (shards != stage.shards.end()) return shards->second;
-  return even_division(vocabulary_size, stage.tensor_parallel);
-}
-
-std::vector<EqualCopies> vocabulary_copies(const Stage& stage, std::int64_t vocabulary_size) {
-  std::vector<EqualCopies> copies;
-  for (const Interval& rows : vocabulary_division(stage, vocabulary_size)) {
-    const std::size_t shard = copies.size();
-    copies.push_back({rows, {}});
-    for (const std::vector<DeviceId>& replica : stage.devices) copies.back().devices.push_back(replica[shard]);
-  }
   return copies;
 }
 

@@ -22,9 +22,13 @@ struct CutForms {
 
 /// The forms of all transfers of a plan.
 struct TransferForms {
-  std::vector<CutForms> cuts = {};  ///< by the chunk before the cut; empty: whole
-  TransferForm tied = TransferForm::whole;
+  std::vector<CutForms> cuts = {};      ///< by the chunk before the cut; empty: whole
+  std::vector<TransferForm> ties = {};  ///< of the gradients of each tied parameter; those not there are whole
   CutForms at(int cut) const { return cuts.empty() ? CutForms{} : cuts[static_cast<std::size_t>(cut)]; }
+  TransferForm of_tie(int tie) const {
+    const auto place = static_cast<std::size_t>(tie);
+    return place < ties.size() ? ties[place] : TransferForm::whole;
+  }
 };
 
 /// Devices that hold, or need, the same interval of an axis.
@@ -35,11 +39,6 @@ struct EqualCopies {
 
 /// Samples of a micro-batch: the tensor-parallel members of each replica hold equal copies of what crosses a cut.
 std::vector<EqualCopies> sample_copies(const Stage& stage);
-
-/// What a stage holds of the rows of an embedding, per shard.
-std::vector<Interval> vocabulary_division(const Stage& stage, std::int64_t vocabulary_size);
-/// The replicas of each shard hold the same rows.
-std::vector<EqualCopies> vocabulary_copies(const Stage& stage, std::int64_t vocabulary_size);
 
 /// Part of an axis, from one device to another.
 struct Message {

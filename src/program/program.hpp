@@ -11,14 +11,8 @@
 namespace pptrain {
 
 /// What a transfer carries: activations across the cut after a chunk, their gradients back across
-/// it, or the gradient of a parameter that the first and the last layer share.
+/// it, or the gradient of a tied parameter, which several layers share.
 enum class Payload { activation, gradient, tied_gradient };
-
-/// A parameter that the first and the last layer share is held at two ends where these layers are not in one part of a
-/// stage. The chunk of an instruction about its gradient says which end receives it.
-inline constexpr ChunkId tied_first = ChunkId(0);
-inline constexpr ChunkId tied_last = ChunkId(1);
-constexpr ChunkId other_end(ChunkId end) { return end == tied_first ? tied_last : tied_first; }
 
 /// Kinds of instructions.
 enum class Op {
@@ -32,12 +26,12 @@ enum class Op {
   wait_receive,        ///< until that receive has arrived
   gather_received,     ///< until all who need the same have each other's slices of it
   hand_over,           ///< what the task before gave is the input of a later task of this device; of a tied gradient:
-                       ///< what this device has at the other end
+                       ///< what this device has at another end
   gather_parameters,   ///< start bringing the weights of `chunk` from its replicas; never blocks
   release_parameters,  ///< the weights of `chunk` are not needed until they are gathered again
   reduce_gradients,    ///< start the all-reduce of the gradients of `chunk` over its replicas
   wait_gradients,      ///< until every gradient all-reduce has ended
-  reduce_tied,         ///< add the other end's gradient of the shared parameter, which has arrived
+  reduce_tied,         ///< add the other ends' gradients of the tied parameter, which have arrived
   reduce_loss,         ///< sum of the loss over all ranks
   reduce_norm,         ///< squared norm of the gradients summed over all ranks
   step,                ///< optimizer step over everything this device holds
@@ -50,11 +44,12 @@ bool reads_weights(Op op);
 /// One instruction. Fields that an op does not need keep their defaults.
 struct Instruction {
   Op op = Op::forward;
-  ChunkId chunk = {};  ///< of a transfer: the chunk before the cut; of tied gradients: the end that receives
-  MicroBatchId micro_batch = {};
+  ChunkId chunk =
+      {};  ///< of a transfer: the chunk before the cut; of tied gradients: the end (`tie_ends`) that receives
+  MicroBatchId micro_batch = {};  ///< of tied gradients: the end that sends
   Payload payload = Payload::activation;
   DeviceId peer = {};
-  Interval interval = {};  ///< samples within the micro-batch, or rows of the shared parameter, or parts of them:
+  Interval interval = {};  ///< samples within the micro-batch, or rows of the tied parameter, or parts of them:
   int units = 1;           ///< ... units of the interval in one sample or row
   bool operator==(const Instruction&) const = default;
 };

@@ -54,9 +54,10 @@ class Received {
 
 class TaskChecker {
  public:
-  TaskChecker(const Plan& plan, const Program& program)
+  TaskChecker(const Plan& plan, const Program& program, const std::vector<TieEnd>& ends)
       : plan_(plan),
         program_(program),
+        ends_(ends),
         stage_(plan.stages[program.stage.index()]),
         parts_(stage_),
         micro_batches_(plan.micro_batches),
@@ -95,18 +96,20 @@ class TaskChecker {
 
   std::vector<TiedRows> tied_rows() const {
     std::vector<TiedRows> all;
-    for (const ChunkId end : {tied_first, tied_last}) {
-      if (!holds(end)) continue;
-      const Stage& mesh = parts_.mesh_at(end == tied_first ? 0 : num_layers_ - 1);
-      const auto rows = tied_rows_.find(end.value);
-      all.push_back({end, place_in(mesh, device_of_stage()).shard,
-                     rows == tied_rows_.end() ? std::nullopt : std::optional(rows->second)});
+    for (int e = 0; e < static_cast<int>(ends_.size()); ++e) {
+      if (!holds(e)) continue;
+      const Stage& mesh = parts_.mesh_at(ends_[static_cast<std::size_t>(e)].layer);
+      for (const int other : tied_to(e)) {
+        const auto rows = tied_rows_.find({e, other});
+        all.push_back({e, other, place_in(mesh, device_of_stage()).shard,
+                       rows == tied_rows_.end() ? std::nullopt : std::optional(rows->second)});
+      }
     }
     return all;
   }
 
  private:
-  using InputKey = std::tuple<Payload, int, int>;  // payload, chunk and micro-batch
+  using InputKey = std::tuple<Payload, int, int>;  // payload, chunk and micro-batch; of tied gradients: both ends
   static InputKey key_of(const Instruction& i) { return {i.payload, i.chunk.value, i.micro_batch.value}; }
 
   enum class State { none, forward_done, input_done, all_done };
@@ -132,14 +135,25 @@ class TaskChecker {
 
   int device_of_stage() const { return program_.replica * stage_.tensor_parallel + program_.shard; }
 
-  /// Whether the stage has the layer at this end.
-  bool holds(ChunkId end) const { return contains(stage_.layers, end == tied_first ? 0 : num_layers_ - 1); }
+  /// Whether there is an end of this number, and the stage has it.
+  bool holds(int end) const {
+    return 0 <= end && end < static_cast<int>(ends_.size()) &&
+           ends_[static_cast<std::size_t>(end)].stage == program_.stage;
+  }
+  /// The other ends of the parameter.
+  std::vector<int> tied_to(int end) const {
+    std::vector<int> others;
+    for (std::size_t f = 0; f < ends_.size(); ++f) {
+      if (are_tied(ends_[static_cast<std::size_t>(end)], ends_[f])) others.push_back(static_cast<int>(f));
+    }
+    return others;
+  }
 
   /// From the task before to the neighbouring chunk, which is this device's too, or from one end to the other.
   std::string hand_over(const Instruction& i) {
     if (i.payload == Payload::tied_gradient) {
       received_[key_of(i)].add(i.interval, i.units);
-      return holds(other_end(i.chunk)) ? "" : to_string(i) + " comes from another stage";
+      return holds(i.micro_batch.value) ? "" : to_string(i) + " comes from another stage";
     }
     const bool forwards = i.payload == Payload::activation;
     const std::pair<int, int> from = {i.chunk.value + (forwards ? 0 : 1), i.micro_batch.value};
@@ -163,11 +177,12 @@ class TaskChecker {
   }
 
   std::string reduce_tied(const Instruction& i) {
-    const Received& received = received_[{Payload::tied_gradient, i.chunk.value, 0}];
-    const std::optional<Interval> rows = received.whole();
-    if (!rows) return to_string(i) + " comes without rows in one piece";
-    if (!holds(i.chunk)) return to_string(i) + " is for another stage";
-    tied_rows_[i.chunk.value] = *rows;
+    if (!holds(i.chunk.value)) return to_string(i) + " is for another stage";
+    for (const int other : tied_to(i.chunk.value)) {
+      const std::optional<Interval> rows = received_[{Payload::tied_gradient, i.chunk.value, other}].whole();
+      if (!rows) return to_string(i) + " comes without rows in one piece";
+      tied_rows_[{i.chunk.value, other}] = *rows;
+    }
     return "";
   }
 
@@ -205,6 +220,7 @@ class TaskChecker {
 
   const Plan& plan_;
   const Program& program_;
+  const std::vector<TieEnd>& ends_;
   const Stage& stage_;
   StageParts parts_;
   std::int64_t micro_batches_;
@@ -213,7 +229,7 @@ class TaskChecker {
   std::int64_t num_layers_ = 0;
   std::map<int, Interval> chunks_;  // with their layers
   std::map<InputKey, Received> received_;
-  std::map<int, Interval> tied_rows_;  // by the end to which they come
+  std::map<std::pair<int, int>, Interval> tied_rows_;  // by the end to which they come, and the one they come from
   std::map<std::pair<int, int>, State> states_;
   std::pair<int, int> last_task_ = {-1, -1};
   bool last_is_forward_ = false;
@@ -227,8 +243,8 @@ class TaskChecker {
 
 }  // namespace
 
-TaskReport check_tasks(const Plan& plan, const Program& program) {
-  TaskChecker checker(plan, program);
+TaskReport check_tasks(const Plan& plan, const Program& program, const std::vector<TieEnd>& ends) {
+  TaskChecker checker(plan, program, ends);
   std::string violation = checker.run();
   return {std::move(violation), checker.tied_rows()};
 }

@@ -185,11 +185,11 @@ json timelines(const RunFolder& run, json& notes) {
   }
   Timeline predicted;
   try {
-    const TiedEmbedding tied = run.config ? tied_embedding(*run.config, run.profile) : TiedEmbedding();
-    const Instance instance = {run.profile, run.cluster, plan.global_batch_size, tied};
+    const std::vector<Tie> ties = run.config ? ties_of(*run.config, run.profile) : std::vector<Tie>();
+    const Instance instance = {run.profile, run.cluster, plan.global_batch_size, ties};
     check_instance(instance, run.path + "/profile.json");
     const Programs programs = planned_programs(instance, plan);
-    const Simulation simulation = simulate(instance, plan, programs, {Recording::events, tied.row_bytes});
+    const Simulation simulation = simulate(instance, plan, programs, {Recording::events});
     predicted = timeline_of(simulation.trace, devices);
     predicted.seconds = simulation.makespan_seconds;
   } catch (const Error& error) {

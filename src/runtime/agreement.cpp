@@ -44,7 +44,9 @@ std::string pack(const TransferForms& forms) {
   for (const CutForms& cut : forms.cuts) {
     cuts.push_back({static_cast<int>(cut.activation), static_cast<int>(cut.gradient)});
   }
-  return nlohmann::json{{"cuts", cuts}, {"tied", static_cast<int>(forms.tied)}}.dump();
+  nlohmann::json ties = nlohmann::json::array();
+  for (const TransferForm tie : forms.ties) ties.push_back(static_cast<int>(tie));
+  return nlohmann::json{{"cuts", cuts}, {"ties", ties}}.dump();
 }
 
 TransferForms unpack_forms(const std::string& text) {
@@ -52,7 +54,7 @@ TransferForms unpack_forms(const std::string& text) {
   const nlohmann::json packed = nlohmann::json::parse(text);
   TransferForms forms;
   for (const auto& cut : packed.at("cuts")) forms.cuts.push_back({form(cut.at(0)), form(cut.at(1))});
-  forms.tied = form(packed.at("tied"));
+  for (const auto& tie : packed.at("ties")) forms.ties.push_back(form(tie));
   return forms;
 }
 

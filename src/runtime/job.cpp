@@ -246,7 +246,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     return;
   }
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
-                             tied_embedding(config, planned.profile)};
+                             ties_of(config, planned.profile)};
   const PlanJob job = {world, config, model, machine, instance, layers, device, [&stop] { return stop.wish(); }};
   train_planned(job, waiter, datasets, planned.plans, from, stop, phases);
 }

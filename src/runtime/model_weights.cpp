@@ -63,7 +63,7 @@ void ModelWeights::check_unused(const Model& model) const {
   for (const ParameterSpec& spec : logical_parameters(model)) used.insert(name_of(spec));
   std::vector<std::string> ignored = family_named(model.name).not_needed;
   // A tied output layer may be there a second time.
-  if (model.shared_parameter() != nullptr) ignored.insert(ignored.end(), {"lm_head.weight", "embed_out.weight"});
+  if (!model.shared_parameters().empty()) ignored.insert(ignored.end(), {"lm_head.weight", "embed_out.weight"});
   for (const WeightTensor& tensor : files_.tensors()) {
     const bool needless =
         std::any_of(ignored.begin(), ignored.end(), [&](const std::string& end) { return tensor.name.ends_with(end); });

@@ -286,8 +286,7 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions&
       "while searching a plan: nothing was saved; [planner] time_limit ends a search with its best plan");
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
-    const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
-                               tied_embedding(config, profile)};
+    const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
     if (config.parallelism.plan.empty()) {
       plans = searched_plans(options, config, instance);
     } else {

@@ -79,8 +79,7 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   Alarm alarm(world);
   Waiter patience(patience_seconds(config, plans), machine.core_use);
   patience.listen(&alarm);
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
-                             tied_embedding(config, profile)};
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
   const StartRun try_out = [&](const Plan& tried, Alarm&) {
     return std::make_unique<RehearsalRun>(std::make_unique<Rehearsal>(world, instance, tried, machine.map, patience));
   };

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "schedule/chunk_gathers.hpp"
 #include "schedule/crossings.hpp"
@@ -20,12 +23,12 @@ class DeviceCompiler {
   }
 
   void training_tasks(const TaskOrder& order, const CompileOptions& options) {
-    const bool shares = options.tied && places_.size() > 1 && crossings_.ends_are_one();
-    for (const Task& task : order) count_weights(task, shares, +1);
+    find_owners(options.ties);
+    for (const Task& task : order) count_weights(task, +1);
     tasks(order, [&](const Task& task) {
       emit({op_of(task.kind), task.chunk, task.micro_batch});
       give_output(task);
-      for (const int chunk : count_weights(task, shares, -1)) emit({Op::reduce_gradients, ChunkId(chunk)});
+      for (const int chunk : count_weights(task, -1)) emit({Op::reduce_gradients, ChunkId(chunk)});
     });
   }
 
@@ -37,9 +40,9 @@ class DeviceCompiler {
   }
 
   /// What follows the last task of an iteration: the gradients of all devices, then the optimizer step.
-  void finish_training(const CompileOptions& options) {
+  void finish_training() {
     emit({Op::wait_gradients});
-    if (options.tied) tied(options.vocabulary_size);
+    tied();
     emit({Op::reduce_loss});
     emit({Op::reduce_norm});
     emit({Op::step});
@@ -52,20 +55,18 @@ class DeviceCompiler {
  private:
   int num_chunks() const { return static_cast<int>(places_.size()); }
   void emit(const Instruction& instruction) { program_.instructions.push_back(instruction); }
-  void emit_all(const std::vector<Instruction>& instructions, MicroBatchId micro_batch) {
+  void emit_all(const std::vector<Instruction>& instructions, std::optional<MicroBatchId> micro_batch = {}) {
     for (Instruction instruction : instructions) {
-      instruction.micro_batch = micro_batch;
+      if (micro_batch) instruction.micro_batch = *micro_batch;
       emit(instruction);
     }
   }
 
-  /// Until what was posted is here, whole.
-  void await(const Crossing& crossing, MicroBatchId micro_batch) {
-    for (Instruction instruction : crossing.receives) {
-      instruction.op = Op::wait_receive;
-      instruction.micro_batch = micro_batch;
-      emit(instruction);
-    }
+  /// Until what was posted is here, whole. Without a micro-batch the instructions have theirs.
+  void await(const Crossing& crossing, std::optional<MicroBatchId> micro_batch = {}) {
+    std::vector<Instruction> waits = crossing.receives;
+    for (Instruction& wait : waits) wait.op = Op::wait_receive;
+    emit_all(waits, micro_batch);
     emit_all(crossing.gathers, micro_batch);
   }
 
@@ -88,13 +89,35 @@ class DeviceCompiler {
     }
   }
 
-  /// Counts a task that adds to the gradients of its chunk. Returns the chunks whose gradients want no
-  /// more: each is reduced at once, beside the tasks of the others. A tied embedding that one part of this
-  /// stage holds for the first and the last chunk belongs to the first and gets gradients of both.
-  std::vector<int> count_weights(const Task& task, bool shares, int change) {
+  /// A tied parameter that one part of this stage has for layers of several chunks belongs to the first of these, and
+  /// gets gradients of all.
+  void find_owners(const std::vector<Tie>& ties) {
+    const StageParts parts(stage_);
+    for (const Tie& tie : ties) {
+      std::map<const StagePart*, int> owners;
+      for (const std::int64_t layer : tie.layers) {
+        if (!contains(stage_.layers, layer)) continue;
+        const int chunk = chunk_of(layer);
+        const int owner = owners.emplace(&parts.part_at(layer), chunk).first->second;
+        if (owner != chunk) owners_[chunk].insert(owner);
+      }
+    }
+  }
+  int chunk_of(std::int64_t layer) const {
+    const auto has = [layer](const ChunkPlace& place) {
+      return place.layers.begin <= layer && layer < place.layers.end;
+    };
+    return static_cast<int>(std::find_if(places_.begin(), places_.end(), has) - places_.begin());
+  }
+
+  /// Counts a task that adds to the gradients of its chunk, and of those that own parameters of it. Returns the chunks
+  /// whose gradients want no more: each is reduced at once, beside the tasks of the others.
+  std::vector<int> count_weights(const Task& task, int change) {
     if (task.kind != TaskKind::backward && task.kind != TaskKind::backward_weight) return {};
     std::vector<int> chunks = {task.chunk.value};
-    if (shares && task.chunk.value + 1 == num_chunks()) chunks.push_back(0);
+    if (const auto owners = owners_.find(task.chunk.value); owners != owners_.end()) {
+      chunks.insert(chunks.end(), owners->second.begin(), owners->second.end());
+    }
     for (const int chunk : chunks) weights_left_[chunk] += change;
     std::erase_if(chunks, [&](int chunk) { return weights_left_[chunk] > 0; });
     return chunks;
@@ -148,28 +171,37 @@ class DeviceCompiler {
     }
   }
 
-  void tied(std::int64_t vocabulary_size) {
-    const std::vector<ChunkId> ends = crossings_.tied_ends(program_);
-    std::vector<Crossing> of_ends;
-    for (const ChunkId end : ends) of_ends.push_back(crossings_.tied(program_, end, vocabulary_size));
-    for (const Crossing& crossing : of_ends) emit_all(crossing.receives, MicroBatchId(0));
-    for (const Crossing& crossing : of_ends) emit_all(crossing.sends, MicroBatchId(0));
-    for (const Crossing& crossing : of_ends) await(crossing, MicroBatchId(0));
-    for (const ChunkId end : ends) emit({Op::reduce_tied, end});
+  /// The ends of tied parameters on this stage get the gradients of all the others, and add them.
+  void tied() {
+    const std::vector<TieEnd>& ends = crossings_.tie_ends();
+    std::vector<int> own;
+    std::vector<Crossing> crossings;
+    for (std::size_t e = 0; e < ends.size(); ++e) {
+      if (ends[e].stage != program_.stage) continue;
+      own.push_back(static_cast<int>(e));
+      for (std::size_t f = 0; f < ends.size(); ++f) {
+        if (are_tied(ends[e], ends[f])) crossings.push_back(crossings_.tied(program_, own.back(), static_cast<int>(f)));
+      }
+    }
+    for (const Crossing& crossing : crossings) emit_all(crossing.receives);
+    for (const Crossing& crossing : crossings) emit_all(crossing.sends);
+    for (const Crossing& crossing : crossings) await(crossing);
+    for (const int end : own) emit({Op::reduce_tied, ChunkId(end)});
   }
 
   const std::vector<ChunkPlace>& places_;
   Crossings& crossings_;
   const Stage& stage_;
   std::vector<std::int64_t> weights_left_;  ///< per chunk, tasks that still add to its gradients
+  std::map<int, std::set<int>> owners_;     ///< of a chunk: earlier ones to whose gradients its tasks add
   Program program_;
 };
 
 /// Programs of all devices, or of those whose indices are in `some`, which ascend.
 template <class Write>
-Programs compile(const Plan& plan, const TransferForms& forms, const std::vector<int>* some, const Write& write) {
+Programs compile(const Plan& plan, const CompileOptions& options, const std::vector<int>* some, const Write& write) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
-  Crossings crossings(plan, places, forms);
+  Crossings crossings(plan, places, options);
   Programs programs;
   int device = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
@@ -187,9 +219,9 @@ Programs compile(const Plan& plan, const TransferForms& forms, const std::vector
 
 Programs compile_training_of(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
                              const std::vector<int>* some) {
-  return compile(plan, options.forms, some, [&](DeviceCompiler& compiler, int stage) {
+  return compile(plan, options, some, [&](DeviceCompiler& compiler, int stage) {
     compiler.training_tasks(orders[stage], options);
-    compiler.finish_training(options);
+    compiler.finish_training();
   });
 }
 
@@ -206,7 +238,7 @@ Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders
 
 Programs compile_evaluation(const Plan& plan, const TransferForms& forms) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
-  return compile(plan, forms, nullptr, [&](DeviceCompiler& compiler, int stage) {
+  return compile(plan, {{}, forms}, nullptr, [&](DeviceCompiler& compiler, int stage) {
     // As many micro-batches as there are stages go through all chunks before the next, so that all stages work.
     const auto group = static_cast<std::int64_t>(plan.stages.size());
     TaskOrder order;

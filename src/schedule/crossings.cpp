@@ -29,8 +29,8 @@ void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Paylo
 
 }  // namespace
 
-Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const TransferForms& forms)
-    : plan_(plan), places_(places), forms_(forms) {
+Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const CompileOptions& options)
+    : plan_(plan), places_(places), options_(options), ends_(pptrain::tie_ends(plan, options.ties)) {
   for (const Stage& stage : plan.stages) parts_.emplace_back(stage);
 }
 
@@ -50,7 +50,7 @@ const Passage& Crossings::across(Payload payload, int cut) {
     const bool forwards = payload == Payload::activation;
     const std::vector<EqualCopies> before = sample_copies(exit_of(cut));
     const std::vector<EqualCopies> after = sample_copies(entry_of(cut + 1));
-    const CutForms forms = forms_.at(cut);
+    const CutForms forms = options_.forms.at(cut);
     entry->second = forwards ? passage(before, after, forms.activation) : passage(after, before, forms.gradient);
   }
   return entry->second;
@@ -70,41 +70,34 @@ const Crossing& Crossings::at(const Program& program, Payload payload, int cut) 
   return crossing;
 }
 
-const Passage& Crossings::tied_to(ChunkId end, std::int64_t vocabulary_size) {
-  const auto [entry, is_new] = passages_.try_emplace({Payload::tied_gradient, end.value});
+const Passage& Crossings::tied_to(int end, int from) {
+  const auto [entry, is_new] = tied_passages_.try_emplace({end, from});
   if (is_new) {
-    entry->second = passage(vocabulary_copies(mesh_of(other_end(end)), vocabulary_size),
-                            vocabulary_copies(mesh_of(end), vocabulary_size), forms_.tied);
+    const TieEnd& receiver = ends_[static_cast<std::size_t>(end)];
+    const TieEnd& sender = ends_[static_cast<std::size_t>(from)];
+    const Tie& tie = options_.ties[static_cast<std::size_t>(receiver.tie)];
+    entry->second = passage(tie_copies(mesh_of(sender), tie), tie_copies(mesh_of(receiver), tie),
+                            options_.forms.of_tie(receiver.tie));
   }
   return entry->second;
 }
 
-bool Crossings::ends_are_one() const {
-  const ChunkPlace& first = places_.front();
-  const ChunkPlace& last = places_.back();
-  if (first.stage != last.stage) return false;
-  const StageParts& parts = parts_[first.stage.index()];
-  return &parts.part_at(first.layers.begin) == &parts.part_at(last.layers.end - 1);
-}
-
-std::vector<ChunkId> Crossings::tied_ends(const Program& program) const {
-  std::vector<ChunkId> ends;
-  if (ends_are_one()) return ends;
-  if (program.stage == places_.front().stage) ends.push_back(tied_first);
-  if (program.stage == places_.back().stage) ends.push_back(tied_last);
-  return ends;
-}
-
-Crossing Crossings::tied(const Program& program, ChunkId end, std::int64_t vocabulary_size) {
+Crossing Crossings::tied(const Program& program, int end, int other) {
+  const TieEnd& own = ends_[static_cast<std::size_t>(end)];
   const Stage& stage = plan_.stages[program.stage.index()];
-  const Stage& mesh = mesh_of(end);
+  const Stage& mesh = mesh_of(own);
   const MeshPlace place = place_in(mesh, program.replica * stage.tensor_parallel + program.shard);
-  const Interval rows = vocabulary_division(mesh, vocabulary_size)[static_cast<std::size_t>(place.shard)];
-  const Passage& here = tied_to(end, vocabulary_size);
+  const Tie& tie = options_.ties[static_cast<std::size_t>(own.tie)];
+  const Interval rows = tie_division(mesh, tie)[static_cast<std::size_t>(place.shard)];
+  const Passage& here = tied_to(end, other);
   Crossing crossing;
-  add_receives(crossing, here, program.device, end, Payload::tied_gradient);
-  add_sends(crossing, tied_to(other_end(end), vocabulary_size), program.device, other_end(end), Payload::tied_gradient);
-  add_gather(crossing, here, end, Payload::tied_gradient, rows, mesh.replicas);
+  add_receives(crossing, here, program.device, ChunkId(end), Payload::tied_gradient);
+  add_gather(crossing, here, ChunkId(end), Payload::tied_gradient, rows, mesh.replicas);
+  for (std::vector<Instruction>* comes : {&crossing.receives, &crossing.gathers}) {
+    for (Instruction& instruction : *comes) instruction.micro_batch = MicroBatchId(other);
+  }
+  add_sends(crossing, tied_to(other, end), program.device, ChunkId(other), Payload::tied_gradient);
+  for (Instruction& instruction : crossing.sends) instruction.micro_batch = MicroBatchId(end);
   return crossing;
 }
 

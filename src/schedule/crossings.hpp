@@ -23,35 +23,33 @@ struct Crossing {
 class Crossings {
  public:
   /// `plan` and `places` must outlive it.
-  Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const TransferForms& forms);
+  Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const CompileOptions& options);
 
   /// What crosses a cut at the device of a program; the two chunks beside the cut lie on different stages.
   const Crossing& at(const Program& program, Payload payload, int cut);
 
-  /// Whether one part of a stage has the first and the last layer, so that it holds what they share once.
-  bool ends_are_one() const;
-  /// The ends of the shared parameter on the stage of a program, each with a copy of its own.
-  std::vector<ChunkId> tied_ends(const Program& program) const;
-  /// Both ends send each other their gradients of the shared parameter, already summed over their replicas: what the
-  /// device does for the end `end`. What it has at the other end itself it hands over, among the sends there.
-  Crossing tied(const Program& program, ChunkId end, std::int64_t vocabulary_size);
+  const std::vector<TieEnd>& tie_ends() const { return ends_; }
+  /// The ends of a tied parameter send each other their gradients of it, already summed over their replicas: what the
+  /// device of a program has to do at the end `end` for what comes from, and goes to, the end `other`. What it has at
+  /// the other end itself it hands over, among the sends there.
+  Crossing tied(const Program& program, int end, int other);
 
   /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are between these.
   const Stage& entry_of(int chunk) const;
   const Stage& exit_of(int chunk) const;
 
  private:
-  const Stage& mesh_of(ChunkId end) const {
-    return end == tied_first ? entry_of(0) : exit_of(static_cast<int>(places_.size()) - 1);
-  }
+  const Stage& mesh_of(const TieEnd& end) const { return parts_[end.stage.index()].mesh_at(end.layer); }
   const Passage& across(Payload payload, int cut);
-  const Passage& tied_to(ChunkId end, std::int64_t vocabulary_size);
+  const Passage& tied_to(int end, int from);
 
   const Plan& plan_;
   const std::vector<ChunkPlace>& places_;
-  TransferForms forms_;
+  CompileOptions options_;
+  std::vector<TieEnd> ends_;
   std::deque<StageParts> parts_;                                 // by stage
-  std::map<std::pair<Payload, int>, Passage> passages_;          // by payload and cut; of tied gradients: the end
+  std::map<std::pair<Payload, int>, Passage> passages_;          // by payload and cut
+  std::map<std::pair<int, int>, Passage> tied_passages_;         // by the end that receives and the one that sends
   std::map<std::tuple<Payload, int, int>, Crossing> crossings_;  // by payload, cut and device
 };
 

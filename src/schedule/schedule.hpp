@@ -8,6 +8,7 @@
 #include "plan/plan.hpp"
 #include "program/passage.hpp"
 #include "program/program.hpp"
+#include "program/ties.hpp"
 #include "schedule/pipeline_shape.hpp"
 
 namespace pptrain {
@@ -49,9 +50,8 @@ std::vector<ChunkPlace> chunk_places(const Plan& plan);
 
 /// Facts of the model that compilation needs, and choices that change when data moves and no number.
 struct CompileOptions {
-  bool tied = false;                 ///< first and last layer share the token embedding
-  std::int64_t vocabulary_size = 0;  ///< rows of that parameter
-  TransferForms forms = {};          ///< `cheapest_forms` says which are faster
+  std::vector<Tie> ties = {};  ///< parameters that several layers share
+  TransferForms forms = {};    ///< `cheapest_forms` says which are faster
 };
 
 /// Compiles plan and order to one training program per device: transfers resolved to the

@@ -82,43 +82,51 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   return use;
 }
 
-/// Bytes of the gradients that the first and the last layer share, where a device of the stage has both in one part.
-double shared_gradients(const Instance& instance, const Stage& stage) {
-  const std::int64_t last = instance.profile.num_layers() - 1;
-  const bool has_both = last > 0 && contains(stage.layers, 0) && contains(stage.layers, last);
-  if (!has_both || !stage.blocks.empty()) return 0.0;  // parts have gradients of their own
-  return instance.tied.gradient_bytes() / stage.tensor_parallel;
-}
+/// Layers of a chunk, which are one run where its stage has no blocks.
+Interval layers_of(const StageParts& parts) { return parts.all().front().layers.front(); }
 
-/// Bytes of the weights of both, where ZeRO gathers them and the chunk has both.
+/// Bytes of the weights that the first and the last layer of a chunk share, where ZeRO gathers them.
 double shared_weights(const Instance& instance, const StageParts& parts, const std::vector<LayerUse>& layers) {
-  const std::vector<Interval>& chunk = parts.all().front().layers;
-  const bool has_both = contains(chunk, 0) && contains(chunk, instance.profile.num_layers() - 1);
-  if (!has_both || layers.front().weights == 0.0) return 0.0;
+  const Stage& mesh = parts.first_mesh();
+  if (!mesh.blocks.empty() || mesh.layers.empty() || layers.front().weights == 0.0) return 0.0;
+  const Interval chunk = layers_of(parts);
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
-  return shared_gradients(instance, parts.first_mesh()) / bytes.gradient * bytes.weight;
+  double sum = 0.0;
+  for (const Tie& tie : instance.ties) {
+    const bool both = chunk.size() > 1 && tie.num_layers_in({{chunk.begin, chunk.begin + 1}}) > 0 &&
+                      tie.num_layers_in({{chunk.end - 1, chunk.end}}) > 0;
+    if (both) sum += tie.gradient_bytes(mesh) / bytes.gradient * bytes.weight;
+  }
+  return sum;
 }
 
-/// The gradients are there from the W of the last layer to that of the first, where the device keeps slices of
-/// gradients.
+/// The gradients of a tied parameter are there from the W of the last of its layers on the device to that of the first,
+/// which sums them, where the device keeps slices of gradients.
 void share_gradients(const Instance& instance, const StageParts& parts, std::vector<LayerUse>& layers,
                      ChunkBytes& bytes) {
-  const double shared = shared_gradients(instance, parts.first_mesh());
-  if (shared == 0.0 || layers.front().gradients == 0.0) return;
-  const std::vector<Interval>& chunk = parts.all().front().layers;
-  const bool has_first = contains(chunk, 0);
-  const bool has_last = contains(chunk, instance.profile.num_layers() - 1);
-  if (has_last) {
-    layers.back().open = shared;
-    layers.back().summed = with_buffers(instance.profile, layers.back().gradients - shared);
+  const Stage& stage = parts.first_mesh();
+  if (!stage.blocks.empty() || layers.front().gradients == 0.0) return;  // parts have gradients of their own
+  const Interval chunk = layers_of(parts);
+  for (const Tie& tie : instance.ties) {
+    std::vector<std::int64_t> here;  // on the device
+    for (const std::int64_t layer : tie.layers) {
+      if (contains(stage.layers, layer)) here.push_back(layer);
+    }
+    if (here.size() < 2) continue;
+    const double shared = tie.gradient_bytes(stage);
+    for (const std::int64_t layer : here) {
+      if (!chunk.contains(layer)) continue;
+      LayerUse& own = layers[static_cast<std::size_t>(layer - chunk.begin)];
+      const bool opens = layer == here.back();
+      own.summed = layer == here.front() ? own.summed - shared : with_buffers(instance.profile, own.gradients - shared);
+      (opens ? own.open : own.gradients) += opens ? shared : -shared;
+    }
+    const bool has_first = chunk.contains(here.front());
+    const bool has_last = chunk.contains(here.back());
+    if (has_first) bytes.summed += shared;
+    if (has_last && !has_first) bytes.opens += shared;
+    if (has_first && !has_last) bytes.closes += shared;
   }
-  if (has_first) {
-    layers.front().gradients -= shared;
-    layers.front().summed -= shared;
-    bytes.summed = shared;
-  }
-  if (has_last && !has_first) bytes.opens = shared;
-  if (has_first && !has_last) bytes.closes = shared;
 }
 
 /// The most that is in use while layers run one after another, the last first: `before` counts for those still to

@@ -162,7 +162,7 @@ OrderOptions order_options(const Instance& instance, const Plan& plan) {
 
 Programs planned_programs(const Instance& instance, const Plan& plan) {
   return compile_training(plan, task_orders(plan, order_options(instance, plan)),
-                          {instance.tied.rows > 0, instance.tied.rows, cheapest_forms(instance, plan)});
+                          {instance.ties, cheapest_forms(instance, plan)});
 }
 
 }  // namespace pptrain

@@ -1,5 +1,6 @@
 // What programs hold beside the activations of their chunks.
 #include <algorithm>
+#include <numeric>
 
 #include "cost/stage_time.hpp"
 #include "simulate/prices.hpp"
@@ -28,24 +29,34 @@ double whole_layers_bytes(const Instance& instance, const Stage& stage, int repl
          stage.tensor_parallel;
 }
 
-/// The parameter that the first and the last layer share is there once where one part of a stage has both.
+/// A tied parameter is there once where one part of a stage has several of its layers.
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
-  const int last = instance.profile.num_layers() - 1;
-  if (instance.tied.rows == 0 || !contains(stage.layers, 0) || !contains(stage.layers, last)) return 0.0;
-  const StageParts parts(stage);
-  if (&parts.part_at(0) != &parts.part_at(last)) return 0.0;
+  if (instance.ties.empty()) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
-  const double parameters = instance.tied.gradient_bytes() / bytes.gradient;
-  return bytes_per_parameter(bytes, stage, static_cast<double>(stage.sharding_group_of(replica).size())) * parameters /
-         stage.tensor_parallel;
+  const double of_parameter =
+      bytes_per_parameter(bytes, stage, static_cast<double>(stage.sharding_group_of(replica).size()));
+  const StageParts parts(stage);
+  double sum = 0.0;
+  for (const Tie& tie : instance.ties) {
+    for (const StagePart& part : parts.all()) {
+      const int again = tie.num_layers_in(part.layers) - 1;
+      if (again > 0) sum += again * of_parameter * (tie.gradient_bytes(stage) / bytes.gradient);
+    }
+  }
+  return sum;
 }
 
-/// Whole gradients of the shared parameter for an exchange of its two ends.
-double gathered_gradient(const Instance& instance, const Stage& stage, const Program& program) {
-  if (stage.zero_stage < 2 || stage.sharding_group_of(program.replica).size() == 1) return 0.0;
-  const auto exchanges = std::any_of(program.instructions.begin(), program.instructions.end(),
-                                     [](const Instruction& i) { return i.op == Op::reduce_tied; });
-  return exchanges ? instance.tied.gradient_bytes() / stage.tensor_parallel : 0.0;
+/// Whole gradients of the tied parameters at each end, for the exchange.
+std::vector<double> gathered_gradients(const Instance& instance, const Plan& plan, const Program& program,
+                                       bool counts) {
+  const Stage& stage = plan.stages[program.stage.index()];
+  const bool gathers = counts && stage.zero_stage >= 2 && stage.sharding_group_of(program.replica).size() > 1;
+  std::vector<double> bytes;
+  for (const TieEnd& end : tie_ends(plan, instance.ties)) {
+    const bool own = end.stage == program.stage;
+    bytes.push_back(gathers && own ? instance.ties[static_cast<std::size_t>(end.tie)].gradient_bytes(stage) : 0.0);
+  }
+  return bytes;
 }
 
 /// State of parameters that every member of a tensor-parallel group holds, beyond its share of them.
@@ -68,12 +79,15 @@ double undivided_bytes(const Instance& instance, const Stage& stage, int replica
   return bytes;
 }
 
-/// Gradients of a chunk; those that its first and last layer share are there once.
+/// Gradients of a chunk; those that several of its layers share are there once.
 double chunk_gradient_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
-  const double bytes = gradient_bytes(instance.profile, stage, layers);
-  const std::int64_t last = instance.profile.num_layers() - 1;
-  const bool shares = last > 0 && layers.begin == 0 && layers.end > last && stage.blocks.empty();
-  return shares ? bytes - instance.tied.gradient_bytes() / stage.tensor_parallel : bytes;
+  double bytes = gradient_bytes(instance.profile, stage, layers);
+  if (!stage.blocks.empty()) return bytes;
+  for (const Tie& tie : instance.ties) {
+    const int again = tie.num_layers_in({layers}) - 1;
+    if (again > 0) bytes -= again * tie.gradient_bytes(stage);
+  }
+  return bytes;
 }
 
 /// Bytes of a chunk's gradients that are summed at once: all, or those of a layer with ZeRO.
@@ -97,8 +111,13 @@ void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan, const
     fixed_bytes_.push_back(counts_buffers ? state[device] - shared_bytes(instance, stage, program.replica) +
                                                 undivided_bytes(instance, stage, program.replica, program.shard)
                                           : fixed[device] + whole_layers_bytes(instance, stage, program.replica));
-    gathered_gradient_bytes_.push_back(counts_buffers ? gathered_gradient(instance, stage, program) : 0.0);
+    gathered_gradient_bytes_.push_back(gathered_gradients(instance, plan, program, counts_buffers));
   }
+}
+
+double Prices::gathered_gradient_bytes(int program) const {
+  const std::vector<double>& ends = gathered_gradient_bytes_[static_cast<std::size_t>(program)];
+  return std::accumulate(ends.begin(), ends.end(), 0.0);
 }
 
 /// Buffers of sums, and what one chunk of a device hands over to the next.

@@ -64,6 +64,9 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
     num_lanes_ = lanes_of(stage, num_lanes_).end();
     stage_bytes_.push_back(bytes_basis(instance, StageParts(stage)));
   }
+  for (const TieEnd& end : tie_ends(plan, instance.ties)) {
+    tied_row_bytes_.push_back(instance.ties[static_cast<std::size_t>(end.tie)].row_bytes);
+  }
   const std::vector<Chunk> chunks = chunks_in_order(plan);
   for (const Chunk& chunk : chunks) {
     cut_bytes_.push_back(instance.profile.layers[chunk.layers.end - 1].output_bytes);
@@ -164,6 +167,7 @@ void Prices::price_gathers(const Instance& instance, const StagePart& part, int 
 Prices Prices::of_classes(const SimulatedClasses& classes) const {
   Prices made;
   made.cut_bytes_ = cut_bytes_;
+  made.tied_row_bytes_ = tied_row_bytes_;
   made.num_lanes_ = classes.lanes.num();
   for (const int p : classes.programs.first) {
     made.steps_.push_back(steps_[p]);

@@ -90,9 +90,15 @@ class Prices {
   /// Model state; where buffers are not counted as they come and go, also the workspace and the layers that ZeRO holds
   /// whole for the time being.
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
-  /// The whole gradient of a shared parameter, which replicas that keep slices of it gather for an exchange of its two
-  /// ends; 0: there is no such exchange.
-  double gathered_gradient_bytes(int program) const { return gathered_gradient_bytes_[program]; }
+  /// The whole gradient of a tied parameter, which replicas that keep slices of it gather for the exchange of its ends;
+  /// 0: there is no such exchange at that end.
+  double gathered_gradient_bytes(int program, ChunkId end) const {
+    return gathered_gradient_bytes_[static_cast<std::size_t>(program)][end.index()];
+  }
+  /// Of all ends that a program has.
+  double gathered_gradient_bytes(int program) const;
+  /// Bytes of the gradient of one row of the tied parameter at an end.
+  double tied_row_bytes(ChunkId end) const { return tied_row_bytes_[end.index()]; }
   /// Whether a program's buffers are counted as they come and go.
   bool counts_buffers(int program) const { return counts_buffers_[program] != 0; }
   /// Bytes per sample that cross the cut after a chunk.
@@ -127,8 +133,9 @@ class Prices {
   std::vector<double> step_bytes_;
   std::map<int, Publication> publications_;  // by the first program of a replica
   std::vector<double> fixed_bytes_;
-  std::vector<double> gathered_gradient_bytes_;
-  std::vector<char> counts_buffers_;  // by program
+  std::vector<std::vector<double>> gathered_gradient_bytes_;  // by program and end
+  std::vector<double> tied_row_bytes_;                        // by end
+  std::vector<char> counts_buffers_;                          // by program
   std::vector<BytesBasis> stage_bytes_;
   std::vector<double> cut_bytes_;
 };

@@ -18,8 +18,7 @@ Simulation simulate(const Instance& instance, const Plan& plan, const Programs& 
   Network network(events);
   ClusterRoutes routes(instance.cluster, network);
   Prices prices(instance, plan, programs);
-  Transfers transfers(
-      programs, prices, [&](DeviceId from, DeviceId to) { return routes.route(from, to); }, options.tied_row_bytes);
+  Transfers transfers(programs, prices, [&](DeviceId from, DeviceId to) { return routes.route(from, to); });
   return Simulator(programs, std::move(prices), std::move(transfers), ReceivedGathers(instance, plan, programs),
                    network, events, options)
       .run();

@@ -13,7 +13,6 @@ enum class Recording { sums, events };
 
 struct SimulateOptions {
   Recording recording = Recording::sums;
-  double tied_row_bytes = 0.0;  ///< gradient of one row of the parameter that the first and the last chunk share
 };
 
 /// One device of the plan. Busy, communication and idle add up to the makespan.

@@ -15,7 +15,6 @@ Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfer
       deliveries_(std::move(transfers), network, events),
       collectives_(prices_.reductions(), prices_.num_lanes(), events),
       received_gathers_(std::move(received_gathers)),
-      tied_row_bytes_(options.tied_row_bytes),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),
       has_weights_(programs.size() * static_cast<std::size_t>(prices_.num_chunks()), 0),

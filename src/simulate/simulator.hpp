@@ -74,7 +74,6 @@ class Simulator {
   Deliveries deliveries_;
   Collectives collectives_;
   ReceivedGathers received_gathers_;
-  double tied_row_bytes_;
   std::vector<ProgramProgress> progress_;
   std::vector<int> group_arrived_;
   std::vector<char> has_weights_;  // by program and chunk, of those that gather them

@@ -5,24 +5,24 @@
 
 namespace pptrain {
 
-/// What is sent to several devices is held once; rows of the shared parameter are copied.
+/// What is sent to several devices is held once; rows of a tied parameter are copied.
 void Simulator::send(double now, int p) {
   const std::size_t next = progress_[p].next;
   const Instruction& message = current(p);
   const Instruction& before = programs_[p].instructions[next == 0 ? 0 : next - 1];
   const bool again = next > 0 && before.op == Op::send && before.interval == message.interval;
   const bool counts = prices_.counts_buffers(p) && (!again || message.payload == Payload::tied_gradient);
-  const double held = counts ? bytes_of(message, prices_, tied_row_bytes_) : 0.0;
+  const double held = counts ? bytes_of(message, prices_) : 0.0;
   progress_[p].store(held);
   deliveries_.send(now, deliveries_.number_of(p, next), held);
 }
 
 void Simulator::post(int p) {
-  if (prices_.counts_buffers(p)) progress_[p].store(bytes_of(current(p), prices_, tied_row_bytes_));
+  if (prices_.counts_buffers(p)) progress_[p].store(bytes_of(current(p), prices_));
 }
 
 bool Simulator::receive(double now, int p) {
-  if (prices_.counts_buffers(p)) progress_[p].received_bytes += bytes_of(current(p), prices_, tied_row_bytes_);
+  if (prices_.counts_buffers(p)) progress_[p].received_bytes += bytes_of(current(p), prices_);
   Deliveries::Delivery& delivery = deliveries_[deliveries_.number_of(p, progress_[p].next)];
   if (delivery.arrived <= now) return true;
   delivery.waiter = p;
@@ -47,7 +47,7 @@ void Simulator::gather_received(double now, int p) {
   block(now, p, State::awaits_group);
   const ReceivedGathers::Group* group = received_gathers_.come(p, current(p).payload);
   if (group == nullptr) return;
-  const double bytes = bytes_of(current(p), prices_, tied_row_bytes_);
+  const double bytes = bytes_of(current(p), prices_);
   const double seconds = received_gathers_.seconds(*group, bytes);
   const double of_others = bytes - bytes / static_cast<double>(group->devices.size());
   for (const int member : group->programs) {

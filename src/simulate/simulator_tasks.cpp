@@ -37,12 +37,12 @@ void Simulator::start_task(double now, int p) {
   occupy(now, p, wait + price.seconds);
 }
 
-/// What the chunk gave waits for its neighbour on this device; rows of the shared parameter are copied.
+/// What the chunk gave waits for its neighbour on this device; rows of a tied parameter are copied.
 void Simulator::hand_over(int p) {
   const Instruction& instruction = current(p);
   if (instruction.payload == Payload::tied_gradient) {
     if (!prices_.counts_buffers(p)) return;
-    const double bytes = bytes_of(instruction, prices_, tied_row_bytes_);
+    const double bytes = bytes_of(instruction, prices_);
     progress_[p].store(bytes);
     progress_[p].received_bytes += bytes;
     return;
@@ -52,13 +52,14 @@ void Simulator::hand_over(int p) {
   progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);
 }
 
-/// The other end's gradient is added; of the sum replicas keep their slices.
+/// The other ends' gradients are added; of the sum replicas keep their slices. All that was received for several ties
+/// is let go of with the first of them.
 void Simulator::add_tied(int p) {
   take_received(p);
-  progress_[p].release(prices_.gathered_gradient_bytes(p));
+  progress_[p].release(prices_.gathered_gradient_bytes(p, current(p).chunk));
 }
 
-/// What was received becomes part of what the next task, or the sum of the shared gradients, holds.
+/// What was received becomes part of what the next task, or the sum of tied gradients, holds.
 void Simulator::take_received(int p) { progress_[p].release(std::exchange(progress_[p].received_bytes, 0.0)); }
 
 void Simulator::occupy(double now, int p, double seconds) {

@@ -63,13 +63,11 @@ Simulation TrainingSimulation::run(const std::vector<TaskOrder>& orders) const {
   EventQueue events;
   Network network(events);
   const std::vector<int> routes = classes_.add_routes(network);
-  const double tied_row_bytes = instance_.tied.row_bytes;
   Prices prices = prices_.of_classes(classes_.all());
-  Transfers transfers(
-      programs, prices, [&](DeviceId from, DeviceId to) { return routes[classes_.way_class(from, to)]; },
-      tied_row_bytes);
+  Transfers transfers(programs, prices,
+                      [&](DeviceId from, DeviceId to) { return routes[classes_.way_class(from, to)]; });
   Simulator simulator(programs, std::move(prices), std::move(transfers), gathers_.of_classes(classes_.all()), network,
-                      events, {Recording::sums, tied_row_bytes});
+                      events, {Recording::sums});
   return for_all(sample_, classes_.programs(), simulator.run());
 }
 

@@ -29,13 +29,13 @@ struct TransferKeyHash {
 
 }  // namespace
 
-double bytes_of(const Instruction& instruction, const Prices& prices, double tied_row_bytes) {
+double bytes_of(const Instruction& instruction, const Prices& prices) {
   const bool tied = instruction.payload == Payload::tied_gradient;
-  const double of_one = tied ? tied_row_bytes : prices.cut_bytes(instruction.chunk);
+  const double of_one = tied ? prices.tied_row_bytes(instruction.chunk) : prices.cut_bytes(instruction.chunk);
   return static_cast<double>(instruction.interval.size()) / instruction.units * of_one;
 }
 
-Transfers::Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of, double tied_row_bytes) {
+Transfers::Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of) {
   std::unordered_map<TransferKey, int, TransferKeyHash> numbers;
   std::size_t num_instructions = 0;
   for (const Program& program : programs) num_instructions += program.instructions.size();
@@ -54,7 +54,7 @@ Transfers::Transfers(const Programs& programs, const Prices& prices, const Route
       Transfer& transfer = transfers_[entry->second];
       numbers_[p][i] = entry->second;
       if (!sends || transfer.sender >= 0) continue;
-      transfer = {bytes_of(instruction, prices, tied_row_bytes), route, static_cast<int>(p), static_cast<int>(i)};
+      transfer = {bytes_of(instruction, prices), route, static_cast<int>(p), static_cast<int>(i)};
     }
   }
   for (const Transfer& transfer : transfers_) PPTRAIN_ASSERT(transfer.sender >= 0, "a receive without its send");

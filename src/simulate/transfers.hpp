@@ -8,9 +8,8 @@
 
 namespace pptrain {
 
-/// Bytes of what a transfer or a gather of slices is about; `tied_row_bytes`: gradient of one row of the parameter
-/// that the first and the last chunk share.
-double bytes_of(const Instruction& instruction, const Prices& prices, double tied_row_bytes);
+/// Bytes of what a transfer or a gather of slices is about.
+double bytes_of(const Instruction& instruction, const Prices& prices);
 
 /// What moves from one device to another.
 struct Transfer {
@@ -26,7 +25,7 @@ using RouteOf = std::function<int(DeviceId from, DeviceId to)>;
 /// Every send of the programs with its receive.
 class Transfers {
  public:
-  Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of, double tied_row_bytes);
+  Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of);
 
   const std::vector<Transfer>& all() const { return transfers_; }
   /// The transfer of a send or wait_receive; -1 for other instructions. On a way that stands for many several sends of

@@ -51,8 +51,8 @@ TEST_CASE("the tied gradient crosses in slices where replicas share an uplink", 
   const Profile profile = two_layers(0.0);
   const auto form = [&](const Cluster& cluster, const Plan& plan) {
     Instance instance = {profile, cluster, 4};
-    instance.tied = {100, 40.0};
-    return cheapest_forms(instance, plan).tied;
+    instance.ties = {{"wte.weight", {0, 1}, "vocabulary", 100, 40.0}};
+    return cheapest_forms(instance, plan).ties.at(0);
   };
   CHECK(form(nodes_of(2, 4), uniform_plan({{0, 1}, {1, 2}}, 4, 1, 4, 4, "1f1b")) == slices);
   CHECK(form(nodes_of(1, 8), uniform_plan({{0, 1}, {1, 2}}, 4, 1, 4, 4, "1f1b")) == whole);

@@ -90,7 +90,10 @@ TEST_CASE("positions, a tied output and plain feed-forward parts are in a chain 
       "chain.toml", ""));
   // Tables; four products of attention and two behind with biases; three norms.
   CHECK(model.num_parameters() == 11 * 8 + 5 * 8 + 4 * (8 * 8 + 8) + (8 * 32 + 32) + (32 * 8 + 8) + 3 * 2 * 8);
-  REQUIRE(model.shared_parameter() != nullptr);
+  const std::vector<SharedParameter> shared = model.shared_parameters();
+  REQUIRE(shared.size() == 1);
+  CHECK(shared[0].spec->name == "model.embed_tokens.weight");
+  CHECK(shared[0].layers == std::vector<std::int64_t>{0, 2});
 }
 
 TEST_CASE("published models have their numbers of parameters", "[chain]") {

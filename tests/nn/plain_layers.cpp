@@ -105,7 +105,7 @@ Values plain_block(const Model& model, const Parameters& p, const std::string& p
 }
 
 double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch, const Values& x) {
-  const Values& head = p.at(model.shared_parameter() != nullptr ? "wte.weight" : "lm_head.weight");
+  const Values& head = p.at(!model.shared_parameters().empty() ? "wte.weight" : "lm_head.weight");
   const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head, hidden_of(model), nullptr);
   const auto v = static_cast<std::size_t>(model.sample.classes);
   double loss = 0.0;

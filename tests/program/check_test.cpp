@@ -4,6 +4,7 @@
 
 #include "schedule/schedule.hpp"
 #include "support/catch.hpp"
+#include "support/ties.hpp"
 
 using namespace pptrain;
 
@@ -12,18 +13,21 @@ namespace {
 /// Programs of a small pipeline, to be damaged.
 struct Example {
   Plan plan;
+  std::vector<Tie> ties;
   Programs programs;
 
-  Example() {
-    plan = uniform_plan(even_division(6, 3), 2, 1, 8, 2, "1f1b");
-    programs = compile_training(plan, task_orders(plan), {true, 50});
+  Example() { compile(uniform_plan(even_division(6, 3), 2, 1, 8, 2, "1f1b")); }
+  void compile(const Plan& made) {
+    plan = made;
+    ties = test::token_tie(plan, 50);
+    programs = compile_training(plan, task_orders(plan), {ties});
   }
 
   std::vector<Instruction>& first() { return programs.front().instructions; }
   std::vector<Instruction>::iterator find(Op op) {
     return std::find_if(first().begin(), first().end(), [op](const Instruction& i) { return i.op == op; });
   }
-  std::string violation() const { return find_violation(plan, programs); }
+  std::string violation() const { return find_violation(plan, programs, ties); }
 };
 
 }  // namespace
@@ -79,9 +83,9 @@ TEST_CASE("a task without its input is found") {
 
 TEST_CASE("weights that are not gathered, not released or gathered in another order are found") {
   Example example;
-  example.plan = uniform_plan(even_division(6, 6), 2, 1, 8, 2, ScheduleChoice{"breadth-first", 2, 0});
-  for (Stage& stage : example.plan.stages) stage.zero_stage = 3;
-  example.programs = compile_training(example.plan, task_orders(example.plan), {true, 50});
+  Plan plan = uniform_plan(even_division(6, 6), 2, 1, 8, 2, ScheduleChoice{"breadth-first", 2, 0});
+  for (Stage& stage : plan.stages) stage.zero_stage = 3;
+  example.compile(plan);
   CHECK(example.violation().empty());
   const Programs sound = example.programs;
   example.first().erase(example.find(Op::gather_parameters));
@@ -121,8 +125,7 @@ namespace {
 /// A V over two stages: chunks 1 and 2 are neighbours on the second one.
 Example v_example() {
   Example example;
-  example.plan = uniform_plan(even_division(4, 4), 1, 1, 2, 1, ScheduleChoice{"zb-v", 2, 0});
-  example.programs = compile_training(example.plan, task_orders(example.plan), {true, 50});
+  example.compile(uniform_plan(even_division(4, 4), 1, 1, 2, 1, ScheduleChoice{"zb-v", 2, 0}));
   std::swap(example.programs.front(), example.programs.back());
   return example;
 }

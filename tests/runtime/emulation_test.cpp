@@ -81,7 +81,7 @@ void check(const Plan& plan) {
   const Profile profile = mixed_profile();
   const Cluster cluster = mixed_cluster();
   const Instance instance = {profile, cluster, plan.global_batch_size};
-  const Simulation expected = simulate(instance, plan, planned_programs(instance, plan), {Recording::events, 0.0});
+  const Simulation expected = simulate(instance, plan, planned_programs(instance, plan), {Recording::events});
   const Rehearsed found = rehearsed(instance, plan);
   const int rank = rank_in(MPI_COMM_WORLD);
   INFO(plan.shape() << " " << plan.schedule.name << ": simulated " << expected.makespan_seconds << " s, rehearsed "
@@ -329,7 +329,7 @@ void check_reference(const std::string& run, const Plan& plan) {
   Cluster cluster = nodes_of(1, 2, 1e9);
   cluster.groups.front().link = cluster.groups.front().uplink = {1e10, 1e-6};
   add_slow_node(cluster, 2, 1e9);
-  const Instance instance = {profile, cluster, plan.global_batch_size, tied_embedding(reference.config, profile)};
+  const Instance instance = {profile, cluster, plan.global_batch_size, ties_of(reference.config, profile)};
   const RankMap map = RankMap::identity(4);
   Waiter waiter(600.0, CoreUse::shared);
   EmulatedDevice device(MPI_COMM_WORLD, instance, plan, map, waiter);

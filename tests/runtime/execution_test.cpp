@@ -77,7 +77,7 @@ struct Job {
 };
 
 Simulation simulated(const Job& job) {
-  return simulate(job.instance, job.plan, planned_programs(job.instance, job.plan), {Recording::events, 0.0});
+  return simulate(job.instance, job.plan, planned_programs(job.instance, job.plan), {Recording::events});
 }
 
 /// Names of the tasks of a device in the order of a trace.

@@ -64,10 +64,9 @@ class Comparison {
   bool divides(int tensor) const { return model_.divided_units() % tensor == 0; }
 
   void check(const Plan& plan) {
-    const TiedEmbedding tied = tied_embedding(reference_.config, profile_);
-    const Instance instance = {profile_, cluster_, plan.global_batch_size, tied};
-    const Programs programs = compile_training(plan, task_orders(plan), {tied.rows > 0, tied.rows});
-    const Simulation simulation = simulate(instance, plan, programs, {Recording::sums, tied.row_bytes});
+    const Instance instance = {profile_, cluster_, plan.global_batch_size, ties_of(reference_.config, profile_)};
+    const Programs programs = compile_training(plan, task_orders(plan), {instance.ties});
+    const Simulation simulation = simulate(instance, plan, programs);
     const double simulated = simulation.devices[rank_].peak_bytes;
     const auto held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
     INFO(plan.shape() << " " << plan.schedule.name << " V " << plan.schedule.virtual_stages << " zero "

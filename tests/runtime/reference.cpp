@@ -195,6 +195,11 @@ double own_squares(Session& session, const std::string& name) {
 Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps,
                       const SessionOptions& options) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
+  return train_model(comm, reference, model, plan, steps, options);
+}
+
+Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model, const Plan& plan, int steps,
+                  const SessionOptions& options) {
   int size = 0;
   MPI_Comm_size(comm, &size);
   Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared, options);

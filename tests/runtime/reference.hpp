@@ -67,6 +67,9 @@ struct Curve {
 /// Collective over `comm`.
 Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps,
                       const SessionOptions& options = {});
+/// The same of another model, whose parameters are among those of the reference.
+Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model, const Plan& plan, int steps,
+                  const SessionOptions& options = {});
 
 /// The recorded losses within 5e-6 at each step, the gradient norm of step 0 and those of its tensors within 1e-5 of
 /// themselves.

@@ -162,7 +162,7 @@ SessionOptions RandomShapes::machine(const Plan& plan, int num_devices) {
     const TransferForm activation = form(stage_of(c), stage_of(c + 1));
     options.forms.cuts.push_back({activation, form(stage_of(c), stage_of(c + 1))});
   }
-  options.forms.tied = form(stage_of(0), stage_of(places.size() - 1));
+  options.forms.ties = {form(stage_of(0), stage_of(places.size() - 1))};
   return options;
 }
 
@@ -174,7 +174,7 @@ std::string describe(const SessionOptions& options) {
   for (const CutForms& cut : options.forms.cuts) {
     text += fmt::format(" {}{}", letter(cut.activation), letter(cut.gradient));
   }
-  return text + fmt::format(", tied {}", letter(options.forms.tied));
+  return text + fmt::format(", tied {}", letter(options.forms.of_tie(0)));
 }
 
 }  // namespace pptrain::test

@@ -24,7 +24,7 @@ void check_same(const std::string& run, const Plan& plan, const std::vector<int>
   whole.nodes = nodes;
   SessionOptions slices = whole;
   slices.forms.cuts.assign(chunk_places(plan).size() - 1, {TransferForm::slices, TransferForm::slices});
-  slices.forms.tied = TransferForm::slices;
+  slices.forms.ties = {TransferForm::slices};
   const Curve whole_curve = train_reference(MPI_COMM_WORLD, reference, plan, 4, whole);
   const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, 4, slices);
   CHECK(curve.losses == whole_curve.losses);

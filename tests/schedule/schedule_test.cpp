@@ -6,8 +6,10 @@
 #include "cost/cost.hpp"
 #include "program/check.hpp"
 #include "support/catch.hpp"
+#include "support/ties.hpp"
 
 using namespace pptrain;
+using namespace pptrain::test;
 
 namespace {
 
@@ -33,7 +35,8 @@ std::int64_t peak_stored(const TaskOrder& order) {
 std::map<std::int64_t, Interval> received_samples(const Program& program, Payload payload) {
   std::map<std::int64_t, Interval> result;
   for (const Instruction& i : program.instructions) {
-    if (i.op == Op::wait_receive && i.payload == payload && i.micro_batch.value == 0) result[i.peer.value] = i.interval;
+    const bool is_first = payload == Payload::tied_gradient || i.micro_batch.value == 0;
+    if (i.op == Op::wait_receive && i.payload == payload && is_first) result[i.peer.value] = i.interval;
   }
   return result;
 }
@@ -122,9 +125,9 @@ TEST_CASE("every uniform grid compiles to programs that pass the checker") {
     for (const int data : {1, 2, 4}) {
       for (const int tensor : {1, 2, 3}) {
         for (const char* schedule : {"gpipe", "1f1b"}) {
-          for (const bool tied : {false, true}) {
-            const Plan plan = uniform_plan(even_division(6, pipeline), data, tensor, 8, 4, schedule);
-            CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {tied, 257})).empty());
+          const Plan plan = uniform_plan(even_division(6, pipeline), data, tensor, 8, 4, schedule);
+          for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
+            CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {ties}), ties).empty());
             CHECK(find_violation(plan, compile_evaluation(plan)).empty());
             ++checked;
           }
@@ -132,7 +135,7 @@ TEST_CASE("every uniform grid compiles to programs that pass the checker") {
       }
     }
   }
-  CHECK(checked == 216);
+  CHECK(checked == 324);
 }
 
 TEST_CASE("every schedule with chunks compiles to programs that pass the checker") {
@@ -147,12 +150,12 @@ TEST_CASE("every schedule with chunks compiles to programs that pass the checker
                                                                   {"zeropp", 3, 2}}) {
     for (int pipeline = 1; pipeline <= 3; ++pipeline) {
       for (const int data : {1, 2}) {
-        for (const bool tied : {false, true}) {
-          const int chunks = pipeline * choice.virtual_stages;
-          const Plan plan = uniform_plan(even_division(9, chunks), data, 2, 10, 2, choice);
-          INFO(choice.name << " V " << choice.virtual_stages << " pp " << pipeline << " dp " << data << " tied "
-                           << tied);
-          CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {tied, 257})).empty());
+        const int chunks = pipeline * choice.virtual_stages;
+        const Plan plan = uniform_plan(even_division(9, chunks), data, 2, 10, 2, choice);
+        for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
+          INFO(choice.name << " V " << choice.virtual_stages << " pp " << pipeline << " dp " << data << " ties "
+                           << ties.size());
+          CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {ties}), ties).empty());
           CHECK(find_violation(plan, compile_evaluation(plan)).empty());
         }
       }
@@ -162,7 +165,7 @@ TEST_CASE("every schedule with chunks compiles to programs that pass the checker
 
 TEST_CASE("gradients of a chunk are reduced right after its last W") {
   const Plan plan = uniform_plan(even_division(4, 4), 1, 1, 4, 1, ScheduleChoice{"breadth-first", 2, 0});
-  const Programs programs = compile_training(plan, task_orders(plan), {false, 0});
+  const Programs programs = compile_training(plan, task_orders(plan), {});
   std::string text;
   for (const Instruction& i : programs[1].instructions) {
     if (i.op == Op::backward || i.op == Op::reduce_gradients) text += to_string(i) + ", ";
@@ -178,9 +181,9 @@ TEST_CASE("a shared embedding of two chunks on one stage is reduced after the la
   const TaskOrder order = {task(TaskKind::forward, 0),         task(TaskKind::forward, 1),
                            task(TaskKind::backward_input, 1),  task(TaskKind::backward_input, 0),
                            task(TaskKind::backward_weight, 0), task(TaskKind::backward_weight, 1)};
-  const auto end_of = [&](bool tied) {
-    const Programs programs = compile_training(plan, {order}, {tied, 50});
-    CHECK(find_violation(plan, programs).empty());
+  const auto end_of = [&](const std::vector<Tie>& ties) {
+    const Programs programs = compile_training(plan, {order}, {ties});
+    CHECK(find_violation(plan, programs, ties).empty());
     std::string text;
     for (const Instruction& i : programs[0].instructions) {
       if (i.op == Op::backward_weight || i.op == Op::reduce_gradients || i.op == Op::reduce_tied) {
@@ -189,13 +192,14 @@ TEST_CASE("a shared embedding of two chunks on one stage is reduced after the la
     }
     return text;
   };
-  CHECK(end_of(true) == "W0.0, W1.0, all-reduce gradients of chunk 1, all-reduce gradients of chunk 0, ");
-  CHECK(end_of(false) == "W0.0, all-reduce gradients of chunk 0, W1.0, all-reduce gradients of chunk 1, ");
+  CHECK(end_of(token_tie(plan, 50)) ==
+        "W0.0, W1.0, all-reduce gradients of chunk 1, all-reduce gradients of chunk 0, ");
+  CHECK(end_of({}) == "W0.0, all-reduce gradients of chunk 0, W1.0, all-reduce gradients of chunk 1, ");
 }
 
 TEST_CASE("tied gradients are exchanged shard by shard") {
   const Plan plan = uniform_plan(even_division(4, 2), 2, 2, 8, 4, "1f1b");
-  const Programs programs = compile_training(plan, task_orders(plan), {true, 10});
+  const Programs programs = compile_training(plan, task_orders(plan), {token_tie(plan, 10)});
   const auto tied = received_samples(programs[3], Payload::tied_gradient);  // stage 0, replica 1, shard 1
   CHECK(tied == std::map<std::int64_t, Interval>{{7, {5, 10}}});
 }
@@ -204,38 +208,39 @@ TEST_CASE("a tied embedding whose ends are divided differently on the same devic
   // Replicas with the whole embedding, whose output layer holds two of eight rows each.
   Plan plan = uniform_plan({{0, 4}}, 4, 1, 8, 4, "1f1b");
   plan.stages[0].blocks = {{{3, 4}, 1, 4, "megatron", {{0, 4}}, {}}};
-  const Programs programs = compile_training(plan, task_orders(plan), {true, 8});
-  CHECK(find_violation(plan, programs).empty());
+  const std::vector<Tie> ties = token_tie(plan, 8);
+  const Programs programs = compile_training(plan, task_orders(plan), {ties});
+  CHECK(find_violation(plan, programs, ties).empty());
   std::string text;
   for (const Instruction& i : programs[1].instructions) {
     if (i.payload == Payload::tied_gradient || i.op == Op::reduce_tied) text += to_string(i) + ", ";
   }
   // To the first end all rows, of its own two a copy; to the last one what it has anyway.
   CHECK(text ==
-        "post receive tied gradient 0.0 [0, 2) from device 0, post receive tied gradient 0.0 [4, 6) from device 2, "
-        "post receive tied gradient 0.0 [6, 8) from device 3, hand over tied gradient 1.0, "
-        "send tied gradient 0.0 [2, 4) to device 0, hand over tied gradient 0.0, "
-        "send tied gradient 0.0 [2, 4) to device 2, send tied gradient 0.0 [2, 4) to device 3, "
-        "wait for tied gradient 0.0 [0, 2) from device 0, wait for tied gradient 0.0 [4, 6) from device 2, "
-        "wait for tied gradient 0.0 [6, 8) from device 3, add tied gradients, add tied gradients, ");
+        "post receive tied gradient 0.1 [0, 2) from device 0, post receive tied gradient 0.1 [4, 6) from device 2, "
+        "post receive tied gradient 0.1 [6, 8) from device 3, hand over tied gradient 1.0, "
+        "send tied gradient 0.1 [2, 4) to device 0, hand over tied gradient 0.1, "
+        "send tied gradient 0.1 [2, 4) to device 2, send tied gradient 0.1 [2, 4) to device 3, "
+        "wait for tied gradient 0.1 [0, 2) from device 0, wait for tied gradient 0.1 [4, 6) from device 2, "
+        "wait for tied gradient 0.1 [6, 8) from device 3, add tied gradients, add tied gradients, ");
 
   Programs wrong = programs;
   std::erase_if(wrong[1].instructions, [](const Instruction& i) { return i.op == Op::hand_over; });
-  CHECK(find_violation(plan, wrong) == "device 1: add tied gradients comes without rows in one piece");
+  CHECK(find_violation(plan, wrong, ties) == "device 1: add tied gradients comes without rows in one piece");
   wrong = programs;
   for (Instruction& i : wrong[1].instructions) {
-    if (i.op == Op::hand_over && i.chunk == tied_first) i.interval = {1, 4};
+    if (i.op == Op::hand_over && i.chunk == ChunkId(0)) i.interval = {1, 4};
   }
-  CHECK(find_violation(plan, wrong) == "device 1: add tied gradients comes without rows in one piece");
+  CHECK(find_violation(plan, wrong, ties) == "device 1: add tied gradients comes without rows in one piece");
 }
 
 TEST_CASE("chunks with blocks pass the checker, and one hands over what the next one computes") {
   for (const ScheduleChoice& choice : std::vector<ScheduleChoice>{{"interleaved-1f1b", 2, 0}, {"zeropp", 2, 0}}) {
     Plan plan = uniform_plan(even_division(8, 2), 2, 1, 8, 4, choice);
     plan.stages[0].blocks = {{{4, 6}, 1, 2, "megatron", {{0, 4}}, {}}};
-    for (const bool tied : {false, true}) {
-      const Programs programs = compile_training(plan, task_orders(plan), {tied, 257});
-      CHECK(find_violation(plan, programs).empty());
+    for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
+      const Programs programs = compile_training(plan, task_orders(plan), {ties});
+      CHECK(find_violation(plan, programs, ties).empty());
       for (const Instruction& i : programs[1].instructions) {
         if (i.op != Op::hand_over || i.payload == Payload::tied_gradient) continue;
         // The second chunk begins with whole micro-batches, the first one ends with halves of them.

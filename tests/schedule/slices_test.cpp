@@ -4,19 +4,24 @@
 #include "program/check.hpp"
 #include "schedule/schedule.hpp"
 #include "support/catch.hpp"
+#include "support/ties.hpp"
 
 using namespace pptrain;
+using namespace pptrain::test;
 
 namespace {
 
 TransferForms slices(const Plan& plan) {
   const CutForms cut = {TransferForm::slices, TransferForm::slices};
-  return {std::vector<CutForms>(chunk_places(plan).size() - 1, cut), TransferForm::slices};
+  return {std::vector<CutForms>(chunk_places(plan).size() - 1, cut), {TransferForm::slices}};
 }
 
-Programs sliced(const Plan& plan, std::int64_t rows = 0) {
-  return compile_training(plan, task_orders(plan), {rows > 0, rows, slices(plan)});
+Programs sliced(const Plan& plan, const std::vector<Tie>& ties = {}) {
+  return compile_training(plan, task_orders(plan), {ties, slices(plan)});
 }
+
+/// Whether an instruction is about the first micro-batch, or a tied gradient.
+bool is_first(const Instruction& i) { return i.payload == Payload::tied_gradient || i.micro_batch.value == 0; }
 
 /// Two stages of two replicas: the first has one and three of four samples, the second two each. Devices follow one
 /// another.
@@ -41,7 +46,7 @@ std::string received(const Programs& programs, Payload payload) {
   std::string text;
   for (const Program& program : programs) {
     for (const Instruction& i : program.instructions) {
-      if (i.op != Op::wait_receive || i.payload != payload || i.micro_batch.value != 0) continue;
+      if (i.op != Op::wait_receive || i.payload != payload || !is_first(i)) continue;
       text += std::to_string(i.peer.value) + ">" + std::to_string(program.device.value) + " [" +
               std::to_string(i.interval.begin) + "," + std::to_string(i.interval.end) + ") ";
     }
@@ -54,7 +59,7 @@ std::string gathered(const Programs& programs, Payload payload) {
   std::string text;
   for (const Program& program : programs) {
     for (const Instruction& i : program.instructions) {
-      if (i.op != Op::gather_received || i.payload != payload || i.micro_batch.value != 0) continue;
+      if (i.op != Op::gather_received || i.payload != payload || !is_first(i)) continue;
       text += std::to_string(program.device.value) + " [" + std::to_string(i.interval.begin) + "," +
               std::to_string(i.interval.end) + ") ";
     }
@@ -119,15 +124,16 @@ TEST_CASE("a tied gradient crosses once, in slices of the rows that replicas sha
   plan.stages[1].replicas = 3;
   plan.stages[1].samples = {{0, 1}, {1, 2}, {2, 4}};
   plan.stages[1].devices.push_back({DeviceId(6)});
-  const Programs programs = sliced(plan, 10);
-  CHECK(find_violation(plan, programs).empty());
+  const std::vector<Tie> ties = token_tie(plan, 10);
+  const Programs programs = sliced(plan, ties);
+  CHECK(find_violation(plan, programs, ties).empty());
   CHECK(received(programs, Payload::tied_gradient) ==
         "4>0 [0,15) 5>1 [30,40) 6>1 [40,45) 4>2 [15,20) 5>2 [20,30) 6>3 [45,60) "
         "0>4 [0,15) 2>4 [15,20) 2>5 [20,30) 1>5 [30,40) 1>6 [40,45) 3>6 [45,60) ");
   CHECK(gathered(programs, Payload::tied_gradient) ==
         "0 [0,30) 1 [30,60) 2 [0,30) 3 [30,60) 4 [0,60) 5 [0,60) 6 [0,60) ");
   CHECK(sent(programs, Payload::tied_gradient) == Approx(20.0));
-  CHECK(sent(compile_training(plan, task_orders(plan), {true, 10}), Payload::tied_gradient) == 20.0 + 30.0);
+  CHECK(sent(compile_training(plan, task_orders(plan), {ties}), Payload::tied_gradient) == 20.0 + 30.0);
 }
 
 TEST_CASE("slices of every uniform grid and schedule pass the checker") {
@@ -139,8 +145,9 @@ TEST_CASE("slices of every uniform grid and schedule pass the checker") {
           const Plan plan =
               uniform_plan(even_division(9, pipeline * choice.virtual_stages), data, tensor, 8, 4, choice);
           INFO(choice.name << " pp " << pipeline << " dp " << data << " tmp " << tensor);
-          const Programs programs = sliced(plan, 257);
-          CHECK(find_violation(plan, programs).empty());
+          const std::vector<Tie> ties = token_tie(plan, 257);
+          const Programs programs = sliced(plan, ties);
+          CHECK(find_violation(plan, programs, ties).empty());
           const double cuts = choice.name == "zb-v" ? 2.0 * (pipeline - 1) : pipeline * choice.virtual_stages - 1.0;
           CHECK(sent(programs, Payload::activation) == Approx(pipeline == 1 ? 0.0 : 8.0 * cuts));
         }
@@ -162,32 +169,33 @@ Instructions::iterator first_gather(Program& program, Payload payload) {
 
 TEST_CASE("a gather that is missing, too early or of something else is found") {
   const Plan plan = two_stages(2, 2);
-  const Programs sound = sliced(plan, 20);
-  CHECK(find_violation(plan, sound).empty());
+  const std::vector<Tie> ties = token_tie(plan, 20);
+  const Programs sound = sliced(plan, ties);
+  CHECK(find_violation(plan, sound, ties).empty());
 
   Programs programs = sound;
   Program& member = programs[4];
   member.instructions.erase(first_gather(member, Payload::activation));
-  CHECK(find_violation(plan, programs) == "device 4: F1.0 has 1 of its 2 samples");
+  CHECK(find_violation(plan, programs, ties) == "device 4: F1.0 has 1 of its 2 samples");
 
   programs = sound;
   const auto gather = first_gather(programs[4], Payload::activation);
   std::iter_swap(gather, gather - 1);
-  CHECK(find_violation(plan, programs) == "device 4: gather received activation 0.0 comes without its slice");
+  CHECK(find_violation(plan, programs, ties) == "device 4: gather received activation 0.0 comes without its slice");
 
   programs = sound;
   first_gather(programs[4], Payload::activation)->interval = {0, 6};
-  CHECK(find_violation(plan, programs).find("comes without its slice") != std::string::npos);
+  CHECK(find_violation(plan, programs, ties).find("comes without its slice") != std::string::npos);
 
   programs = sound;
   for (Instruction& i : programs[5].instructions) {
     if (i.op == Op::wait_receive && i.payload == Payload::activation) i.interval = {1, 3};
   }
-  CHECK(find_violation(plan, programs).find("comes without its slice") != std::string::npos);
+  CHECK(find_violation(plan, programs, ties).find("comes without its slice") != std::string::npos);
 
   programs = sound;
   programs[0].instructions.erase(first_gather(programs[0], Payload::tied_gradient));
-  CHECK(find_violation(plan, programs) == "device 2 adds other rows of the tied gradient than its replicas");
+  CHECK(find_violation(plan, programs, ties) == "device 2 adds other rows of the tied gradient than its replicas");
 }
 
 TEST_CASE("a gather that its group comes to in another order is found") {

@@ -5,6 +5,7 @@
 #include "schedule/schedule.hpp"
 #include "simulate/training_simulation.hpp"
 #include "support/catch.hpp"
+#include "support/ties.hpp"
 
 namespace pptrain {
 namespace {
@@ -15,9 +16,9 @@ bool close(double a, double b, double scale) { return std::abs(a - b) <= roundin
 
 void check_same(const Instance& instance, const Plan& plan, const TransferForms& forms = {}) {
   const std::vector<TaskOrder> orders = task_orders(plan);
-  const CompileOptions options = {instance.tied.rows > 0, instance.tied.rows, forms};
+  const CompileOptions options = {instance.ties, forms};
   const Programs programs = compile_training(plan, orders, options);
-  const Simulation all = simulate(instance, plan, programs, {Recording::sums, instance.tied.row_bytes});
+  const Simulation all = simulate(instance, plan, programs, {Recording::sums});
   const Simulation by_class = TrainingSimulation(instance, plan, options).run(orders);
   const double seconds = all.makespan_seconds;
   CHECK(close(by_class.makespan_seconds, seconds, seconds));
@@ -41,7 +42,7 @@ void check_same(const Instance& instance, const Plan& plan, const TransferForms&
 TransferForms drawn_forms(RandomInstances& random, const Plan& plan) {
   if (random.chance(0.5)) return {};
   const std::size_t num_chunks = chunk_places(plan).size();
-  return {std::vector<CutForms>(num_chunks, {TransferForm::slices, TransferForm::slices}), TransferForm::slices};
+  return {std::vector<CutForms>(num_chunks, {TransferForm::slices, TransferForm::slices}), {TransferForm::slices}};
 }
 
 /// Equal nodes under equal switches and one that is different, with slow uplinks.
@@ -68,6 +69,15 @@ Cluster racks(RandomInstances& random) {
   return made;
 }
 
+/// None, a table of tokens, or several parameters that several layers share.
+std::vector<Tie> drawn_ties(RandomInstances& random, const Profile& profile) {
+  const std::int64_t layers = profile.num_layers();
+  const std::int64_t which = random.pick(0, 2);
+  return which == 0   ? std::vector<Tie>()
+         : which == 1 ? test::token_tie(layers, 12, 0.5)
+                      : test::many_ties(layers, 12, 0.5);
+}
+
 /// Stages of as many replicas as fit, or fewer, of one or two devices each, any schedule.
 Plan grid(RandomInstances& random, const Instance& instance) {
   const int devices = instance.cluster.num_devices();
@@ -89,7 +99,7 @@ TEST_CASE("classes of programs give what all programs give: any plan", "[simulat
     RandomInstances random(seed);
     const Cluster cluster = random.cluster(8);
     const Profile profile = random.profile(random.pick(1, 8), 8);
-    const Instance instance = {profile, cluster, random.pick(1, 8), {random.pick(0, 1) * 12, 0.5}};
+    const Instance instance = {profile, cluster, random.pick(1, 8), drawn_ties(random, profile)};
     const Plan plan = random.plan(instance);
     INFO("seed " << seed << ", " << plan.shape() << ", " << plan.schedule.name);
     check_same(instance, plan, drawn_forms(random, plan));
@@ -101,7 +111,7 @@ TEST_CASE("classes of programs give what all programs give: grids whose replicas
     RandomInstances random(seed);
     const Cluster cluster = racks(random);
     const Profile profile = random.profile(6, 4);
-    Instance instance = {profile, cluster, 0, {random.pick(0, 1) * 12, 0.5}};
+    Instance instance = {profile, cluster, 0, drawn_ties(random, profile)};
     const Plan plan = grid(random, instance);
     instance.global_batch_size = plan.global_batch_size;
     INFO("seed " << seed << ", " << plan.shape() << ", " << plan.schedule.name);

@@ -51,8 +51,8 @@ TEST_CASE("simulations of random plans agree with the cost model", "[simulate]")
     INFO("seed " << seed << ", " << plan.shape() << ", " << plan.schedule.name);
     const Programs programs = compile_training(plan, task_orders(plan), {});
     REQUIRE(find_violation(plan, programs).empty());
-    const Simulation simulation = simulate(instance, plan, programs, {Recording::events, 0.0});
-    CHECK(equal(simulation, simulate(instance, plan, programs, {Recording::events, 0.0})));
+    const Simulation simulation = simulate(instance, plan, programs, {Recording::events});
+    CHECK(equal(simulation, simulate(instance, plan, programs, {Recording::events})));
     CHECK(simulation.makespan_seconds >= lower_bound_seconds(instance) * (1 - 1e-9));
     const std::vector<double> work = device_work_seconds(instance, plan);
     const std::vector<double> need = memory_bytes(instance, plan);

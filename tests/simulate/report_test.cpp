@@ -24,7 +24,7 @@ struct Case {
   }
   Simulation run(const std::vector<TaskOrder>& orders) {
     programs = compile_training(plan, orders, {});
-    return simulate({profile, cluster, 3}, plan, programs, {Recording::events, 0.0});
+    return simulate({profile, cluster, 3}, plan, programs, {Recording::events});
   }
 };
 

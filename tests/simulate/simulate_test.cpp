@@ -29,7 +29,7 @@ Cluster without_latency(int devices) {
 Simulation simulated(const Instance& instance, const Plan& plan, Recording recording = Recording::sums) {
   const Programs programs = compile_training(plan, task_orders(plan), {});
   check_programs(plan, programs);
-  return simulate(instance, plan, programs, {recording, 0.0});
+  return simulate(instance, plan, programs, {recording});
 }
 
 void check_sums(const Simulation& simulation) {
@@ -341,7 +341,7 @@ TEST_CASE("activations are held until the end of W", "[simulate]") {
                            task(TaskKind::forward, 1),        task(TaskKind::backward_weight, 0),
                            task(TaskKind::backward_input, 1), task(TaskKind::backward_weight, 1)};
   const Programs programs = compile_training(plan, {order}, {});
-  const Simulation simulation = simulate(instance, plan, programs, {Recording::events, 0.0});
+  const Simulation simulation = simulate(instance, plan, programs, {Recording::events});
   CHECK(simulation.makespan_seconds == 6.0);
   CHECK(simulation.devices[0].peak_stored == 2);
   REQUIRE(simulation.trace.size() == 6);

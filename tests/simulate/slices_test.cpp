@@ -7,13 +7,12 @@
 namespace pptrain {
 namespace {
 
-const TransferForms slices = {{{TransferForm::slices, TransferForm::slices}}, TransferForm::slices};
+const TransferForms slices = {{{TransferForm::slices, TransferForm::slices}}, {TransferForm::slices}};
 
 Simulation simulated(const Instance& instance, const Plan& plan, const TransferForms& forms) {
-  const bool tied = instance.tied.rows > 0;
-  const Programs programs = compile_training(plan, task_orders(plan), {tied, instance.tied.rows, forms});
-  check_programs(plan, programs);
-  return simulate(instance, plan, programs, {Recording::events, instance.tied.row_bytes});
+  const Programs programs = compile_training(plan, task_orders(plan), {instance.ties, forms});
+  check_programs(plan, programs, instance.ties);
+  return simulate(instance, plan, programs, {Recording::events});
 }
 
 TEST_CASE("slices over a shared uplink and their gather take their time", "[simulate]") {
@@ -50,7 +49,7 @@ TEST_CASE("replicas receive slices of a tied gradient and gather them", "[simula
   const Profile profile = two_layers(0);
   const Cluster cluster = nodes_of(2, 2);
   Instance instance = {profile, cluster, 2};
-  instance.tied = {100, 10.0};
+  instance.ties = {{"wte.weight", {0, 1}, "vocabulary", 100, 10.0}};
   const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 2, 2, "1f1b");
   // F and B cross in 1 s each: F 0-1, F 2-3, BW 3-5, BW 6-8, after which 1000 B of gradients cross each way: of the
   // last stage from 5 on. Whole: two copies at 100 B/s, 20 s and 1 s.

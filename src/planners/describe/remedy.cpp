@@ -102,7 +102,7 @@ std::string offload_remedy(const SearchSpace& space) {
   // Layers are divided as if the state took no room; what the step holds of it is counted then.
   Profile without_state = instance.profile;
   without_state.bytes_per_parameter.optimizer = 0.0;
-  const Instance unloaded = {without_state, instance.cluster, instance.global_batch_size, instance.tied};
+  const Instance unloaded = {without_state, instance.cluster, instance.global_batch_size, instance.ties};
   Restrictions saving = space.restrictions;
   if (!saving.recompute) saving.recompute = Recompute::full;
   if (!saving.zero_stage) saving.zero_stage = 3;

@@ -40,7 +40,7 @@ class GoingOn {
       if (result_.plan && minimised_seconds(*result_.plan) <= near_enough * minimised_seconds(*refused.plan)) break;
       const Cluster smaller = with_less_memory(step * round);
       const Instance& whole = space_.instance;
-      search_again({whole.profile, smaller, whole.global_batch_size, whole.tied});
+      search_again({whole.profile, smaller, whole.global_batch_size, whole.ties});
     }
     if (result_.plan) return std::move(result_);
     result_.complete = result_.complete && !space_.stop.requested();

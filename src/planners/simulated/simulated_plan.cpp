@@ -45,8 +45,7 @@ const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
 
 TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
   if (!prepared_ || !same_plan(plan, prepared_->plan())) {
-    const TiedEmbedding& tied = instance_.tied;
-    prepared_.emplace(instance_, plan, CompileOptions{tied.rows > 0, tied.rows, cheapest_forms(instance_, plan)});
+    prepared_.emplace(instance_, plan, CompileOptions{instance_.ties, cheapest_forms(instance_, plan)});
   }
   return *prepared_;
 }

@@ -14,9 +14,8 @@ namespace {
 Programs agreed_programs(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
   const OrderOptions orders = agreed_order_options(world, waiter, instance, plan);
   const TransferForms forms = agreed_forms(world, waiter, instance, plan);
-  Programs programs =
-      compile_training(plan, task_orders(plan, orders), {instance.tied.rows > 0, instance.tied.rows, forms});
-  check_programs(plan, programs);
+  Programs programs = compile_training(plan, task_orders(plan, orders), {instance.ties, forms});
+  check_programs(plan, programs, instance.ties);
   return programs;
 }
 
@@ -38,12 +37,9 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
       prices_(instance, plan, programs_),
       own_(program_of(programs_, device_)),
       memory_(instance.cluster.kind_of(device_).memory, name_of(rank_, device_, instance.cluster)),
-      transfers_(
-          programs_, prices_,
-          [&](DeviceId from, DeviceId to) { return instance.cluster.num_devices() * from.value + to.value; },
-          instance.tied.row_bytes),
+      transfers_(programs_, prices_,
+                 [&](DeviceId from, DeviceId to) { return instance.cluster.num_devices() * from.value + to.value; }),
       received_gathers_(instance, plan, programs_),
-      tied_row_bytes_(instance.tied.row_bytes),
       log_(world),
       transport_(nullptr, std::make_unique<MpiTransport>(world), instance.cluster, map, device_, log_, clock_),
       meetings_(world) {
@@ -174,7 +170,7 @@ void Rehearsal::gather_received(const Instruction& instruction) {
   const int first_tag = prices_.num_lanes() + 2 + static_cast<int>(prices_.task_groups().size());
   const int tag = first_tag + (instruction.payload == Payload::tied_gradient ? 1 : 0);
   clock_.reach(meet(others_of(group.programs), tag, clock_.now()));
-  const double seconds = received_gathers_.seconds(group, bytes_of(instruction, prices_, tied_row_bytes_));
+  const double seconds = received_gathers_.seconds(group, bytes_of(instruction, prices_));
   clock_.sleep_until(clock_.now() + seconds);
   result_.communication_seconds += seconds;
 }

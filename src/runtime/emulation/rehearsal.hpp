@@ -71,7 +71,6 @@ class Rehearsal {
   TaskBytes task_bytes_;
   Transfers transfers_;
   ReceivedGathers received_gathers_;
-  double tied_row_bytes_;
   SharedLog log_;
   EmulatedClock clock_;
   EmulatedTransport transport_;

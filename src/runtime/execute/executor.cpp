@@ -78,11 +78,13 @@ bool completes_gradients(const Program& program, std::size_t task) {
 
 }  // namespace
 
-Executor::Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role,
-                   DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena,
-                   Kernels& kernels)
+Executor::Executor(const Model& model, const Plan& plan, const std::vector<Tie>& ties, const RankMap& map,
+                   std::optional<Role> role, DeviceModel* device, Optimizer* optimizer, RankGroups& groups,
+                   Waiter& waiter, Arena& arena, Kernels& kernels)
     : model_(model),
       plan_(plan),
+      ties_(ties),
+      ends_(tie_ends(plan, ties)),
       map_(map),
       role_(role),
       device_(device),
@@ -191,7 +193,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::release_parameters: device_->release(instruction.chunk); break;
     case Op::reduce_gradients: device_->reduce(instruction.chunk); break;
     case Op::wait_gradients: wait_gradients(); break;
-    case Op::reduce_tied: add_tied_gradients(instruction.chunk); break;
+    case Op::reduce_tied: add_tied_gradients(instruction.chunk.value); break;
     case Op::reduce_loss: reduce_loss(iteration); break;
     case Op::reduce_norm: reduce_norm(iteration); break;
     case Op::step: update(iteration); break;

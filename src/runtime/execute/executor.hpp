@@ -60,8 +60,9 @@ class Executor {
  public:
   /// `model`, `optimizer` may be null on a rank that the plan leaves out; such a rank takes part in
   /// sums over all ranks only.
-  Executor(const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role, DeviceModel* device,
-           Optimizer* optimizer, RankGroups& groups, Waiter& waiter, Arena& arena, Kernels& kernels);
+  Executor(const Model& model, const Plan& plan, const std::vector<Tie>& ties, const RankMap& map,
+           std::optional<Role> role, DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter,
+           Arena& arena, Kernels& kernels);
 
   ~Executor();
   Executor(const Executor&) = delete;
@@ -77,7 +78,7 @@ class Executor {
     double* loss() const { return static_cast<double*>(buffer.data()); }
     double* squares() const { return loss() + 1; }
   };
-  using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch
+  using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch; of tied gradients: both ends
   struct Incoming {
     Tensor data;
     std::map<std::int64_t, PendingPtr> parts;  // by first sample or row
@@ -118,7 +119,7 @@ class Executor {
   void gather_received(const Instruction& instruction);
   void send(const Instruction& instruction);
   void hand_over(const Instruction& instruction);
-  void add_tied_gradients(ChunkId end);
+  void add_tied_gradients(int end);
   void wait_gradients();
   void reduce_loss(const Iteration& iteration);
   void reduce_norm(const Iteration& iteration);
@@ -137,9 +138,17 @@ class Executor {
   Tensor take_input(const BoundaryKey& key);
   void put_output(const BoundaryKey& key, Tensor output);
   void release_sent();
-  PartModel& tied_part(ChunkId end) const;
+  /// An end of a tied parameter on this device: the part that has it, and the parameter's place and rows there.
+  struct TiedCopy {
+    PartModel& part;
+    const Tie& tie;
+    Interval rows;
+    std::size_t unit() const { return part.tied_unit(tie); }
+    Matrix gradient() const { return part.parameters().gradient_in_unit(part.tied_parameter(tie)); }
+  };
+  TiedCopy tied_copy(int end) const;
+  bool is_last_of_unit(int end) const;
   Interval held(const Instruction& instruction) const;
-  Interval tied_rows(ChunkId end) const;
   Port unit_of(const Instruction& instruction) const;
   Interval elements_of(const Instruction& instruction, Interval interval, Interval held) const;
   Incoming& incoming_of(const Instruction& instruction);
@@ -149,6 +158,8 @@ class Executor {
 
   const Model& model_;
   const Plan& plan_;
+  const std::vector<Tie>& ties_;
+  std::vector<TieEnd> ends_;  ///< of these
   const RankMap& map_;
   std::optional<Role> role_;
   DeviceModel* device_;

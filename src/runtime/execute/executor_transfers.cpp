@@ -1,5 +1,6 @@
 // The executor's messages: receives into whole micro-batches, sends of parts of them.
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "runtime/execute/executor.hpp"
@@ -7,31 +8,39 @@
 namespace pptrain {
 
 int Executor::tag_of(const Instruction& i) const {
-  const std::int64_t kind = static_cast<std::int64_t>(i.payload) * (last_chunk_ + 1) + i.chunk.value;
+  const bool tied = i.payload == Payload::tied_gradient;
+  // Tied gradients come last; of them both ends count.
+  const std::int64_t kind =
+      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * (last_chunk_ + 1) * plan_.micro_batches
+           : (static_cast<std::int64_t>(i.payload) * (last_chunk_ + 1) + i.chunk.value) * plan_.micro_batches;
+  const std::int64_t within = tied ? i.chunk.value * static_cast<std::int64_t>(ends_.size()) : 0;
   // Every message of an iteration has a tag of its own, since a device may receive in another order than its
   // peer sends; beyond the number of tags, far more tasks than anyone runs, order alone tells equal ones apart.
-  return static_cast<int>((kind * plan_.micro_batches + i.micro_batch.value) % groups_.transport().num_tags());
+  return static_cast<int>((kind + within + i.micro_batch.value) % groups_.transport().num_tags());
 }
 
-/// The first part of the first stage or the last part of the last one.
-PartModel& Executor::tied_part(ChunkId end) const {
-  return end == tied_first ? *device_->parts().front() : *device_->parts().back();
+Executor::TiedCopy Executor::tied_copy(int end) const {
+  const TieEnd& place = ends_[static_cast<std::size_t>(end)];
+  PartModel& part = *device_->parts()[static_cast<std::size_t>(place.part)];
+  const Tie& tie = ties_[static_cast<std::size_t>(place.tie)];
+  const auto shard = static_cast<std::size_t>(part.role().shard);
+  return {part, tie, tie_division(part.role().mesh, tie)[shard]};
 }
 
-/// Rows of the shared parameter that the part at this end holds.
-Interval Executor::tied_rows(ChunkId end) const { return tied_part(end).context().part(ShardAxis::vocabulary); }
-
-/// The samples that this device has at the cut, or needs there; for a tied gradient the rows of the shared parameter.
+/// The samples that this device has at the cut, or needs there; for a tied gradient rows of the tied parameter.
 Interval Executor::held(const Instruction& i) const {
   const bool leaves = i.op == Op::send;
-  if (i.payload == Payload::tied_gradient) return tied_rows(leaves ? other_end(i.chunk) : i.chunk);
+  if (i.payload == Payload::tied_gradient) return tied_copy(leaves ? i.micro_batch.value : i.chunk.value).rows;
   const bool before_cut = (i.payload == Payload::activation) == leaves;
   return before_cut ? device_->exit_samples(i.chunk) : device_->entry_samples(ChunkId(i.chunk.value + 1));
 }
 
-/// What one sample at a cut is, or one row of the shared parameter.
+/// What one sample at a cut is, or one row of a tied parameter.
 Port Executor::unit_of(const Instruction& i) const {
-  if (i.payload == Payload::tied_gradient) return {1, model_.shared_parameter()->shape[1]};
+  if (i.payload == Payload::tied_gradient) {
+    const Tie& tie = ties_[static_cast<std::size_t>(ends_[i.chunk.index()].tie)];
+    return {1, std::lround(tie.row_bytes / sizeof(float)), tie.name};
+  }
   return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
 }
 
@@ -103,9 +112,8 @@ void Executor::send(const Instruction& i) {
   const float* first = nullptr;
   if (i.payload == Payload::tied_gradient) {
     // A copy: the gradient itself changes as soon as the other end's part has come.
-    PartModel& from = tied_part(other_end(i.chunk));
     data = std::make_shared<Tensor>(arena_, 1, size);
-    arena_.device().copy(data->f32(), from.parameters().gradient_matrix(from.tied_parameter()).f32() + part.begin,
+    arena_.device().copy(data->f32(), tied_copy(i.micro_batch.value).gradient().f32() + part.begin,
                          size * sizeof(float));
     first = data->f32();
   } else {
@@ -119,11 +127,10 @@ void Executor::send(const Instruction& i) {
 
 void Executor::hand_over(const Instruction& i) {
   if (i.payload == Payload::tied_gradient) {
-    PartModel& from = tied_part(other_end(i.chunk));
-    const Interval there = elements_of(i, i.interval, tied_rows(other_end(i.chunk)));
-    const Interval here = elements_of(i, i.interval, tied_rows(i.chunk));
-    arena_.device().copy(incoming_of(i).data.f32() + here.begin,
-                         from.parameters().gradient_matrix(from.tied_parameter()).f32() + there.begin,
+    const TiedCopy from = tied_copy(i.micro_batch.value);
+    const Interval there = elements_of(i, i.interval, from.rows);
+    const Interval here = elements_of(i, i.interval, held(i));
+    arena_.device().copy(incoming_of(i).data.f32() + here.begin, from.gradient().f32() + there.begin,
                          static_cast<std::size_t>(there.size()) * sizeof(float));
     return;
   }
@@ -146,13 +153,33 @@ void Executor::release_sent() {
   outgoing_.remove_if([](Outgoing& outgoing) { return outgoing.pending->test(); });
 }
 
-void Executor::add_tied_gradients(ChunkId end) {
-  Incoming& incoming = incoming_.at({Payload::tied_gradient, end.value, 0});
-  PartModel& part = tied_part(end);
-  const Matrix gradient = part.parameters().gradient_matrix(part.tied_parameter());
-  kernels_.add(incoming.data.f32(), gradient.f32(), gradient.size());
-  incoming_.erase({Payload::tied_gradient, end.value, 0});
-  part.shards().scatter_gradients(part.tied_unit());
+/// Adds up the gradients of all ends in the order of the ends, so that every end has the same sum.
+void Executor::add_tied_gradients(int end) {
+  const TiedCopy own = tied_copy(end);
+  const Matrix gradient = own.gradient();
+  std::optional<Tensor> before;  // the sum of the ends before this one
+  for (int other = 0; other < static_cast<int>(ends_.size()); ++other) {
+    if (other == end && before) kernels_.add(before->f32(), gradient.f32(), gradient.size());
+    if (!are_tied(ends_[static_cast<std::size_t>(end)], ends_[static_cast<std::size_t>(other)])) continue;
+    Tensor coming = take_input({Payload::tied_gradient, end, other});
+    if (other < end && !before) {
+      before = std::move(coming);
+    } else {
+      kernels_.add(coming.f32(), other < end ? before->f32() : gradient.f32(), gradient.size());
+    }
+  }
+  if (is_last_of_unit(end)) own.part.shards().scatter_gradients(own.unit());
+}
+
+/// Whether no later end on this device adds to gradients of the same unit.
+bool Executor::is_last_of_unit(int end) const {
+  const TiedCopy own = tied_copy(end);
+  for (std::size_t later = static_cast<std::size_t>(end) + 1; later < ends_.size(); ++later) {
+    if (ends_[later].stage != role_->stage) continue;
+    const TiedCopy other = tied_copy(static_cast<int>(later));
+    if (&other.part == &own.part && other.unit() == own.unit()) return false;
+  }
+  return true;
 }
 
 }  // namespace pptrain

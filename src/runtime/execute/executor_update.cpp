@@ -8,9 +8,9 @@ namespace pptrain {
 void Executor::wait_gradients() {
   waiter_.wait(device_->reductions(), [] { return std::string(); });
   device_->drop_summed();
-  // What two parts hold of the tied embedding they exchange whole.
+  // What several parts have of a tied parameter they exchange whole.
   for (const auto& part : device_->parts()) {
-    if (part->shares_embedding()) part->shards().gather_gradients(part->tied_unit());
+    for (const std::size_t unit : part->tied_units()) part->shards().gather_gradients(unit);
   }
 }
 

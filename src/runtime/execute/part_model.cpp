@@ -14,11 +14,7 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
       context_{device.backend, device.arena,     groups.tensor(),     store_,       device.model,
                device.type,    role.mesh.shards, role.mesh.recompute, role.division} {
   for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
-  const bool has_first = role.holds(0);
-  const bool has_last = role.holds(device.model.num_layers() - 1);
-  shared_ = device.model.shared_parameter();
-  has_first_copy_ = shared_ != nullptr && has_first && !has_last;
-  has_second_copy_ = shared_ != nullptr && has_last && !has_first;
+  find_copies(device.ties, tie_ends(plan, device.ties));
   gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();
   const Interval group = role.mesh.sharding_group_of(role.replica);
   in_first_group_ = group.begin == 0;
@@ -43,7 +39,16 @@ void PartModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& ma
   end_units_[chunk.value] = {units.front().own, units.back().own};
 }
 
-/// The unit of the layer just made first, then that of a tied embedding on this device.
+void PartModel::find_copies(const std::vector<Tie>& ties, const std::vector<TieEnd>& ends) {
+  for (std::size_t e = 0; e < ends.size(); ++e) {
+    if (ends[e].stage != role_.stage || ends[e].part != role_.index) continue;
+    const Tie& tie = ties[static_cast<std::size_t>(ends[e].tie)];
+    tied_units_.insert(tied_unit(tie));
+    if (e > 0 && are_tied(ends[e - 1], ends[e])) later_copies_.insert(tie.name);
+  }
+}
+
+/// The unit of the layer just made first, then those of tied parameters that earlier layers have brought here.
 std::vector<std::size_t> PartModel::units_read(const Layer& layer) const {
   std::set<std::size_t, std::greater<>> units = {store_.num_units() - 1};
   for (const ParameterSpec& spec : layer.parameters) {
@@ -66,16 +71,16 @@ void PartModel::announce(const Instruction* next) {
   shards_.announce(next->op == Op::forward || next->op == Op::evaluate ? first : last);
 }
 
-std::size_t PartModel::tied_parameter() const {
-  const std::optional<std::size_t> found = shared_ != nullptr ? store_.find(shared_->name) : std::nullopt;
-  PPTRAIN_ASSERT(found, "no shared parameter in part {} of stage {}", role_.index, role_.stage.value);
+std::size_t PartModel::tied_parameter(const Tie& tie) const {
+  const std::optional<std::size_t> found = store_.find(tie.name);
+  PPTRAIN_ASSERT(found, "no {} in part {} of stage {}", tie.name, role_.index, role_.stage.value);
   return *found;
 }
 
 bool PartModel::counts(const LocalParameter& parameter) const {
   if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer())) return false;
-  if (parameter.spec.axis == ShardAxis::none) return role_.shard == 0;
-  return !(has_second_copy_ && parameter.spec.name == shared_->name);
+  if (later_copies_.contains(parameter.spec.name)) return false;
+  return parameter.spec.axis != ShardAxis::none || role_.shard == 0;
 }
 
 Interval PartModel::counted(const OwnPart& own) const {

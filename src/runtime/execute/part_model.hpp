@@ -8,6 +8,7 @@
 
 #include "nn/layer.hpp"
 #include "program/program.hpp"
+#include "program/ties.hpp"
 #include "runtime/execute/replica_shards.hpp"
 #include "runtime/role.hpp"
 
@@ -24,6 +25,7 @@ struct DeviceContext {
   Backend backend;
   Waiter& waiter;
   DType gradient_type = DType::f32;  ///< in which gradients go from replica to replica
+  std::vector<Tie> ties = {};        ///< of the model
 };
 
 /// The layers and parameters that one device holds of a part of its stage.
@@ -51,26 +53,25 @@ class PartModel {
 
   /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
   /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
-  /// everything on the first of them only; of several ZeRO groups in the first. A tied embedding counts where the first
-  /// layer is.
+  /// everything on the first of them only; of several ZeRO groups in the first. A tied parameter counts where the first
+  /// layer that reads it is.
   bool counts(const LocalParameter& parameter) const;
   /// The elements of what this device updates, in the local order of the parameter, that count there: of units that
   /// several members hold (key heads that their query heads share) those of the first.
   Interval counted(const OwnPart& own) const;
 
-  /// Whether another part, of this stage or another one, holds a copy of the tied embedding too.
-  bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
-  /// Index of the tied embedding in the store, and its unit.
-  std::size_t tied_parameter() const;
-  std::size_t tied_unit() const { return store_.parameters()[tied_parameter()].unit; }
+  /// Index in the store of a tied parameter that this part has, and its unit.
+  std::size_t tied_parameter(const Tie& tie) const;
+  std::size_t tied_unit(const Tie& tie) const { return store_.parameters()[tied_parameter(tie)].unit; }
+  /// The units with tied parameters of which another part, of this stage or another one, has a copy too.
+  const std::set<std::size_t>& tied_units() const { return tied_units_; }
 
  private:
   PartRole role_;
   PartGroups& groups_;
-  bool in_first_group_ = true;             ///< of the ZeRO groups of its stage, which all hold the same
-  const ParameterSpec* shared_ = nullptr;  ///< the tied embedding, or null
-  bool has_first_copy_ = false;            ///< of a tied embedding that two parts hold
-  bool has_second_copy_ = false;
+  bool in_first_group_ = true;          ///< of the ZeRO groups of its stage, which all hold the same
+  std::set<std::string> later_copies_;  ///< tied parameters that an earlier part has too
+  std::set<std::size_t> tied_units_;
   ParameterStore store_;
   ReplicaShards shards_;
   LayerContext context_;
@@ -80,6 +81,7 @@ class PartModel {
   std::map<int, std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> end_units_;
   bool gathers_chunks_ = false;
 
+  void find_copies(const std::vector<Tie>& ties, const std::vector<TieEnd>& ends);
   void add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make);
   std::vector<std::size_t> units_read(const Layer& layer) const;
   std::int64_t held_before(const LocalParameter& parameter) const;

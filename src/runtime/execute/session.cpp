@@ -5,13 +5,14 @@
 #include "base/error.hpp"
 #include "optim/learning_rate.hpp"
 #include "program/check.hpp"
+#include "program/model_ties.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {
 namespace {
 
-Programs checked(const Plan& plan, Programs programs) {
-  check_programs(plan, programs);
+Programs checked(const Plan& plan, Programs programs, const std::vector<Tie>& ties = {}) {
+  check_programs(plan, programs, ties);
   return programs;
 }
 
@@ -56,15 +57,6 @@ std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
   return runs;
 }
 
-namespace {
-
-CompileOptions compile_options(const Model& model, const TransferForms& forms) {
-  const ParameterSpec* shared = model.shared_parameter();
-  return {shared != nullptr, shared != nullptr ? shared->shape[0] : 0, forms};
-}
-
-}  // namespace
-
 Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
                  CoreUse core_use, const SessionOptions& options)
     : config_(config),
@@ -75,8 +67,9 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       role_(role_of(plan_, device_id_)),
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
-      training_(checked(
-          plan_, compile_training(plan_, task_orders(plan_, options.orders), compile_options(model, options.forms)))),
+      ties_(ties_of(model_, sizeof(float))),
+      training_(
+          checked(plan_, compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}), ties_)),
       evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
@@ -89,8 +82,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
   waiter_.listen(options.alarm);
   stop_wish_ = options.stop_wish;
   if (role_) {
-    const DeviceContext context = {model_,  activation_type(config.training.precision),       arena_, options.backend,
-                                   waiter_, gradient_type(config.training.gradient_precision)};
+    const DeviceContext context = {model_,  activation_type(config.training.precision),        arena_, options.backend,
+                                   waiter_, gradient_type(config.training.gradient_precision), ties_};
     device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
     std::vector<ParameterRun> runs;
     for (const auto& part : device_->parts()) {
@@ -101,8 +94,8 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
     optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend.kernels, place);
     if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
-  executor_ = std::make_unique<Executor>(model_, plan_, map_, role_, device_.get(), optimizer_.get(), *groups_, waiter_,
-                                         arena_, options.backend.kernels);
+  executor_ = std::make_unique<Executor>(model_, plan_, ties_, map_, role_, device_.get(), optimizer_.get(), *groups_,
+                                         waiter_, arena_, options.backend.kernels);
 }
 
 const Program& Session::own(const Programs& programs) const {

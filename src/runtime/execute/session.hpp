@@ -68,6 +68,7 @@ class Session {
   std::optional<Role> role_;
   Arena arena_;
   Waiter waiter_;
+  std::vector<Tie> ties_;  ///< of the model
   Programs training_;
   Programs evaluation_;
   Program idle_training_;  ///< of a rank that the plan leaves out: the sums over all ranks

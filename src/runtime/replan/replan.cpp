@@ -69,7 +69,7 @@ Replan replan(const Config& config, const Cluster& cluster, const Profile& profi
   try {
     const SlowedDevices slowed = slow_down(cluster, profile, job.slowdowns);
     const Instance instance = {slowed.profile, slowed.cluster, config.training.global_batch_size,
-                               tied_embedding(config, profile)};
+                               ties_of(config, profile)};
     return search_again(config, instance, job, seconds);
   } catch (const Error& error) {
     return stays(error.what());  // the other ranks wait for an answer

@@ -65,9 +65,7 @@ struct Gpt {
                               "2x2.toml")),
         profile(analytic_profile(config, cluster)) {}
 
-  Instance instance() const {
-    return {profile, cluster, config.training.global_batch_size, tied_embedding(config, profile)};
-  }
+  Instance instance() const { return {profile, cluster, config.training.global_batch_size, ties_of(config, profile)}; }
 };
 
 TEST_CASE("no planner returns a GPT of 1.5 billion that does not fit 2 x 2 devices", "[fitting]") {
