@@ -21,5 +21,7 @@ std::unique_ptr<OperatorModule> make_module(const op::Sum& kind, OperatorPlace p
 std::unique_ptr<OperatorModule> make_module(const op::Gather& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Take& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::FirstRow& kind, OperatorPlace place);
 
 }  // namespace pptrain
