@@ -101,7 +101,7 @@ struct ModelConfig {
   std::string layers_text() const;
 };
 
-/// The data of a classifier that are made as they are needed.
+/// Data of a classifier, images or masked text that are made as they are needed.
 inline const std::string synthetic_data = "synthetic";
 
 /// One of several sources that samples are mixed from.
@@ -111,8 +111,8 @@ struct MixPart {
 };
 
 struct DataConfig {
-  std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier an HDF5 file
-                                   ///< of features and labels, or "synthetic"
+  std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier, images
+                                   ///< and masked text an HDF5 file, or "synthetic"
   std::vector<std::string> validation;
   bool shuffle = true;
   AutoInt end_of_document;              ///< the token that ends a document; nothing: what indexes (.idx) say
@@ -217,7 +217,7 @@ struct Config {
   /// Whether this version can train the model of this name. One that it cannot train may still be planned from
   /// `[profile] file`, whose `model` it then has to be.
   bool can_train_model() const;
-  /// Tokens of a sample; 1 of a classifier.
+  /// Tokens of a sample; 1 of a classifier, by which samples are counted in place of tokens.
   std::int64_t rows_per_sample() const { return model.is_classifier() ? 1 : training.sequence_length; }
   /// The place of a key for messages; the file alone when the key was not written.
   std::string where(const std::string& key) const;

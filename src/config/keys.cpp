@@ -120,11 +120,11 @@ void visit_documents(KeyVisitor& v, DataConfig& data) {
 }
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
-  const std::string keyword = model.is_classifier() ? synthetic_data : "";
+  const std::string keyword = model.is_classifier() || !model.from.empty() ? synthetic_data : "";
   v.input_paths({"train",
                  "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
-                 "bytes are the tokens; for a classifier an HDF5 file, or \"synthetic\": points that are made as they "
-                 "are needed."},
+                 "bytes are the tokens; for a classifier, for images and for masked text an HDF5 file, or "
+                 "\"synthetic\": samples that are made as they are needed."},
                 data.train, keyword);
   v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);
   v.flag({"shuffle",

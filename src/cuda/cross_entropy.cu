@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(most_threads) sums_of_rows(bodies::CrossEntrop
     total = combine_block(total, 0.0f, threadIdx.x, blockDim.x, scratch, Plus());
     if (threadIdx.x != 0) continue;
     const std::int64_t target = body.targets.column(row);
-    body.row_sum[row] = total;
+    body.row_sum[row] = body.targets.is_labelled(row) ? total : __builtin_huge_valf();
     body.target_logit[row] = target >= 0 ? static_cast<float>(logits[target]) : 0.0f;
   }
 }

@@ -132,7 +132,8 @@ bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, c
   // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token. Masks by
   // document would be a matrix of (T, T) additions per sample in memory, or samples of ragged lengths.
   if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
-      form.samples == 0 || form.heads == 0 || !has_whole_groups(form) || form.document_begin != nullptr) {
+      form.samples == 0 || form.heads == 0 || !has_whole_groups(form) || form.document_begin != nullptr ||
+      !form.causal) {
     return false;
   }
   for (const Matrix* matrix : {&q, &k, &v, &out}) {

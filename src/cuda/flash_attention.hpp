@@ -6,7 +6,7 @@
 #include "cuda/compute_stream.hpp"
 #include "tensor/tensor.hpp"
 
-/// Causal self-attention by kernels of our own, for every type and GPU (Dao, FlashAttention-2, arXiv:2307.08691): a
+/// Self-attention by kernels of our own, for every type and GPU (Dao, FlashAttention-2, arXiv:2307.08691): a
 /// block holds a tile of queries or of keys, the scores exist a tile at a time. Sums are fp32, in a fixed order,
 /// without atomic additions. C++17.
 namespace pptrain::cuda {
@@ -17,6 +17,7 @@ struct FlashShape {
   std::size_t window;                   ///< position t sees (t - window, t]; 0: all up to t
   const std::int32_t* document_begin;   ///< (samples, length), AttentionForm's; null: attention crosses documents
   float scale;
+  bool causal;  ///< false: every position sees all
 };
 
 /// The largest head whose tiles every GPU's shared memory holds.

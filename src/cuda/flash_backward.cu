@@ -48,8 +48,8 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
   shift = combine_row(shift, Plus());
   RowSums<Tile> sums;
   const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
-  for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
-    const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
+  for (std::size_t first = first_tile; first < end_of_keys(s, at.first); first += Tile::tile) {
+    const unsigned visible = visible_keys<Tile>(s, query, first);
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
     load_tile<Tile>(s, at.of_head(s, g.k, key_head), first, keys);
@@ -125,9 +125,9 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
   const std::size_t end_of_tile = end_of_seeing(s, at.sample, at.first + Tile::tile - 1);
   const std::size_t end_of_key = end_of_seeing(s, at.sample, key);
   for (std::size_t head = first_head; head < last_head; ++head) {
-    for (std::size_t first = at.first; first < end_of_tile; first += Tile::tile) {
+    for (std::size_t first = s.causal ? at.first : 0; first < end_of_tile; first += Tile::tile) {
       const std::size_t last = end_of_key > first ? end_of_key - first : 0;
-      const auto begin = static_cast<unsigned>(key > first ? key - first : 0);
+      const auto begin = static_cast<unsigned>(s.causal && key > first ? key - first : 0);
       tile.add_queries(s, at, g, head, first, begin, last < Tile::tile ? static_cast<unsigned>(last) : Tile::tile);
     }
   }

@@ -22,9 +22,9 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
   RowSums<Tile> result;
   load_tile<Tile>(s, at.of_head(s, q, at.head), at.first, queries);
   const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
-  for (std::size_t first = first_tile; first <= at.first; first += Tile::tile) {
+  for (std::size_t first = first_tile; first < end_of_keys(s, at.first); first += Tile::tile) {
     // This row sees the keys of the tile from `hidden` to `visible`, or none of a tile that other rows see.
-    const unsigned visible = query - first + 1 < Tile::tile ? static_cast<unsigned>(query - first + 1) : Tile::tile;
+    const unsigned visible = visible_keys<Tile>(s, query, first);
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
     load_tile<Tile>(s, at.of_head(s, k, key_head), first, keys);

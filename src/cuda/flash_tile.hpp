@@ -64,6 +64,17 @@ __device__ inline std::size_t first_seen(const FlashShape& s, std::size_t sample
   return of_document > of_window ? of_document : of_window;
 }
 
+/// The key behind the last one that a tile of queries sees, and how many of the keys from `first` on, at most a tile, a
+/// query sees.
+__device__ inline std::size_t end_of_keys(const FlashShape& s, std::size_t first_query) {
+  return s.causal ? first_query + 1 : s.length;
+}
+template <class Tile>
+__device__ unsigned visible_keys(const FlashShape& s, std::size_t query, std::size_t first) {
+  const std::size_t seen = (s.causal ? query + 1 : s.length) - first;
+  return seen < Tile::tile ? static_cast<unsigned>(seen) : Tile::tile;
+}
+
 /// The first query behind a key of a sample that does not see it, the sample's length where all do.
 __device__ inline std::size_t end_of_seeing(const FlashShape& s, std::size_t sample, std::size_t key) {
   std::size_t end = s.window == 0 || s.length < key + s.window ? s.length : key + s.window;

@@ -22,6 +22,7 @@ struct Square {
 struct CrossEntropyLoss {
   const float *row_max, *row_sum, *target_logit;
   PPTRAIN_FUNCTION double operator()(std::size_t row) const {
+    if (row_sum[row] == __builtin_huge_valf()) return 0.0;
     return std::log(static_cast<double>(row_sum[row])) + static_cast<double>(row_max[row]) -
            static_cast<double>(target_logit[row]);
   }

@@ -4,6 +4,9 @@
 
 namespace pptrain {
 
+/// The target of a position that has none, as PyTorch's cross entropy has it.
+inline constexpr std::int32_t no_target = -100;
+
 /// Where a sample goes: its tokens or features, and its targets; null where they are not needed.
 struct SampleSlot {
   std::uint32_t* tokens = nullptr;  ///< as many as the sequence is long
@@ -11,6 +14,8 @@ struct SampleSlot {
   float* features = nullptr;        ///< of a classifier
   /// For each position of the sequence the first one of the same document; 0 where that begins before the sample.
   std::int32_t* document_begin = nullptr;
+  std::uint32_t* token_types = nullptr;  ///< as many as the sequence is long, where tokens have types
+  std::int64_t* num_targets = nullptr;   ///< how many of the targets are there, where some may be missing
 };
 
 /// The samples of a job. Which ones a step takes depends on (seed, step, sample index) alone, never on the grid.

@@ -11,8 +11,10 @@ void FeatureDataset::sample(std::int64_t step, std::int64_t index, const SampleS
   const std::int64_t batch = options_.global_batch_size;
   const std::int64_t rows = table_->num_rows();
   PPTRAIN_ASSERT(step >= 0 && 0 <= index && index < batch, "sample {} of step {}", index, step);
-  if (!options_.shuffle) return table_->row(step % (rows / batch) * batch + index, slot);
   const std::int64_t number = step * batch + index;
+  if (!options_.shuffle) {
+    return table_->row(options_.wraps ? number % rows : step % (rows / batch) * batch + index, slot);
+  }
   const Permutation order(static_cast<std::uint64_t>(rows), options_.seed,
                           fmt::format("data.epoch.{}.order", number / rows));
   table_->row(static_cast<std::int64_t>(order(static_cast<std::uint64_t>(number % rows))), slot);

@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-/// Rows of numbers with a class each, for a classifier.
+/// Rows with what is to be predicted of each: numbers with a class, or tokens with labels.
 class FeatureTable {
  public:
   virtual ~FeatureTable() = default;
@@ -20,10 +20,12 @@ struct FeatureOptions {
   std::int64_t global_batch_size = 1;  ///< B, samples per step
   bool shuffle = true;
   std::uint64_t seed = 0;
+  bool wraps = false;  ///< whether a batch in order runs over the end of the table
 };
 
 /// Which row of a table a sample is: in order, sample i of step t is row (t mod n) B + i, n the number of whole
-/// batches; shuffled, samples t B + i take each row once per epoch, in an order of its own.
+/// batches, or row (t B + i) mod N of N where batches run over the end; shuffled, samples t B + i take each row once
+/// per epoch, in an order of its own.
 class FeatureDataset final : public Dataset {
  public:
   FeatureDataset(std::unique_ptr<FeatureTable> table, const FeatureOptions& options)

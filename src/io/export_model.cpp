@@ -55,7 +55,7 @@ class Export {
     if (!from_.config.model.layer.empty()) {
       refuse("a network of [[model.layer]]", "its blocks may be of forms that no config.json describes");
     }
-    if (!from_.model.sample.tokens()) refuse("a " + from_.model.name, "it is a network of pptrain's own");
+    if (from_.config.model.is_classifier()) refuse("a " + from_.model.name, "it is a network of pptrain's own");
   }
 
   ExportResult run() const {

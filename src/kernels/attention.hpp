@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-/// Sizes and rules of one causal self-attention, as far as this member computes it.
+/// Sizes and rules of one self-attention, as far as this member computes it.
 ///
 /// Heads are those that are here. Query heads share key heads (Ainslie et al., GQA, arXiv:2305.13245): query head j
 /// uses key head (first + j) / group. A member's first query head may lie inside a group, of which others have the
@@ -21,6 +21,7 @@ struct AttentionForm {
   std::size_t first = 0;      ///< place of the first query head in its group, less than `group`
   float scale = 1.0f;         ///< of the scores before the softmax
   std::size_t window = 0;     ///< position t sees (t - window, t]; 0: [0, t]
+  bool causal = true;         ///< false: every position sees all; there is neither window nor document then
   /// (rows()) in the memory of the device: for each position, counted within its sample, the first one of its document,
   /// at most itself and not less than that of the position before. Position t sees none before it; null: all of them.
   const std::int32_t* document_begin = nullptr;
@@ -29,7 +30,7 @@ struct AttentionForm {
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
 };
 
-/// Causal self-attention of one device, flash style: forward keeps per row and head only the log of the sum of
+/// Self-attention of one device, flash style: forward keeps per row and head only the log of the sum of
 /// exponentials, backward recomputes the probabilities a tile at a time.
 ///
 /// R = samples * sequence_length rows. q, out and their gradients (R, heads * head_size) T; k, v and theirs

@@ -38,10 +38,10 @@ struct Head {
 /// on: the first of them that sees a group of keys writes, unless an earlier head has done so; the others add.
 void add_key_gradient(const QueryTile& tile, bool adds, const Matrix& scores, const Matrix& rows,
                       const Matrix& gradient) {
-  for (std::size_t key = tile.first_key; key < tile.last; key += panel_rows) {
-    const std::size_t count = std::min(panel_rows, tile.last - key);
+  for (std::size_t key = tile.first_key; key < tile.last_key(); key += panel_rows) {
+    const std::size_t count = std::min(panel_rows, tile.last_key() - key);
     // Queries before `query` do not see these keys, nor do those from `end` on.
-    const std::size_t query = std::max(tile.first, key);
+    const std::size_t query = std::max(tile.first, tile.seen.first_query_of(key));
     const std::size_t end = tile.seen.end_of(key + panel_rows - 1);
     if (end <= query) continue;
     const LeftOperand left{scores.at<float>(query - tile.first, key - tile.first_key), 1, scores.stride};

@@ -63,8 +63,9 @@ void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& t
   for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - query);
     const std::size_t first = tile.seen.first_of(query) / panel_width;
-    multiply_panels(count, round_up(query + count, panel_width) / panel_width - first, transposed_keys.rows,
-                    left_rows(queries, query), right_transposed(transposed_keys, first),
+    const std::size_t last = round_up(tile.seen.behind(query + count - 1), panel_width) / panel_width;
+    multiply_panels(count, last - first, transposed_keys.rows, left_rows(queries, query),
+                    right_transposed(transposed_keys, first),
                     scores.at<float>(query - tile.first, first * panel_width - tile.first_key), scores.stride, false);
   }
 }
@@ -75,8 +76,8 @@ void causal_values(const QueryTile& tile, const Matrix& probabilities, const Mat
     const std::size_t first = tile.seen.first_of(query);
     const LeftOperand left{probabilities.at<float>(query - tile.first, first - tile.first_key), probabilities.stride,
                            1};
-    multiply_panels(count, values.columns / panel_width, query + count - first, left, right_rows(values, first),
-                    out.at<float>(query - tile.first), out.stride, false);
+    multiply_panels(count, values.columns / panel_width, tile.seen.behind(query + count - 1) - first, left,
+                    right_rows(values, first), out.at<float>(query - tile.first), out.stride, false);
   }
 }
 
@@ -100,6 +101,8 @@ void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k
       form.first < form.group && form.key_heads == (form.heads == 0 ? 0 : form.key_head_of(form.heads - 1) + 1),
       "{} key heads for {} query heads, {} to a group and the first number {} of one", form.key_heads, form.heads,
       form.group, form.first);
+  PPTRAIN_ASSERT(form.causal || (form.window == 0 && form.document_begin == nullptr),
+                 "a window or documents of attention that is not causal");
   for (const Matrix* matrix : {&q, &k, &v, &out}) {
     const std::size_t columns = matrix == &q || matrix == &out ? queries : keys;
     PPTRAIN_ASSERT(matrix->rows == form.rows() && matrix->columns == columns && matrix->type == q.type,

@@ -17,14 +17,16 @@ constexpr std::size_t attention_tile = 48;
 static_assert(attention_tile % panel_rows == 0 && attention_tile % panel_width == 0,
               "tiles begin where panels do and where groups of rows do");
 
-/// Which keys the queries of one sample see: query t those of [first_of(t), t]. Neither function decreases.
+/// Which keys the queries of one sample see: query t those of [first_of(t), behind(t)). No function decreases.
 struct SeenKeys {
   std::size_t length, window;
+  bool causal;
   const std::int32_t* document_begin;  ///< (length); null: attention reaches across documents
 
   SeenKeys(const AttentionForm& form, std::size_t sample)
       : length(form.sequence_length),
         window(form.window),
+        causal(form.causal),
         document_begin(form.document_begin == nullptr ? nullptr : form.document_begin + sample * length) {}
 
   std::size_t first_of(std::size_t query) const {
@@ -32,6 +34,9 @@ struct SeenKeys {
     if (document_begin == nullptr) return of_window;
     return std::max(of_window, static_cast<std::size_t>(document_begin[query]));
   }
+  /// The key behind the last one that a query sees, and the first query that sees a key.
+  std::size_t behind(std::size_t query) const { return causal ? query + 1 : length; }
+  std::size_t first_query_of(std::size_t key) const { return causal ? key : 0; }
   /// The first query behind `key` that does not see it, `length` where all do.
   std::size_t end_of(std::size_t key) const;
 };
@@ -49,12 +54,14 @@ struct QueryTile {
         first_key(keys.first_of(query) / attention_tile * attention_tile) {}
 
   std::size_t size() const { return last - first; }
+  /// The key behind all that its queries see.
+  std::size_t last_key() const { return seen.behind(last - 1); }
 };
 
 inline bodies::CausalRows causal_rows(const QueryTile& tile) {
   const std::int32_t* begins = tile.seen.document_begin;
   return {tile.first - tile.first_key, tile.seen.window, tile.first_key,
-          begins == nullptr ? begins : begins + tile.first};
+          begins == nullptr ? begins : begins + tile.first, tile.seen.causal ? 0 : tile.seen.length};
 }
 
 /// A head's columns of one sample: (T, head_size).

@@ -41,6 +41,7 @@ void HostKernels::cross_entropy_loss(const float* row_max, const float* row_sum,
                                      std::size_t rows, double* loss) {
   double sum = 0;
   for (std::size_t r = 0; r < rows; ++r) {
+    if (std::isinf(row_sum[r])) continue;
     sum += std::log(static_cast<double>(row_sum[r])) + static_cast<double>(row_max[r]) -
            static_cast<double>(target_logit[r]);
   }

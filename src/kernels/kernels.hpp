@@ -110,13 +110,14 @@ class Kernels {
   /// Part 1: row_max (R) of this shard. NaNs are skipped here and found by part 2.
   virtual void cross_entropy_max(const Matrix& logits, float* row_max) = 0;
   /// Part 2, with row_max of all shards: row_sum (R) of exp(logit - max) over this shard, and
-  /// target_logit (R), 0 where the target lies in another shard.
+  /// target_logit (R), 0 where the target lies in another shard. A target below 0 is none: the row's sum is infinite,
+  /// by which the other parts leave it out, with a gradient of 0.
   virtual void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                                  const float* row_max, float* row_sum, float* target_logit) = 0;
   /// Part 3, with sums of all shards: logits become their own gradient, (softmax - onehot) * scale.
   virtual void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                                       const float* row_max, const float* row_sum, float scale) = 0;
-  /// *loss += the sum over rows of log(row_sum) + row_max - target_logit, in double.
+  /// *loss += the sum over rows with a target of log(row_sum) + row_max - target_logit, in double.
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
                                   std::size_t rows, double* loss) = 0;
 

@@ -40,6 +40,19 @@ void check_end_of_document(const Config& config, const Model& model) {
                    "give the token that the tokenizer puts behind a document"});
 }
 
+/// What is about text of which every token predicts the next.
+void check_text_keys(const Config& config, const Model& model) {
+  if (model.sample.predicts_next()) return;
+  const std::string samples = fmt::format("the samples of a {} are in one HDF5 file, each by itself", model.name);
+  if (!config.data.mix.empty()) {
+    throw_bad_input({config.where("data.mix[0]"), "data.mix is for texts in which tokens predict the next one", samples,
+                     "name the file in [data] train"});
+  }
+  if (config.data.attend_across_documents) return;
+  throw_bad_input({config.where("data.attend_across_documents"), "attend_across_documents = false without documents",
+                   samples, "leave the key out"});
+}
+
 }  // namespace
 
 void check_fits(const Config& config, const Model& model) {
@@ -47,6 +60,7 @@ void check_fits(const Config& config, const Model& model) {
   check_degrees(config, model);
   check_annotations(config, model.num_layers(), layers_text(model));
   check_end_of_document(config, model);
+  check_text_keys(config, model);
 }
 
 Model build_model_of(const Config& config) {

@@ -19,6 +19,7 @@ std::int64_t outside_row(const ParameterSpec& spec, std::int64_t row) {
 }  // namespace
 
 std::vector<std::int64_t> file_shape(const ParameterSpec& spec) {
+  if (!spec.file_shape.empty()) return spec.file_shape;
   if (spec.layout != FileLayout::transposed) return spec.shape;
   return {spec.shape.rbegin(), spec.shape.rend()};
 }

@@ -11,6 +11,12 @@ namespace {
 /// Rows of a norm's statistics: one for every `width` columns.
 std::int64_t norm_rows(const op::Norm& norm, const Value& x) { return x.rows * (x.columns / norm.width); }
 
+bool is_read(const OperatorList& list, ValueIndex v) {
+  return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
+    return std::find(op.inputs.begin(), op.inputs.end(), v) != op.inputs.end();
+  });
+}
+
 /// Whether a value is multiplied to the logits of the loss: their backward pass comes right behind the forward one, so
 /// that keeping it costs less than making it again.
 bool becomes_logits(const OperatorList& list, ValueIndex v) {
@@ -24,6 +30,9 @@ bool becomes_logits(const OperatorList& list, ValueIndex v) {
   return false;
 }
 
+/// Whether a norm's B makes its result again, for the products that read it.
+bool is_made_again(const OperatorList& list, ValueIndex v) { return is_read(list, v) && !becomes_logits(list, v); }
+
 }  // namespace
 
 Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute) {
@@ -33,7 +42,7 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
       overloaded{
           [&](const op::Norm& norm) {
             const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
-            return Needs{{op.inputs.front()}, {}, !becomes_logits(list, *op.output), each * norm_rows(norm, input())};
+            return Needs{{op.inputs.front()}, {}, is_made_again(list, *op.output), each * norm_rows(norm, input())};
           },
           [&](const op::Linear&) {
             return Needs{{}, {op.inputs.front()}};
@@ -62,7 +71,8 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
 
 ValueIndex holder_of(const OperatorList& list, ValueIndex v) {
   for (const Operator& op : list.operators) {
-    if (op.output == v && op.as<op::Take>() != nullptr) return holder_of(list, op.inputs.front());
+    const bool renames = op.as<op::Take>() != nullptr || (op.as<op::Enter>() != nullptr && !op.in_place());
+    if (op.output == v && renames) return holder_of(list, op.inputs.front());
   }
   return v;
 }
@@ -146,6 +156,8 @@ class Worker {
     builder_.backward_weight({0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});
   }
   void operator()(const op::Loss&) const { add_loss(builder_, rows(input()), columns(input())); }
+  void operator()(const op::ClassToken&) const { elementwise(input(), 3.0, 3.0, 2); }
+  void operator()(const op::FirstRow&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Features&) const {}
   void operator()(const op::Conversion&) const {}
   void operator()(const op::Enter&) const {}

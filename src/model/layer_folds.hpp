@@ -17,7 +17,8 @@ struct Needs {
 /// `recompute`: with `selective` attention's result is made again.
 Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute);
 
-/// The value whose memory holds `v`: columns that a member takes of a whole value lie in that one.
+/// The value whose memory holds `v`: columns that a member takes of a whole value lie in that one, and so does what
+/// enters divided operators.
 ValueIndex holder_of(const OperatorList& list, ValueIndex v);
 
 /// Whether a value are numbers of the samples, or columns of them.

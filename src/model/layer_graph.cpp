@@ -1,5 +1,7 @@
 #include "model/layer_graph.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "model/layer_folds.hpp"
 
@@ -37,6 +39,19 @@ void LayerGraph::enter(ValueIndex x) {
   // Nobody asks for the gradient of the samples.
   if (are_samples(list(), x) || !entered_.insert(x).second) return;
   in_place(op::Enter{}, x);
+}
+
+void LayerGraph::keep_apart(ValueIndex x) {
+  if (entered_.erase(x) == 0) return;
+  const ValueIndex entered = make(value(x));
+  bool behind = false;
+  for (Operator& op : list().operators) {
+    if (behind) std::replace(op.inputs.begin(), op.inputs.end(), x, entered);
+    if (!behind && op.as<op::Enter>() != nullptr && op.output == x) {
+      behind = true;
+      op.output = entered;
+    }
+  }
 }
 
 ValueIndex LayerGraph::take(ValueIndex x, const AxisDivision& columns) {
@@ -84,8 +99,8 @@ void LayerGraph::outputs(const std::vector<Output>& results) {
   output(all);
 }
 
-ValueIndex LayerGraph::features(std::int64_t count) {
-  const ValueIndex x = make({1, count, Element::fp32, {}});
+ValueIndex LayerGraph::features(std::int64_t count, std::int64_t rows) {
+  const ValueIndex x = make({rows, count, Element::fp32, {}});
   put(op::Features{}, {}, x);
   return x;
 }
@@ -106,6 +121,37 @@ ValueIndex LayerGraph::embedding(const std::string& name, const EmbeddingShape& 
   return in_place(op::Sum{}, x);
 }
 
+ValueIndex LayerGraph::token_types(const std::string& name, std::int64_t count, std::int64_t rows,
+                                   std::int64_t columns) {
+  const std::size_t table =
+      parameter({.name = prefix_ + name + ".weight", .shape = {count, columns}, .deviation = deviation_});
+  const ValueIndex x = make({rows, columns, Element::fp32, {}});
+  put(op::Embedding{.token_types = true}, {}, x, {table});
+  return x;
+}
+
+ValueIndex LayerGraph::class_token(const std::string& token, const std::string& places, ValueIndex x) {
+  const Value from = value(x);
+  const std::int64_t rows = from.rows + 1;
+  const std::vector<std::size_t> parameters = {parameter({.name = prefix_ + token,
+                                                          .shape = {1, from.columns},
+                                                          .deviation = deviation_,
+                                                          .file_shape = {1, 1, from.columns}}),
+                                               parameter({.name = prefix_ + places,
+                                                          .shape = {rows, from.columns},
+                                                          .deviation = deviation_,
+                                                          .file_shape = {1, rows, from.columns}})};
+  const ValueIndex result = make({rows, from.columns, Element::fp32, {}});
+  put(op::ClassToken{}, {x}, result, parameters);
+  return result;
+}
+
+ValueIndex LayerGraph::first_row(ValueIndex x) {
+  const ValueIndex result = make({1, value(x).columns, value(x).element, {}});
+  put(op::FirstRow{}, {x}, result);
+  return result;
+}
+
 ValueIndex LayerGraph::scale(ValueIndex x, double factor) { return in_place(op::Scaling{factor}, x); }
 
 std::vector<std::size_t> LayerGraph::norm_parameters(const std::string& name, const NormForm& form,
@@ -119,9 +165,9 @@ std::vector<std::size_t> LayerGraph::norm_parameters(const std::string& name, co
   return parameters;
 }
 
-ValueIndex LayerGraph::norm(const std::string& name, ValueIndex x, const NormForm& form) {
+ValueIndex LayerGraph::norm(const std::string& name, ValueIndex x, const NormForm& form, Element element) {
   const Value from = value(x);
-  const ValueIndex result = make({from.rows, from.columns, Element::compute, {}});
+  const ValueIndex result = make({from.rows, from.columns, element, {}});
   put(op::Norm{form, from.columns}, {x}, result, norm_parameters(name, form, from.columns));
   return result;
 }
@@ -140,6 +186,7 @@ std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, 
   weight.deviation = shape.deviation > 0.0 ? shape.deviation : deviation_;
   weight.layout = shape.layout;
   weight.row_axis = shape.row_axis;
+  weight.file_shape = shape.file_shape;
   const bool by_rows = shape.rows.axis != ShardAxis::none;
   const AxisDivision& divided = by_rows ? shape.rows : shape.columns;
   weight.axis = divided.axis;
@@ -153,6 +200,7 @@ std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, 
   bias.name = prefix_ + name + ".bias";
   bias.shape = {shape.out};
   bias.initial = Initial::zeros;
+  bias.file_shape = {};
   if (by_rows) bias.axis = ShardAxis::none, bias.groups = bias.unit = bias.sharing = 1, bias.dimension = 0;
   if (bias.layout == FileLayout::transposed) bias.layout = FileLayout::same;
   parameters.push_back(parameter(bias));
@@ -214,6 +262,7 @@ std::optional<std::size_t> LayerGraph::take_bias(ValueIndex sum) {
 }
 
 ValueIndex LayerGraph::add(ValueIndex x, ValueIndex y) {
+  keep_apart(x);
   const std::optional<std::size_t> bias = take_bias(y);
   const ValueIndex sum = make(value(x));
   put(op::Addition{bias.has_value()}, {x, y}, sum, bias ? std::vector<std::size_t>{*bias} : std::vector<std::size_t>{});

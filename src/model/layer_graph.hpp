@@ -32,14 +32,15 @@ class LayerGraph {
     bool wide = false;       ///< whether the result is fp32 in any case
     double deviation = 0.0;  ///< of initial weights; 0: the graph's
     FileLayout layout = FileLayout::same;
-    std::string tied_to = {};              ///< full name of the weight that it shares; "": its own
-    ShardAxis row_axis = ShardAxis::none;  ///< of the inputs, where the layer may be divided by rows instead
+    std::string tied_to = {};                   ///< full name of the weight that it shares; "": its own
+    std::vector<std::int64_t> file_shape = {};  ///< of the weight, where files have it in other dimensions
+    ShardAxis row_axis = ShardAxis::none;       ///< of the inputs, where the layer may be divided by rows instead
   };
 
   ValueIndex input(const Port& port);
   /// What several ports bring, in their order. A layer that has no use for one hands it on with `outputs`.
   std::vector<ValueIndex> inputs(const std::vector<Port>& ports);
-  ValueIndex features(std::int64_t count);
+  ValueIndex features(std::int64_t count, std::int64_t rows = 1);
   struct EmbeddingShape {
     std::int64_t vocabulary = 0;
     std::int64_t columns = 0;
@@ -49,9 +50,14 @@ class LayerGraph {
     std::int64_t first_position = 0;  ///< that the first place takes
   };
   ValueIndex embedding(const std::string& name, const EmbeddingShape& shape);
+  /// Rows of a table of `count` token types.
+  ValueIndex token_types(const std::string& name, std::int64_t count, std::int64_t rows, std::int64_t columns);
+  /// `x` behind a learned row, with a row of places added to each; both names are whole.
+  ValueIndex class_token(const std::string& token, const std::string& places, ValueIndex x);
+  ValueIndex first_row(ValueIndex x);
   ValueIndex scale(ValueIndex x, double factor);
-  /// Normalises whole rows; the result has the element type of products.
-  ValueIndex norm(const std::string& name, ValueIndex x, const NormForm& form);
+  /// Normalises whole rows; the result has the element type of products, or fp32 where it is the stream itself.
+  ValueIndex norm(const std::string& name, ValueIndex x, const NormForm& form, Element element = Element::compute);
   /// Normalises every head of queries or keys by itself.
   ValueIndex head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size);
   ValueIndex linear(const std::string& name, ValueIndex x, const LinearShape& shape);
@@ -100,6 +106,8 @@ class LayerGraph {
   ValueIndex in_place(Operator::Kind kind, ValueIndex x);
   /// Divided operators read it: their gradients of it will be summed.
   void enter(ValueIndex x);
+  /// What has entered divided operators is read by one that is not: those read it by another name from here on.
+  void keep_apart(ValueIndex x);
   ValueIndex take(ValueIndex x, const AxisDivision& columns);
   std::optional<std::size_t> take_bias(ValueIndex sum);
 

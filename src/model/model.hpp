@@ -40,6 +40,7 @@ struct ParameterSpec {
   std::int64_t sharing = 1;
   Initial initial = Initial::normal;
   FileLayout layout = FileLayout::same;
+  std::vector<std::int64_t> file_shape = {};  ///< of the same elements in files; empty: as here
 
   std::int64_t size() const;
   AxisDivision division() const { return {axis, groups, unit, sharing}; }
@@ -108,13 +109,33 @@ struct Layer {
   bool divides_either_way() const { return !by_rows.operators.empty(); }
 };
 
-/// What a sample of the data is: tokens, each predicting the next one, or `features` numbers with a class.
+/// Pixels of an image. With patches a model reads it patch by patch, row by row of these, each as (channel, row,
+/// column); without, the whole image so.
+struct ImageShape {
+  std::int64_t channels = 0;  ///< 0: there is no image
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t patch = 0;  ///< height and width of a square one; 0: none
+
+  std::int64_t pixels() const { return channels * height * width; }
+  std::int64_t num_patches() const { return patch == 0 ? 1 : (height / patch) * (width / patch); }
+  bool operator==(const ImageShape&) const = default;
+};
+
+/// What a sample of the data is: tokens, each predicting the next one; tokens with a type each, of which some have a
+/// label; or `features` numbers with a class.
 struct SampleShape {
-  std::int64_t rows = 1;      ///< targets of a sample: positions, or one
-  std::int64_t features = 0;  ///< 0: tokens
-  std::int64_t classes = 0;   ///< that a target may be
+  std::int64_t rows = 1;         ///< targets of a sample: positions, or one
+  std::int64_t features = 0;     ///< 0: tokens
+  std::int64_t classes = 0;      ///< that a target may be
+  std::int64_t token_types = 0;  ///< that a token may have; 0: tokens predict the next one
+  ImageShape image = {};         ///< that the features are
 
   bool tokens() const { return features == 0; }
+  bool is_image() const { return image.channels > 0; }
+  bool predicts_next() const { return tokens() && token_types == 0; }
+  /// Whether positions may be without a target, which is below 0 then.
+  bool has_unlabelled() const { return token_types > 0; }
   bool operator==(const SampleShape&) const = default;
 };
 

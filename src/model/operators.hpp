@@ -56,10 +56,12 @@ namespace op {
 
 /// Rows of a table by token; with `positions` those of a second table by place are added. Parameters: the table
 /// (vocabulary, columns), the table of places (sequence length + first_position, columns). The result is a partial sum
-/// over a group that divides the vocabulary.
+/// over a group that divides the vocabulary. With `token_types` rows are taken by the token's type, of a table that
+/// every member has (Devlin et al., BERT, 2019).
 struct Embedding {
   bool positions = false;
   std::int64_t first_position = 0;  ///< row of the second table that the first place takes
+  bool token_types = false;
 };
 
 /// x * factor, in place.
@@ -89,14 +91,16 @@ struct Rotary {
   bool packed = false;
 };
 
-/// Causal self-attention. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide
-/// `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023).
+/// Self-attention, causal or of every position to all. Inputs: q, k and v; or one value that holds all three side by
+/// side. `key_heads` divide `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA",
+/// 2023).
 struct SelfAttention {
   std::int64_t heads = 0;
   std::int64_t key_heads = 0;
   std::int64_t head_size = 0;
   double scale = 1.0;
   std::int64_t window = 0;  ///< positions that are seen, the own one included; 0: all earlier ones
+  bool causal = true;       ///< whether positions behind the own one are hidden; without that there is no window
 
   std::int64_t group() const { return heads / key_heads; }
 };
@@ -116,7 +120,8 @@ struct Addition {
 };
 
 /// Conversion: a whole value goes into operators that a group divides. Nothing forward; backward the members' gradients
-/// are summed.
+/// are summed. It works in place; or its result is the same value under another name, where operators that are not
+/// divided read the value too: what they give of its gradient is whole already.
 struct Enter {};
 
 /// Conversion: partial sums of the members become their sum, in place. Nothing backward.
@@ -124,6 +129,13 @@ struct Sum {};
 
 /// The numbers of the samples themselves. Nobody asks for their gradient.
 struct Features {};
+
+/// (a learned row, rows of the input) + places, in every sample (Dosovitskiy et al., ViT, 2021). Parameters: the row
+/// (1, columns), the places (rows of the result, columns).
+struct ClassToken {};
+
+/// The first row of every sample.
+struct FirstRow {};
 
 /// Another element type. A gradient keeps the narrower one.
 struct Conversion {};
@@ -152,7 +164,7 @@ struct Loss {};
 struct Operator {
   using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
                             op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
-                            op::Gather, op::Take, op::Split, op::Join, op::Loss>;
+                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::FirstRow>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss

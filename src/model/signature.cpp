@@ -41,13 +41,16 @@ std::string text(const RotaryForm& f) {
 std::string dimensions(const Operator& op) {
   return std::visit(
       overloaded{
-          [](const op::Embedding& e) { return fmt::format("{}:{}", e.positions, e.first_position); },
+          [](const op::Embedding& e) {
+            return fmt::format("{}:{}{}", e.positions, e.first_position, e.token_types ? ":types" : "");
+          },
           [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
           [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
           [](const op::Linear& l) { return fmt::format("{}:{}:{}", static_cast<int>(l.division), l.bias, l.padded); },
           [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
           [](const op::SelfAttention& a) {
-            return fmt::format("{}:{}:{}:{}:{}", a.heads, a.key_heads, a.head_size, a.scale, a.window);
+            return fmt::format("{}:{}:{}:{}:{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
+                               a.causal ? "" : ":all");
           },
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },

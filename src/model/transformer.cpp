@@ -44,7 +44,8 @@ void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attenti
   const double key_columns = static_cast<double>(attention.key_heads * attention.head_size);
   Kernel kernel;
   kernel.share = Share::divided;
-  kernel.flop = 2.0 * 2.0 * query_columns * tokens * causal_span(tokens, static_cast<double>(attention.window));
+  const double span = attention.causal ? causal_span(tokens, static_cast<double>(attention.window)) : tokens;
+  kernel.flop = 2.0 * 2.0 * query_columns * tokens * span;
   kernel.shard_bytes = builder.element_bytes() * 2.0 * tokens * (query_columns + key_columns);  // q, output; k, v
   builder.forward(kernel);
   kernel.flop *= 2.0;

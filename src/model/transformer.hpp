@@ -25,7 +25,7 @@ double block_parameters(const TransformerSizes& block);
 double attention_stored_bytes(const TransformerSizes& block, double element_bytes);
 double feed_forward_stored_bytes(const TransformerSizes& block, double element_bytes);
 
-/// The work of causal attention over `tokens` positions, tile by tile, without projections.
+/// The work of attention over `tokens` positions, tile by tile, without projections.
 void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens);
 
 /// The work of attention of a layer over itself, its projections divided by heads.

@@ -67,7 +67,7 @@ Continuation::Continuation(const Model& model, std::size_t places, DType type, T
 }
 
 void Continuation::make_parts(DType type) {
-  PPTRAIN_ASSERT(model_.sample.tokens(), "a {} reads no text", model_.name);
+  PPTRAIN_ASSERT(model_.sample.predicts_next(), "a {} reads no text", model_.name);
   for (const TextPart& part : team_.parts()) {
     parts_.push_back(part.group == nullptr ? nullptr : std::make_unique<Part>(model_, part, type, arena_, where_));
   }

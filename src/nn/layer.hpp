@@ -18,13 +18,14 @@ namespace pptrain {
 struct Batch {
   std::size_t samples = 0;
   const std::uint32_t* tokens = nullptr;  ///< (R), for an embedding
-  const std::int32_t* targets = nullptr;  ///< (R), for the layer with the loss
-  float loss_scale = 0.0F;                ///< the loss scale / rows of the global batch
+  const std::int32_t* targets = nullptr;  ///< (R), for the layer with the loss; below 0: the row has none
+  float loss_scale = 0.0F;                ///< the loss scale / targets of the global batch
   double* loss = nullptr;           ///< to which the last layer's forward adds the sum over the rows; null: nowhere
   const float* features = nullptr;  ///< (R, inputs), for the first layer of a classifier
   /// (R), for attention: for each row the first position, counted within its sample, of the document that the row
   /// belongs to, and which keys may not lie before; null: attention reaches across documents.
   const std::int32_t* document_begin = nullptr;
+  const std::uint32_t* token_types = nullptr;  ///< (R), for an embedding of token types
 };
 
 /// The part of the model a device holds, and what its layers run on.
@@ -84,7 +85,7 @@ std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, Layer
 
 /// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.
 /// It keeps what the context's `recompute` says: everything, everything but what attention makes between the
-/// projections (`selective`), or its input alone (`full`). A layer that reads the samples keeps nothing anyway.
+/// projections (`selective`), or its input alone (`full`), unless it keeps less than its input anyway.
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context);
 
 }  // namespace pptrain

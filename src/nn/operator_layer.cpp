@@ -15,8 +15,6 @@ OperatorLayer::OperatorLayer(const OperatorList& list, const std::vector<FusedOp
     modules_.push_back(make({context, list_, operators[i], i, parameters}));
   }
   kept_ = kept_values(list_, context.recompute);
-  // Who makes the layer again begins with its input.
-  if (context.recompute == Recompute::full && list_.input) kept_[*list_.input] = true;
   plan_forward(operators);
   plan_backward(operators, context.recompute);
 }

@@ -17,6 +17,11 @@ class OperatorLayer final : public LayerModule {
                 const std::vector<std::size_t>& parameters, LayerContext& context,
                 const OperatorFactory& make = make_operator);
 
+  /// From now on the input is kept too: who makes the layer again begins with it.
+  void keep_input() {
+    if (list_.input) kept_[*list_.input] = true;
+  }
+
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override;
   Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override;
   void backward_weight(const Batch& batch, Saved& saved) override;

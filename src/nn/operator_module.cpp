@@ -37,9 +37,9 @@ Matrix OperatorModule::own_gradient(Pass& pass, ValueIndex v) const {
   return gradient.matrix;
 }
 
-Matrix OperatorModule::as_compute(const Matrix& x, Tensor& copy) const {
-  if (x.type == context().type) return x;
-  copy = Tensor(arena(), x.rows, x.columns, context().type);
+Matrix OperatorModule::as_type(DType type, const Matrix& x, Tensor& copy) const {
+  if (x.type == type) return x;
+  copy = Tensor(arena(), x.rows, x.columns, type);
   kernels().convert(x, copy);
   return copy;
 }

@@ -72,8 +72,10 @@ class OperatorModule {
   void add_gradient(Pass& pass, ValueIndex v, Gradient gradient) const;
   /// The gradient of a value as memory that may be written.
   Matrix own_gradient(Pass& pass, ValueIndex v) const;
-  /// The matrix in the element type of products: itself, or a converted copy that `copy` holds.
-  Matrix as_compute(const Matrix& x, Tensor& copy) const;
+  /// The matrix in an element type: itself, or a converted copy that `copy` holds.
+  Matrix as_type(DType type, const Matrix& x, Tensor& copy) const;
+  /// ... that of products.
+  Matrix as_compute(const Matrix& x, Tensor& copy) const { return as_type(context().type, x, copy); }
 
  private:
   OperatorPlace place_;

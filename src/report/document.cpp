@@ -147,7 +147,7 @@ json job(const RunFolder& run) {
                  {"left_open", run.metrics.left_open},
                  {"resumed_step", run.resumed_step},
                  {"rehearsal", !steps.empty() && all_missing(run.metrics.history.reals.at("steps/loss"))},
-                 {"unit", run.config && run.config->model.is_classifier() ? "samples" : "tokens"},
+                 {"unit", run.config && run.config->rows_per_sample() == 1 ? "samples" : "tokens"},
                  {"iteration_seconds", median_of_last(run, "iteration_seconds")},
                  {"amount_per_second", median_of_last(run, "tokens_per_second")},
                  {"utilization", median_of_last(run, "model_flops_utilization")}};

@@ -5,8 +5,11 @@
 #include "base/error.hpp"
 #include "data/mixed_dataset.hpp"
 #include "data/synthetic_clusters.hpp"
+#include "data/synthetic_masked_text.hpp"
 #include "data/token_dataset.hpp"
 #include "io/feature_file.hpp"
+#include "io/image_file.hpp"
+#include "io/masked_text_file.hpp"
 
 namespace pptrain {
 namespace {
@@ -31,29 +34,52 @@ std::unique_ptr<Dataset> open_mix(const Config& config, const Model& model) {
   return std::make_unique<MixedDataset>(sources, token_options(config, model, "data.mix"));
 }
 
-std::unique_ptr<FeatureTable> open_table(const Config& config, const std::vector<std::string>& paths,
-                                         const std::string& key) {
+/// Whether a batch may take the last samples of a file and go on with the first.
+bool wraps(const Model& model) { return model.sample.has_unlabelled() || model.sample.is_image(); }
+
+/// Samples that are made as they are needed.
+std::unique_ptr<FeatureTable> synthetic_table(const Config& config, const Model& model, const std::string& key) {
+  const SampleShape& sample = model.sample;
+  const auto seed = static_cast<std::uint64_t>(config.job.seed);
+  if (!sample.has_unlabelled())
+    return std::make_unique<SyntheticClusters>(ClusterOptions{sample.features, sample.classes, seed, key});
+  if (sample.classes < 2) {
+    throw_bad_input({config.where(key), "synthetic text of one token", "0 stands where a token is hidden",
+                     "use a vocabulary of 2 tokens or more"});
+  }
+  return std::make_unique<SyntheticMaskedText>(
+      SyntheticTextOptions{sample.rows, sample.classes, sample.token_types, seed, key});
+}
+
+std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& model,
+                                         const std::vector<std::string>& paths, const std::string& key) {
   if (paths.size() != 1) {
     throw_bad_input({config.where(key), fmt::format("{} names {} files", key, paths.size()),
-                     "the samples of a classifier are in one", "name an HDF5 file, or write \"synthetic\""});
+                     "the samples of a classifier, and text with labels, are in one",
+                     "name an HDF5 file, or write \"synthetic\""});
   }
-  if (paths.front() == synthetic_data) {
-    return std::make_unique<SyntheticClusters>(ClusterOptions{config.model.input_size, config.model.classes,
-                                                              static_cast<std::uint64_t>(config.job.seed), key});
+  const SampleShape& sample = model.sample;
+  const std::string &path = paths.front(), where = config.where(key);
+  if (path == synthetic_data) return synthetic_table(config, model, key);
+  // Held-back batches are whole.
+  const std::int64_t least = wraps(model) && key == "data.train" ? 1 : config.training.global_batch_size;
+  if (sample.has_unlabelled()) {
+    return std::make_unique<MaskedTextFile>(
+        path, MaskedTextOptions{sample.rows, sample.classes, sample.token_types, least, where});
   }
-  return std::make_unique<FeatureFile>(paths.front(),
-                                       FeatureFileOptions{config.model.input_size, config.model.classes,
-                                                          config.training.global_batch_size, config.where(key)});
+  if (sample.is_image())
+    return std::make_unique<ImageFile>(path, ImageFileOptions{sample.image, sample.classes, least, where});
+  return std::make_unique<FeatureFile>(path, FeatureFileOptions{sample.features, sample.classes, least, where});
 }
 
 }  // namespace
 
 Datasets open_datasets(const Config& config, const Model& model) {
   const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
-    if (model.sample.tokens()) return std::make_unique<TokenDataset>(paths, token_options(config, model, key));
+    if (model.sample.predicts_next()) return std::make_unique<TokenDataset>(paths, token_options(config, model, key));
     const FeatureOptions options = {config.training.global_batch_size, config.data.shuffle,
-                                    static_cast<std::uint64_t>(config.job.seed)};
-    return std::make_unique<FeatureDataset>(open_table(config, paths, key), options);
+                                    static_cast<std::uint64_t>(config.job.seed), wraps(model)};
+    return std::make_unique<FeatureDataset>(open_table(config, model, paths, key), options);
   };
   Datasets datasets;
   datasets.train = config.data.mix.empty() ? open(config.data.train, "data.train") : open_mix(config, model);

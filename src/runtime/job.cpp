@@ -212,7 +212,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   PhaseTimes phases;
   Waiter waiter = make_waiter(world);
   const int rank = rank_in(world);
-  const Config config = load_config(world, waiter, options);
+  Config config = load_config(world, waiter, options);
   const bool rehearses = emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing;
   if (rehearses || options.dry_run) leave_stop_signals();
   if (rehearses) {
@@ -221,6 +221,8 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   }
   StopRequest stop(config.job);
   const Model model = build_model_of(config);
+  // An image is one row, and is counted as one sample, whatever stands there.
+  if (model.sample.is_image()) config.training.sequence_length = 1;
   Datasets datasets;
   collectively(world, waiter, [&] {
     datasets = open_datasets(config, model);

@@ -54,6 +54,7 @@ class Chain {
     Batch batch;
     batch.samples = samples_;
     batch.tokens = tokens_on_device_;
+    batch.token_types = types_on_device_;
     batch.targets = targets_on_device_;
     batch.features = features_on_device_;
     batch.loss_scale = 1e-3F;
@@ -137,9 +138,14 @@ class Chain {
       targets[i] = static_cast<std::int32_t>(random.bits(i) % classes);
       tokens[i] = static_cast<std::uint32_t>(targets[i]);
     }
+    std::uint32_t* types = types_.host(model.sample.token_types > 0 ? rows : 0);
+    for (std::size_t i = 0; model.sample.token_types > 0 && i < rows; ++i) {
+      types[i] = static_cast<std::uint32_t>(random.bits(i) % static_cast<std::uint64_t>(model.sample.token_types));
+    }
     random.fill_normal(0, inputs, features_.host(inputs));
     targets_on_device_ = targets_.upload(arena_);
     tokens_on_device_ = tokens_.upload(arena_);
+    types_on_device_ = types_.upload(arena_);
     features_on_device_ = features_.upload(arena_);
   }
 
@@ -173,10 +179,10 @@ class Chain {
   std::optional<Boundary> output_;
   std::vector<std::unique_ptr<LayerModule>> layers_;
   std::unique_ptr<Optimizer> optimizer_;
-  DeviceCopy<std::uint32_t> tokens_;
+  DeviceCopy<std::uint32_t> tokens_, types_;
   DeviceCopy<std::int32_t> targets_;
   DeviceCopy<float> features_;
-  const std::uint32_t* tokens_on_device_ = nullptr;
+  const std::uint32_t *tokens_on_device_ = nullptr, *types_on_device_ = nullptr;
   const std::int32_t* targets_on_device_ = nullptr;
   const float* features_on_device_ = nullptr;
   std::vector<float> random_rows_;

@@ -45,7 +45,15 @@ ModelWeights::ModelWeights(const std::string& folder, const Model& model) : file
 }
 
 std::string ModelWeights::name_of(const ParameterSpec& spec) const {
-  return bare_ ? without_first_part(spec.name) : spec.name;
+  const std::string name = bare_ ? without_first_part(spec.name) : spec.name;
+  if (files_.has(name)) return name;
+  // Files that once were TensorFlow's call what a norm multiplies and adds so.
+  for (const auto& [ours, theirs] : {std::pair{".weight", ".gamma"}, {".bias", ".beta"}}) {
+    if (!name.ends_with(std::string("LayerNorm") + ours)) continue;
+    const std::string other = name.substr(0, name.rfind('.')) + theirs;
+    if (files_.has(other)) return other;
+  }
+  return name;
 }
 
 void ModelWeights::check(const ParameterSpec& spec) const {

@@ -193,17 +193,21 @@ void Trainer::print_samples(std::int64_t step) {
   for (const std::string& line : lines) log_info("{}", line);
 }
 
-/// Mean loss over whole batches from the start of the held-back data.
+/// Mean loss over the targets of whole batches from the start of the held-back data.
 double Trainer::evaluate() {
   const std::int64_t batch = config_.training.global_batch_size;
   const Dataset& held_back = *parts_.datasets.validation;
   const std::int64_t batches = std::clamp<std::int64_t>(held_back.num_windows() / batch, 1, most_batches);
-  double sum = 0.0;
+  const auto rows = static_cast<double>(batch * session_->model().sample.rows);
+  double sum = 0.0, weights = 0.0;
   for (std::int64_t b = 0; b < batches; ++b) {
-    sum += session_->evaluate(
+    const IterationResult result = session_->evaluate_batch(
         [&](std::int64_t sample, const SampleSlot& slot) { held_back.window(b * batch + sample, slot); });
+    const double weight = static_cast<double>(result.targets) / rows;  // 1 where every row has a target
+    sum += weight * result.loss;
+    weights += weight;
   }
-  return sum / static_cast<double>(batches);
+  return weights > 0.0 ? sum / weights : 0.0;
 }
 
 }  // namespace pptrain

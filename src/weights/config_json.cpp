@@ -162,6 +162,13 @@ std::vector<std::int64_t> ConfigJson::integers(const std::string& key) const {
   return numbers;
 }
 
+std::int64_t ConfigJson::num_entries(const std::string& key, std::int64_t fallback) const {
+  const nlohmann::ordered_json* value = find(key);
+  if (value == nullptr) return fallback;
+  if (!value->is_object() || value->empty()) refuse_type(key, "an object with entries");
+  return static_cast<std::int64_t>(value->size());
+}
+
 ConfigJson ConfigJson::object(const std::string& key) const {
   const nlohmann::ordered_json& value = at(key);
   if (!value.is_object()) refuse_type(key, "an object");

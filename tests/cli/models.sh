@@ -129,6 +129,34 @@ for limit in 'pipeline = 7' 'tensor = 5'; do
   refused "$limit" 'job\.toml:13' "$limit is more"
 done
 
+# --- samples with labels
+# with_samples FAMILY FILE [LENGTH]: a job of this family that takes its samples from there.
+with_samples() {
+  start "$1"
+  sed -i "s|^train.*|train = \"$2\"|; s|^sequence_length.*|sequence_length = ${3:-32}|" job.toml
+}
+for family in bert vit; do
+  with_samples "$family" model/data.h5
+  expect "$family is valid" 0 "model: valid, a $family of [45] layers and [0-9]+ parameters, with weights" "$pptrain" validate model
+  expect "$family trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+  with_samples "$family" text.txt
+  refused "text for a $family" 'job\.toml:7' 'text\.txt: the file cannot be read as HDF5'
+  wrong "$family" "a $family with heads that do not divide its columns" "$config" 'heads of' set-key num_attention_heads 5
+done
+with_samples bert "$models/vit/data.h5"
+refused "images for a bert" 'job\.toml:7' "object 'input_ids' doesn't exist"
+with_samples bert model/data.h5 16
+refused "samples of another length" 'job\.toml:7' 'its shape is \(64, 32\) and not \(n, 16\)'
+with_samples bert model/data.h5 41
+refused "samples longer than the places" "$config" 'sequence_length = 41 with max_position_embeddings = 40'
+with_samples bert model/data.h5
+printf 'attend_across_documents = false\n' >key
+sed -i '/^train/r key' job.toml
+refused "documents of a bert" 'job\.toml:8' 'attend_across_documents = false without documents'
+with_samples vit "$models/bert/data.h5"
+refused "text for a vit" 'job\.toml:7' "object 'images' doesn't exist"
+wrong vit "patches that do not fill an image" "$config" 'patches of 7 pixels in images of 32' set-key patch_size 7
+
 # --- planning from config.json alone
 start llama
 rm model/model.safetensors

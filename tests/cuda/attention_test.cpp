@@ -32,6 +32,11 @@ const std::vector<AttentionCase> document_cases{{2, 100, 2, 16, 1, 0, 0, 1.0, {1
                                                 {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}},
                                                 {2, 65, 2, 16, 2, 0, 1, 1.0, {9}},
                                                 {2, 65, 2, 72, 1, 0, 0, 1.0, {65}}};
+/// Every position sees all.
+const std::vector<AttentionCase> whole_cases{
+    {2, 1, 2, 4, 1, 0, 0, 1.0, {}, false},   {1, 64, 2, 16, 1, 0, 0, 1.0, {}, false},
+    {2, 65, 1, 32, 1, 0, 0, 1.0, {}, false}, {1, 100, 2, 72, 1, 0, 0, 1.0, {}, false},
+    {2, 35, 5, 24, 3, 2, 0, 1.0, {}, false}, {1, 90, 1, 136, 1, 0, 0, 0.5, {}, false}};
 const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
                                             {1, 64, 3, 64},
                                             {3, 7, 1, 8},
@@ -41,7 +46,8 @@ const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
                                             {1, 70, 2, 16, 1, 0, 20},
                                             {2, 40, 4, 16, 2, 0, 1},
                                             {1, 33, 2, 24, 1, 0, 33},
-                                            {2, 40, 2, 16, 1, 0, 0, 1.0, {13, 9}}};
+                                            {2, 40, 2, 16, 1, 0, 0, 1.0, {13, 9}},
+                                            {2, 40, 4, 16, 2, 0, 0, 1.0, {}, false}};
 
 /// Buffers of one forward and backward pass on both sides.
 struct Run {
@@ -120,7 +126,7 @@ struct Run {
 TEST_CASE("attention on a GPU by own kernels against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
-  for (const std::vector<AttentionCase>& cases : {own_cases, document_cases}) {
+  for (const std::vector<AttentionCase>& cases : {own_cases, document_cases, whole_cases}) {
     for (const AttentionCase& c : cases) {
       for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
         Run run(gpu, c, type);

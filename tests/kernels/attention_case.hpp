@@ -17,6 +17,7 @@ struct AttentionCase {
   /// Lengths of documents, over and over; a sample begins with the one that has its number. Empty: samples are not
   /// divided.
   std::vector<std::size_t> documents = {};
+  bool causal = true;
 
   AttentionForm form() const {
     AttentionForm form = multi_head(samples, length, heads, head_size);
@@ -24,6 +25,7 @@ struct AttentionCase {
     form.first = first;
     form.key_heads = (first + heads + group - 1) / group;
     form.window = window;
+    form.causal = causal;
     form.scale *= static_cast<float>(scale_factor);
     return form;
   }
@@ -87,14 +89,15 @@ class AttentionReference {
     const double scale = case_.scale_factor / std::sqrt(static_cast<double>(size));
     std::size_t begin = case_.window == 0 || i < case_.window ? 0 : i - case_.window + 1;
     if (!document_begin_.empty()) begin = std::max(begin, static_cast<std::size_t>(document_begin_[row]));
-    std::vector<double> p(i + 1, 0.0), dp(i + 1, 0.0);
+    const std::size_t end = case_.causal ? i + 1 : case_.length;
+    std::vector<double> p(end, 0.0), dp(end, 0.0);
     double sum = 0, mixed = 0;
-    for (std::size_t j = begin; j <= i; ++j) {
+    for (std::size_t j = begin; j < end; ++j) {
       for (std::size_t d = 0; d < size; ++d) p[j] += value(place(s, i, 0, h, d)) * value(place(s, j, 1, h, d)) * scale;
       sum += std::exp(p[j]);
     }
     log_sum[row * case_.heads + h] = std::log(sum);
-    for (std::size_t j = begin; j <= i; ++j) {
+    for (std::size_t j = begin; j < end; ++j) {
       p[j] = std::exp(p[j]) / sum;
       for (std::size_t d = 0; d < size; ++d) {
         const double gradient = dout_.get(row, h * size + d);
@@ -104,7 +107,7 @@ class AttentionReference {
       }
       mixed += p[j] * dp[j];
     }
-    for (std::size_t j = begin; j <= i; ++j) {
+    for (std::size_t j = begin; j < end; ++j) {
       const double ds = p[j] * (dp[j] - mixed) * scale;
       for (std::size_t d = 0; d < size; ++d) {
         dqkv[place(s, i, 0, h, d)] += ds * value(place(s, j, 1, h, d));

@@ -28,6 +28,12 @@ const std::vector<AttentionCase> document_cases{
     {1, 200, 5, 16, 3, 2, 48, 1.0, {49, 95, 5}},   {1, 301, 3, 80, 3, 0, 49, 1.0, {301}},
     {2, 145, 1, 32, 1, 0, 95, 1.0, {33, 64, 200}}, {2, 60, 2, 16, 1, 0, 1, 1.0, {7}},
     {1, 70, 7, 20, 3, 1, 6, 3.0, {17, 2, 31}}};
+/// Every position sees all: lengths that are and are not whole tiles and panels, key heads that are shared.
+const std::vector<AttentionCase> whole_cases{
+    {2, 1, 2, 4, 1, 0, 0, 1.0, {}, false},   {2, 7, 3, 5, 1, 0, 0, 1.0, {}, false},
+    {1, 48, 2, 16, 1, 0, 0, 1.0, {}, false}, {2, 65, 1, 32, 1, 0, 0, 1.0, {}, false},
+    {1, 96, 1, 16, 1, 0, 0, 0.5, {}, false}, {1, 130, 2, 24, 1, 0, 0, 1.0, {}, false},
+    {2, 97, 5, 20, 3, 2, 0, 1.0, {}, false}, {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false}};
 
 /// Buffers of one forward and backward pass. Everything written starts as NaN.
 struct Run {
@@ -104,6 +110,12 @@ TEST_CASE("attention within a window, against the whole matrices", "[kernels]") 
 TEST_CASE("attention within documents, against the whole matrices", "[kernels]") {
   for (const DType type : all_types) {
     for (const AttentionCase& c : document_cases) check(c, type);
+  }
+}
+
+TEST_CASE("attention of every position to all, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const AttentionCase& c : whole_cases) check(c, type);
   }
 }
 

@@ -91,6 +91,22 @@ TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary
   }
 }
 
+TEST_CASE("rows without a target count neither in the loss nor in the gradient", "[kernels]") {
+  for (const DType type : all_types) {
+    TestMatrix all(4, 257, type, 3), some(4, 257, type, 3);
+    for (TestMatrix* logits : {&all, &some}) logits->randomise(1, 10.0, 200.0);
+    const Reference first(all, {5}, 0.125);
+    const double loss = run_shards(all, {5, 6, 7, 8}, {0, 100, 257}, 0.125f);
+    const double of_first = run_shards(some, {5, -100, -100, -100}, {0, 100, 257}, 0.125f);
+    REQUIRE(of_first == Approx(first.loss).epsilon(1e-6).margin(1e-5));
+    REQUIRE(of_first < loss);
+    for (std::size_t c = 0; c < 257; ++c) {
+      REQUIRE(some.get(0, c) == all.get(0, c));
+      for (std::size_t r = 1; r < 4; ++r) REQUIRE(some.get(r, c) == 0.0);
+    }
+  }
+}
+
 TEST_CASE("cross-entropy with logits far apart", "[kernels]") {
   TestMatrix logits(1, 4);
   logits.set(0, 0, -1e30);

@@ -3,7 +3,7 @@
 transformers again: equal parameters bit for bit, equal logits, the loss that pptrain goes on with, and after save_pretrained
 the same loss once more.
 
-    exported.py PPTRAIN TEST_NN [MODELS FAMILY...]      # TEST_NN: the program with the tests of src/nn"""
+    exported.py PPTRAIN TEST_NN TEST_RUNTIME [MODELS FAMILY...]    # the programs with the tests of src/nn and src/runtime"""
 
 import json
 import os
@@ -121,6 +121,8 @@ def check_bits(family, checkpoint, folder, prefix=""):
             conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
             if conv1d:
                 values = values.T
+            if ours.size == values.size:  # a convolution's weights are a matrix in a checkpoint
+                ours = ours.reshape(values.shape)
             if "query_key_value" in name:
                 assert sorted(ours.flat) == sorted(values.flat), name
             else:
@@ -129,7 +131,7 @@ def check_bits(family, checkpoint, folder, prefix=""):
 
 def check(programs, title, model, tokens_file, shape, prefix=""):
     """`title` begins with the family; `model`: keys of [model]."""
-    program, test_nn = programs
+    program, test_nn, _ = programs
     tokens = training.read_tokens(tokens_file)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
@@ -151,8 +153,56 @@ def check(programs, title, model, tokens_file, shape, prefix=""):
           f"{logits:.1e}")
 
 
+def check_labelled_logits(test_runtime, title, folder, data, shape, theirs):
+    """Of the first sample of a data.h5."""
+    with tempfile.TemporaryDirectory() as scratch:
+        logits = pathlib.Path(scratch) / "logits"
+        subprocess.run([test_runtime, "[encoder_logits_for_peer]"], check=True, stdout=subprocess.DEVNULL, env={
+            **os.environ, "PPTRAIN_PEER_MODEL": str(folder), "PPTRAIN_PEER_DATA": str(data),
+            "PPTRAIN_PEER_LENGTH": str(shape["length"]), "PPTRAIN_PEER_LOGITS": str(logits)})
+        ours = numpy.fromfile(logits, dtype=numpy.float32).reshape(theirs.shape)
+    difference = numpy.abs(ours - theirs).max()
+    assert difference < LOGITS, (title, difference)
+    return difference
+
+
+def check_labelled(programs, models, family, expected):
+    """A family whose samples are in a data.h5."""
+    program, _, test_runtime = programs
+    data = models / family / "data.h5"
+    shape = {"batch": expected["batch"], "length": expected.get("T", 1)}
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        run, losses = train(program, scratch, from_folder(models / family), data, shape, ranks=2)
+        exported = scratch / "exported"
+        checkpoint = run / "checkpoints" / f"step-{STEPS - 1}.h5"
+        pptrain(program, "export", checkpoint, "-o", exported)
+        check_bits(family, checkpoint, exported)
+        # What the last step took comes first.
+        samples = {name: values.roll(-(STEPS - 1) * shape["batch"], 0)
+                   for name, values in training.read_samples(data).items()}
+        again = scratch / "again.h5"
+        training.write_samples(again, samples)
+        loaded = training.load(exported).eval()
+        taken = {name: values[:shape["batch"]] for name, values in samples.items()}
+        labels = taken.pop("labels")
+        with torch.no_grad():
+            logits = loaded(**taken).logits
+            theirs = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.flatten()).item()
+        assert abs(theirs - losses[-1]) < LOSS, (family, theirs, losses[-1])
+        difference = check_labelled_logits(test_runtime, family, exported, again, shape, logits[0].numpy())
+        saved = scratch / "saved"
+        loaded.save_pretrained(saved)
+        _, ours = train(program, scratch, from_folder(saved), again, shape, steps=1)
+        assert abs(ours[0] - theirs) < LOSS, (family, ours[0], theirs)
+    print(f"exported: {family}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}, logits within "
+          f"{difference:.1e}")
+
+
 def check_family(programs, models, family):
     expected = json.loads((models / family / "expected.json").read_text())
+    if (models / family / "data.h5").exists():
+        return check_labelled(programs, models, family, expected)
     shape = {"batch": expected["batch"], "length": expected["T"]}
     check(programs, family, from_folder(models / family), models / family / "tokens.bin", shape)
 
@@ -167,15 +217,15 @@ def check_own_gpt2(programs, tied):
 
 
 def main():
-    programs = sys.argv[1:3]
+    programs = sys.argv[1:4]
     # More ranks than cores, by root too.
     for name in ("MCA_rmaps_base_oversubscribe", "MCA_mpi_yield_when_idle", "ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM"):
         os.environ.setdefault(f"OMPI_{name}", "1")
     os.environ.setdefault("OMPI_MCA_hwloc_base_binding_policy", "none")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    for family in sys.argv[4:]:
-        check_family(programs, pathlib.Path(sys.argv[3]), family)
+    for family in sys.argv[5:]:
+        check_family(programs, pathlib.Path(sys.argv[4]), family)
     for tied in (False, True):
         check_own_gpt2(programs, tied)
 

@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 os.environ["OMP_NUM_THREADS"] = "1"  # sums in the same order on every machine
 os.environ["HF_HUB_OFFLINE"] = "1"
 try:
+    import h5py  # noqa: F401
     import safetensors
     import torch
     import transformers
@@ -221,9 +222,12 @@ def write(folder, name):
 def check(folder):
     """Trains two steps from the files alone and compares the losses."""
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    tokens = training.read_tokens(folder / "tokens.bin")
-    run = training.Run(training.load(folder), tokens, expected["T"], batch=expected["batch"], steps=expected["steps"],
-                       optimizer=expected["optimizer"], stop_after=2)
+    options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"], "stop_after": 2}
+    if (folder / "data.h5").exists():
+        run = training.LabelledRun(training.load(folder), training.read_samples(folder / "data.h5"), **options)
+    else:
+        tokens = training.read_tokens(folder / "tokens.bin")
+        run = training.Run(training.load(folder), tokens, expected["T"], **options)
     difference = largest_difference(run.losses, expected["losses"])
     print(f"{folder.name}: {run.losses[0]:.7f} {run.losses[1]:.7f}, {difference:.1e} from what is expected", flush=True)
     return difference <= expected["tolerance"]["loss"]

@@ -2,6 +2,7 @@
 
 import contextlib
 
+import h5py
 import numpy
 import torch
 import torch.overrides
@@ -11,6 +12,7 @@ BATCH = 4
 STEPS = 20
 OPTIMIZER = {"name": "adamw", "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
 TOKEN_HEADER = 256 * 4  # bytes
+NO_TARGET = -100  # of a position whose token is not to be predicted
 
 
 def read_tokens(path):
@@ -32,7 +34,26 @@ def write_tokens(path, tokens):
 
 
 def load(folder, dtype=torch.float32):
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager").train()
+    """The model of a folder, of the class that its config.json names."""
+    config = transformers.AutoConfig.from_pretrained(folder)
+    of_class = getattr(transformers, (config.architectures or ["AutoModelForCausalLM"])[0])
+    return of_class.from_pretrained(folder, dtype=dtype, attn_implementation="eager").train()
+
+
+def read_samples(path):
+    """What a data.h5 has, by the names of the model's arguments; "labels" are what is to be predicted."""
+    with h5py.File(path, "r") as file:
+        arrays = {name: values[:] for name, values in file.items()}
+    return {"pixel_values" if name == "images" else name: torch.from_numpy(
+        values if values.dtype == numpy.float32 else values.astype(numpy.int64)) for name, values in arrays.items()}
+
+
+def write_samples(path, samples):
+    """A data.h5 that pptrain reads."""
+    with h5py.File(path, "w") as file:
+        for name, values in samples.items():
+            images = name == "pixel_values"
+            file["images" if images else name] = values.numpy().astype("float32" if images else "int32")
 
 
 def learning_rate(optimizer, step, steps):
@@ -75,6 +96,8 @@ class Kinks:
 class Run:
     """A run: losses before each update, gradient norms before clipping, and what is compared per tensor."""
 
+    options = {"use_cache": False}  # of every call of the model
+
     def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
                  stop_after=None):
         """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
@@ -98,13 +121,14 @@ class Run:
         return torch.optim.AdamW(groups, lr=o["lr"], betas=(o["beta1"], o["beta2"]), eps=o["eps"], foreach=False)
 
     def step(self, adam, step, steps):
-        begin, count = (step - 1) * self.batch * self.length, self.batch * self.length
-        inputs = self.tokens[begin:begin + count].view(self.batch, self.length)
-        targets = self.tokens[begin + 1:begin + 1 + count].view(self.batch, self.length)
+        inputs, targets = self.take(step)
         adam.zero_grad()
         loss = 0.0
-        for x, y in zip(inputs.split(self.parts), targets.split(self.parts)):
-            loss += self.pass_through(x, y, count)
+        first = 0
+        for part in self.parts:
+            x = {name: values[first:first + part] for name, values in inputs.items()}
+            loss += self.pass_through(x, targets[first:first + part], (targets != NO_TARGET).sum())
+            first += part
         self.losses.append(loss)
         if step == 1:
             self.step0_norms = {name: p.grad.double().norm().item() for name, p in self.parameters.items()}
@@ -118,12 +142,33 @@ class Run:
             group["lr"] = self.learning_rates[-1]
         adam.step()
 
+    def take(self, step):
+        """What the model is given in a step, by argument, and the targets of the rows of its logits."""
+        begin, count = (step - 1) * self.batch * self.length, self.batch * self.length
+        return ({"input_ids": self.tokens[begin:begin + count].view(self.batch, self.length)},
+                self.tokens[begin + 1:begin + 1 + count].view(self.batch, self.length))
+
     def pass_through(self, x, y, count):
         """Forward and backward of a micro-batch: its share of the mean over the global batch."""
         with KeepDouble() if self.model.dtype is torch.float64 else contextlib.nullcontext():
-            logits = self.model(input_ids=x, use_cache=False).logits
+            logits = self.model(**x, **self.options).logits
         if not hasattr(self, "first_logits"):
             self.first_logits = logits[0].detach().clone()
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum") / count
+        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.flatten(), reduction="sum") / count
         loss.backward()
         return loss.item()
+
+
+class LabelledRun(Run):
+    """A run over the samples of a data.h5, step after step and from its end on to its beginning."""
+
+    options = {}
+
+    def __init__(self, model, samples, **options):
+        self.samples = samples
+        super().__init__(model, None, 0, **options)
+
+    def take(self, step):
+        rows = (torch.arange(self.batch) + (step - 1) * self.batch) % len(self.samples["labels"])
+        taken = {name: values[rows] for name, values in self.samples.items()}
+        return taken, taken.pop("labels")

@@ -6,6 +6,7 @@
 #include "derivatives.hpp"
 #include "kernels/backend.hpp"
 #include "model/chain.hpp"
+#include "model/families/families.hpp"
 #include "model/layer_folds.hpp"
 #include "model/layer_graph.hpp"
 #include "nn/operator_layer.hpp"
@@ -84,10 +85,15 @@ struct Bench {
     plain.samples = samples;
     for (std::size_t i = 0; i < rows; ++i) {
       plain.tokens.push_back(static_cast<std::uint32_t>(i * 7 % 19));
-      plain.targets.push_back(static_cast<std::int32_t>(i * 5 % 19));
+      plain.targets.push_back(static_cast<std::int32_t>(i * 5 % static_cast<std::size_t>(model.sample.classes)));
+      plain.token_types.push_back(static_cast<std::uint32_t>(i / 3 % 2));
     }
     batch.samples = samples;
     batch.tokens = plain.tokens.data();
+    plain.features.resize(samples * static_cast<std::size_t>(model.sample.features));
+    CounterRandom(18, "features").fill_normal(0, plain.features.size(), plain.features.data());
+    batch.features = plain.features.data();
+    batch.token_types = plain.token_types.data();
     batch.targets = plain.targets.data();
     batch.loss_scale = 1.0F;
     batch.loss = &loss;
@@ -98,7 +104,13 @@ struct Bench {
     plain.document_begin = {0, 0, 0, 3, 3, 0, 1, 2, 2, 2};
     batch.document_begin = plain.document_begin.data();
   }
-  std::size_t size_of(const Boundary& boundary) const { return samples * static_cast<std::size_t>(boundary.elements()); }
+  /// Some positions are without a label.
+  void leave_out_labels() {
+    for (const std::size_t i : {0, 3, 4, 8}) plain.targets[i] = -100;
+  }
+  std::size_t size_of(const Boundary& boundary) const {
+    return samples * static_cast<std::size_t>(boundary.elements());
+  }
   Tensor tensor(const std::optional<Boundary>& boundary, const Values& values) {
     if (!boundary) return {};
     const Port port = boundary->packed();
@@ -228,6 +240,37 @@ TEST_CASE("gradients of attention within documents") {
         bench.divide_into_documents();
         check_layer(bench);
       }
+    }
+  }
+}
+
+TEST_CASE("gradients of an encoder whose norms stand behind the sums, some positions without a label") {
+  const ConfigJson config = ConfigJson::parse(
+      R"({"model_type": "bert", "vocab_size": 19, "hidden_size": 12, "num_hidden_layers": 1, "num_attention_heads": 3,
+          "intermediate_size": 10, "max_position_embeddings": 7, "type_vocab_size": 2})",
+      "here");
+  for (const bool fuses : {true, false}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+      for (const std::size_t index : {0, 1, 2}) {
+        INFO("layer " << index << ", fused " << fuses << ", " << to_string(recompute));
+        Bench bench(build_family(config, {5, 4.0}), index, fuses, recompute);
+        bench.leave_out_labels();
+        check_layer(bench);
+      }
+    }
+  }
+}
+
+TEST_CASE("gradients of an encoder of images") {
+  const ConfigJson config = ConfigJson::parse(
+      R"({"model_type": "vit", "hidden_size": 12, "num_hidden_layers": 1, "num_attention_heads": 3, "image_size": 6,
+          "intermediate_size": 10, "patch_size": 2, "num_channels": 2, "id2label": {"0": "a", "1": "b", "2": "c"}})",
+      "here");
+  for (const bool fuses : {true, false}) {
+    for (const std::size_t index : {0, 1, 2}) {
+      INFO("layer " << index << ", fused " << fuses);
+      Bench bench(build_family(config, {5, 4.0}), index, fuses);
+      check_layer(bench);
     }
   }
 }

@@ -6,7 +6,9 @@
 namespace pptrain::test {
 namespace {
 
-std::size_t hidden_of(const Model& model) { return static_cast<std::size_t>(model.boundary_behind(0).packed().columns); }
+std::size_t hidden_of(const Model& model) {
+  return static_cast<std::size_t>(model.boundary_behind(0).packed().columns);
+}
 
 Values layer_norm(const Values& x, const Values& gain, const Values& offset) {
   const std::size_t h = gain.size();

@@ -19,6 +19,8 @@ struct PlainBatch {
   std::vector<std::uint32_t> tokens;
   std::vector<std::int32_t> targets;
   std::vector<std::int32_t> document_begin = {};  ///< as Batch's; plain_operators alone goes by it
+  std::vector<std::uint32_t> token_types = {};    ///< likewise
+  std::vector<float> features = {};               ///< likewise
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

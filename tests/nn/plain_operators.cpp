@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 namespace pptrain::test {
 namespace {
@@ -43,14 +42,15 @@ class Interpreter {
     const Value& value = layer_.operators.values[v];
     return static_cast<std::size_t>(value.rows * value.columns);
   }
-  std::size_t length() const { return batch_.tokens.size() / static_cast<std::size_t>(batch_.samples); }
+  std::size_t length() const { return static_cast<std::size_t>(layer_.operators.values[*op_->output].rows); }
 
   void apply(const op::Embedding& e) {
+    const auto& rows = e.token_types ? batch_.token_types : batch_.tokens;
     const std::size_t h = static_cast<std::size_t>(layer_.operators.values[*op_->output].columns);
     Values x(batch_.tokens.size() * h);
     for (std::size_t r = 0; r < batch_.tokens.size(); ++r) {
       for (std::size_t c = 0; c < h; ++c) {
-        x[r * h + c] = weight(0)[batch_.tokens[r] * h + c];
+        x[r * h + c] = weight(0)[rows[r] * h + c];
         const std::size_t place = r % length() + static_cast<std::size_t>(e.first_position);
         if (e.positions) x[r * h + c] += weight(1)[place * h + c];
       }
@@ -124,15 +124,17 @@ class Interpreter {
         const std::size_t key_head = head * keys / heads;
         const std::size_t k_at = (packed ? heads * d : 0) + key_head * d,
                           v_at = (packed ? 2 * heads * d : 0) + key_head * d;
-        Values p(place + 1, 0.0);
+        const std::size_t end = a.causal ? place + 1 : length();
+        if (!a.causal) first = 0;
+        Values p(end, 0.0);
         double total = 0.0;
-        for (std::size_t s = first; s <= place; ++s) {
+        for (std::size_t s = first; s < end; ++s) {
           double score = 0.0;
           for (std::size_t c = 0; c < d; ++c)
             score += q[r * q_width + head * d + c] * k[(start + s) * k_width + k_at + c];
           total += p[s] = std::exp(score * a.scale);
         }
-        for (std::size_t s = first; s <= place; ++s) {
+        for (std::size_t s = first; s < end; ++s) {
           for (std::size_t c = 0; c < d; ++c) {
             y[(r * heads + head) * d + c] += p[s] / total * v[(start + s) * k_width + v_at + c];
           }
@@ -159,12 +161,15 @@ class Interpreter {
   void apply(const op::Loss&) {
     const std::size_t v = columns();
     for (std::size_t r = 0; r < batch_.targets.size(); ++r) {
+      if (batch_.targets[r] < 0) continue;
       double sum = 0.0;
       for (std::size_t c = 0; c < v; ++c) sum += std::exp(in()[r * v + c]);
       loss_ += std::log(sum) - in()[r * v + static_cast<std::size_t>(batch_.targets[r])];
     }
   }
-  void apply(const op::Enter&) {}
+  void apply(const op::Enter&) {
+    if (!op_->in_place()) out() = in();
+  }
   void apply(const op::Sum&) {}
   void apply(const op::Conversion&) { out() = in(); }
   void apply(const op::Gather&) { out() = in(); }
@@ -189,7 +194,26 @@ class Interpreter {
     }
     out() = all;
   }
-  void apply(const op::Features&) { throw std::logic_error("a plain batch has no features"); }
+  void apply(const op::ClassToken&) {
+    const std::size_t h = columns(), rows = in().size() / h / static_cast<std::size_t>(batch_.samples);
+    Values y;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      for (std::size_t i = 0; i < (rows + 1) * h; ++i) {
+        y.push_back((i < h ? weight(0)[i] : in()[s * rows * h + i - h]) + weight(1)[i]);
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::FirstRow&) {
+    const std::size_t h = columns(), each = in().size() / static_cast<std::size_t>(batch_.samples);
+    Values y;
+    for (std::size_t first = 0; first < in().size(); first += each) {
+      y.insert(y.end(), in().begin() + static_cast<std::ptrdiff_t>(first),
+               in().begin() + static_cast<std::ptrdiff_t>(first + h));
+    }
+    out() = y;
+  }
+  void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 
   const Layer& layer_;
   const Parameters& parameters_;

@@ -26,7 +26,7 @@ std::vector<std::array<int, 3>> grids(int ranks) {
 
 /// Every grid of all ranks, all twenty steps.
 void check_grids() {
-  for (const std::string& folder : published_models) {
+  for (const std::string& folder : all_published()) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     for (const auto& [pipeline, data, tensor] : grids(world_size())) {
@@ -41,7 +41,7 @@ void check_grids() {
 
 /// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some with offloading.
 void check_drawn(std::uint64_t seed, int number) {
-  for (const char* folder : {"llama", "qwen2", "gemma", "gpt-neox", "opt"}) {
+  for (const char* folder : {"llama", "qwen2", "gemma", "gpt-neox", "opt", "bert", "vit"}) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     RandomShapes shapes(seed, DrawnBlocks::some,
@@ -61,7 +61,7 @@ void check_drawn(std::uint64_t seed, int number) {
 }  // namespace
 
 TEST_CASE("published models have the parameters that transformers counts", "[np1]") {
-  for (const std::string& folder : published_models) {
+  for (const std::string& folder : all_published()) {
     INFO(folder);
     const Reference reference(folder);
     CHECK(build_model(reference.config.model, reference.config.training, "test").num_parameters() ==

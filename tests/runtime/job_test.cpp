@@ -6,6 +6,7 @@
 #include "job_folder.hpp"
 #include "plan/plan.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -95,6 +96,32 @@ TEST_CASE("a classifier job reads features from a file and divides the layers as
   CHECK(plan.stages[0].blocks[0].tensor_parallel == 4);
   const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
   CHECK(losses.back() < 0.7 * losses.front());
+}
+
+TEST_CASE("evaluations of masked text count every label once, however batches divide them", "[np2]") {
+  const JobFolder folder;
+  const std::string model = test_data("models/bert");
+  const auto evaluation =
+      [&](const std::string& name, int batch) {
+        JobOptions options;
+        options.config_path = folder.path() + "/" + name + ".toml";
+        if (world_rank() == 0) {
+          std::ofstream(options.config_path)
+              << "[job]\nname = \"job\"\noutput = \"" << folder.path() << "/" << name << "\"\n"
+              << "[model]\nfrom = \"" << model << "\"\n[data]\ntrain = \"" << model << "/data.h5\"\nvalidation = \""
+              << model << "/data.h5\"\n[training]\nsteps = 1\nsequence_length = 32\nglobal_batch_size = " << batch
+              << "\n[optimizer]\nlearning_rate = 1e-12\n[profile]\ncache = false\n";
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        train(MPI_COMM_WORLD, options);
+        if (world_rank() != 0) return 0.0;
+        const std::vector<double> losses = read_series(folder.run(name) / "metrics.h5", "/evaluation/loss");
+        REQUIRE(losses.size() == 1);
+        return losses.front();
+      };
+  const double by_eight = evaluation("eight", 8), together = evaluation("together", 64);
+  CHECK(by_eight == Approx(together).margin(2e-6));
+  if (world_rank() == 0) CHECK(by_eight == Approx(5.6).margin(0.5));
 }
 
 TEST_CASE("what the configuration fixes is what runs", "[np4]") {

@@ -110,7 +110,7 @@ TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
 }
 
 TEST_CASE("simulated peaks of published models are what arenas of four ranks hold", "[np4]") {
-  for (const std::string& folder : published_models) {
+  for (const std::string& folder : all_published()) {
     INFO(folder);
     Comparison compare(folder);
     for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {

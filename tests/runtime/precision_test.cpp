@@ -239,9 +239,12 @@ TEST_CASE("published models train in 16 bits nearly as in fp32, on one rank and 
   // Half the distance of neighbouring numbers, relative: a loss may be off as if it alone had been rounded.
   const std::map<Precision, double> roundings = {{Precision::fp16, std::ldexp(1.0, -11)},
                                                  {Precision::bf16, std::ldexp(1.0, -8)}};
-  for (const std::string& folder : published_models) {
+  for (const std::string& folder : all_published()) {
     Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
+    // Roundings of a mean over fewer targets than the 128 of most runs cancel less: eight images are the fewest.
+    const auto targets = static_cast<double>(reference.config.training.global_batch_size * model.sample.rows);
+    const double spread = std::max(1.0, std::sqrt(128.0 / targets));
     for (const auto& [precision, rounding] : roundings) {
       reference.config.training.precision = precision;
       for (const Plan& plan :
@@ -251,7 +254,7 @@ TEST_CASE("published models train in 16 bits nearly as in fp32, on one rank and 
         INFO(folder << ", " << to_string(precision) << ", " << plan.shape());
         const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps);
         for (std::size_t step = 0; step < steps; ++step) {
-          CHECK(curve.losses[step] == Approx(reference.losses[step]).epsilon(rounding));
+          CHECK(curve.losses[step] == Approx(reference.losses[step]).epsilon(rounding * spread));
         }
         CHECK(curve.losses.back() != reference.losses[steps - 1]);  // something is rounded
       }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/kernels.hpp"
+#include "runtime/datasets.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/model_weights.hpp"
 #include "runtime/replan/training_state.hpp"
@@ -50,7 +51,7 @@ std::vector<std::uint32_t> read_tokens(const std::string& path) {
 Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   Config config;
   config.model.from = folder;
-  config.training.sequence_length = run.at("T");
+  config.training.sequence_length = run.value("T", config.training.sequence_length);
   config.training.global_batch_size = run.at("batch");
   config.training.steps = run.at("steps");
   const nlohmann::json& optimizer = run.at("optimizer");
@@ -125,8 +126,14 @@ void Reference::read_folder(const std::string& folder) {
   grad_norms = run.at("grad_norms").get<std::vector<double>>();
   num_parameters = run.at("parameters");
   loss_tolerance = run.at("tolerance").at("loss");
-  tokens = read_tokens(folder + "/tokens.bin");
   const Model model = build_model(config.model, config.training, folder);
+  if (std::filesystem::exists(folder + "/data.h5")) {
+    config.data.train = {folder + "/data.h5"};
+    config.data.shuffle = false;
+    labelled = open_datasets(config, model).train;
+  } else {
+    tokens = read_tokens(folder + "/tokens.bin");
+  }
   const ModelWeights files(folder, model);
   for (const ParameterSpec& spec : logical_parameters(model)) {
     std::vector<float>& values = weights[spec.name];
@@ -140,7 +147,15 @@ void Reference::read_folder(const std::string& folder) {
   }
 }
 
+std::vector<std::string> all_published() {
+  std::vector<std::string> all = published_models;
+  all.insert(all.end(), published_encoders.begin(), published_encoders.end());
+  return all;
+}
+
 SampleSource Reference::samples(std::int64_t step) const {
+  if (labelled)
+    return [this, step](std::int64_t sample, const SampleSlot& slot) { labelled->sample(step, sample, slot); };
   return [this, step](std::int64_t sample, const SampleSlot& slot) {
     const std::int64_t length = config.training.sequence_length;
     const std::int64_t first = (step * config.training.global_batch_size + sample) * length;

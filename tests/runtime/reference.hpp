@@ -3,10 +3,12 @@
 #include <mpi.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "config/config.hpp"
+#include "data/dataset.hpp"
 #include "plan/plan.hpp"
 #include "runtime/execute/session.hpp"
 
@@ -18,7 +20,8 @@ struct Reference {
   explicit Reference(const std::string& name);
 
   Config config;
-  std::vector<std::uint32_t> tokens;
+  std::vector<std::uint32_t> tokens;        ///< empty where the folder has data.h5
+  std::shared_ptr<const Dataset> labelled;  ///< what is in data.h5
   std::map<std::string, std::vector<float>> weights;
   std::vector<double> losses;
   std::vector<double> grad_norms;
@@ -39,10 +42,12 @@ struct Reference {
             int chunks = 1) const;
 };
 
-/// The folders of tests/data/models.
+/// The folders of tests/data/models: those of models that predict the next token, then the others.
 inline const std::vector<std::string> published_models = {
     "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
     "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
+inline const std::vector<std::string> published_encoders = {"bert", "vit"};
+std::vector<std::string> all_published();
 
 /// A schedule with the chunks per rank that it may have.
 struct Kind {

@@ -7,7 +7,7 @@
 #include "kernels/bodies/math.hpp"
 #include "kernels/bodies/row_team.hpp"
 
-/// Rows of causal attention (FlashAttention's recomputation, Dao et al., arXiv:2205.14135). A tile
+/// Rows of attention, causal or not (FlashAttention's recomputation, Dao et al., arXiv:2205.14135). A tile
 /// holds the scores of a few queries, in columns counted from its first key on.
 namespace pptrain::kernels::bodies {
 
@@ -34,13 +34,15 @@ struct CausalRow {
   }
 };
 
-/// The rows of a tile: row r sees the keys of query `first_query` + r, whose number counts from the tile's first key.
+/// The rows of a tile: row r sees the keys of query `first_query` + r, whose number counts from the tile's first key;
+/// or all of them.
 struct CausalRows {
   std::size_t first_query, window, first_key;
   const std::int32_t* document_begin;  ///< of each row, counted from the sample's first key; null: no row is bounded so
+  std::size_t all_keys = 0;            ///< that every row sees; 0: attention is causal
 
   PPTRAIN_FUNCTION CausalRow row(std::size_t r) const {
-    CausalRow result(first_query + r + 1, window);
+    CausalRow result(all_keys != 0 ? all_keys : first_query + r + 1, window);
     if (document_begin == nullptr) return result;
     const auto begin = static_cast<std::size_t>(document_begin[r]);
     if (begin > first_key + result.hidden) result.hidden = begin - first_key;

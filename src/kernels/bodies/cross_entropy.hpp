@@ -15,6 +15,8 @@ struct Targets {
   std::int64_t first_class;
   std::size_t columns;
 
+  /// Whether the row has a target: one below 0 is none.
+  PPTRAIN_FUNCTION bool is_labelled(std::size_t row) const { return classes[row] >= 0; }
   /// The column of the row's target, or -1 where another shard has it.
   PPTRAIN_FUNCTION std::int64_t column(std::size_t row) const {
     const std::int64_t c = static_cast<std::int64_t>(classes[row]) - first_class;
@@ -36,6 +38,7 @@ struct CrossEntropyMax {
   }
 };
 
+/// The row sum of a row without target is infinite, which no sum is: its gradient becomes 0, its loss is left out.
 template <class T>
 struct CrossEntropySum {
   Rows<const T> logits;
@@ -51,7 +54,7 @@ struct CrossEntropySum {
         team.sum(targets.columns, [=](std::size_t c) { return fast_exp(static_cast<float>(l[c]) - most); });
     team.once([&] {
       const std::int64_t target = targets.column(row);
-      row_sum[row] = total;
+      row_sum[row] = targets.is_labelled(row) ? total : __builtin_huge_valf();
       target_logit[row] = target >= 0 ? static_cast<float>(l[target]) : 0.0f;
     });
   }

@@ -23,6 +23,17 @@ const std::vector<Family>& families() {
        // These are keys of a head for other tasks, and of a class that has one form.
        {"classifier_dropout", "is_decoder"}},
       {"opt", build_opt},
+      // The output is tied; the rest belongs to heads for other tasks.
+      {"bert",
+       build_bert,
+       {".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "pooler.dense.weight",
+        "pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+       {"classifier_dropout"}},
+      // These are keys and tensors of heads for other tasks, and the names of the classes.
+      {"vit",
+       build_vit,
+       {"pooler.dense.weight", "pooler.dense.bias"},
+       {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"}},
   };
   return all;
 }

@@ -45,5 +45,7 @@ Model build_qwen3(const ConfigJson& config, const FamilyOptions& options);
 Model build_gemma(const ConfigJson& config, const FamilyOptions& options);
 Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
 Model build_opt(const ConfigJson& config, const FamilyOptions& options);
+Model build_bert(const ConfigJson& config, const FamilyOptions& options);
+Model build_vit(const ConfigJson& config, const FamilyOptions& options);
 
 }  // namespace pptrain

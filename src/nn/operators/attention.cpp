@@ -25,7 +25,7 @@ class RotaryModule final : public OperatorModule {
   std::shared_ptr<const Tensor> table_;
 };
 
-/// Causal self-attention of the heads that this member has.
+/// Self-attention of the heads that this member has.
 class AttentionModule final : public OperatorModule {
  public:
   AttentionModule(const op::SelfAttention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}

@@ -42,6 +42,7 @@ inline AttentionForm attention_of_member(const op::SelfAttention& kind, const Va
   form.first = static_cast<std::size_t>(heads.begin % kind.group());
   form.scale = static_cast<float>(kind.scale);
   form.window = static_cast<std::size_t>(kind.window);
+  form.causal = kind.causal;
   return form;
 }
 

@@ -11,10 +11,13 @@ class EnterModule final : public OperatorModule {
  public:
   using OperatorModule::OperatorModule;
 
-  void forward(Batch& /*batch*/, Pass& /*pass*/) override {}
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    if (!op().in_place()) pass.parts[output()] = {input(), 0, columns(input()), {}};
+  }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const Matrix gradient = own_gradient(pass, output());
     group().all_reduce_sum(gradient.f32(), gradient.size());
+    if (!op().in_place()) add_gradient(pass, input(), std::move(pass.gradients[output()]));
   }
 };
 

@@ -19,8 +19,9 @@ class ActivateModule final : public OperatorModule {
     Tensor gradient = new_gradient(batch, input());
     Tensor again = new_value(batch, output());
     Tensor copy;
-    kernels().activation_backward(kind_.activation, pass.matrix(input()),
-                                  as_compute(pass.gradients[output()].matrix, copy), gradient, again);
+    const Matrix u = pass.matrix(input());
+    kernels().activation_backward(kind_.activation, u, as_type(u.type, pass.gradients[output()].matrix, copy), gradient,
+                                  again);
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(), make_gradient(std::move(gradient)));
   }

@@ -23,5 +23,7 @@ std::unique_ptr<OperatorModule> make_module(const op::Take& kind, OperatorPlace 
 std::unique_ptr<OperatorModule> make_module(const op::Split& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::FirstRow& kind, OperatorPlace place);
 
 }  // namespace pptrain

@@ -5,13 +5,14 @@ namespace pptrain {
 namespace {
 
 /// Every member adds the rows of the tokens it holds, the first one those of the places; their sum is the embedding.
+/// Rows of token types every member has.
 class EmbeddingModule final : public OperatorModule {
  public:
   EmbeddingModule(const op::Embedding& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor x = new_value(batch, output());
-    kernels().embedding_forward(batch.tokens, length(), store().weight_matrix(parameter(0)), first_token(),
+    kernels().embedding_forward(ids(batch), length(), store().weight_matrix(parameter(0)), first_token(),
                                 kind_.positions ? places(store().weight_matrix(parameter(1))) : Matrix(),
                                 kind_.positions && group().rank() == 0, x);
     pass.values[output()] = std::move(x);
@@ -20,7 +21,7 @@ class EmbeddingModule final : public OperatorModule {
   void backward_weight(const Batch& batch, Pass& pass) override {
     store().adding(parameter(0));
     if (kind_.positions) store().adding(parameter(1));
-    kernels().embedding_backward(batch.tokens, length(), pass.gradients[output()].matrix, first_token(),
+    kernels().embedding_backward(ids(batch), length(), pass.gradients[output()].matrix, first_token(),
                                  store().gradient_matrix(parameter(0)),
                                  kind_.positions ? places(store().gradient_matrix(parameter(1))) : Matrix());
   }
@@ -28,7 +29,8 @@ class EmbeddingModule final : public OperatorModule {
 
  private:
   std::size_t length() const { return static_cast<std::size_t>(value(output()).rows); }
-  std::int64_t first_token() const { return context().part(ShardAxis::vocabulary).begin; }
+  const std::uint32_t* ids(const Batch& batch) const { return kind_.token_types ? batch.token_types : batch.tokens; }
+  std::int64_t first_token() const { return kind_.token_types ? 0 : context().part(ShardAxis::vocabulary).begin; }
   Matrix places(const Matrix& table) const {
     return table.rows_from(static_cast<std::size_t>(kind_.first_position), length());
   }

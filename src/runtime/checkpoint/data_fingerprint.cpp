@@ -31,6 +31,7 @@ std::string data_fingerprint(const Dataset& data, const Model& model) {
   const std::int64_t looked_at = std::min(there, most_windows);
   const auto rows = static_cast<std::size_t>(model.sample.rows);
   std::vector<std::uint32_t> tokens(model.sample.tokens() ? rows : 0);
+  std::vector<std::uint32_t> types(model.sample.token_types > 0 ? rows : 0);
   std::vector<std::int32_t> targets(rows);
   std::vector<float> features(static_cast<std::size_t>(model.sample.features));
   std::uint64_t sum = 0;
@@ -38,11 +39,13 @@ std::string data_fingerprint(const Dataset& data, const Model& model) {
     const std::int64_t window = looked_at == 1 ? 0 : i * (there - 1) / (looked_at - 1);
     SampleSlot slot;
     slot.tokens = tokens.empty() ? nullptr : tokens.data();
+    slot.token_types = types.empty() ? nullptr : types.data();
     slot.targets = targets.data();
     slot.features = features.empty() ? nullptr : features.data();
     data.window(window, slot);
     sum = digest(targets, digest_tokens(tokens, sum));
     sum = digest(features, sum);
+    if (!types.empty()) sum = digest(types, sum);
   }
   return fmt::format("{} samples, xxh3 {:016x}", there, sum);
 }

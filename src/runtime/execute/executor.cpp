@@ -112,6 +112,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   if (iteration.trace != nullptr) wait_for_device(arena_.device().work_so_far());
   times_.start();
   result_ = {};
+  result_.targets = count_targets(iteration);
   arena_.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
   waiter_.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
@@ -125,6 +126,21 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   count_times(cpu_start);
   if (iteration.trace != nullptr) write_trace(program, *iteration.trace);
   return result_;
+}
+
+/// Targets of the global batch. Where some positions have none every rank counts, since micro-batches and replicas have
+/// different numbers of them.
+std::int64_t Executor::count_targets(const Iteration& iteration) const {
+  if (!model_.sample.has_unlabelled()) return plan_.global_batch_size * model_.sample.rows;
+  std::int64_t sum = 0;
+  for (std::int64_t sample = 0; sample < plan_.global_batch_size; ++sample) {
+    std::int64_t of_sample = 0;
+    SampleSlot slot;
+    slot.num_targets = &of_sample;
+    iteration.samples(sample, slot);
+    sum += of_sample;
+  }
+  return sum;
 }
 
 void Executor::run_instruction(const Program& program, std::size_t number, const Iteration& iteration) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <list>
@@ -42,8 +43,9 @@ struct Iteration {
 
 /// What came out of it. Loss and norm are known on every rank.
 struct IterationResult {
-  double loss = 0.0;       ///< mean over all tokens of the global batch, before the update
-  double grad_norm = 0.0;  ///< before clipping, without the loss scale
+  double loss = 0.0;         ///< mean over all targets of the global batch, before the update
+  std::int64_t targets = 0;  ///< how many these are
+  double grad_norm = 0.0;    ///< before clipping, without the loss scale
   double loss_scale = 1.0;
   bool skipped = false;  ///< no update: gradients were not finite; known on every rank
   double seconds = 0.0;
@@ -91,6 +93,7 @@ class Executor {
   struct Activation {
     std::vector<Batch> batches;  ///< of each part
     DeviceCopy<std::uint32_t> tokens;
+    DeviceCopy<std::uint32_t> token_types;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
     std::deque<DeviceCopy<std::int32_t>> documents;  ///< of each part; empty where attention reaches across documents
@@ -104,6 +107,9 @@ class Executor {
     DeviceTimes::Point begin, end;
   };
 
+  std::int64_t count_targets(const Iteration& iteration) const;
+  /// What sums over the targets are divided by; a batch without any has a loss of 0.
+  double divisor() const { return static_cast<double>(std::max<std::int64_t>(result_.targets, 1)); }
   void run_instruction(const Program& program, std::size_t number, const Iteration& iteration);
   void execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration);
   void execute(const Instruction& instruction, const Iteration& iteration);

@@ -12,12 +12,15 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
   const auto length = static_cast<std::size_t>(model_.sample.rows);
   const auto inputs = static_cast<std::size_t>(model_.sample.features);
   std::uint32_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
+  const bool has_types = model_.sample.token_types > 0;
+  std::uint32_t* types = has_types ? activation.token_types.host(samples * length) : nullptr;
   float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
   const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
   for (std::size_t s = 0; s < samples; ++s) {
     SampleSlot slot;
     if (inputs == 0) {
       slot.tokens = tokens + s * length;
+      if (has_types) slot.token_types = types + s * length;
     } else {
       slot.features = features + s * inputs;
     }
@@ -26,6 +29,7 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
   Batch& batch = activation.batches.front();
   if (inputs == 0) {
     batch.tokens = activation.tokens.upload(arena_);
+    if (has_types) batch.token_types = activation.token_types.upload(arena_);
   } else {
     batch.features = activation.features.upload(arena_);
   }
@@ -103,8 +107,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   for (const PartModel* part : parts) {
     Batch& batch = activation.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
-    batch.loss_scale =
-        static_cast<float>(iteration.loss_scale / static_cast<double>(plan_.global_batch_size * model_.sample.rows));
+    batch.loss_scale = static_cast<float>(iteration.loss_scale / divisor());
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);

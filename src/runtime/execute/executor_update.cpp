@@ -22,7 +22,7 @@ void Executor::reduce_loss(const Iteration& iteration) {
   double sums[] = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
                    wish == StopWish::interrupted ? 1.0 : 0.0};
   groups_.all().all_reduce_sum(sums, 3);
-  result_.loss = sums[0] / static_cast<double>(plan_.global_batch_size * model_.sample.rows);
+  result_.loss = sums[0] / divisor();
   result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;
 }
 

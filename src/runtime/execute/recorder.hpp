@@ -68,7 +68,7 @@ class Recorder {
 
  private:
   std::string unit() const {
-    return kind_ == RunKind::training && !config_.model.is_classifier() ? "tokens" : "samples";
+    return kind_ == RunKind::training && config_.rows_per_sample() > 1 ? "tokens" : "samples";
   }
   /// A file of a run that goes on: where it cannot be written, that is a warning.
   void write_late(const std::string& name, const std::string& content) const;

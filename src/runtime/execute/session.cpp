@@ -119,11 +119,11 @@ IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   return result;
 }
 
-double Session::evaluate(const SampleSource& source) {
+IterationResult Session::evaluate_batch(const SampleSource& source) {
   Iteration iteration;
   iteration.samples = source;
   iteration.needs_documents = !config_.data.attend_across_documents;
-  return executor_->run(own(evaluation_), iteration).loss;
+  return executor_->run(own(evaluation_), iteration);
 }
 
 }  // namespace pptrain

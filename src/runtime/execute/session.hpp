@@ -41,8 +41,10 @@ class Session {
 
   /// One iteration on the samples of `source`; `step` counts from 0.
   IterationResult train(std::int64_t step, const SampleSource& source);
-  /// Mean loss over one global batch of `source`, which changes nothing.
-  double evaluate(const SampleSource& source);
+  /// Losses of one global batch of `source`, which changes nothing.
+  IterationResult evaluate_batch(const SampleSource& source);
+  /// Their mean.
+  double evaluate(const SampleSource& source) { return evaluate_batch(source).loss; }
 
   /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing does.
   void record(Trace* trace) { trace_ = trace; }

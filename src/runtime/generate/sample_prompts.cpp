@@ -71,7 +71,10 @@ SamplePrompts::SamplePrompts(const Config& config, const Model& model) : prompts
   const auto refuse = [&](const std::string& problem, const std::string& reason) {
     throw_bad_input({where, problem, reason, "leave sample_prompts out"});
   };
-  if (!model.sample.tokens()) refuse(fmt::format("a {} continues no text", model.name), "its samples are numbers");
+  if (!model.sample.predicts_next()) {
+    refuse(fmt::format("a {} continues no text", model.name),
+           model.sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers");
+  }
   if (!has_token_meaning(model, config.model.from)) {
     refuse(fmt::format("there is no tokenizer for the {} tokens of the model", model.sample.classes),
            "no tokenizer.json lies in [model] from, and the tokens of bytes are 256");

@@ -53,9 +53,11 @@ std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
 }
 
 void refuse_other_models(const Model& model, const std::string& source) {
-  if (model.sample.tokens()) return;
-  throw_bad_input({source, fmt::format("a {} continues no text", model.name), "its samples are numbers, not tokens",
-                   "name a language model"});
+  if (model.sample.predicts_next()) return;
+  throw_bad_input(
+      {source, fmt::format("a {} continues no text", model.name),
+       model.sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers, not tokens",
+       "name a language model that predicts the next token"});
 }
 
 /// A parameter is read whole; all pieces that a process has of it are asked for one after another.

@@ -104,14 +104,14 @@ TEST_CASE("one rank trains on a GPU as on the host", "[np1]") {
 namespace {
 
 /// Of the folders of tests/data/models.
-const std::vector<std::string> one_of_each_family = {"llama", "mistral", "qwen2",    "qwen3",
-                                                     "gemma", "gpt2-hf", "gpt-neox", "opt"};
+const std::vector<std::string> one_of_each_family = {"llama",   "mistral",  "qwen2", "qwen3", "gemma",
+                                                     "gpt2-hf", "gpt-neox", "opt",   "bert",  "vit"};
 
 }  // namespace
 
 TEST_CASE("published models train on a GPU as on the host", "[np1]") {
   const Gpu gpu(Gpus::own);
-  for (const std::string& folder : published_models) {
+  for (const std::string& folder : all_published()) {
     INFO(folder);
     const Reference reference(folder);
     check_plan(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu);
@@ -127,9 +127,13 @@ TEST_CASE("published models train in 16 bits on a GPU nearly as in fp32", "[np1]
       Reference reference(folder);
       reference.config.training.precision = precision;
       const Plan plan = reference.plan(1, 1, 1, 4, "1f1b");
+      // As in precision_test.cpp: roundings of a mean over few targets cancel less.
+      const Model model = build_model(reference.config.model, reference.config.training, "test");
+      const auto targets = static_cast<double>(reference.config.training.global_batch_size * model.sample.rows);
+      const double spread = std::max(1.0, std::sqrt(128.0 / targets));
       const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps_on(8, 3), gpu.options());
       for (std::size_t step = 0; step < curve.losses.size(); ++step) {
-        CHECK(curve.losses[step] == Approx(reference.losses[step]).epsilon(rounding));
+        CHECK(curve.losses[step] == Approx(reference.losses[step]).epsilon(rounding * spread));
       }
     }
   }

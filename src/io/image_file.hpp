@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/feature_dataset.hpp"
+#include "io/hdf5_read.hpp"
+#include "model/model.hpp"
+
+namespace pptrain {
+
+/// What a file of images has to match.
+struct ImageFileOptions {
+  ImageShape image;
+  std::int64_t classes = 2;  ///< labels are below
+  std::int64_t min_rows = 1;
+  std::string source;  ///< place for messages: the configuration's file and line
+};
+
+/// An HDF5 file with /images (n, channels, height, width) and /labels (n), integers. Pixels are floating-point numbers,
+/// which a model reads as they are, or whole numbers p from 0 to 255, read as p / 127.5 - 1. Labels stay in memory,
+/// images are read one by one, patch by patch as `ImageShape` says.
+class ImageFile final : public FeatureTable {
+ public:
+  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
+  /// has too few images, a label that is no class, or a pixel that is no number.
+  ImageFile(const std::string& path, const ImageFileOptions& options);
+
+  std::int64_t num_rows() const override { return static_cast<std::int64_t>(labels_.size()); }
+  void row(std::int64_t index, const SampleSlot& slot) const override;
+
+ private:
+  void open();
+  void read_labels(const Hdf5Handle& file);
+  void check_images() const;
+  /// Images as they lie in the file.
+  void read(Interval rows, float* pixels) const;
+  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const;
+
+  std::string path_;
+  ImageFileOptions options_;
+  std::optional<Hdf5Array> images_;
+  bool whole_numbers_ = false;
+  std::vector<std::int32_t> labels_;
+};
+
+/// Pixels (channel, row, column) of an image in the order in which a model reads them: patch by patch, row by row of
+/// patches, (channel, row, column) within a patch; as they are without patches.
+void order_pixels(const ImageShape& shape, const float* pixels, float* ordered);
+
+}  // namespace pptrain

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include "model/families/encoder.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::int64_t largest_side = 16384;
+
+/// Dosovitskiy et al., "An Image is Worth 16x16 Words", 2021, with its classifier: images in square patches, each a row
+/// of the stream behind that of a class, which the classifier reads; norms before attention and the feed-forward part.
+class Vit {
+ public:
+  Vit(const ConfigJson& config, const FamilyOptions& options)
+      : compute_bytes_(options.compute_bytes),
+        layers_(config.size("num_hidden_layers")),
+        image_(image_of(config)),
+        shape_(encoder_shape(config, image_.num_patches() + 1)),
+        classes_(config.num_entries("id2label", 2)) {
+    shape_.query_bias = config.boolean("qkv_bias", true);
+    config.only("problem_type", std::string("single_label_classification"), "each image has one class");
+    config.only("tie_word_embeddings", true, "there are no words");
+  }
+
+  Model build() const {
+    Model model;
+    model.name = "vit";
+    model.sample = {1, image_.pixels(), classes_, 0, image_};
+    model.axes = {{ShardAxis::heads, shape_.heads}, {ShardAxis::columns, shape_.feed_forward}};
+    model.layers.push_back(embedding());
+    for (std::int64_t i = 0; i < layers_; ++i) model.layers.push_back(block(i));
+    model.layers.push_back(output());
+    return model;
+  }
+
+ private:
+  static ImageShape image_of(const ConfigJson& config) {
+    const std::int64_t size = config.size("image_size", 224), patch = config.size("patch_size", 16);
+    if (size > largest_side) {
+      config.refuse("image_size", fmt::format("images of {0} x {0} pixels", size),
+                    fmt::format("at most {} a side can be read", largest_side), "correct image_size");
+    }
+    if (size % patch != 0) {
+      config.refuse("patch_size", fmt::format("patches of {} pixels in images of {}", patch, size),
+                    "each image is a whole number of patches", "correct patch_size or image_size");
+    }
+    return {config.size("num_channels", 3), size, size, patch};
+  }
+
+  /// A convolution whose stride is its kernel: the product of each patch with the same weights.
+  Layer embedding() const {
+    LayerGraph g("embedding", "vit.embeddings.", shape_.deviation);
+    const ValueIndex pixels = g.features(image_.pixels() / image_.num_patches(), image_.num_patches());
+    const ValueIndex patches = g.linear("patch_embeddings.projection", pixels,
+                                        {.out = shape_.hidden,
+                                         .bias = true,
+                                         .wide = true,
+                                         .file_shape = {shape_.hidden, image_.channels, image_.patch, image_.patch}});
+    g.output(g.class_token("cls_token", "position_embeddings", patches));
+    return g.finish(compute_bytes_);
+  }
+
+  Layer block(std::int64_t i) const {
+    LayerGraph g(fmt::format("block.{}", i), fmt::format("vit.encoder.layer.{}.", i), shape_.deviation);
+    ValueIndex x = g.input(shape_.stream());
+    const auto norm = [&](const char* name) { return g.norm(name, x, shape_.norm); };
+    x = g.add(x, encoder_attention(g, norm("layernorm_before"), shape_, "attention.attention."));
+    x = g.add(x, encoder_feed_forward(g, norm("layernorm_after"), shape_));
+    g.output(x);
+    return g.finish(compute_bytes_);
+  }
+
+  /// Every member of a group computes all classes. A norm is of each row by itself: that of the class token is enough.
+  Layer output() const {
+    LayerGraph g("output", "", shape_.deviation);
+    const ValueIndex token = g.first_row(g.input(shape_.stream()));
+    g.loss(g.linear("classifier", g.norm("vit.layernorm", token, shape_.norm),
+                    {.out = classes_, .bias = true, .wide = true}));
+    return g.finish(compute_bytes_);
+  }
+
+  double compute_bytes_;
+  std::int64_t layers_;
+  ImageShape image_;
+  EncoderShape shape_;
+  std::int64_t classes_;
+};
+
+}  // namespace
+
+Model build_vit(const ConfigJson& config, const FamilyOptions& options) { return Vit(config, options).build(); }
+
+}  // namespace pptrain

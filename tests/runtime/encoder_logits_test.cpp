@@ -1,0 +1,127 @@
+// Logits of models that continue no text, against those of transformers.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "nn/layer.hpp"
+#include "reference.hpp"
+#include "runtime/datasets.hpp"
+#include "runtime/model_weights.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "weights/weight_writer.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+/// Ends a model with the logits that its loss is made from.
+Model without_loss(Model model) {
+  OperatorList& list = model.layers.back().operators;
+  REQUIRE(list.operators.back().as<op::Loss>() != nullptr);
+  list.output = list.operators.back().inputs.front();
+  list.operators.pop_back();
+  return model;
+}
+
+/// Logits of the first sample of a step, row after row, by the weights of a folder.
+std::vector<float> logits_of(const std::string& folder, const Model& whole, const Dataset& data) {
+  const Model model = without_loss(whole);
+  Arena arena;
+  SilentCommunicator group;
+  ParameterStore store;
+  LayerContext context{host_backend(), arena, group, store, model, DType::f32, {}};
+  std::vector<std::unique_ptr<LayerModule>> layers;
+  for (const Layer& layer : model.layers) layers.push_back(make_layer(layer, ChunkId(0), context));
+  store.allocate(arena, host_kernels(), DType::f32);
+  const ModelWeights weights(folder, whole);
+  store.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
+  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(model.sample.rows)), types(tokens);
+  std::vector<float> features(static_cast<std::size_t>(model.sample.features));
+  SampleSlot slot;
+  if (model.sample.tokens()) slot.tokens = tokens.data(), slot.token_types = types.data();
+  if (!model.sample.tokens()) slot.features = features.data();
+  data.sample(0, 0, slot);
+  Batch batch;
+  batch.samples = 1;
+  batch.tokens = tokens.data();
+  batch.token_types = types.data();
+  batch.features = features.data();
+  Tensor x;
+  for (const auto& layer : layers) x = layer->forward(batch, std::move(x), nullptr);
+  return {x.f32(), x.f32() + x.size()};
+}
+
+}  // namespace
+
+TEST_CASE("logits of published encoders are those of transformers", "[np1]") {
+  for (const std::string& name : published_encoders) {
+    INFO(name);
+    const Reference reference(name);
+    const std::string folder = test_data("models/") + name;
+    const Model model = build_model(reference.config.model, reference.config.training, folder);
+    const std::vector<float> values = logits_of(folder, model, *reference.labelled);
+    const nlohmann::json run =
+        nlohmann::json::parse(std::ifstream(folder + "/expected.json")).at("logits_first_sample");
+    const std::vector<double> first = run.at("first"), last = run.at("last");
+    REQUIRE(values.size() == static_cast<std::size_t>(model.sample.rows * model.sample.classes));
+    for (std::size_t i = 0; i < first.size(); ++i) CHECK(std::abs(values[i] - first[i]) < 1e-5);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      CHECK(std::abs(values[values.size() - last.size() + i] - last[i]) < 1e-5);
+    }
+    double squares = 0.0;
+    for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+    CHECK(std::sqrt(squares) == Approx(run.at("l2").get<double>()).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("norms of older files, with gamma and beta, are read as weight and bias", "[np1]") {
+  const Reference reference("bert");
+  const std::string folder = test_data("models/bert");
+  const Model model = build_model(reference.config.model, reference.config.training, folder);
+  const ModelWeights published(folder, model);
+  const auto values_of = [](const ModelWeights& weights, const ParameterSpec& spec) {
+    std::vector<float> values(static_cast<std::size_t>(spec.size()));
+    weights.read(spec, {0, spec.size()}, values.data());
+    return values;
+  };
+  const auto older = [](std::string name) {
+    name = std::regex_replace(name, std::regex(R"(LayerNorm\.weight$)"), "LayerNorm.gamma");
+    return std::regex_replace(name, std::regex(R"(LayerNorm\.bias$)"), "LayerNorm.beta");
+  };
+  char name[] = "/tmp/pptrain-gamma-XXXXXX";
+  REQUIRE(mkdtemp(name) != nullptr);
+  std::vector<WeightTensor> tensors;
+  for (const ParameterSpec& spec : logical_parameters(model))
+    tensors.push_back({older(spec.name), WeightType::f32, spec.shape});
+  WeightWriter writer(name, tensors);
+  for (const ParameterSpec& spec : logical_parameters(model))
+    writer.write(older(spec.name), 0, values_of(published, spec));
+  writer.commit();
+  const ModelWeights again(name, model);
+  for (const ParameterSpec& spec : logical_parameters(model))
+    CHECK(values_of(again, spec) == values_of(published, spec));
+  std::filesystem::remove_all(name);
+}
+
+// models/exported.py starts it and compares with the logits of transformers.
+TEST_CASE("logits of an encoder's folder for another program to compare", "[.][encoder_logits_for_peer]") {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: start this by exported.py");
+    return std::string(value);
+  };
+  Config config;
+  config.model.from = variable("PPTRAIN_PEER_MODEL");
+  config.data.train = {variable("PPTRAIN_PEER_DATA")};
+  config.data.shuffle = false;
+  config.training.sequence_length = std::stoll(variable("PPTRAIN_PEER_LENGTH"));
+  const Model model = build_model(config.model, config.training, config.model.from);
+  const std::vector<float> logits = logits_of(config.model.from, model, *open_datasets(config, model).train);
+  std::ofstream out(variable("PPTRAIN_PEER_LOGITS"), std::ios::binary);
+  out.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size() * sizeof(float)));
+  REQUIRE(out.flush());
+}
