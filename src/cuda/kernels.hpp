@@ -45,9 +45,9 @@ class CudaKernels final : public Kernels {
   void sum_of_squares(const float* x, std::size_t n, double* sum) override;
   void convert(const Matrix& from, const Matrix& to) override;
   void fill_zero(float* x, std::size_t n) override;
-  std::size_t adamw(const AdamWRun* runs, std::size_t count, const AdamWStep& step) override;
-  void sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,
-           float gradient_scale) override;
+  std::size_t adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) override;
+  std::size_t sgd(const UpdateRun* runs, std::size_t count, const SgdStep& step) override;
+  std::size_t lion(const UpdateRun* runs, std::size_t count, const LionStep& step) override;
 
  private:
   CudaDevice& device_;

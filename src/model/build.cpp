@@ -17,15 +17,24 @@ Model build_from_folder(const ModelConfig& model, const TrainingConfig& training
   return build_family(config, {training.sequence_length, element_bytes(training.precision)});
 }
 
-}  // namespace
-
-Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
+Model build(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
   if (!model.from.empty()) return build_from_folder(model, training);
   if (!model.layer.empty()) return build_own_network(model, training);
   if (model.is_classifier()) return build_mlp_classifier(model, training);
   if (model.name == "gpt2") return build_gpt2(model, training, source);
   throw_bad_input({source, fmt::format("[model] name = \"{}\" cannot be trained", model.name),
                    "this version trains " + join(trainable_models()), "plan it with `pptrain plan --analytic`"});
+}
+
+}  // namespace
+
+Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
+  Model built = build(model, training, source);
+  for (Layer& layer : built.layers) {
+    const bool hidden = &layer != &built.layers.front() && &layer != &built.layers.back();
+    for (ParameterSpec& parameter : layer.parameters) parameter.hidden = hidden;
+  }
+  return built;
 }
 
 }  // namespace pptrain

@@ -40,6 +40,7 @@ struct ParameterSpec {
   std::int64_t sharing = 1;
   Initial initial = Initial::normal;
   FileLayout layout = FileLayout::same;
+  bool hidden = false;  ///< of a layer between the first and the last; `build_model` says it
 
   std::int64_t size() const;
   AxisDivision division() const { return {axis, groups, unit, sharing}; }

@@ -7,6 +7,8 @@ import torch
 import torch.overrides
 import transformers
 
+import optimizers
+
 BATCH = 4
 STEPS = 20
 OPTIMIZER = {"name": "adamw", "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
@@ -86,22 +88,17 @@ class Run:
         self.kinks = Kinks(model)
         self.parameters = dict(model.named_parameters())
         self.largest_gradient = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
-        adam = self.make_adam(decays or (lambda name, p: p.dim() >= 2))
+        made = optimizers.make(self.optimizer, self.parameters, decays or (lambda name, p: p.dim() >= 2))
         for step in range(1, (stop_after or steps) + 1):
-            self.step(adam, step, steps)
+            self.step(made, step, steps)
         self.final_norms = {name: p.detach().double().norm().item() for name, p in self.parameters.items()}
 
-    def make_adam(self, decays):
-        o = self.optimizer
-        groups = [{"params": [p for name, p in self.parameters.items() if decays(name, p) == yes],
-                   "weight_decay": o["weight_decay"] if yes else 0.0} for yes in (True, False)]
-        return torch.optim.AdamW(groups, lr=o["lr"], betas=(o["beta1"], o["beta2"]), eps=o["eps"], foreach=False)
-
-    def step(self, adam, step, steps):
+    def step(self, made, step, steps):
         begin, count = (step - 1) * self.batch * self.length, self.batch * self.length
         inputs = self.tokens[begin:begin + count].view(self.batch, self.length)
         targets = self.tokens[begin + 1:begin + 1 + count].view(self.batch, self.length)
-        adam.zero_grad()
+        for optimizer in made:
+            optimizer.zero_grad()
         loss = 0.0
         for x, y in zip(inputs.split(self.parts), targets.split(self.parts)):
             loss += self.pass_through(x, y, count)
@@ -114,9 +111,10 @@ class Run:
         norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), clip or float("inf"), foreach=False)
         self.grad_norms.append(norm.item())
         self.learning_rates.append(float(learning_rate(self.optimizer, step, steps)))
-        for group in adam.param_groups:
-            group["lr"] = self.learning_rates[-1]
-        adam.step()
+        for optimizer in made:
+            for group in optimizer.param_groups:
+                group["lr"] = self.learning_rates[-1] * group.get("share", 1.0)
+            optimizer.step()
 
     def pass_through(self, x, y, count):
         """Forward and backward of a micro-batch: its share of the mean over the global batch."""

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nn/layer.hpp"
+#include "optim/optimizer.hpp"
 #include "program/program.hpp"
 #include "runtime/execute/replica_shards.hpp"
 #include "runtime/role.hpp"
@@ -57,6 +58,8 @@ class PartModel {
   /// The elements of what this device updates, in the local order of the parameter, that count there: of units that
   /// several members hold (key heads that their query heads share) those of the first.
   Interval counted(const OwnPart& own) const;
+  /// With whom an optimizer's step needs to speak. Its members hold what sums over the model count once.
+  UpdateGroups update_groups();
 
   /// Whether another part, of this stage or another one, holds a copy of the tied embedding too.
   bool shares_embedding() const { return has_first_copy_ || has_second_copy_; }
