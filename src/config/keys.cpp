@@ -188,7 +188,8 @@ void visit(KeyVisitor& v, OptimizerConfig& optimizer) {
   v.flag({"nesterov", "SGD: whether a step goes on by the momentum that follows from it (Nesterov's)."},
          optimizer.nesterov);
   v.number({"beta2_decay", "Adafactor: step t moves its running means by t to this power of the way."},
-           optimizer.beta2_decay, below_zero("the running means would not settle"));
+           optimizer.beta2_decay,
+           Range{-1.0, 0.0, false, true, "the running means would not settle, or settle too soon"});
   v.number({"epsilon2", "Adafactor: the least root mean square of a parameter that its step is in proportion to."},
            optimizer.epsilon2, positive("weights of 0 would stay so"));
   v.number({"clip_threshold", "Adafactor: the largest root mean square of a step before it is scaled."},

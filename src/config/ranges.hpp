@@ -17,7 +17,6 @@ inline Range between(double least, double most, const std::string& reason = "") 
 inline Range positive(const std::string& reason = "") { return {.least = 0.0, .least_open = true, .reason = reason}; }
 inline Range not_negative(const std::string& reason = "") { return {.least = 0.0, .reason = reason}; }
 inline Range above_one(const std::string& reason) { return {.least = 1.0, .least_open = true, .reason = reason}; }
-inline Range below_zero(const std::string& reason) { return {.most = 0.0, .most_open = true, .reason = reason}; }
 inline Range below_one(const std::string& reason) { return {0.0, 1.0, false, true, reason}; }
 
 }  // namespace pptrain

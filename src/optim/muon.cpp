@@ -179,6 +179,7 @@ class Muon final : public WholeUpdate {
       slices.push_back({begin, begin + size});
     }
     const Tensor all(context_.arena, 1, static_cast<std::size_t>(slices.back().end));
+    context_.backend.kernels.fill_zero(all.f32(), all.size());  // where other members exist on paper alone
     std::copy_n(local, p.size(), all.f32() + slices[static_cast<std::size_t>(place_in(groups_.members))].begin);
     groups_.members->all_gather(all.f32(), slices);
     for (std::size_t m = 0; m < parts.size(); ++m) {

@@ -86,6 +86,32 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
   }
 }
 
+TEST_CASE("SGD keeps the sum of gradients, and Lion steps by signs") {
+  for (const std::string name : {"sgd", "lion"}) {
+    CAPTURE(name);
+    OptimizerConfig config;
+    config.name = name;
+    config.momentum = 0.5;
+    config.beta2 = 0.5;
+    config.weight_decay = 0.0;
+    for (const StatePlace place : {StatePlace::device, StatePlace::host}) {
+      Arena arena;
+      std::vector<float> weights(100, 1.0F);
+      const std::vector<float> gradients(100, 2.0F);
+      const auto optimizer =
+          make_optimizer(config, {{weights.data(), gradients.data(), {}, 100, true}}, arena, host_backend(), place);
+      for (int step = 0; step < 2; ++step) optimizer->step({step, 0.25, 1.0});
+      // Sums of 2 and 3; signs of gradients that stay.
+      const float expected = name == "sgd" ? 1.0F - 0.25F * 5.0F : 1.0F - 0.25F * 2.0F;
+      for (const float weight : weights) CHECK(weight == Approx(expected));
+      const std::vector<std::vector<RunState>> state = optimizer->state();
+      REQUIRE(state.size() == 1);
+      REQUIRE(state[0].size() == 1);
+      CHECK(state[0][0].values[99] == Approx(name == "sgd" ? 3.0 : 1.5));
+    }
+  }
+}
+
 TEST_CASE("AdamW with its state offloaded gives the same bits and says behind which run it is") {
   OptimizerConfig config;
   const std::vector<std::size_t> sizes = {1000, 1, 37, 4096, 16, 15, 700};

@@ -129,6 +129,20 @@ TEST_CASE("optimizers train as PyTorch's do by plans that are drawn", "[np4]") {
 TEST_CASE("optimizers train as PyTorch's do by plans that are drawn for eight ranks", "[np8]") { check_drawn(32, 4); }
 TEST_CASE("optimizers train as PyTorch's do by twenty plans that are drawn", "[np8][long]") { check_drawn(33, 20); }
 
+/// Products read 16-bit copies of the weights, which every step writes anew.
+TEST_CASE("optimizers train in bf16 nearly as in fp32", "[np4]") {
+  for (const std::string& run : runs) {
+    Reference reference("llama", run);
+    reference.config.training.precision = Precision::bf16;
+    for (const int zero : {0, 1, 3}) {
+      INFO(run << ", zero " << zero);
+      const Curve curve =
+          train_reference(MPI_COMM_WORLD, reference, with_zero(reference.plan(1, 2, 2, 4, "1f1b"), zero), 20);
+      CHECK(largest_difference(curve.losses, reference.losses) <= 2e-2);
+    }
+  }
+}
+
 TEST_CASE("optimizers go on by another plan, in memory and from a checkpoint", "[np4]") {
   for (const std::string& run : runs) {
     const Reference reference("llama", run);
