@@ -164,6 +164,11 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   std::string gradients = to_string(training.gradient_precision);
   v.name({"gradient_precision", "In what gradients travel from replica to replica."}, gradients, {"fp32", "bf16"});
   training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
+  v.number({"z_loss",
+            "Weight of the squared logarithm of the softmax's sum in the loss of training (1e-4), which keeps logits "
+            "small; 0: "
+            "none."},
+           training.z_loss, not_negative("it keeps logits small"));
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {

@@ -129,12 +129,13 @@ class Kernels {
   /// target_logit (R), 0 where the target lies in another shard.
   virtual void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                                  const float* row_max, float* row_sum, float* target_logit) = 0;
-  /// Part 3, with sums of all shards: logits become their own gradient, (softmax - onehot) * scale.
+  /// Part 3, with sums of all shards: logits become their own gradient, (softmax * (1 + 2 z_loss * logz) - onehot) *
+  /// scale with logz = log(row_sum) + row_max.
   virtual void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                      const float* row_max, const float* row_sum, float scale) = 0;
-  /// *loss += the sum over rows of log(row_sum) + row_max - target_logit, in double.
+                                      const float* row_max, const float* row_sum, float scale, float z_loss) = 0;
+  /// *loss += the sum over rows of logz - target_logit + z_loss * logz^2, in double.
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
-                                  std::size_t rows, double* loss) = 0;
+                                  std::size_t rows, double* loss, double z_loss) = 0;
 
   /// y += x, n elements.
   virtual void add(const float* x, float* y, std::size_t n) = 0;

@@ -25,6 +25,7 @@ struct Batch {
   /// (R), for attention: for each row the first position, counted within its sample, of the document that the row
   /// belongs to, and which keys may not lie before; null: attention reaches across documents.
   const std::int32_t* document_begin = nullptr;
+  double z_loss = 0.0;  ///< weight of the squared logarithm of a row's softmax sum in the loss
 };
 
 /// The part of the model a device holds, and what its layers run on.

@@ -78,12 +78,14 @@ class Run:
     """A run: losses before each update, gradient norms before clipping, and what is compared per tensor."""
 
     def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
-                 stop_after=None):
+                 stop_after=None, z_loss=0.0):
         """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
-        `stop_after`: steps of the `steps` that the schedule counts with."""
+        `stop_after`: steps of the `steps` that the schedule counts with; `z_loss`: weight of the squared logarithm of
+        the softmax's sum."""
         self.losses, self.grad_norms, self.learning_rates = [], [], []
         self.model, self.tokens, self.batch, self.length = model, tokens, batch, length
         self.optimizer = optimizer or OPTIMIZER
+        self.z_loss = z_loss
         self.parts = parts or [batch]
         self.kinks = Kinks(model)
         self.parameters = dict(model.named_parameters())
@@ -123,5 +125,7 @@ class Run:
         if not hasattr(self, "first_logits"):
             self.first_logits = logits[0].detach().clone()
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum") / count
+        if self.z_loss:
+            loss = loss + self.z_loss * logits.logsumexp(-1).square().sum() / count
         loss.backward()
         return loss.item()

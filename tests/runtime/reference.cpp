@@ -53,6 +53,7 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   config.training.sequence_length = run.at("T");
   config.training.global_batch_size = run.at("batch");
   config.training.steps = run.at("steps");
+  config.training.z_loss = run.value("z_loss", 0.0);
   const nlohmann::json& optimizer = run.at("optimizer");
   config.optimizer.name = optimizer.at("name");
   config.optimizer.learning_rate = optimizer.at("lr");

@@ -122,10 +122,10 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  const IterationResult result =
-      executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_,
-                                      stop_wish_, loss_scale_.value(), loss_scale_.skips(),
-                                      loss_scale_.state().skipped_steps, !config_.data.attend_across_documents});
+  const IterationResult result = executor_->run(
+      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
+                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps,
+                       config_.training.z_loss, !config_.data.attend_across_documents});
   loss_scale_.update(result.skipped);
   return result;
 }
