@@ -264,8 +264,8 @@ void cross_entropy(State& state, const Shape& s, DType) {
   for (auto _ : state) {
     host_kernels().cross_entropy_max(logits, vector(0));
     host_kernels().cross_entropy_sum(logits, targets.data(), 0, vector(0), vector(1), vector(2));
-    host_kernels().cross_entropy_loss(vector(0), vector(1), vector(2), s.rows(), &loss);
-    host_kernels().cross_entropy_gradient(logits, targets.data(), 0, vector(0), vector(1), 1.0f);
+    host_kernels().cross_entropy_loss(vector(0), vector(1), vector(2), s.rows(), &loss, 0.0);
+    host_kernels().cross_entropy_gradient(logits, targets.data(), 0, vector(0), vector(1), 1.0f, 0.0f);
   }
   benchmark::DoNotOptimize(loss);
   count_elements(state, logits.size(), 16.0);
@@ -278,7 +278,7 @@ void adamw(State& state, bool copies) {
                m = random_tensor(1, num_parameters), v = random_tensor(1, num_parameters),
                copy = random_tensor(1, num_parameters, DType::bf16);
   for (std::size_t i = 0; i < num_parameters; ++i) v.f32()[i] *= v.f32()[i];
-  const AdamWRun run{p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix() : Matrix(), num_parameters, 0.1f};
+  const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix() : Matrix(), num_parameters, 0.1f};
   for (auto _ : state) host_kernels().adamw(&run, 1, {1e-4f, 0.9f, 0.95f, 1e-8f, 1.0f, 0.5f, 0.5f});
   count_elements(state, num_parameters, copies ? 30.0 : 28.0);
 }

@@ -159,6 +159,28 @@ void check_documents(const Config& config) {
                    "give the token that the tokenizer puts behind a document"});
 }
 
+void check_schedule(const Config& config) {
+  const LrSchedulerConfig& scheduler = config.lr_scheduler;
+  if (scheduler.name == "step" && scheduler.step_interval == 0) {
+    throw_bad_input({config.where("lr_scheduler.step_interval"), "name = \"step\" without step_interval",
+                     "it says how often the learning rate is lowered", "set step_interval to a number of steps"});
+  }
+  if (scheduler.name != "wsd") return;
+  if (scheduler.decay_steps == 0) {
+    throw_bad_input({config.where("lr_scheduler.decay_steps"), "name = \"wsd\" without decay_steps",
+                     "it says when the learning rate begins to fall",
+                     fmt::format("set decay_steps to some of the {} steps", config.training.steps)});
+  }
+  const std::int64_t room = config.training.steps - scheduler.warmup_steps;
+  if (scheduler.decay_steps > room) {
+    throw_bad_input(
+        {config.where("lr_scheduler.decay_steps"),
+         fmt::format("decay_steps = {} is longer than what the warm-up leaves", scheduler.decay_steps),
+         fmt::format("steps = {} with warmup_steps = {} leave {}", config.training.steps, scheduler.warmup_steps, room),
+         "lower decay_steps or warmup_steps, or raise [training] steps"});
+  }
+}
+
 void check_training(const Config& config) {
   check_loss_scale(config);
   const double rate = config.optimizer.learning_rate;
@@ -166,6 +188,11 @@ void check_training(const Config& config) {
     throw_bad_input({config.where("lr_scheduler.minimum"),
                      fmt::format("minimum = {} is above learning_rate = {}", config.lr_scheduler.minimum, rate),
                      "the schedule falls from learning_rate to minimum", "lower minimum"});
+  }
+  check_schedule(config);
+  if (config.optimizer.nesterov && config.optimizer.momentum == 0.0) {
+    throw_bad_input({config.where("optimizer.nesterov"), "nesterov = true without momentum",
+                     "Nesterov's step goes on by the momentum", "set momentum = 0.9, or leave nesterov"});
   }
   if (config.metrics.evaluation_interval > 0 && config.data.validation.empty()) {
     throw_bad_input({config.where("metrics.evaluation_interval"), "evaluation is asked for without held-back data",

@@ -130,22 +130,38 @@ struct TrainingConfig {
   Precision precision = Precision::fp32;
   std::optional<double> loss_scale;  ///< of fp16; nothing: "dynamic"
   GradientPrecision gradient_precision = GradientPrecision::fp32;
+  double z_loss = 0.0;  ///< 0: none
 };
 
 struct OptimizerConfig {
-  std::string name = "adamw";  ///< or "sgd"
+  std::string name = "adamw";  ///< or "sgd", "lion", "adafactor", "muon"
   double learning_rate = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
-  double weight_decay = 0.1;
-  double gradient_clip = 1.0;  ///< global norm; 0: off
+  std::optional<double> weight_decay;  ///< nothing: 0.1, of sgd 0
+  double gradient_clip = 1.0;          ///< global norm; 0: off
+  // Only of sgd:
+  double momentum = 0.0;  ///< 0: none
+  bool nesterov = false;
+  // Only of adafactor:
+  double beta2_decay = -0.8;
+  double epsilon2 = 1e-3;
+  double clip_threshold = 1.0;
+  // Only of muon:
+  double muon_learning_rate = 0.02;
+  double muon_momentum = 0.95;
+
+  double decay() const { return weight_decay.value_or(name == "sgd" ? 0.0 : 0.1); }
 };
 
 struct LrSchedulerConfig {
-  std::string name = "constant";  ///< or "cosine", "linear"
+  std::string name = "constant";  ///< or "cosine", "linear", "wsd", "step"
   std::int64_t warmup_steps = 0;
   double minimum = 0.0;
+  std::int64_t decay_steps = 0;    ///< of wsd
+  std::int64_t step_interval = 0;  ///< of step
+  double step_factor = 0.1;        ///< likewise
 };
 
 struct ParallelismConfig {

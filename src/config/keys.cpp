@@ -164,30 +164,60 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   std::string gradients = to_string(training.gradient_precision);
   v.name({"gradient_precision", "In what gradients travel from replica to replica."}, gradients, {"fp32", "bf16"});
   training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
+  v.number({"z_loss",
+            "Weight of the squared logarithm of the softmax's sum in the loss of training (1e-4), which keeps logits "
+            "small; 0: "
+            "none."},
+           training.z_loss, not_negative("it keeps logits small"));
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {
-  v.name({"name", "The optimizer."}, optimizer.name, {"adamw", "sgd"});
+  v.name({"name", "The optimizer."}, optimizer.name, {"adamw", "sgd", "lion", "adafactor", "muon"});
   v.number({"learning_rate", "Largest step size; the scheduler lowers it."}, optimizer.learning_rate,
            positive("nothing is learned otherwise"));
-  v.number({"beta1", "AdamW: weight of the past in the running mean of gradients."}, optimizer.beta1,
-           below_one("it is the weight of the past in a running mean"));
-  v.number({"beta2", "AdamW: weight of the past in the running mean of their squares."}, optimizer.beta2,
-           below_one("it is the weight of the past in a running mean"));
-  v.number({"epsilon", "AdamW: what is added to the root that it divides by."}, optimizer.epsilon,
+  v.number({"beta1", "AdamW, Muon: weight of the past in the running mean of gradients; Lion: in its step."},
+           optimizer.beta1, below_one("it is the weight of the past in a running mean"));
+  v.number({"beta2",
+            "AdamW, Muon: weight of the past in the running mean of squared gradients; Lion: in that of gradients."},
+           optimizer.beta2, below_one("it is the weight of the past in a running mean"));
+  v.number({"epsilon", "AdamW, Muon: what is added to the root that is divided by."}, optimizer.epsilon,
            positive("it keeps a division finite"));
-  v.number({"weight_decay", "Part of a weight that goes in a step, times the learning rate; not of norms and biases."},
-           optimizer.weight_decay, not_negative());
+  v.number_or({"weight_decay",
+               "Part of a weight that goes in a step, times the learning rate; not of norms and biases. \"auto\": 0.1, "
+               "of SGD 0."},
+              optimizer.weight_decay, "auto", not_negative());
   v.number({"gradient_clip", "Largest global norm of the gradient, which is scaled down to it; 0: no clipping."},
            optimizer.gradient_clip, not_negative("it is a norm, 0 for no clipping"));
+  v.number({"momentum", "SGD: weight of the past in the sum of gradients that it steps by; 0: none is kept."},
+           optimizer.momentum, below_one("steps would not stop growing"));
+  v.flag({"nesterov", "SGD: whether a step goes on by the momentum that follows from it (Nesterov's)."},
+         optimizer.nesterov);
+  v.number({"beta2_decay", "Adafactor: step t moves its running means by t to this power of the way."},
+           optimizer.beta2_decay,
+           Range{-1.0, 0.0, false, true, "the running means would not settle, or settle too soon"});
+  v.number({"epsilon2", "Adafactor: the least root mean square of a parameter that its step is in proportion to."},
+           optimizer.epsilon2, positive("weights of 0 would stay so"));
+  v.number({"clip_threshold", "Adafactor: the largest root mean square of a step before it is scaled."},
+           optimizer.clip_threshold, positive("it is a size"));
+  v.number({"muon_learning_rate",
+            "Muon: largest step size of its matrices; it is lowered as `learning_rate`, which is that of all others."},
+           optimizer.muon_learning_rate, positive("nothing is learned otherwise"));
+  v.number({"muon_momentum", "Muon: weight of the past in the running mean of the gradients of its matrices."},
+           optimizer.muon_momentum, below_one("it is the weight of the past in a running mean"));
 }
 
 void visit(KeyVisitor& v, LrSchedulerConfig& scheduler) {
   v.name({"name", "How the learning rate falls from its largest value to the least one, over the steps of the job."},
-         scheduler.name, {"constant", "cosine", "linear"});
+         scheduler.name, {"constant", "linear", "cosine", "wsd", "step"});
   v.integer({"warmup_steps", "Steps over which the learning rate rises from 0 first."}, scheduler.warmup_steps,
             at_least(0));
   v.number({"minimum", "Where the learning rate ends; constant ignores it."}, scheduler.minimum, not_negative());
+  v.integer({"decay_steps",
+             "wsd: over how many last steps the learning rate falls in a straight line; before it is constant."},
+            scheduler.decay_steps, at_least(0));
+  v.integer({"step_interval", "step: after every so many steps behind the warm-up the learning rate is lowered."},
+            scheduler.step_interval, at_least(0));
+  v.number({"step_factor", "step: what it is multiplied by then."}, scheduler.step_factor, between(0.0, 1.0));
 }
 
 void visit(KeyVisitor& v, ParallelismConfig& parallelism) {

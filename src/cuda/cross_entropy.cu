@@ -95,12 +95,13 @@ void CudaKernels::cross_entropy_sum(const Matrix& logits, const std::int32_t* ta
 }
 
 void CudaKernels::cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                         const float* row_max, const float* row_sum, float scale) {
+                                         const float* row_max, const float* row_sum, float scale, float z_loss) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch_packs<pack_of<T>()>(
         device_.stream(), {logits.rows, logits.columns}, are_aligned({&logits}),
-        GradientPacks<T>{{write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale}});
+        GradientPacks<T>{
+            {write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale, z_loss}});
   });
 }
 

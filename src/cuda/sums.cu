@@ -21,10 +21,12 @@ struct Square {
 
 struct CrossEntropyLoss {
   const float *row_max, *row_sum, *target_logit;
+  double z_loss;
   PPTRAIN_FUNCTION double operator()(std::size_t row) const {
     if (row_sum[row] == __builtin_huge_valf()) return 0.0;
-    return std::log(static_cast<double>(row_sum[row])) + static_cast<double>(row_max[row]) -
-           static_cast<double>(target_logit[row]);
+    const double logz = std::log(static_cast<double>(row_sum[row])) + static_cast<double>(row_max[row]);
+    const double loss = logz - static_cast<double>(target_logit[row]);
+    return z_loss == 0.0 ? loss : loss + z_loss * logz * logz;
   }
 };
 
@@ -41,8 +43,8 @@ void CudaKernels::sum_of_squares(const float* x, std::size_t n, double* sum) {
 }
 
 void CudaKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
-                                     std::size_t rows, double* loss) {
-  launch_sum(device_.stream(), rows, CrossEntropyLoss{row_max, row_sum, target_logit},
+                                     std::size_t rows, double* loss, double z_loss) {
+  launch_sum(device_.stream(), rows, CrossEntropyLoss{row_max, row_sum, target_logit, z_loss},
              scratch_.take<double>(most_partial_sums), loss);
 }
 

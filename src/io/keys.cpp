@@ -60,7 +60,12 @@ const KeyTable checkpoint = {
     "Values are fp32, whole and in logical shape, however the job was divided.",
     {{"schema", "attribute: text", always, "`pptrain.checkpoint/1`."},
      {"/parameters/NAME", "fp32", always, "A parameter."},
-     {"/optimizer/NAME/m, /optimizer/NAME/v", "fp32", "AdamW", "Its two running means."},
+     {"/optimizer/NAME/m, /optimizer/NAME/v", "fp32", "AdamW; Lion: m; Muon: of parameters that AdamW updates",
+      "Running means of the gradient and its square."},
+     {"/optimizer/NAME/momentum", "fp32", "SGD with momentum; Muon: of hidden matrices", "What its steps go on by."},
+     {"/optimizer/NAME/row_variance, /optimizer/NAME/column_variance", "fp32, one for each row or column",
+      "Adafactor: of a matrix", "Running means of the squared gradient."},
+     {"/optimizer/NAME/variance", "fp32", "Adafactor: of others", "The same by element."},
      {"xxh3_64", "attribute of each of these: 64-bit integers", always, "XXH3 of every 4 MiB of its values."},
      {"/state", "group", always, "What else the job goes on from; its attribute `xxh3_64` is a digest of all of it."}}};
 

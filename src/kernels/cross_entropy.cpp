@@ -28,22 +28,23 @@ void HostKernels::cross_entropy_sum(const Matrix& logits, const std::int32_t* ta
 }
 
 void HostKernels::cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                         const float* row_max, const float* row_sum, float scale) {
+                                         const float* row_max, const float* row_sum, float scale, float z_loss) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch_rows("cross_entropy_gradient", 0, logits.rows,
                 bodies::CrossEntropyGradient<T>{
-                    write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale});
+                    write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale, z_loss});
   });
 }
 
 void HostKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
-                                     std::size_t rows, double* loss) {
+                                     std::size_t rows, double* loss, double z_loss) {
   double sum = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     if (std::isinf(row_sum[r])) continue;
-    sum += std::log(static_cast<double>(row_sum[r])) + static_cast<double>(row_max[r]) -
-           static_cast<double>(target_logit[r]);
+    const double logz = std::log(static_cast<double>(row_sum[r])) + static_cast<double>(row_max[r]);
+    sum += logz - static_cast<double>(target_logit[r]);
+    if (z_loss != 0.0) sum += z_loss * logz * logz;
   }
   *loss += sum;
 }

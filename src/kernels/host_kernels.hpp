@@ -32,17 +32,17 @@ class HostKernels final : public Kernels {
   void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                          const float* row_max, float* row_sum, float* target_logit) override;
   void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                              const float* row_max, const float* row_sum, float scale) override;
+                              const float* row_max, const float* row_sum, float scale, float z_loss) override;
   void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,
-                          double* loss) override;
+                          double* loss, double z_loss) override;
   void add(const float* x, float* y, std::size_t n) override;
   void scale(float* x, float factor, std::size_t n) override;
   void sum_of_squares(const float* x, std::size_t n, double* sum) override;
   void convert(const Matrix& from, const Matrix& to) override;
   void fill_zero(float* x, std::size_t n) override;
-  std::size_t adamw(const AdamWRun* runs, std::size_t count, const AdamWStep& step) override;
-  void sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,
-           float gradient_scale) override;
+  std::size_t adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) override;
+  std::size_t sgd(const UpdateRun* runs, std::size_t count, const SgdStep& step) override;
+  std::size_t lion(const UpdateRun* runs, std::size_t count, const LionStep& step) override;
 };
 
 }  // namespace pptrain

@@ -19,13 +19,29 @@ struct AdamWStep {
   float bias_correction2;  ///< 1 - beta2^t
 };
 
-/// A run of elements that AdamW treats alike, with their state.
-struct AdamWRun {
+/// The same of stochastic gradient descent.
+struct SgdStep {
+  float learning_rate;
+  float momentum;  ///< 0: none
+  float gradient_scale;
+  bool nesterov;
+};
+
+/// The same of Lion.
+struct LionStep {
+  float learning_rate;
+  float beta1;
+  float beta2;
+  float gradient_scale;
+};
+
+/// A run of elements that an optimizer treats alike, with their state.
+struct UpdateRun {
   float* parameter = nullptr;
   const float* gradient = nullptr;
-  float* m = nullptr;
-  float* v = nullptr;
-  Matrix copy;  ///< (1, size): the parameters in 16 bits as well, or nothing (f32)
+  float* first = nullptr;   ///< AdamW: m
+  float* second = nullptr;  ///< AdamW: v; null where an optimizer keeps less
+  Matrix copy;              ///< (1, size): the parameters in 16 bits as well, or nothing (f32)
   std::size_t size = 0;
   float weight_decay = 0.0f;  ///< 0 for norms and biases
 };
@@ -114,12 +130,13 @@ class Kernels {
   /// by which the other parts leave it out, with a gradient of 0.
   virtual void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
                                  const float* row_max, float* row_sum, float* target_logit) = 0;
-  /// Part 3, with sums of all shards: logits become their own gradient, (softmax - onehot) * scale.
+  /// Part 3, with sums of all shards: logits become their own gradient, (softmax * (1 + 2 z_loss * logz) - onehot) *
+  /// scale with logz = log(row_sum) + row_max.
   virtual void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                      const float* row_max, const float* row_sum, float scale) = 0;
-  /// *loss += the sum over rows with a target of log(row_sum) + row_max - target_logit, in double.
+                                      const float* row_max, const float* row_sum, float scale, float z_loss) = 0;
+  /// *loss += the sum over rows with a target of logz - target_logit + z_loss * logz^2, in double.
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
-                                  std::size_t rows, double* loss) = 0;
+                                  std::size_t rows, double* loss, double z_loss) = 0;
 
   /// y += x, n elements.
   virtual void add(const float* x, float* y, std::size_t n) = 0;
@@ -132,12 +149,16 @@ class Kernels {
   /// Sets n elements to 0.
   virtual void fill_zero(float* x, std::size_t n) = 0;
 
-  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps) for the first of `count` runs: as many as the
-  /// device updates in one go. Returns how many, at least one. Runs with copies have them of one type.
-  virtual std::size_t adamw(const AdamWRun* runs, std::size_t count, const AdamWStep& step) = 0;
-  /// p -= lr * scale * g.
-  virtual void sgd(float* parameter, const float* gradient, const Matrix& copy, std::size_t n, float learning_rate,
-                   float gradient_scale) = 0;
+  /// Steps of optimizers update the first of `count` runs: as many as the device updates in one go. They return how
+  /// many, at least one. Runs with copies have them of one type.
+  ///
+  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps).
+  virtual std::size_t adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) = 0;
+  /// g += wd * p. Without momentum p -= lr * g, and there is no state; else b = momentum * b + g, and then
+  /// p -= lr * b, or with Nesterov's p -= lr * (g + momentum * b).
+  virtual std::size_t sgd(const UpdateRun* runs, std::size_t count, const SgdStep& step) = 0;
+  /// c = beta1 * m + (1 - beta1) * g; p *= 1 - lr * wd; p -= lr * sign(c); m = beta2 * m + (1 - beta2) * g.
+  virtual std::size_t lion(const UpdateRun* runs, std::size_t count, const LionStep& step) = 0;
 };
 
 /// The host's, launched by Kokkos.

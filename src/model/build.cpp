@@ -35,11 +35,20 @@ void check_boundaries(const Model& model) {
   }
 }
 
+/// Says of each parameter whether its layer is between the first and the last.
+void mark_hidden(Model& model) {
+  for (Layer& layer : model.layers) {
+    const bool hidden = &layer != &model.layers.front() && &layer != &model.layers.back();
+    for (ParameterSpec& parameter : layer.parameters) parameter.hidden = hidden;
+  }
+}
+
 }  // namespace
 
 Model build_model(const ModelConfig& config, const TrainingConfig& training, const std::string& source) {
   Model model = build(config, training, source);
   check_boundaries(model);
+  mark_hidden(model);
   return model;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "model/update_rule.hpp"
 #include "model/zoo.hpp"
 
 namespace pptrain {
@@ -128,11 +129,20 @@ LayerSeconds roofline_seconds(const LayerDescription& layer, const Roofline& roo
           pass_seconds(layer.backward_weight, roofline, tensor_parallel, samples)};
 }
 
+namespace {
+
+double state_bytes(const Config& config) {
+  if (!config.can_train_model()) return state_bytes_per_parameter(config.optimizer);
+  return state_bytes_per_parameter(config.optimizer, build_model(config.model, config.training, config.source));
+}
+
+}  // namespace
+
 BytesPerParameter bytes_per_parameter(const Config& config) {
-  const double moments = config.optimizer.name == "sgd" ? 0.0 : 8.0;
-  if (config.training.precision == Precision::fp32) return {4.0, 4.0, moments};
-  if (config.can_train_model()) return {6.0, 4.0, moments};
-  return {2.0, 2.0, 4.0 + moments};
+  const double state = state_bytes(config);
+  if (config.training.precision == Precision::fp32) return {4.0, 4.0, state};
+  if (config.can_train_model()) return {6.0, 4.0, state};
+  return {2.0, 2.0, 4.0 + state};
 }
 
 Profile analytic_profile(const ModelDescription& model, const BytesPerParameter& bytes, const Cluster& cluster,
@@ -164,14 +174,48 @@ Profile analytic_profile(const ModelDescription& model, const BytesPerParameter&
   return profile;
 }
 
+namespace {
+
+/// Seconds of the gradient norm and the optimizer's step over a layer, on one of `degree` members.
+double update_seconds(const OptimizerConfig& optimizer, const Layer& layer, const Roofline& roofline, int degree) {
+  constexpr double norm_flop = 2.0, norm_bytes = 4.0;  // per element
+  double seconds = 0.0;
+  for (const ParameterSpec& parameter : layer.parameters) {
+    const UpdateRule rule = update_rule(optimizer, parameter);
+    const double part = parameter.axis == ShardAxis::none ? 1.0 : 1.0 / degree;
+    seconds += part * static_cast<double>(parameter.size()) *
+               std::max((rule.flop + norm_flop) / roofline.flop_per_second,
+                        (rule.bytes_moved + norm_bytes) / roofline.bytes_per_second);
+  }
+  return seconds;
+}
+
+void add_updates(const Config& config, const Cluster& cluster, const std::vector<int>& degrees, Profile& profile) {
+  const Model model = build_model(config.model, config.training, config.source);
+  for (const DeviceKind* kind : used_kinds(cluster)) {
+    const Roofline roofline = roofline_of(*kind, config.training.precision, config.cluster.file);
+    for (const int degree : degrees) {
+      if (degree > cluster.num_devices()) continue;
+      for (std::size_t l = 0; l < model.layers.size(); ++l) {
+        profile.layers[l].update_seconds[{kind->name, degree}] =
+            rounded(update_seconds(config.optimizer, model.layers[l], roofline, degree));
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Profile analytic_profile(const Config& config, const Cluster& cluster) {
   ModelDescription model = describe_model(config);
   if (config.parallelism.tensor) {
     const auto wanted = static_cast<int>(*config.parallelism.tensor);
     std::erase_if(model.tensor_parallel_degrees, [&](int degree) { return degree != 1 && degree != wanted; });
   }
-  return analytic_profile(model, bytes_per_parameter(config), cluster,
-                          static_cast<double>(config.training.global_batch_size), config.cluster.file);
+  Profile profile = analytic_profile(model, bytes_per_parameter(config), cluster,
+                                     static_cast<double>(config.training.global_batch_size), config.cluster.file);
+  if (config.can_train_model()) add_updates(config, cluster, model.tensor_parallel_degrees, profile);
+  return profile;
 }
 
 }  // namespace pptrain

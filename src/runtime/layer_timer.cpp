@@ -44,7 +44,8 @@ class Chain {
     }
     store_.allocate(arena_, context_.backend.kernels, context_.type);
     fill_random(store_, 1);
-    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_, context_.backend.kernels);
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_, context_.backend, StatePlace::device,
+                                {update_groups()});
     draw_samples(model);
     arena_.device().fill(sums_.data(), 0, sums_.bytes());
     resident_bytes_ = arena_.bytes_in_use();
@@ -147,6 +148,18 @@ class Chain {
     tokens_on_device_ = tokens_.upload(arena_);
     types_on_device_ = types_.upload(arena_);
     features_on_device_ = features_.upload(arena_);
+  }
+
+  /// Other members only exist on paper.
+  UpdateGroups update_groups() {
+    UpdateGroups groups;
+    groups.store = &store_;
+    groups.members = &group_;
+    groups.parts = [this](ShardAxis axis) { return context_.parts(axis); };
+    groups.distinct = [](const LocalParameter& parameter) {
+      return Interval{0, static_cast<std::int64_t>(parameter.size())};
+    };
+    return groups;
   }
 
   double* loss() const { return static_cast<double*>(sums_.data()); }

@@ -23,6 +23,7 @@
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
+#include "runtime/optimizer_check.hpp"
 #include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/search_display.hpp"
@@ -130,7 +131,9 @@ std::string cluster_file(const JobOptions& options, const Config& config) {
 
 RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
   const bool emulates = emulation_of(world, waiter, cluster_file(options, config)) != Emulate::no;
-  return emulates ? RankDevice() : RankDevice(world, waiter, config);
+  RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
+  collectively(world, waiter, [&] { check_optimizer(config, device); });
+  return device;
 }
 
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, const RankDevice& device) {

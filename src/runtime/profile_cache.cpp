@@ -72,6 +72,7 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
                         {"model", model.name},
                         {"precision", to_string(config.training.precision)},
                         {"optimizer", config.optimizer.name},
+                        {"momentum", config.optimizer.momentum > 0.0},
                         {"global_batch_size", config.training.global_batch_size},
                         {"degrees", degrees},
                         {"devices", devices}};

@@ -266,6 +266,18 @@ TEST_CASE("other contradictions are refused where they stand", "[config]") {
   CHECK(refused("[parallelism]\ntensor = 5\n").starts_with("c.toml:2: tensor = 5 is more shards"));
   CHECK(refused("[metrics]\nevaluation_interval = 5\n").starts_with("c.toml:2: evaluation is asked for"));
   CHECK(refused("[lr_scheduler]\nname = \"cosine\"\nminimum = 1.0\n").starts_with("c.toml:3: minimum = 1"));
+  CHECK(refused("[lr_scheduler]\nname = \"step\"\n") ==
+        "c.toml: name = \"step\" without step_interval (it says how often the learning rate is lowered); set "
+        "step_interval to a number of steps");
+  CHECK(refused("[lr_scheduler]\nname = \"wsd\"\n").starts_with("c.toml: name = \"wsd\" without decay_steps"));
+  CHECK(refused("[training]\nsteps = 10\n[lr_scheduler]\nname = \"wsd\"\nwarmup_steps = 4\ndecay_steps = 7\n") ==
+        "c.toml:6: decay_steps = 7 is longer than what the warm-up leaves (steps = 10 with warmup_steps = 4 leave 6); "
+        "lower decay_steps or warmup_steps, or raise [training] steps");
+  CHECK(refused("[optimizer]\nname = \"sgd\"\nnesterov = true\n") ==
+        "c.toml:3: nesterov = true without momentum (Nesterov's step goes on by the momentum); set momentum = 0.9, or "
+        "leave nesterov");
+  CHECK(refused("[optimizer]\nmomentum = 1\n").starts_with("c.toml:2: optimizer.momentum = 1 is out"));
+  CHECK(refused("[optimizer]\nbeta2_decay = 0\n").starts_with("c.toml:2: optimizer.beta2_decay = 0 is out"));
   CHECK(refused("[job]\nname = \"a/b\"\n").starts_with("c.toml:2: job.name = \"a/b\""));
   CHECK(refused("[job]\noutput = \"\"\n").starts_with("c.toml:2: job.output is empty"));
   CHECK(refused("[[model.annotate]]\nlayers = [0, 9]\ndevices = 1\n").find("not layers") != std::string::npos);

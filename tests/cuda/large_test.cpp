@@ -179,9 +179,9 @@ struct CrossEntropy {
     gpu.kernels.cross_entropy_max(logits.matrix(), most.f32());
     gpu.kernels.cross_entropy_sum(logits.matrix(), targets.data(), 0, most.f32(), sum.f32(), of_target.f32());
     const DeviceValues total(gpu, std::vector<double>{0.0});
-    gpu.kernels.cross_entropy_loss(most.f32(), sum.f32(), of_target.f32(), rows, total.data());
+    gpu.kernels.cross_entropy_loss(most.f32(), sum.f32(), of_target.f32(), rows, total.data(), 0.0);
     loss = total.fetch().front();
-    gpu.kernels.cross_entropy_gradient(logits.matrix(), targets.data(), 0, most.f32(), sum.f32(), 8.0F);
+    gpu.kernels.cross_entropy_gradient(logits.matrix(), targets.data(), 0, most.f32(), sum.f32(), 8.0F, 0.0f);
   }
 };
 
@@ -211,7 +211,7 @@ struct AdamW {
         copy(gpu, rows, 1024, DType::bf16) {
     const Tiled g(gpu, rows, 1024, DType::f32, seed + 3);
     const Matrix flat(copy.matrix().data, 1, copy.size(), DType::bf16);
-    const AdamWRun run{p.f32(), g.f32(), m.f32(), v.f32(), flat, p.size(), 0.1F};
+    const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), flat, p.size(), 0.1F};
     REQUIRE(gpu.kernels.adamw(&run, 1, {0.01F, 0.9F, 0.95F, 1e-8F, 0.5F, 0.1F, 0.05F}) == 1);
   }
 };

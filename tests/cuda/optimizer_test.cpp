@@ -10,6 +10,9 @@ namespace {
 
 constexpr AdamWStep adamw_step{0.01f, 0.9f, 0.95f, 1e-8f, 0.5f, 0.1f, 0.05f};
 
+constexpr SgdStep sgd_steps[] = {{0.1f, 0.0f, 0.5f, false}, {0.1f, 0.9f, 0.5f, false}, {0.1f, 0.9f, 0.5f, true}};
+constexpr LionStep lion_step{0.01f, 0.9f, 0.99f, 0.5f};
+
 /// Weights with gradients and state.
 struct Run {
   Twin p, g, m, v, copy;
@@ -27,11 +30,11 @@ struct Run {
   }
 
   bool has_copy() const { return copy.host().type != DType::f32; }
-  AdamWRun host(float decay) const {
+  UpdateRun host(float decay) const {
     return {p.host_f32(),     g.host_f32(), m.host_f32(), v.host_f32(), has_copy() ? copy.host() : Matrix(),
             p.host().columns, decay};
   }
-  AdamWRun device(float decay) const {
+  UpdateRun device(float decay) const {
     return {p.device_f32(),   g.device_f32(), m.device_f32(), v.device_f32(), has_copy() ? copy.device() : Matrix(),
             p.host().columns, decay};
   }
@@ -51,7 +54,7 @@ struct Run {
 
 }  // namespace
 
-TEST_CASE("the GPU updates weights by AdamW and SGD as the host", "[cuda]") {
+TEST_CASE("the GPU updates weights by AdamW, SGD and Lion as the host", "[cuda]") {
   Gpu gpu;
   const std::uint64_t seed = fresh_seed();
   for (const std::size_t n : {1, 8, 1000, 1001, 70000}) {
@@ -59,12 +62,18 @@ TEST_CASE("the GPU updates weights by AdamW and SGD as the host", "[cuda]") {
       for (const DType type : all_types) {
         CAPTURE(n, shift, type_name(type), seed);
         const Run run(gpu, n, type, {0, shift}, seed);
-        const AdamWRun host = run.host(0.1f), device = run.device(0.1f);
+        const UpdateRun host = run.host(0.1f), device = run.device(0.1f);
         REQUIRE(host_kernels().adamw(&host, 1, adamw_step) == 1);
         REQUIRE(gpu.kernels.adamw(&device, 1, adamw_step) == 1);
         run.check();
-        host_kernels().sgd(host.parameter, host.gradient, host.copy, n, 0.1f, 0.5f);
-        gpu.kernels.sgd(device.parameter, device.gradient, device.copy, n, 0.1f, 0.5f);
+        for (const SgdStep& step : sgd_steps) {
+          CAPTURE(step.momentum, step.nesterov);
+          REQUIRE(host_kernels().sgd(&host, 1, step) == 1);
+          REQUIRE(gpu.kernels.sgd(&device, 1, step) == 1);
+          run.check();
+        }
+        REQUIRE(host_kernels().lion(&host, 1, lion_step) == 1);
+        REQUIRE(gpu.kernels.lion(&device, 1, lion_step) == 1);
         run.check();
       }
     }
@@ -78,7 +87,7 @@ TEST_CASE("the GPU updates many runs in one launch, each as it is", "[cuda]") {
     CAPTURE(type_name(type), seed);
     std::deque<Run>
         all;  // more than one launch takes; small, large and empty ones, aligned or not, some without copies
-    std::vector<AdamWRun> host, device;
+    std::vector<UpdateRun> host, device;
     const std::vector<std::size_t> sizes{7, 40000, 0, 768, 16384, 16385};
     for (std::size_t r = 0; r < 45; ++r) {
       const DType copy_type = r % 5 == 4 ? DType::f32 : type;
@@ -86,7 +95,7 @@ TEST_CASE("the GPU updates many runs in one launch, each as it is", "[cuda]") {
       host.push_back(all.back().host(r % 3 == 0 ? 0.0f : 0.1f));
       device.push_back(all.back().device(r % 3 == 0 ? 0.0f : 0.1f));
     }
-    for (const AdamWRun& run : host) host_kernels().adamw(&run, 1, adamw_step);
+    for (const UpdateRun& run : host) host_kernels().adamw(&run, 1, adamw_step);
     std::size_t done = 0, launches = 0;
     for (; done < device.size(); ++launches) {
       done += gpu.kernels.adamw(&device[done], device.size() - done, adamw_step);

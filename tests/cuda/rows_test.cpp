@@ -127,14 +127,15 @@ TEST_CASE("the GPU's cross-entropy over shards of the vocabulary is the host's",
                                     target.device_f32());
       REQUIRE(target.same_bytes());
       REQUIRE(largest_error(sum.device_values(), sum.host_values()) < sum_bound(size.columns));
-      host_kernels().cross_entropy_loss(largest.host_f32(), sum.host_f32(), target.host_f32(), size.rows, &host_loss);
+      host_kernels().cross_entropy_loss(largest.host_f32(), sum.host_f32(), target.host_f32(), size.rows, &host_loss,
+                                        1e-4);
       gpu.kernels.cross_entropy_loss(largest.device_f32(), sum.device_f32(), target.device_f32(), size.rows,
-                                     loss.data());
+                                     loss.data(), 1e-4);
       REQUIRE(loss.fetch()[0] == Approx(host_loss).epsilon(1e-6));
       host_kernels().cross_entropy_gradient(logits.host(), host_targets.data(), offset, largest.host_f32(),
-                                            sum.host_f32(), 0.125f);
+                                            sum.host_f32(), 0.125f, 1e-4f);
       gpu.kernels.cross_entropy_gradient(logits.device(), targets.data(), offset, largest.device_f32(),
-                                         sum.device_f32(), 0.125f);
+                                         sum.device_f32(), 0.125f, 1e-4f);
       REQUIRE(largest_error(logits.device_values(), logits.host_values()) < sum_bound(size.columns) + rounding(type));
       REQUIRE(logits.surroundings_are_untouched());
     }
@@ -151,8 +152,8 @@ TEST_CASE("the GPU's cross-entropy over a whole vocabulary, twice the same bits"
     gpu.kernels.cross_entropy_max(logits.device(), largest.device_f32());
     gpu.kernels.cross_entropy_sum(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(),
                                   target.device_f32());
-    gpu.kernels.cross_entropy_gradient(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(),
-                                       1.0f);
+    gpu.kernels.cross_entropy_gradient(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(), 1.0f,
+                                       0.0f);
     gradients.push_back(logits.fetch().bytes());
     double total = 0;
     for (const double g : logits.device_values()) total += g;
@@ -177,7 +178,8 @@ TEST_CASE("a NaN in a row comes out of it on the GPU, and of no other row", "[cu
       gpu.kernels.cross_entropy_max(logits.device(), largest.device_f32());
       gpu.kernels.cross_entropy_sum(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(),
                                     target.device_f32());
-      gpu.kernels.cross_entropy_gradient(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(), 1);
+      gpu.kernels.cross_entropy_gradient(logits.device(), targets.data(), 0, largest.device_f32(), sum.device_f32(), 1,
+                                         0.0f);
       for (std::size_t r = 0; r < 3; ++r) {
         REQUIRE(std::isfinite(largest.device_values()[r]));
         REQUIRE(std::isnan(sum.device_values()[r]) == (r == 1));

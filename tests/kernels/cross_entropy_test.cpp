@@ -15,15 +15,16 @@ struct Reference {
   double loss = 0;
   Values gradient;
 
-  Reference(const TestMatrix& logits, const std::vector<std::int32_t>& targets, double scale) {
+  Reference(const TestMatrix& logits, const std::vector<std::int32_t>& targets, double scale, double z_loss) {
     const std::size_t columns = logits.matrix().columns;
     for (std::size_t r = 0; r < targets.size(); ++r) {
       double largest = -INFINITY, sum = 0;
       for (std::size_t c = 0; c < columns; ++c) largest = std::max(largest, logits.get(r, c));
       for (std::size_t c = 0; c < columns; ++c) sum += std::exp(logits.get(r, c) - largest);
-      loss += std::log(sum) + largest - logits.get(r, targets[r]);
+      const double logz = std::log(sum) + largest;
+      loss += logz - logits.get(r, targets[r]) + z_loss * logz * logz;
       for (std::size_t c = 0; c < columns; ++c) {
-        const double p = std::exp(logits.get(r, c) - largest) / sum;
+        const double p = std::exp(logits.get(r, c) - largest) / sum * (1.0 + 2.0 * z_loss * logz);
         gradient.push_back((p - (c == static_cast<std::size_t>(targets[r]) ? 1.0 : 0.0)) * scale);
       }
     }
@@ -32,7 +33,7 @@ struct Reference {
 
 /// The three parts over vocabulary shards [bounds[i], bounds[i + 1]), reduced as ranks would.
 double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& targets,
-                  const std::vector<std::size_t>& bounds, float scale) {
+                  const std::vector<std::size_t>& bounds, float scale, float z_loss = 0.0f) {
   const std::size_t rows = targets.size();
   std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
   const auto shard = [&](std::size_t i) { return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]); };
@@ -48,10 +49,10 @@ double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& tar
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
     host_kernels().cross_entropy_gradient(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]),
-                                          largest.data(), sum.data(), scale);
+                                          largest.data(), sum.data(), scale, z_loss);
   }
   double loss = 0;
-  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss);
+  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss, z_loss);
   return loss;
 }
 
@@ -62,20 +63,21 @@ std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
   return targets;
 }
 
-void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::size_t>& bounds, DType type) {
-  CAPTURE(rows, columns, bounds.size(), type_name(type));
+void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::size_t>& bounds, DType type,
+                  float z_loss = 0.0f) {
+  CAPTURE(rows, columns, bounds.size(), type_name(type), z_loss);
   TestMatrix logits(rows, columns, type, 3), again(rows, columns, type, 3);
   logits.randomise(1, 10.0, 200.0);  // without subtraction of the maximum exp would overflow
   again.randomise(1, 10.0, 200.0);
   const std::vector<std::int32_t> targets = some_targets(rows, columns);
-  const Reference reference(logits, targets, 0.125);
-  const double loss = run_shards(logits, targets, bounds, 0.125f);
+  const Reference reference(logits, targets, 0.125, z_loss);
+  const double loss = run_shards(logits, targets, bounds, 0.125f, z_loss);
   REQUIRE(loss == Approx(reference.loss).epsilon(1e-6).margin(1e-5));
   // Relative to itself beyond the error of f32, so that a probability near 1 keeps its difference to 1.
   const double floor = type == DType::f32 ? 0.125 : 1e-4;
   REQUIRE(largest_error(logits.values(), reference.gradient, floor) < (type == DType::f32 ? 1e-6 : 6e-3));
   REQUIRE(logits.padding_is_untouched());
-  REQUIRE(run_shards(again, targets, bounds, 0.125f) == loss);
+  REQUIRE(run_shards(again, targets, bounds, 0.125f, z_loss) == loss);
   REQUIRE(again.bytes() == logits.bytes());
 }
 
@@ -86,6 +88,7 @@ TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary
     check_shards(1, 1, {0, 1}, type);
     check_shards(5, 257, {0, 257}, type);
     check_shards(5, 257, {0, 100, 101, 257}, type);
+    check_shards(5, 257, {0, 100, 101, 257}, type, 1e-3f);
     check_shards(3, 50257, {0, 50257}, type);
     check_shards(3, 50257, {0, 16753, 33506, 50257}, type);
   }
@@ -93,16 +96,18 @@ TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary
 
 TEST_CASE("rows without a target count neither in the loss nor in the gradient", "[kernels]") {
   for (const DType type : all_types) {
-    TestMatrix all(4, 257, type, 3), some(4, 257, type, 3);
-    for (TestMatrix* logits : {&all, &some}) logits->randomise(1, 10.0, 200.0);
-    const Reference first(all, {5}, 0.125);
-    const double loss = run_shards(all, {5, 6, 7, 8}, {0, 100, 257}, 0.125f);
-    const double of_first = run_shards(some, {5, -100, -100, -100}, {0, 100, 257}, 0.125f);
-    REQUIRE(of_first == Approx(first.loss).epsilon(1e-6).margin(1e-5));
-    REQUIRE(of_first < loss);
-    for (std::size_t c = 0; c < 257; ++c) {
-      REQUIRE(some.get(0, c) == all.get(0, c));
-      for (std::size_t r = 1; r < 4; ++r) REQUIRE(some.get(r, c) == 0.0);
+    for (const float z_loss : {0.0f, 1e-3f}) {
+      TestMatrix all(4, 257, type, 3), some(4, 257, type, 3);
+      for (TestMatrix* logits : {&all, &some}) logits->randomise(1, 10.0, 200.0);
+      const Reference first(all, {5}, 0.125, z_loss);
+      const double loss = run_shards(all, {5, 6, 7, 8}, {0, 100, 257}, 0.125f, z_loss);
+      const double of_first = run_shards(some, {5, -100, -100, -100}, {0, 100, 257}, 0.125f, z_loss);
+      REQUIRE(of_first == Approx(first.loss).epsilon(1e-6).margin(1e-5));
+      REQUIRE(of_first < loss);
+      for (std::size_t c = 0; c < 257; ++c) {
+        REQUIRE(some.get(0, c) == all.get(0, c));
+        for (std::size_t r = 1; r < 4; ++r) REQUIRE(some.get(r, c) == 0.0);
+      }
     }
   }
 }

@@ -4,6 +4,7 @@ and the losses of twenty training steps. Needs torch, transformers and safetenso
 
     make_references.py FOLDER                         # every family, as FOLDER/mistral and so on
     make_references.py FOLDER --family opt qwen3      # these
+    make_references.py FOLDER --optimizers FOLDER/llama  # SGD, Lion, z-loss on a reference
     make_references.py FOLDER --check                 # trains two steps from each reference in FOLDER and compares
 
 What the files hold is said in tests/data/models/README.md. Exit code 77: the packages are not there.
@@ -216,20 +217,76 @@ def write(folder, name):
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config-v4.json").write_text(json.dumps(older_spelling(config), indent=2) + "\n", encoding="utf-8")
-    assert check(folder), f"{name}: the files lead to other losses"
+    assert check(folder / "expected.json"), f"{name}: the files lead to other losses"
 
 
-def check(folder):
+# Of the family's folder that is there, beside its plain run.
+OPTIMIZERS = {
+    "sgd": {"name": "sgd", "lr": 0.1, "momentum": 0.9, "nesterov": False, "weight_decay": 0.01, "clip": 1.0},
+    "sgd-nesterov": {"name": "sgd", "lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01, "clip": 1.0},
+    "lion": {"name": "lion", "lr": 1e-5, "beta1": 0.9, "beta2": 0.99, "weight_decay": 10.0, "clip": 1.0},
+}
+
+
+Z_LOSSES = {"z-loss": 0.01}
+
+
+def write_optimizer(folder, run_name):
+    """A run with another optimizer, or a z-loss, from the files of a reference."""
+    plain = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    optimizer, batch = OPTIMIZERS.get(run_name, plain["optimizer"]), plain["batch"]
+    z_loss = Z_LOSSES.get(run_name, 0.0)
+    tokens = training.read_tokens(folder / "tokens.bin")
+
+    def train(dtype=torch.float32, nudge=None, **keys):
+        model = training.load(folder)
+        if nudge:
+            nudged(model, nudge[0], torch.Generator().manual_seed(nudge[1]))
+        return training.Run(model.to(dtype), tokens, plain["T"], batch=batch, optimizer=keys.pop("optimizer", optimizer),
+                            **{"z_loss": z_loss, **keys})
+
+    run = train()
+    others = {"fp64": train(dtype=torch.float64), "accumulate_2": train(parts=[batch // 2] * 2),
+              "uneven": train(parts=[batch - 1, 1])}
+    others.update({f"nudged_{i}": train(nudge=(1, i)) for i in range(3)})
+    noise = {key: largest_difference(run.losses, other.losses) for key, other in others.items()}
+    noise["nudged_8_units"] = max(largest_difference(run.losses, train(nudge=(8, 10 + i)).losses) for i in range(4))
+    assert max(noise.values()) < GATE, f"{run_name}: rounding moves a loss by {noise}"
+    wrong = {"decay_all": train(decays=lambda name, p: True), "no_decay": train(decays=lambda name, p: False)}
+    for key in ("momentum", "beta1", "beta2"):
+        if key in optimizer:
+            wrong[key] = train(optimizer={**optimizer, key: optimizer[key] - 0.01})
+    if z_loss:
+        wrong = {"half_the_gradient": train(z_loss=z_loss / 2), "no_z_loss": train(z_loss=0.0)}
+    mutants = {key: largest_difference(run.losses, other.losses) for key, other in wrong.items()}
+    smallest = min(mutants, key=mutants.get)
+    assert mutants[smallest] > 2 * GATE, f"{run_name}: {smallest} moves a loss by {mutants[smallest]} only"
+    in_part, whole = rounding_only(run, others["fp64"])
+    expected = {
+        **{key: plain[key] for key in ("model", "class", "parameters", "batch", "T", "steps")}, "run": run_name,
+        "optimizer": optimizer, "z_loss": z_loss, "losses": run.losses, "losses_fp64": others["fp64"].losses,
+        "grad_norms": run.grad_norms, "learning_rates": run.learning_rates,
+        "step0_grad_norm_per_tensor": run.step0_norms, "final_param_norm_per_tensor": run.final_norms,
+        "zero_gradient_tensors": sorted(whole), "final_norm_not_comparable": sorted(in_part),
+        "noise": {"loss": noise}, "tolerance": {"loss": GATE},
+        "sensitivity": {"mutants": len(mutants), "smallest": mutants[smallest], "which": smallest},
+    }
+    (folder / f"expected-{run_name}.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+
+
+def check(path):
     """Trains two steps from the files alone and compares the losses."""
-    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"], "stop_after": 2}
+    folder = path.parent
+    expected = json.loads(path.read_text(encoding="utf-8"))
+    options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"],
+               "stop_after": 2, "z_loss": expected.get("z_loss", 0.0)}
     if (folder / "data.h5").exists():
         run = training.LabelledRun(training.load(folder), training.read_samples(folder / "data.h5"), **options)
     else:
         tokens = training.read_tokens(folder / "tokens.bin")
         run = training.Run(training.load(folder), tokens, expected["T"], **options)
     difference = largest_difference(run.losses, expected["losses"])
-    print(f"{folder.name}: {run.losses[0]:.7f} {run.losses[1]:.7f}, {difference:.1e} from what is expected", flush=True)
+    print(f"{folder.name}/{path.name}: {run.losses[0]:.7f} {run.losses[1]:.7f}, {difference:.1e} from what is expected", flush=True)
     return difference <= expected["tolerance"]["loss"]
 
 
@@ -237,19 +294,25 @@ def main():
     parser = argparse.ArgumentParser(description="Makes or checks references of model families.")
     parser.add_argument("folder", type=pathlib.Path, help="folder of the references")
     parser.add_argument("--family", nargs="+", choices=sorted(FAMILIES), default=sorted(FAMILIES), help="make these only")
+    parser.add_argument("--optimizers", type=pathlib.Path, metavar="REFERENCE",
+                        help="write the runs of other optimizers into this reference instead")
     parser.add_argument("--check", action="store_true", help="train two steps from each reference and compare the losses")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    if arguments.optimizers:
+        for run_name in [*OPTIMIZERS, *Z_LOSSES]:
+            write_optimizer(arguments.optimizers, run_name)
+        return
     if not arguments.check:
         for name in arguments.family:
             write(arguments.folder / name, name)
         return
-    folders = sorted(path.parent for path in arguments.folder.glob("*/expected.json"))
-    wrong = [folder.name for folder in folders if not check(folder)]
-    if wrong or not folders:
+    paths = sorted(arguments.folder.glob("*/expected*.json"))
+    wrong = [f"{path.parent.name}/{path.name}" for path in paths if not check(path)]
+    if wrong or not paths:
         sys.exit(f"make_references: {', '.join(wrong) or 'no references'} in {arguments.folder}: other losses came out")
 
 

@@ -8,6 +8,8 @@ import torch
 import torch.overrides
 import transformers
 
+import optimizers
+
 BATCH = 4
 STEPS = 20
 OPTIMIZER = {"name": "adamw", "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
@@ -99,30 +101,27 @@ class Run:
     options = {"use_cache": False}  # of every call of the model
 
     def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
-                 stop_after=None):
+                 stop_after=None, z_loss=0.0):
         """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
-        `stop_after`: steps of the `steps` that the schedule counts with."""
+        `stop_after`: steps of the `steps` that the schedule counts with; `z_loss`: weight of the squared logarithm of
+        the softmax's sum."""
         self.losses, self.grad_norms, self.learning_rates = [], [], []
         self.model, self.tokens, self.batch, self.length = model, tokens, batch, length
         self.optimizer = optimizer or OPTIMIZER
+        self.z_loss = z_loss
         self.parts = parts or [batch]
         self.kinks = Kinks(model)
         self.parameters = dict(model.named_parameters())
         self.largest_gradient = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
-        adam = self.make_adam(decays or (lambda name, p: p.dim() >= 2))
+        made = optimizers.make(self.optimizer, self.parameters, decays or (lambda name, p: p.dim() >= 2))
         for step in range(1, (stop_after or steps) + 1):
-            self.step(adam, step, steps)
+            self.step(made, step, steps)
         self.final_norms = {name: p.detach().double().norm().item() for name, p in self.parameters.items()}
 
-    def make_adam(self, decays):
-        o = self.optimizer
-        groups = [{"params": [p for name, p in self.parameters.items() if decays(name, p) == yes],
-                   "weight_decay": o["weight_decay"] if yes else 0.0} for yes in (True, False)]
-        return torch.optim.AdamW(groups, lr=o["lr"], betas=(o["beta1"], o["beta2"]), eps=o["eps"], foreach=False)
-
-    def step(self, adam, step, steps):
+    def step(self, made, step, steps):
         inputs, targets = self.take(step)
-        adam.zero_grad()
+        for optimizer in made:
+            optimizer.zero_grad()
         loss = 0.0
         first = 0
         for part in self.parts:
@@ -138,9 +137,10 @@ class Run:
         norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), clip or float("inf"), foreach=False)
         self.grad_norms.append(norm.item())
         self.learning_rates.append(float(learning_rate(self.optimizer, step, steps)))
-        for group in adam.param_groups:
-            group["lr"] = self.learning_rates[-1]
-        adam.step()
+        for optimizer in made:
+            for group in optimizer.param_groups:
+                group["lr"] = self.learning_rates[-1] * group.get("share", 1.0)
+            optimizer.step()
 
     def take(self, step):
         """What the model is given in a step, by argument, and the targets of the rows of its logits."""
@@ -155,6 +155,8 @@ class Run:
         if not hasattr(self, "first_logits"):
             self.first_logits = logits[0].detach().clone()
         loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.flatten(), reduction="sum") / count
+        if self.z_loss:
+            loss = loss + self.z_loss * logits.logsumexp(-1).square().sum() / count
         loss.backward()
         return loss.item()
 

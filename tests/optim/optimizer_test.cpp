@@ -26,6 +26,31 @@ TEST_CASE("warm-up is linear and a cosine ends at the minimum") {
   CHECK(learning_rate(optimizer, scheduler, 19, 20) == 1e-3);
 }
 
+TEST_CASE("wsd is constant before it falls, and steps fall by a factor each") {
+  OptimizerConfig optimizer;
+  optimizer.learning_rate = 1e-3;
+  LrSchedulerConfig scheduler;
+  scheduler.name = "wsd";
+  scheduler.warmup_steps = 4;
+  scheduler.decay_steps = 5;
+  scheduler.minimum = 1e-4;
+  const auto rate = [&](std::int64_t step) { return learning_rate(optimizer, scheduler, step, 20); };
+  CHECK(rate(1) == Approx(5e-4));
+  for (const std::int64_t step : {4, 10, 14}) CHECK(rate(step) == 1e-3);
+  CHECK(rate(15) == Approx(1e-3 - 9e-4 / 5));
+  CHECK(rate(18) == Approx(1e-3 - 9e-4 * 4 / 5));
+  CHECK(rate(19) == Approx(1e-4));
+  scheduler.name = "step";
+  scheduler.step_interval = 6;
+  scheduler.step_factor = 0.5;
+  CHECK(rate(3) == 1e-3);
+  for (const std::int64_t step : {4, 9}) CHECK(rate(step) == 1e-3);
+  for (const std::int64_t step : {10, 15}) CHECK(rate(step) == Approx(5e-4));
+  CHECK(rate(16) == Approx(2.5e-4));
+  scheduler.minimum = 4e-4;
+  CHECK(rate(16) == 4e-4);
+}
+
 TEST_CASE("clipping scales to the norm and leaves small gradients alone") {
   CHECK(clip_factor(0.5, 1.0) == 1.0);
   CHECK(clip_factor(4.0, 1.0) == Approx(1.0 / (4.0 + 1e-6)));
@@ -41,7 +66,7 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
   const auto optimizer = make_optimizer(
       config,
       {{weights.data(), gradients.data(), {}, 8, true}, {weights.data() + 8, gradients.data() + 8, {}, 8, false}},
-      arena, host_kernels());
+      arena, host_backend());
   std::vector<double> expected(16, 1.0);
   std::vector<double> m(16, 0.0);
   std::vector<double> v(16, 0.0);
@@ -57,6 +82,32 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
       expected[i] -=
           1e-2 / (1.0 - std::pow(0.9, t)) * m[i] / (std::sqrt(v[i]) / std::sqrt(1.0 - std::pow(0.95, t)) + 1e-8);
       CHECK(weights[i] == Approx(expected[i]).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("SGD keeps the sum of gradients, and Lion steps by signs") {
+  for (const std::string name : {"sgd", "lion"}) {
+    CAPTURE(name);
+    OptimizerConfig config;
+    config.name = name;
+    config.momentum = 0.5;
+    config.beta2 = 0.5;
+    config.weight_decay = 0.0;
+    for (const StatePlace place : {StatePlace::device, StatePlace::host}) {
+      Arena arena;
+      std::vector<float> weights(100, 1.0F);
+      const std::vector<float> gradients(100, 2.0F);
+      const auto optimizer =
+          make_optimizer(config, {{weights.data(), gradients.data(), {}, 100, true}}, arena, host_backend(), place);
+      for (int step = 0; step < 2; ++step) optimizer->step({step, 0.25, 1.0});
+      // Sums of 2 and 3; signs of gradients that stay.
+      const float expected = name == "sgd" ? 1.0F - 0.25F * 5.0F : 1.0F - 0.25F * 2.0F;
+      for (const float weight : weights) CHECK(weight == Approx(expected));
+      const std::vector<std::vector<RunState>> state = optimizer->state();
+      REQUIRE(state.size() == 1);
+      REQUIRE(state[0].size() == 1);
+      CHECK(state[0][0].values[99] == Approx(name == "sgd" ? 3.0 : 1.5));
     }
   }
 }
@@ -77,7 +128,7 @@ TEST_CASE("AdamW with its state offloaded gives the same bits and says behind wh
     for (std::size_t r = 0; r < sizes.size(); ++r) {
       runs.push_back({weights[k][r].data(), gradients[r].data(), {}, sizes[r], r % 2 == 0});
     }
-    optimizers[k] = make_optimizer(config, runs, arena, host_kernels(), k == 0 ? StatePlace::device : StatePlace::host);
+    optimizers[k] = make_optimizer(config, runs, arena, host_backend(), k == 0 ? StatePlace::device : StatePlace::host);
   }
   const std::size_t resting = arena.bytes_in_use();
   arena.reset_peak();
@@ -94,9 +145,10 @@ TEST_CASE("AdamW with its state offloaded gives the same bits and says behind wh
   }
   const auto here = optimizers[0]->state();
   const auto there = optimizers[1]->state();
-  for (std::size_t q = 0; q < here.size(); ++q) {
-    for (std::size_t r = 0; r < sizes.size(); ++r) {
-      CHECK(std::equal(here[q][r], here[q][r] + sizes[r], there[q][r]));
+  for (std::size_t r = 0; r < sizes.size(); ++r) {
+    REQUIRE(here[r].size() == 2);
+    for (std::size_t q = 0; q < here[r].size(); ++q) {
+      CHECK(std::equal(here[r][q].values, here[r][q].values + sizes[r], there[r][q].values));
     }
   }
   // The state is 2 x 5904 values, each run on a cache line; a step holds two chunks of an eighth of it.

@@ -177,7 +177,10 @@ TEST_CASE("the analytic profile of a trainable model has its layers, degrees and
   CHECK_FALSE(profile.has_degree("p100", 8));  // 4 heads
   CHECK_FALSE(profile.has_degree("v100", 1));  // no node has one
   CHECK(profile.bytes_per_parameter.optimizer == 8.0);
-  CHECK(profile.update_seconds(1, "p100", 1) == 0.0);
+  // A block reads weight, gradient, m and v and writes three of them, and reads the gradient for its norm.
+  const double bandwidth = roofline_of(p100, Precision::fp32, "c").bytes_per_second;
+  CHECK(profile.update_seconds(1, "p100", 1) == Approx(32.0 * profile.layers[1].parameters / bandwidth).epsilon(1e-3));
+  CHECK(profile.update_seconds(1, "p100", 4) < 0.3 * profile.update_seconds(1, "p100", 1));
   const Config fixed = parse_config("[model]\nheads = 4\n[parallelism]\ntensor = 2\n", "c.toml", "");
   const Profile restricted = analytic_profile(fixed, cluster_of({v100}, {"v100"}));
   CHECK(restricted.has_degree("v100", 2));
@@ -195,6 +198,11 @@ TEST_CASE("bytes per parameter are those of the optimizer and the precision", "[
   CHECK(bytes(zoo) == std::vector<double>{4, 4, 8});
   CHECK(bytes(zoo + "[training]\nprecision = \"fp16\"\n") == std::vector<double>{2, 2, 12});
   CHECK(bytes(zoo + "[optimizer]\nname = \"sgd\"\n") == std::vector<double>{4, 4, 0});
+  CHECK(bytes(zoo + "[optimizer]\nname = \"sgd\"\nmomentum = 0.9\n") == std::vector<double>{4, 4, 4});
+  CHECK(bytes("[optimizer]\nname = \"lion\"\n") == std::vector<double>{4, 4, 4});
+  CHECK(bytes(zoo + "[optimizer]\nname = \"muon\"\n") == std::vector<double>{4, 4, 4});
+  CHECK(bytes("[optimizer]\nname = \"muon\"\n") == std::vector<double>{4, 4, 8});  // of the embedding
+  CHECK(bytes("[optimizer]\nname = \"adafactor\"\n")[2] < 0.2);
 }
 
 Profile measured(const std::string& model, const std::vector<std::string>& layers) {

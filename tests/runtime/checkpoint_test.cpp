@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/checkpointer.hpp"
 #include "runtime/checkpoint/resume.hpp"
 #include "shaped_plans.hpp"
+#include "shared_folder.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -22,25 +23,6 @@ namespace {
 
 constexpr int num_ranks = 4;
 const std::vector<int> nodes = {0, 0, 1, 1};
-
-/// A folder that all ranks share; rank 0 makes and removes it.
-class SharedFolder {
- public:
-  SharedFolder() {
-    char name[64] = "/tmp/pptrain-checkpoint-XXXXXX";
-    if (world_rank() == 0) REQUIRE(mkdtemp(name) != nullptr);
-    MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD);
-    path_ = name;
-  }
-  ~SharedFolder() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) fs::remove_all(path_);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// A job on all ranks whose plan may leave some out.
 struct SavedJob {
@@ -63,20 +45,8 @@ struct SavedJob {
   SharedFolder folder;
 };
 
-/// Datasets in the order that a job of the model has them in.
 Resumed resumed_from(const SavedJob& job, const std::string& path) {
-  Resumed from;
-  from.path = path;
-  from.datasets = datasets_of(job.model, job.reference.config.optimizer);
-  const CheckpointHead head = read_checkpoint_head(path);
-  for (CheckpointDataset& dataset : from.datasets) {
-    for (const CheckpointDataset& there : head.datasets) {
-      if (there.path == dataset.path) dataset = there;
-    }
-    CHECK(dataset.offset > 0);
-  }
-  CHECK(head.datasets.size() == from.datasets.size());
-  return from;
+  return saved_datasets(job.model, job.reference.config, path);
 }
 
 void check_file(const SavedJob& job, const std::string& path) {

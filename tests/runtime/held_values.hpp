@@ -48,7 +48,7 @@ class Places {
 
 using Values = std::unordered_map<ValueKey, Places, HashValueKey>;
 
-inline void add_values(const ParameterStore& store, const std::vector<std::vector<float*>>& state,
+inline void add_values(const ParameterStore& store, const std::vector<std::vector<RunState>>& state,
                        std::size_t first_run, Values& values) {
   const std::hash<std::string> hash;
   std::vector<std::vector<std::int64_t>> elements;
@@ -72,8 +72,9 @@ inline void add_values(const ParameterStore& store, const std::vector<std::vecto
     for (std::size_t i = 0; i < part.size; ++i) {
       const std::int64_t element = elements[part.parameter][static_cast<std::size_t>(part.begin) + i];
       if (store.sharding().shards_weights()) values[{name, 0, element}].add(part.weights + i);
-      for (std::size_t k = 0; k < state.size(); ++k) {
-        values[{name, static_cast<int>(k) + 1, element}].add(state[k][first_run + run] + i);
+      const std::vector<RunState>& kept = state[first_run + run];
+      for (std::size_t k = 0; k < kept.size(); ++k) {
+        values[{name, static_cast<int>(k) + 1, element}].add(kept[k].values + i);
       }
     }
   }

@@ -68,7 +68,9 @@ std::vector<float> state_of(Session& session) {
   const auto state = session.optimizer()->state();
   for (std::size_t r = 0; r < parts.size(); ++r) {
     all.insert(all.end(), parts[r].weights, parts[r].weights + parts[r].size);
-    for (const auto& quantity : state) all.insert(all.end(), quantity[r], quantity[r] + parts[r].size);
+    for (const RunState& quantity : state[r]) {
+      all.insert(all.end(), quantity.values, quantity.values + parts[r].size);
+    }
   }
   return all;
 }

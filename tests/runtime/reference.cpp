@@ -54,12 +54,20 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   config.training.sequence_length = run.value("T", config.training.sequence_length);
   config.training.global_batch_size = run.at("batch");
   config.training.steps = run.at("steps");
+  config.training.z_loss = run.value("z_loss", 0.0);
   const nlohmann::json& optimizer = run.at("optimizer");
   config.optimizer.name = optimizer.at("name");
   config.optimizer.learning_rate = optimizer.at("lr");
-  config.optimizer.beta1 = optimizer.at("beta1");
-  config.optimizer.beta2 = optimizer.at("beta2");
-  config.optimizer.epsilon = optimizer.at("eps");
+  OptimizerConfig& keys = config.optimizer;
+  keys.beta1 = optimizer.value("beta1", keys.beta1);
+  keys.beta2 = optimizer.value("beta2", keys.beta2);
+  keys.epsilon = optimizer.value("eps", keys.epsilon);
+  keys.nesterov = optimizer.value("nesterov", false) && keys.name == "sgd";
+  keys.beta2_decay = optimizer.value("beta2_decay", keys.beta2_decay);
+  keys.epsilon2 = optimizer.value("eps2", keys.epsilon2);
+  keys.clip_threshold = optimizer.value("d", keys.clip_threshold);
+  keys.muon_learning_rate = optimizer.value("muon_lr", keys.muon_learning_rate);
+  (keys.name == "muon" ? keys.muon_momentum : keys.momentum) = optimizer.value("momentum", 0.0);
   config.optimizer.weight_decay = optimizer.at("weight_decay");
   config.optimizer.gradient_clip = optimizer.at("clip").is_null() ? 0.0 : optimizer.at("clip").get<double>();
   if (optimizer.contains("warmup")) {
@@ -83,7 +91,7 @@ Config config_of(const nlohmann::json& run) {
   config.training.steps = run.at("steps");
   config.optimizer.name = run.at("opt");
   config.optimizer.learning_rate = run.at("lr");
-  config.optimizer.weight_decay = run.at("wd");
+  if (config.optimizer.name != "sgd") config.optimizer.weight_decay = run.at("wd");  // it is plain
   config.optimizer.gradient_clip = run.at("clip");
   config.lr_scheduler.warmup_steps = run.at("warmup");
   if (run.at("minlr") >= 0.0) {
@@ -96,10 +104,10 @@ Config config_of(const nlohmann::json& run) {
 
 }  // namespace
 
-Reference::Reference(const std::string& name) {
+Reference::Reference(const std::string& name, const std::string& of_run) {
   const std::string published = test_data("models/") + name;
   if (std::filesystem::exists(published + "/config.json")) {
-    read_folder(published);
+    read_folder(published, of_run.empty() ? "expected.json" : "expected-" + of_run + ".json");
     return;
   }
   const std::string folder = test_data("gpt2-reference/") + name;
@@ -119,8 +127,8 @@ Reference::Reference(const std::string& name) {
   H5Fclose(file);
 }
 
-void Reference::read_folder(const std::string& folder) {
-  const nlohmann::json run = nlohmann::json::parse(std::ifstream(folder + "/expected.json"));
+void Reference::read_folder(const std::string& folder, const std::string& expected) {
+  const nlohmann::json run = nlohmann::json::parse(std::ifstream(folder + "/" + expected));
   config = config_of_folder(folder, run);
   losses = run.at("losses").get<std::vector<double>>();
   grad_norms = run.at("grad_norms").get<std::vector<double>>();

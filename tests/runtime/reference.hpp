@@ -17,7 +17,8 @@ namespace pptrain::test {
 /// A recorded PyTorch run: one of tests/data/gpt2-reference, or of tests/data/models, a folder as Hugging Face's
 /// libraries write it.
 struct Reference {
-  explicit Reference(const std::string& name);
+  /// `run`: of a folder that has several, "lion"; "": the plain one.
+  explicit Reference(const std::string& name, const std::string& run = "");
 
   Config config;
   std::vector<std::uint32_t> tokens;        ///< empty where the folder has data.h5
@@ -32,7 +33,7 @@ struct Reference {
   /// sample) is a multiple of the length.
   std::int64_t document_length = 0, document_shift = 0;
 
-  void read_folder(const std::string& folder);
+  void read_folder(const std::string& folder, const std::string& expected = "expected.json");
   /// The samples of a step, read on in order.
   SampleSource samples(std::int64_t step) const;
   /// Gives what a rank holds the recorded initial weights.

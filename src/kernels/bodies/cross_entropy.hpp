@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -66,11 +67,15 @@ struct CrossEntropyGradient {
   Targets targets;
   const float *row_max, *row_sum;
   float scale;
+  float z_loss;  // 0: none
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     T* l = logits.row(row);
-    const float most = row_max[row], factor = scale / row_sum[row];
+    const float most = row_max[row], sum = row_sum[row];
+    const bool has_z_loss = z_loss != 0.0f && targets.is_labelled(row);
+    const float of_softmax = has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
+    const float factor = of_softmax / sum;
     const std::int64_t target = targets.column(row);
     if constexpr (sizeof(T) == sizeof(float)) {
       team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor; });

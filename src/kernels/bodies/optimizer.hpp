@@ -5,16 +5,39 @@
 #include <type_traits>
 
 #include "base/bfloat16.hpp"
+#include "kernels/kernels.hpp"
 
+/// The arithmetic of optimizers, one element, with a copy of type T; float: none. Each is made of a run and the numbers
+/// of a step.
 namespace pptrain::kernels::bodies {
 
-/// AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2), one element, with a copy of type T; float: none.
+/// What they read and write.
 template <class T>
-struct AdamW {
+struct Updated {
   float* parameter;
   const float* gradient;
-  float *m, *v;
+  float *first, *second;
   T* copy;
+
+  Updated() = default;
+  explicit Updated(const UpdateRun& run)
+      : parameter(run.parameter),
+        gradient(run.gradient),
+        first(run.first),
+        second(run.second),
+        copy(static_cast<T*>(run.copy.data)) {}
+
+  PPTRAIN_FUNCTION void set(std::size_t i, float p) const {
+    parameter[i] = p;
+    if constexpr (!std::is_same_v<T, float>) store(copy[i], p);
+  }
+};
+
+/// AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2).
+template <class T>
+struct AdamW : Updated<T> {
+  static constexpr unsigned num_states = 2;
+
   float decay;      // 1 - learning rate * weight decay
   float step_size;  // learning rate / bias correction 1
   float beta1, beta2;
@@ -22,29 +45,104 @@ struct AdamW {
   float epsilon;
   float gradient_scale;
 
+  AdamW(const UpdateRun& run, const AdamWStep& step)
+      : Updated<T>(run),
+        decay(1.0f - step.learning_rate * run.weight_decay),
+        step_size(step.learning_rate / step.bias_correction1),
+        beta1(step.beta1),
+        beta2(step.beta2),
+        inverse_root(1.0f / std::sqrt(step.bias_correction2)),
+        epsilon(step.epsilon),
+        gradient_scale(step.gradient_scale) {}
+
   PPTRAIN_FUNCTION void operator()(std::size_t i) const {
-    const float g = gradient[i] * gradient_scale;
-    const float first = beta1 * m[i] + (1.0f - beta1) * g;
-    const float second = beta2 * v[i] + (1.0f - beta2) * g * g;
-    const float p = parameter[i] * decay - step_size * first / (std::sqrt(second) * inverse_root + epsilon);
-    m[i] = first;
-    v[i] = second;
-    parameter[i] = p;
-    if constexpr (!std::is_same_v<T, float>) store(copy[i], p);
+    const float g = this->gradient[i] * gradient_scale;
+    const float m = beta1 * this->first[i] + (1.0f - beta1) * g;
+    const float v = beta2 * this->second[i] + (1.0f - beta2) * g * g;
+    const float p = this->parameter[i] * decay - step_size * m / (std::sqrt(v) * inverse_root + epsilon);
+    this->first[i] = m;
+    this->second[i] = v;
+    this->set(i, p);
   }
 };
 
+/// Without momentum.
 template <class T>
-struct Sgd {
-  float* parameter;
-  const float* gradient;
-  T* copy;
-  float step_size;  // learning rate * gradient scale
+struct Sgd : Updated<T> {
+  static constexpr unsigned num_states = 0;
+
+  float decay;  // weight decay, part of the gradient
+  float learning_rate;
+  float gradient_scale;
+
+  Sgd(const UpdateRun& run, const SgdStep& step)
+      : Updated<T>(run),
+        decay(run.weight_decay),
+        learning_rate(step.learning_rate),
+        gradient_scale(step.gradient_scale) {}
 
   PPTRAIN_FUNCTION void operator()(std::size_t i) const {
-    const float p = parameter[i] - step_size * gradient[i];
-    parameter[i] = p;
-    if constexpr (!std::is_same_v<T, float>) store(copy[i], p);
+    const float p = this->parameter[i];
+    this->set(i, p - learning_rate * (this->gradient[i] * gradient_scale + decay * p));
+  }
+};
+
+/// With momentum (Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013), as
+/// PyTorch writes it.
+template <class T>
+struct Momentum : Updated<T> {
+  static constexpr unsigned num_states = 1;
+
+  float decay;
+  float learning_rate;
+  float momentum;
+  float ahead;  // momentum of Nesterov's step, or 0
+  float behind;
+  float gradient_scale;
+
+  Momentum(const UpdateRun& run, const SgdStep& step)
+      : Updated<T>(run),
+        decay(run.weight_decay),
+        learning_rate(step.learning_rate),
+        momentum(step.momentum),
+        ahead(step.nesterov ? step.momentum : 1.0f),
+        behind(step.nesterov ? 1.0f : 0.0f),
+        gradient_scale(step.gradient_scale) {}
+
+  PPTRAIN_FUNCTION void operator()(std::size_t i) const {
+    const float p = this->parameter[i];
+    const float g = this->gradient[i] * gradient_scale + decay * p;
+    const float buffer = momentum * this->first[i] + g;
+    this->first[i] = buffer;
+    this->set(i, p - learning_rate * (behind * g + ahead * buffer));
+  }
+};
+
+/// Lion (Chen et al., "Symbolic discovery of optimization algorithms", NeurIPS 2023, algorithm 2).
+template <class T>
+struct Lion : Updated<T> {
+  static constexpr unsigned num_states = 1;
+
+  float decay;  // 1 - learning rate * weight decay
+  float learning_rate;
+  float beta1, beta2;
+  float gradient_scale;
+
+  Lion(const UpdateRun& run, const LionStep& step)
+      : Updated<T>(run),
+        decay(1.0f - step.learning_rate * run.weight_decay),
+        learning_rate(step.learning_rate),
+        beta1(step.beta1),
+        beta2(step.beta2),
+        gradient_scale(step.gradient_scale) {}
+
+  PPTRAIN_FUNCTION void operator()(std::size_t i) const {
+    const float g = this->gradient[i] * gradient_scale;
+    const float m = this->first[i];
+    const float c = beta1 * m + (1.0f - beta1) * g;
+    const float sign = c > 0.0f ? 1.0f : c < 0.0f ? -1.0f : c;  // of a NaN itself
+    this->first[i] = beta2 * m + (1.0f - beta2) * g;
+    this->set(i, this->parameter[i] * decay - learning_rate * sign);
   }
 };
 

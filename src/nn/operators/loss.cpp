@@ -4,7 +4,8 @@ namespace pptrain {
 namespace {
 
 /// Softmax and cross-entropy. Where a group has divided the classes its members exchange row maxima, sums and target
-/// logits, never logits (Megatron's vocabulary-parallel cross-entropy).
+/// logits, never logits (Megatron's vocabulary-parallel cross-entropy). With a z-loss the squared logarithm of a row's
+/// sum is part of the loss (Chowdhery et al., "PaLM", 2022, section 5).
 class LossModule final : public OperatorModule {
  public:
   using OperatorModule::OperatorModule;
@@ -22,14 +23,14 @@ class LossModule final : public OperatorModule {
     kernels().cross_entropy_sum(logits, batch.targets, first_class(), row_max, row_sum, target_logit);
     members().all_reduce_sum(row_sum, 2 * logits.rows);
     if (batch.loss == nullptr) return;
-    kernels().cross_entropy_loss(row_max, row_sum, target_logit, logits.rows, batch.loss);
+    kernels().cross_entropy_loss(row_max, row_sum, target_logit, logits.rows, batch.loss, batch.z_loss);
   }
 
   /// The logits become their own gradient.
   void backward_input(const Batch& batch, Pass& pass) override {
     const Matrix logits = pass.matrix(input());
     kernels().cross_entropy_gradient(logits, batch.targets, first_class(), statistics(pass)[0].f32(),
-                                     statistics(pass)[1].f32(), batch.loss_scale);
+                                     statistics(pass)[1].f32(), batch.loss_scale, static_cast<float>(batch.z_loss));
     Gradient gradient = make_gradient(std::move(pass.values[input()]));
     gradient.matrix = logits;
     add_gradient(pass, input(), std::move(gradient));

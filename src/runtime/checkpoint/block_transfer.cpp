@@ -5,7 +5,6 @@
 
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "optim/optimizer.hpp"
 
 namespace pptrain {
 namespace {
@@ -19,8 +18,9 @@ std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerCo
   std::vector<CheckpointDataset> datasets;
   for (const ParameterSpec& spec : logical_parameters(model)) {
     datasets.push_back({"/parameters/" + spec.name, spec.shape, 0, {}});
-    for (const std::string& quantity : state_names(optimizer)) {
-      datasets.push_back({"/optimizer/" + spec.name + "/" + quantity, spec.shape, 0, {}});
+    for (const StateSpec& state : update_rule(optimizer, spec).states) {
+      const std::string path = "/optimizer/" + spec.name + "/" + state.name;
+      datasets.push_back({path, state_spec(spec, state.extent).shape, 0, {}});
     }
   }
   for (CheckpointDataset& dataset : datasets) dataset.digests.resize(static_cast<std::size_t>(dataset.num_blocks()));
@@ -32,6 +32,7 @@ BlockTransfer::BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waite
     : world_(world),
       waiter_(waiter),
       model_(model),
+      optimizer_(session.config().optimizer),
       parts_(world, waiter, held_state(model, session)),
       transport_(transport),
       exchange_(rank_in(world), nodes, session.arena().device()),
@@ -52,11 +53,13 @@ void BlockTransfer::run(Direction direction, const std::string& path, const std:
   datasets_ = &datasets;
   attempt([&] { file_.emplace(path, direction == Direction::save ? DataFile::Mode::write : DataFile::Mode::read); });
   const std::vector<ParameterSpec> parameters = logical_parameters(model_);
-  const int quantities = static_cast<int>(datasets.size() / parameters.size());
-  for (std::size_t d = 0; d < datasets.size(); ++d) {
-    const int parameter = static_cast<int>(d) / quantities;
-    const std::vector<Elements> held = parts_.take(parameter, static_cast<int>(d) % quantities, parameters[parameter]);
-    for (int b = 0; b < datasets[d].num_blocks(); ++b) add_block(direction, d, b, datasets[d].block(b), held);
+  std::size_t d = 0;  // as `datasets_of` has them
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+    const std::vector<ParameterSpec> quantities = quantities_of(optimizer_, parameters[p]);
+    for (int q = 0; q < static_cast<int>(quantities.size()); ++q, ++d) {
+      const std::vector<Elements> held = parts_.take(p, q, quantities[q]);
+      for (int b = 0; b < datasets[d].num_blocks(); ++b) add_block(direction, d, b, datasets[d].block(b), held);
+    }
   }
   end_round(direction);
   if (direction == Direction::save) attempt([&] { file_->sync(); });

@@ -63,6 +63,7 @@ class BlockTransfer {
   MPI_Comm world_;
   Waiter& waiter_;
   const Model& model_;
+  const OptimizerConfig& optimizer_;
   HeldParts parts_;
   Transport& transport_;
   StateExchange exchange_;

@@ -26,7 +26,7 @@ class EmulatedOptimizer final : public Optimizer {
     clock_.wait_rest(due);
     for (std::size_t run = 0; run < runs; ++run) updated(run);
   }
-  std::vector<std::vector<float*>> state() override { return real_->state(); }
+  std::vector<std::vector<RunState>> state() override { return real_->state(); }
   Device& state_device() override { return real_->state_device(); }
 
  private:

@@ -38,6 +38,7 @@ struct Iteration {
   double loss_scale = 1.0;                   ///< of the gradients
   bool skips_overflow = false;               ///< leaves everything as it is where gradients are not finite
   std::int64_t skipped_steps = 0;            ///< steps so far that the optimizer has not seen
+  double z_loss = 0.0;                       ///< as `Batch` has it
   bool needs_documents = false;              ///< attention stays within documents, so layers are told where these begin
 };
 

@@ -90,6 +90,18 @@ Interval PartModel::counted(const OwnPart& own) const {
   return intersect(whole, {held_before(parameter), static_cast<std::int64_t>(parameter.size())});
 }
 
+UpdateGroups PartModel::update_groups() {
+  UpdateGroups groups;
+  groups.store = &store_;
+  groups.members = &groups_.tensor();
+  if (store_.sharding().shards_optimizer()) groups.owners = &groups_.data();
+  groups.parts = [this](ShardAxis axis) { return context_.parts(axis); };
+  groups.distinct = [this](const LocalParameter& parameter) {
+    return Interval{held_before(parameter), static_cast<std::int64_t>(parameter.size())};
+  };
+  return groups;
+}
+
 /// Elements at the front that a member before this one holds too. What members share is a unit of rows, and the
 /// parameters that do have one group of them.
 std::int64_t PartModel::held_before(const LocalParameter& parameter) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nn/layer.hpp"
+#include "optim/optimizer.hpp"
 #include "program/program.hpp"
 #include "program/ties.hpp"
 #include "runtime/execute/replica_shards.hpp"
@@ -59,6 +60,8 @@ class PartModel {
   /// The elements of what this device updates, in the local order of the parameter, that count there: of units that
   /// several members hold (key heads that their query heads share) those of the first.
   Interval counted(const OwnPart& own) const;
+  /// With whom an optimizer's step needs to speak. Its members hold what sums over the model count once.
+  UpdateGroups update_groups();
 
   /// Index in the store of a tied parameter that this part has, and its unit.
   std::size_t tied_parameter(const Tie& tie) const;

@@ -48,11 +48,13 @@ DType activation_type(Precision precision) {
   PPTRAIN_ASSERT(false, "precision {}", static_cast<int>(precision));
 }
 
-std::vector<ParameterRun> parameter_runs(const ParameterStore& store) {
+std::vector<ParameterRun> parameter_runs(const ParameterStore& store, std::size_t part_of_model) {
   std::vector<ParameterRun> runs;
   for (const OwnPart& part : store.own_parts()) {
-    const bool decays = store.parameters()[part.parameter].spec.decays();
-    runs.push_back({part.weights, part.gradients, part.copies, part.size, decays});
+    const LocalParameter& parameter = store.parameters()[part.parameter];
+    const bool decays = parameter.spec.decays();
+    runs.push_back(
+        {part.weights, part.gradients, part.copies, part.size, decays, &parameter, part.begin, part_of_model});
   }
   return runs;
 }
@@ -86,12 +88,14 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
                                    waiter_, gradient_type(config.training.gradient_precision), ties_};
     device_ = std::make_unique<DeviceModel>(context, plan_, map_, *role_, *groups_, options.layers);
     std::vector<ParameterRun> runs;
+    std::vector<UpdateGroups> groups;
     for (const auto& part : device_->parts()) {
-      const std::vector<ParameterRun> of_part = parameter_runs(part->parameters());
+      const std::vector<ParameterRun> of_part = parameter_runs(part->parameters(), groups.size());
       runs.insert(runs.end(), of_part.begin(), of_part.end());
+      groups.push_back(part->update_groups());
     }
     const StatePlace place = plan_.stages[role_->stage.index()].offload ? StatePlace::host : StatePlace::device;
-    optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend.kernels, place);
+    optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend, place, std::move(groups));
     if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
   executor_ = std::make_unique<Executor>(model_, plan_, ties_, map_, role_, device_.get(), optimizer_.get(), *groups_,
@@ -111,10 +115,10 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  const IterationResult result =
-      executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_,
-                                      stop_wish_, loss_scale_.value(), loss_scale_.skips(),
-                                      loss_scale_.state().skipped_steps, !config_.data.attend_across_documents});
+  const IterationResult result = executor_->run(
+      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
+                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps,
+                       config_.training.z_loss, !config_.data.attend_across_documents});
   loss_scale_.update(result.skipped);
   return result;
 }

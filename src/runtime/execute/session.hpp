@@ -55,6 +55,7 @@ class Session {
   Optimizer* optimizer() { return optimizer_.get(); }
   LossScale& loss_scale() { return loss_scale_; }
   Arena& arena() { return arena_; }
+  const Config& config() const { return config_; }
   const Model& model() const { return model_; }
   RankGroups& groups() { return *groups_; }
   const std::optional<Role>& role() const { return role_; }
@@ -88,7 +89,7 @@ class Session {
 /// Element type of activations for a precision.
 DType activation_type(Precision precision);
 
-/// What the optimizer of a store updates.
-std::vector<ParameterRun> parameter_runs(const ParameterStore& store);
+/// What the optimizer of a store updates, which is that of a part of the device's model.
+std::vector<ParameterRun> parameter_runs(const ParameterStore& store, std::size_t part = 0);
 
 }  // namespace pptrain

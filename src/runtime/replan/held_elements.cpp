@@ -89,14 +89,6 @@ HeldParts::HeldParts(MPI_Comm world, Waiter& waiter, const std::vector<StatePart
   next_.assign(of_rank_.size(), 0);
 }
 
-int HeldParts::num_quantities() const {
-  int most = 0;
-  for (const auto& parts : of_rank_) {
-    for (const StatePart& part : parts) most = std::max(most, part.quantity + 1);
-  }
-  return most;
-}
-
 std::vector<Elements> HeldParts::take(int parameter, int quantity, const ParameterSpec& spec) {
   std::vector<Elements> elements(of_rank_.size());
   for (std::size_t r = 0; r < of_rank_.size(); ++r) {

@@ -51,8 +51,6 @@ class HeldParts {
   HeldParts(MPI_Comm world, Waiter& waiter, const std::vector<StatePart>& own);
 
   int num_ranks() const { return static_cast<int>(of_rank_.size()); }
-  /// Weights, and what the optimizer keeps.
-  int num_quantities() const;
   /// What each rank has of one quantity of a parameter; to be asked in increasing order.
   std::vector<Elements> take(int parameter, int quantity, const ParameterSpec& spec);
 

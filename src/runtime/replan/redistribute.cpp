@@ -17,11 +17,11 @@ Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model, c
   MpiTransport transport(world);
   StateExchange exchange(rank_in(world), nodes, to.arena().device());
   const std::vector<ParameterSpec> parameters = logical_parameters(model);
-  const int quantities = std::max(before.num_quantities(), after.num_quantities());
   collectively(world, waiter, [&] {
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
-      for (int q = 0; q < quantities; ++q) {
-        exchange.add(before.take(p, q, parameters[p]), after.take(p, q, parameters[p]));
+      const std::vector<ParameterSpec> quantities = quantities_of(from.config().optimizer, parameters[p]);
+      for (int q = 0; q < static_cast<int>(quantities.size()); ++q) {
+        exchange.add(before.take(p, q, quantities[q]), after.take(p, q, quantities[q]));
       }
     }
   });

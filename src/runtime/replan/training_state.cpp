@@ -41,6 +41,17 @@ StatePart part_of(int index, const LocalParameter& parameter, int quantity, Inte
   return part;
 }
 
+/// What the optimizer keeps of the elements `own` of a parameter.
+StatePart state_part(int index, const LocalParameter& parameter, int quantity, Interval own, const RunState& state,
+                     Device& device) {
+  if (state.extent == StateExtent::elements) return part_of(index, parameter, quantity, own, state.values, device);
+  const std::size_t all = state.extent == StateExtent::rows ? parameter.rows : parameter.columns;
+  StatePart part = part_of(index, parameter, quantity, {0, static_cast<std::int64_t>(all)}, state.values, device);
+  part.division = state_spec(parameter.spec, state.extent);
+  part.division.name.clear();
+  return part;
+}
+
 }  // namespace
 
 std::vector<StatePart> held_state(const Model& model, Session& session) {
@@ -48,7 +59,7 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
   if (session.device() == nullptr) return parts;
   std::map<std::string, int> index;
   for (const ParameterSpec& spec : logical_parameters(model)) index.emplace(spec.name, static_cast<int>(index.size()));
-  const std::vector<std::vector<float*>> state = session.optimizer()->state();
+  const std::vector<std::vector<RunState>> state = session.optimizer()->state();
   Device& state_device = session.optimizer()->state_device();
   Device& device = session.arena().device();
   std::size_t run = 0;  // of the optimizer, over all parts
@@ -66,8 +77,8 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
       const int parameter = index.at(p.spec.name);
       const Interval local = {own.begin, own.begin + static_cast<std::int64_t>(own.size)};
       if (store.sharding().shards_weights()) parts.push_back(part_of(parameter, p, 0, local, own.weights, device));
-      for (std::size_t k = 0; k < state.size(); ++k) {
-        parts.push_back(part_of(parameter, p, static_cast<int>(k) + 1, local, state[k][run], state_device));
+      for (std::size_t k = 0; k < state[run].size(); ++k) {
+        parts.push_back(state_part(parameter, p, static_cast<int>(k) + 1, local, state[run][k], state_device));
       }
       ++run;
     }
@@ -83,10 +94,10 @@ void refresh_copies(Session& session) {
   for (const auto& part : session.device()->parts()) part->parameters().refresh_copies();
 }
 
-std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& parameter) {
+std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& quantity) {
   ParameterSpec spec = part.division;
-  spec.name = parameter.name;
-  spec.shape = parameter.shape;
+  spec.name = quantity.name;
+  spec.shape = quantity.shape;
   std::vector<Interval> held;
   std::int64_t offset = 0;
   for (const Interval& run : spec.shard_elements(part.part, part.axis_size)) {

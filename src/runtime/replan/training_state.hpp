@@ -10,12 +10,12 @@
 
 namespace pptrain {
 
-/// A part of the training state that a rank holds: one quantity of some elements of a logical parameter, in the order
-/// of the elements. Quantity 0 are the weights (fp32 masters), the others what the optimizer keeps.
+/// A part of the training state that a rank holds: some elements of one quantity of a logical parameter, in the order
+/// of the elements. Quantity 0 are the weights (fp32 masters), the others what the optimizer keeps (`quantities_of`).
 struct StatePart {
   int parameter = 0;  ///< in `logical_parameters`
   int quantity = 0;
-  ParameterSpec division;  ///< how the parameter is divided into shards; no name
+  ParameterSpec division;  ///< how the quantity is divided into shards; no name
   Interval part;           ///< the shard, on the axis ...
   std::int64_t axis_size = 1;
   Interval local;            ///< of the shard's elements in increasing order: what of them is held
@@ -30,8 +30,8 @@ std::vector<StatePart> held_state(const Model& model, Session& session);
 /// After what is held was set: brings the copies of the weights in the type of the activations up to date.
 void refresh_copies(Session& session);
 
-/// Elements of the flattened parameter that the part holds, in increasing order.
-std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& parameter);
+/// Elements that the part holds of a flattened quantity (`quantities_of`), in increasing order.
+std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& quantity);
 
 /// Parts without their values, for other ranks.
 std::string pack_parts(const std::vector<StatePart>& parts);

@@ -102,6 +102,17 @@ void check_same(const Reference& reference, const Plan& plan, const Gpu& gpu, co
 
 }  // namespace
 
+TEST_CASE("offloading changes no bit of an optimizer that keeps one value or none", "[np1]") {
+  const Gpu gpu;
+  for (const char* run : {"sgd", "lion"}) {
+    INFO(run);
+    const Reference reference("llama", run);
+    check_same(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu, {states});
+  }
+  const Reference plain("untied_sgd");
+  check_same(plain, plain.plan(1, 1, 1, 4, "1f1b"), gpu, {states});
+}
+
 TEST_CASE("offloading changes no bit of one rank's training", "[np1]") {
   const Gpu gpu;
   const Reference untied("untied");

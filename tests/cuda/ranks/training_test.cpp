@@ -118,6 +118,24 @@ TEST_CASE("published models train on a GPU as on the host", "[np1]") {
   }
 }
 
+TEST_CASE("optimizers with a kernel train on a GPU as on the host", "[np1]") {
+  const Gpu gpu(Gpus::own);
+  for (const char* run : {"sgd", "sgd-nesterov", "lion"}) {
+    INFO(run);
+    const Reference reference("llama", run);
+    check_plan(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu);
+  }
+}
+
+TEST_CASE("optimizers with a kernel train on grids of GPUs as on the host", "[np4]") {
+  const Gpu gpu(Gpus::own);
+  for (const char* run : {"sgd", "lion"}) {
+    INFO(run);
+    const Reference reference("llama", run);
+    check_plan(reference, with_zero(reference.plan(1, 2, 2, 4, "1f1b"), 3), gpu);
+  }
+}
+
 TEST_CASE("published models train in 16 bits on a GPU nearly as in fp32", "[np1]") {
   const Gpu gpu(Gpus::own);
   for (const std::string& folder : one_of_each_family) {

@@ -5,9 +5,11 @@
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
 #include "runtime/gpu_table.hpp"
+#include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -95,6 +97,26 @@ TEST_CASE("two kinds of GPUs in one host are two kinds of devices", "[np4]") {
   CHECK(found.cluster.kind_of(DeviceId(2)).name == "tesla-t4");
   CHECK(found.cluster.kind_of(DeviceId(1)).flops.at("bf16") == Approx(4 * 1e9 * 2048));
   CHECK(found.cluster.bandwidth(DeviceId(0), DeviceId(2)) > 1e6);
+}
+
+TEST_CASE("optimizers that compute on the host alone are refused where there are GPUs", "[np4]") {
+  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
+  Waiter waiter(600.0, CoreUse::shared);
+  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
+  Config config;
+  for (const std::string name : {"adamw", "sgd", "lion"}) {
+    config.optimizer.name = name;
+    CHECK_NOTHROW(check_optimizer(config, gpu));
+  }
+  for (const std::string name : {"adafactor", "muon"}) {
+    config.optimizer.name = name;
+    CHECK(
+        complaint_of([&] { check_optimizer(config, gpu); })
+            .ends_with("name = \"" + name +
+                       "\" where ranks compute with GPUs (its steps are computed on the host alone); use [job] device "
+                       "= \"host\", or one of adamw, sgd and lion"));
+    CHECK_NOTHROW(check_optimizer(config, RankDevice()));
+  }
 }
 
 TEST_CASE("a job's machine is its GPUs, or the host where it asks for that", "[np4]") {

@@ -1,4 +1,4 @@
-#include "optim/offloaded_moments.hpp"
+#include "optim/offloaded_state.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,13 +8,13 @@
 namespace pptrain {
 namespace {
 
-/// Elements of a run from `begin` on, with the state at `m` and `v`.
-AdamWRun part_of(const AdamWRun& run, std::size_t begin, std::size_t size, float* m, float* v) {
-  AdamWRun part = run;
+/// Elements of a run from `begin` on, with the state that is given.
+UpdateRun part_of(const UpdateRun& run, std::size_t begin, std::size_t size, float* first, float* second) {
+  UpdateRun part = run;
   part.parameter += begin;
   part.gradient += begin;
-  part.m = m;
-  part.v = v;
+  part.first = first;
+  part.second = second;
   part.size = size;
   if (run.copy.data != nullptr) part.copy = run.copy.columns_from(begin, size);
   return part;
@@ -22,18 +22,16 @@ AdamWRun part_of(const AdamWRun& run, std::size_t begin, std::size_t size, float
 
 }  // namespace
 
-OffloadedMoments::OffloadedMoments(std::vector<AdamWRun> runs, std::vector<std::size_t> offsets, std::size_t size,
-                                   float* first, float* second, Arena& arena, Kernels& kernels)
+OffloadedState::OffloadedState(std::vector<UpdateRun> runs, const std::vector<std::size_t>& offsets, std::size_t size,
+                               std::vector<float*> arrays, Arena& arena)
     : runs_(std::move(runs)),
-      first_(first),
-      second_(second),
+      arrays_(std::move(arrays)),
       arena_(arena),
-      kernels_(kernels),
       chunk_elements_(offloaded_chunk_elements(size)) {
   cut(offsets, size);
 }
 
-void OffloadedMoments::cut(const std::vector<std::size_t>& offsets, std::size_t size) {
+void OffloadedState::cut(const std::vector<std::size_t>& offsets, std::size_t size) {
   for (std::size_t begin = 0; begin < size; begin += chunk_elements_) {
     chunks_.push_back({begin, std::min(begin + chunk_elements_, size), {}});
   }
@@ -48,37 +46,40 @@ void OffloadedMoments::cut(const std::vector<std::size_t>& offsets, std::size_t 
   }
 }
 
-void OffloadedMoments::fetch(const Chunk& chunk, Slot& slot) {
+void OffloadedState::fetch(const Chunk& chunk, Slot& slot) {
   const std::size_t bytes = (chunk.end - chunk.begin) * sizeof(float);
-  slot.copies.push_back(arena_.device().start_fetch(slot.first(), first_ + chunk.begin, bytes));
-  slot.copies.push_back(arena_.device().start_fetch(slot.second(), second_ + chunk.begin, bytes));
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    slot.copies.push_back(arena_.device().start_fetch(slot.quantity(k), arrays_[k] + chunk.begin, bytes));
+  }
 }
 
-void OffloadedMoments::send_back(const Chunk& chunk, Slot& slot) {
+void OffloadedState::send_back(const Chunk& chunk, Slot& slot) {
   const std::size_t bytes = (chunk.end - chunk.begin) * sizeof(float);
-  slot.copies.push_back(arena_.device().start_download(first_ + chunk.begin, slot.first(), bytes));
-  slot.copies.push_back(arena_.device().start_download(second_ + chunk.begin, slot.second(), bytes));
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    slot.copies.push_back(arena_.device().start_download(arrays_[k] + chunk.begin, slot.quantity(k), bytes));
+  }
 }
 
-void OffloadedMoments::follow(Slot& slot) {
+void OffloadedState::follow(Slot& slot) {
   for (const DeviceWorkPtr& copy : slot.copies) arena_.device().follow(*copy);
   slot.copies.clear();
 }
 
-void OffloadedMoments::update(const Chunk& chunk, const Slot& slot, const AdamWStep& step) {
-  std::vector<AdamWRun> parts;
+void OffloadedState::update(const Chunk& chunk, const Slot& slot, const ElementStep& step) {
+  std::vector<UpdateRun> parts;
   for (const Piece& piece : chunk.pieces) {
     const std::size_t there = piece.offset - chunk.begin;
-    parts.push_back(part_of(runs_[piece.run], piece.begin, piece.size, slot.first() + there, slot.second() + there));
+    float* second = arrays_.size() > 1 ? slot.quantity(1) + there : nullptr;
+    parts.push_back(part_of(runs_[piece.run], piece.begin, piece.size, slot.quantity(0) + there, second));
   }
-  for (std::size_t done = 0; done < parts.size();) done += kernels_.adamw(&parts[done], parts.size() - done, step);
+  for (std::size_t done = 0; done < parts.size();) done += step(&parts[done], parts.size() - done);
 }
 
-void OffloadedMoments::step(const AdamWStep& step, const std::function<void(std::size_t)>& updated) {
+void OffloadedState::step(const ElementStep& step, const std::function<void(std::size_t)>& updated) {
   std::array<Slot, 2> slots;
   const std::size_t num_used = std::min(slots.size(), chunks_.size());
   for (std::size_t c = 0; c < num_used; ++c) {
-    slots[c].moments = Tensor(arena_, 2, chunk_elements_);
+    slots[c].values = Tensor(arena_, arrays_.size(), chunk_elements_);
     fetch(chunks_[c], slots[c]);
   }
   for (std::size_t c = 0; c < chunks_.size(); ++c) {

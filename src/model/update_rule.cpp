@@ -1,0 +1,81 @@
+#include "model/update_rule.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "model/optimizers/rules.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr double state_element_bytes = 4.0;
+
+using Rule = UpdateRule (*)(const OptimizerConfig&, const ParameterSpec&);
+
+struct Entry {
+  const char* name;
+  Rule rule;
+};
+
+constexpr Entry entries[] = {{"adamw", optimizers::adamw},
+                             {"sgd", optimizers::sgd},
+                             {"lion", optimizers::lion},
+                             {"adafactor", optimizers::adafactor},
+                             {"muon", optimizers::muon}};
+
+double state_bytes(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
+  double bytes = 0.0;
+  for (const StateSpec& state : update_rule(optimizer, parameter).states) {
+    bytes += state_element_bytes * static_cast<double>(state_spec(parameter, state.extent).size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+UpdateRule update_rule(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
+  const auto* entry = std::find_if(std::begin(entries), std::end(entries),
+                                   [&](const Entry& candidate) { return candidate.name == optimizer.name; });
+  PPTRAIN_ASSERT(entry != std::end(entries), "no rule of the optimizer {}", optimizer.name);
+  return entry->rule(optimizer, parameter);
+}
+
+bool is_whole_update(const UpdateRule& rule) { return rule.scope != UpdateScope::element; }
+
+ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent) {
+  ParameterSpec spec = parameter;
+  if (extent == StateExtent::elements) return spec;
+  const int kept = extent == StateExtent::rows ? 0 : 1;
+  spec.shape = {parameter.shape[static_cast<std::size_t>(kept)]};
+  if (spec.axis != ShardAxis::none && spec.dimension != kept) spec.axis = ShardAxis::none;
+  spec.dimension = 0;
+  return spec;
+}
+
+std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
+  std::vector<ParameterSpec> quantities = {parameter};
+  for (const StateSpec& state : update_rule(optimizer, parameter).states) {
+    quantities.push_back(state_spec(parameter, state.extent));
+  }
+  return quantities;
+}
+
+double state_bytes_per_parameter(const OptimizerConfig& optimizer, const Model& model) {
+  double most = 0.0;
+  for (const Layer& layer : model.layers) {
+    double bytes = 0.0;
+    for (const ParameterSpec& parameter : layer.parameters) bytes += state_bytes(optimizer, parameter);
+    if (layer.num_parameters() > 0) most = std::max(most, bytes / static_cast<double>(layer.num_parameters()));
+  }
+  return most;
+}
+
+double state_bytes_per_parameter(const OptimizerConfig& optimizer) {
+  constexpr std::int64_t width = 4096;
+  ParameterSpec matrix;
+  matrix.shape = {width, width};
+  matrix.hidden = true;
+  return state_bytes(optimizer, matrix) / static_cast<double>(matrix.size());
+}
+
+}  // namespace pptrain

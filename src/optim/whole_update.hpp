@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "kernels/backend.hpp"
+#include "optim/optimizer.hpp"
+
+namespace pptrain {
+
+/// A run whose update needs more of its parameter than the run, with its state.
+struct WholeRun {
+  std::size_t number;  ///< of the optimizer's runs
+  ParameterRun run;
+  std::vector<float*> state;  ///< as `UpdateRule::states` counts
+  float weight_decay = 0.0F;
+
+  const LocalParameter& parameter() const { return *run.parameter; }
+};
+
+/// What updates of whole parameters run on.
+struct WholeContext {
+  const OptimizerConfig& config;
+  Backend backend;
+  Arena& arena;
+};
+
+/// Updates that need more of a parameter than a device holds of it, for one part of the device's model. On the host.
+class WholeUpdate {
+ public:
+  virtual ~WholeUpdate() = default;
+  /// Before all runs of the part, and before those of a unit, also where there are none. Collective over the devices
+  /// that hold the same parameters.
+  virtual void begin_part(const StepValues& /*values*/) {}
+  virtual void begin_unit(const StepValues& /*values*/, std::size_t /*unit*/) {}
+  virtual void update(std::size_t number) = 0;
+  virtual void end_unit() {}
+};
+
+/// That of the configuration's optimizer. `groups` outlive it.
+std::unique_ptr<WholeUpdate> make_whole_update(const WholeContext& context, const UpdateGroups& groups,
+                                               std::vector<WholeRun> runs);
+
+std::unique_ptr<WholeUpdate> make_adafactor(const WholeContext& context, const UpdateGroups& groups,
+                                            std::vector<WholeRun> runs);
+std::unique_ptr<WholeUpdate> make_muon(const WholeContext& context, const UpdateGroups& groups,
+                                       std::vector<WholeRun> runs);
+
+}  // namespace pptrain
