@@ -41,7 +41,7 @@ struct ParameterSpec {
   Initial initial = Initial::normal;
   FileLayout layout = FileLayout::same;
   std::vector<std::int64_t> file_shape = {};  ///< of the same elements in files; empty: as here
-  bool hidden = false;  ///< of a layer between the first and the last; `build_model` says it
+  bool hidden = false;                        ///< of a layer between the first and the last; `build_model` says it
 
   std::int64_t size() const;
   AxisDivision division() const { return {axis, groups, unit, sharing}; }

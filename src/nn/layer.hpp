@@ -26,7 +26,7 @@ struct Batch {
   /// belongs to, and which keys may not lie before; null: attention reaches across documents.
   const std::int32_t* document_begin = nullptr;
   const std::uint32_t* token_types = nullptr;  ///< (R), for an embedding of token types
-  double z_loss = 0.0;  ///< weight of the squared logarithm of a row's softmax sum in the loss
+  double z_loss = 0.0;                         ///< weight of the squared logarithm of a row's softmax sum in the loss
 };
 
 /// The part of the model a device holds, and what its layers run on.
