@@ -18,34 +18,64 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 # The two shapes that every comparison uses; `batch` is samples per step.
 SMALL = {"name": "L8 H256", "layers": 8, "hidden": 256, "heads": 8, "length": 128, "vocabulary": 4096, "batch": 16}
 LLAMA = {**SMALL, "name": "Llama L8 H256", "family": "llama", "key_heads": 4, "feed_forward": 688}
+# Of every family that reads labelled samples one; the length of a ViT are its patches.
+BERT = {**SMALL, "name": "BERT L12 H256", "family": "bert", "layers": 12, "feed_forward": 1024}
+VIT = {"name": "ViT L6 H192", "family": "vit", "layers": 6, "hidden": 192, "heads": 3, "length": 64, "vocabulary": 10,
+       "batch": 16, "feed_forward": 768}
 GPT2_124M = {"name": "124M", "layers": 12, "hidden": 768, "heads": 12, "length": 64, "vocabulary": 50257, "batch": 4}
 
 
 def shape_text(shape):
     text = "L{layers} H{hidden} heads {heads} T{length} V{vocabulary} B{batch}".format(**shape)
-    return "Llama {} key-value heads {key_heads} feed-forward {feed_forward}".format(text, **shape) if is_llama(shape) else text
+    if is_llama(shape):
+        return "Llama {} key-value heads {key_heads} feed-forward {feed_forward}".format(text, **shape)
+    names = {"bert": "BERT ", "vit": "ViT "}
+    return names.get(shape.get("family"), "") + text
 
 
 def is_llama(shape):
     return shape.get("family") == "llama"
 
 
+def is_labelled(shape):
+    """Whether the samples of a shape have labels, which pptrain then makes itself."""
+    return shape.get("family") in ("bert", "vit")
+
+
+def description(shape):
+    """The config.json of a shape that has a family."""
+    common = {"model_type": shape["family"], "num_hidden_layers": shape["layers"], "hidden_size": shape["hidden"],
+              "num_attention_heads": shape["heads"], "intermediate_size": shape["feed_forward"]}
+    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    if shape["family"] == "llama":
+        return {**common, "num_key_value_heads": shape["key_heads"], "vocab_size": shape["vocabulary"],
+                "rms_norm_eps": 1e-5, "tie_word_embeddings": True}
+    if shape["family"] == "bert":
+        return {**common, **dropout, "architectures": ["BertForMaskedLM"], "vocab_size": shape["vocabulary"],
+                "max_position_embeddings": shape["length"], "type_vocab_size": 2, "hidden_act": "gelu"}
+    side = 4 * int(shape["length"] ** 0.5)
+    return {**common, **dropout, "architectures": ["ViTForImageClassification"], "image_size": side, "patch_size": 4,
+            "num_channels": 3, "hidden_act": "gelu", "qkv_bias": True,
+            "id2label": {str(i): f"class {i}" for i in range(shape["vocabulary"])}}
+
+
+def model_folder(shape):
+    """A folder with that config.json."""
+    folder = RESULTS / shape["family"]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(description(shape), indent=1) + "\n")
+    return folder
+
+
 def model_lines(shape):
-    """The section [model] of a shape; a Llama's dimensions are in a config.json, as its users have them."""
-    if not is_llama(shape):
+    """The section [model] of a shape; the dimensions of families are in a config.json, as their users have them."""
+    if "family" not in shape:
         return f"""layers = {shape["layers"]}
 hidden_size = {shape["hidden"]}
 heads = {shape["heads"]}
 vocabulary_size = {shape["vocabulary"]}
 tied = true"""
-    folder = RESULTS / "llama"
-    folder.mkdir(parents=True, exist_ok=True)
-    description = {"model_type": "llama", "num_hidden_layers": shape["layers"], "hidden_size": shape["hidden"],
-                   "num_attention_heads": shape["heads"], "num_key_value_heads": shape["key_heads"],
-                   "intermediate_size": shape["feed_forward"], "vocab_size": shape["vocabulary"],
-                   "rms_norm_eps": 1e-5, "tie_word_embeddings": True}
-    (folder / "config.json").write_text(json.dumps(description, indent=1) + "\n")
-    return f"from = {json.dumps(str(folder))}\ninitial = \"random\""
+    return f"from = {json.dumps(str(model_folder(shape)))}\ninitial = \"random\""
 
 
 def machine():
@@ -101,6 +131,8 @@ def write_config(shape, name, precision="fp32", grid=("auto", "auto", "auto"), m
     def toml(value):
         return json.dumps(value)
 
+    data = "synthetic" if is_labelled(shape) else str(token_file(shape))
+    length = "" if shape.get("family") == "vit" else f"sequence_length = {shape['length']}\n"
     text = f"""# Written by benchmarks/measure.py
 [job]
 name = {toml(name)}
@@ -108,10 +140,9 @@ output = {toml(str(RESULTS / "runs"))}
 [model]
 {model_lines(shape)}
 [data]
-train = {toml(str(token_file(shape)))}
+train = {toml(data)}
 [training]
-sequence_length = {shape["length"]}
-global_batch_size = {shape["batch"]}
+{length}global_batch_size = {shape["batch"]}
 micro_batch_size = {toml(micro_batch)}
 precision = {toml(precision)}
 [optimizer]

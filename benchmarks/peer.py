@@ -3,13 +3,15 @@
 
 The two run in turns (A B A B ...), pinned to the same core with one thread each. pptrain's step is the
 difference of a long and a short run, PyTorch's the median of its steady steps. PPTRAIN_TORCH_PYTHON names a Python with
-another PyTorch than Debian's, such as that of a virtual environment.
+another PyTorch than Debian's, such as that of a virtual environment; with transformers BERT and ViT are compared too,
+with the networks of that library.
 """
 
 import argparse
 import json
 import os
 import statistics
+import subprocess
 
 import measure
 
@@ -23,6 +25,8 @@ def torch_step(shape, bf16, core, steps, warmup):
              for part in ("--" + key, shape[key])]
     if measure.is_llama(shape):
         sizes += ["--key-heads", shape["key_heads"], "--feed-forward", shape["feed_forward"]]
+    if measure.is_labelled(shape):
+        sizes += ["--folder", measure.model_folder(shape)]
     command = ["taskset", "-c", core, TORCH_PYTHON, measure.ROOT / "benchmarks" / "peer_torch.py", *sizes,
                "--steps", steps, "--warmup", warmup] + (["--bf16"] if bf16 else [])
     # Without these PyTorch's backward pass starts OpenBLAS threads of its own.
@@ -56,17 +60,26 @@ def compare(shape, precision, rounds, core):
     return row
 
 
+def has_transformers():
+    found = subprocess.run([TORCH_PYTHON, "-c", "import transformers"], capture_output=True, check=False)
+    return found.returncode == 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--precision", choices=("fp32", "bf16"), action="append")
-    parser.add_argument("--shape", choices=("small", "124M", "llama"), action="append")
+    parser.add_argument("--shape", choices=("small", "124M", "llama", "bert", "vit"), action="append")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--core", type=int, default=0)
     options = parser.parse_args()
     shapes = {"small": measure.SMALL, "124M": measure.GPT2_124M, "llama": measure.LLAMA}
+    if has_transformers():
+        shapes |= {"bert": measure.BERT, "vit": measure.VIT}
+    else:
+        print(f"BERT and ViT are left out: {TORCH_PYTHON} has no transformers, see PPTRAIN_TORCH_PYTHON", flush=True)
     rows = [compare(shapes[name], precision, options.rounds, options.core)
             for precision in options.precision or ("fp32", "bf16")
-            for name in options.shape or shapes]
+            for name in options.shape or shapes if name in shapes]
     if not options.shape and not options.precision:
         measure.save("peer", rows)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A training step of the shape of GPT-2, or of Llama where key heads are given, in PyTorch: what pptrain is compared with. See peer.py.
+"""A training step in PyTorch, what pptrain is compared with: of the shape of GPT-2, of Llama where key heads are given,
+or of a network of transformers where a folder is. See peer.py.
 
 One process, one thread, fp32 or bf16 autocast, AdamW, tied output layer. Prints CPU seconds of each
 steady step as one line of JSON.
@@ -127,12 +128,43 @@ class Llama(nn.Module):
         return functional.cross_entropy(logits.view(-1, logits.size(-1)).float(), targets.view(-1))
 
 
+class Published(nn.Module):
+    """A network of transformers by its config.json, with labels at every seventh position or for every image."""
+
+    def __init__(self, folder):
+        import transformers
+        super().__init__()
+        config = transformers.AutoConfig.from_pretrained(folder)
+        self.kind = getattr(transformers, config.architectures[0])
+        self.network = self.kind(config)
+        self.config = config
+
+    def draw(self, options):
+        """Inputs and targets of a step."""
+        if self.config.model_type == "vit":
+            side = self.config.image_size
+            return torch.randn(options.batch, 3, side, side), torch.randint(0, options.vocabulary, (options.batch,))
+        tokens, targets = (torch.randint(0, options.vocabulary, (options.batch, options.length)) for _ in range(2))
+        targets[:, torch.arange(options.length) % 7 != 0] = -100
+        return tokens, targets
+
+    def forward(self, inputs, targets):
+        logits = self.network(inputs).logits
+        return functional.cross_entropy(logits.view(-1, logits.size(-1)).float(), targets.view(-1))
+
+
+def draw_tokens(options):
+    tokens = torch.randint(0, options.vocabulary, (options.batch, options.length + 1))
+    return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("layers", "hidden", "heads", "length", "vocabulary", "batch", "steps", "warmup"):
         parser.add_argument("--" + name, type=int, required=True)
     for name in ("key-heads", "feed-forward"):
         parser.add_argument("--" + name, type=int, help="of a Llama")
+    parser.add_argument("--folder", help="of a config.json: the network of transformers")
     parser.add_argument("--bf16", action="store_true")
     return parser.parse_args()
 
@@ -141,14 +173,18 @@ def main():
     options = parse()
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    model = Llama(options) if options.key_heads else Gpt2(options)
+    if options.folder:
+        model = Published(options.folder)
+    else:
+        model = Llama(options) if options.key_heads else Gpt2(options)
+    draw = model.draw if options.folder else draw_tokens
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
     seconds = []
     for _ in range(options.warmup + options.steps):
-        tokens = torch.randint(0, options.vocabulary, (options.batch, options.length + 1))
+        inputs, targets = draw(options)
         begin = time.process_time()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.bf16):
-            loss = model(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous())
+            loss = model(inputs, targets)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()

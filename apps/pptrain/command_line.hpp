@@ -27,6 +27,9 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings();
 /// Names of the subcommands.
 const std::vector<std::string>& command_names();
 
+/// Accepts whole numbers of at least 1: how many of something there are, as steps or samples.
+CLI::Validator positive_count();
+
 /// The command line of pptrain in CLI11's objects, filling `Options`: what --help, the man pages, the completions of
 /// shells and the documentation's reference are made from.
 class CommandLine {
@@ -56,6 +59,7 @@ class CommandLine {
   void profile_file(CLI::App* sub, const std::string& description);
   void analytic(CLI::App* sub, const std::string& description);
   void output(CLI::App* sub, const std::string& type);
+  // job_commands.cpp
   void train();
   void cluster();
   void profile();
@@ -63,6 +67,7 @@ class CommandLine {
   void simulate();
   void report();
   void validate();
+  // text_commands.cpp
   void tokenize();
   void generate();
   void sampling(CLI::App* sub);

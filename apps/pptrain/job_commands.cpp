@@ -1,0 +1,144 @@
+// The options of what plans, trains and looks at plans, runs and files.
+#include "base/names.hpp"
+#include "command_line.hpp"
+#include "plan/plan.hpp"
+#include "planners/search.hpp"
+
+namespace pptrain {
+
+void CommandLine::train() {
+  CLI::App* sub = command(Command::train, "train", "Profile, plan and train");
+  sub->add_option("CONFIG.toml", options_.input, "the job")->required()->type_name("");
+  overrides(sub);
+  sub->add_option_function<std::int64_t>(
+         "--steps", [this](std::int64_t n) { options_.overrides.push_back("training.steps=" + std::to_string(n)); },
+         "number of steps instead of the configuration's")
+      ->check(positive_count())
+      ->type_name("N");
+  sub->add_option("--resume", options_.resume,
+                  "go on from this checkpoint; latest: from the newest sound one of the job, or from the start")
+      ->check([](const std::string& path) {
+        return path.empty() ? "names no checkpoint; leave it out to train from the start" : "";
+      })
+      ->type_name("PATH|latest");
+  sub->add_flag("--dry-run", options_.dry_run, "stop after planning; nothing is written");
+  describe(
+      sub,
+      "Finds and measures the machine, times the layers, plans, and trains on the ranks that mpirun or srun started. "
+      "What is needed to repeat the job, metrics and checkpoints go to OUTPUT/JOB/START_TIME. SIGUSR1 ends it after "
+      "the iteration with a checkpoint.",
+      {{"mpirun -np 16 pptrain train inputs/gpt2.toml", "train on 16 ranks"},
+       {"mpirun -np 16 pptrain train inputs/gpt2.toml --resume latest", "go on where it was stopped"},
+       {"mpirun -np 16 pptrain train inputs/gpt2.toml --dry-run", "only show the plan"}});
+}
+
+void CommandLine::cluster() {
+  CLI::App* sub = command(Command::cluster, "cluster", "Show the machine that is found, or a cluster file");
+  sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml; none: find the machine")->type_name("");
+  format(sub, {"text", "json", "toml"});
+  output(sub, "FILE");
+  describe(
+      sub,
+      "Without a FILE it shows this machine as one device; under mpirun or srun a device for each rank, and the links "
+      "between them, which are measured. What --format toml writes can be given to the other subcommands.",
+      {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
+       {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
+}
+
+void CommandLine::profile() {
+  CLI::App* sub = command(Command::profile, "profile", "Time the model's layers on every kind of device");
+  sub->add_option("CONFIG.toml", options_.input, "the job")->required()->type_name("");
+  overrides(sub);
+  cluster_file(sub);
+  analytic(sub, "compute the times from FLOP, bytes and the cluster's rates instead of measuring");
+  output(sub, "PROFILE.json");
+  describe(
+      sub,
+      "Measures on the ranks that mpirun or srun started, one of each kind of device at least; with --analytic nothing "
+      "is measured. The result is printed, or written to the file of --output.",
+      {{"mpirun -np 4 pptrain profile inputs/gpt2.toml -o profile.json", "measure here"},
+       {"pptrain profile job.toml --cluster cluster.toml --analytic", "compute for a cluster that is not at hand"}});
+}
+
+void CommandLine::plan() {
+  CLI::App* sub = command(Command::plan, "plan", "Search the best plan and show it beside others");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
+  overrides(sub);
+  cluster_file(sub);
+  profile_file(sub, "instead of measuring");
+  analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  choices_[sub->add_option("--planner", options_.planner,
+                           "who searches: " + join(planner_names()) + " (auto and every other one beside it)")
+               ->type_name("NAME")] = planner_names();
+  sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration")
+      ->check(positive_count())
+      ->type_name("N");
+  sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together")
+      ->check(positive_count())
+      ->type_name("N");
+  sub->add_flag("--correlation", options_.correlation,
+                "also compare how the closed forms and the simulator rank the plans of all planners");
+  format(sub, {"text", "json"});
+  output(sub, "PLAN.json");
+  describe(
+      sub,
+      "Prints the plan, what is predicted of it, and the best plans of other planners. Needs no machine where "
+      "configuration or options name cluster and profile; else it looks at this machine and measures it. Ctrl-C ends "
+      "the search with the best plan so far.",
+      {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
+       {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
+}
+
+void CommandLine::simulate() {
+  CLI::App* sub = command(Command::simulate, "simulate", "Execute a plan event by event and show its time");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
+  sub->add_option("--plan", options_.plan, "the plan")->required()->type_name("PLAN.json");
+  overrides(sub);
+  cluster_file(sub);
+  profile_file(sub, "instead of the configuration's profile");
+  analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  choices_[sub->add_option("--schedule", options_.schedule, "instead of the plan's: " + join(schedule_names()))
+               ->type_name("NAME")] = schedule_names();
+  sub->add_option("--order", options_.order, "instead of a schedule: a list of tasks per device")
+      ->excludes("--schedule")
+      ->type_name("ORDER.json");
+  sub->add_option("--trace", options_.trace, "write a Chrome trace to this file")->type_name("TRACE.json");
+  format(sub, {"text", "json"});
+  describe(sub,
+           "Draws what each device does when, and prints how long a step takes, how long devices wait, and the most "
+           "memory that each one needs. Needs no machine. The trace opens in chrome://tracing or Perfetto.",
+           {{"pptrain simulate --plan P.json --cluster C.toml --profile L.json", "draw the pipeline of a plan"}});
+}
+
+void CommandLine::report() {
+  CLI::App* sub = command(Command::report, "report", "Show a run, however it ended, as one HTML file");
+  sub->add_option("RUN_DIR", options_.input, "the directory that the job has printed, OUTPUT/JOB/START_TIME")
+      ->required()
+      ->type_name("");
+  sub->add_option("-o,--output", options_.output, "write to this file; none: report.html in RUN_DIR")
+      ->type_name("REPORT.html");
+  sub->add_option("--tensorboard", options_.tensorboard, "also write the series as an event file into this folder")
+      ->type_name("DIR");
+  describe(sub,
+           "Loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle time, and "
+           "why this plan. The file needs no network. The job may still run.",
+           {{"pptrain report outputs/gpt2/START_TIME", "write report.html beside the metrics"}});
+}
+
+void CommandLine::validate() {
+  CLI::App* sub = command(Command::validate, "validate", "Check a file and say what is wrong with it");
+  sub->add_option(
+         "FILE", options_.input,
+         "CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5, tokenizer.json, or a model's folder with "
+         "config.json")
+      ->required()
+      ->type_name("");
+  describe(
+      sub,
+      "A mistake is answered with its line, the reason and a suggestion. Of a checkpoint all values are compared with "
+      "their digests; of a model's folder weights and tokenizer.json, where they are there, are compared with "
+      "config.json.",
+      {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
+}
+
+}  // namespace pptrain
