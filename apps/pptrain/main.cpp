@@ -34,6 +34,7 @@ int run(const pptrain::Options& options, bool prints) {
   } catch (const pptrain::Error& error) {
     pptrain::leave_interrupts();
     if (error.code() == pptrain::ExitCode::stopped_early) {
+      pptrain::ignore_stop_signals();
       if (prints) pptrain::log_info("{}", error.what());
       return static_cast<int>(error.code());
     }

@@ -59,6 +59,11 @@ void leave_stop_signals() {
   if (!under_mpirun) std::signal(SIGTERM, SIG_DFL);
 }
 
+void ignore_stop_signals() {
+  std::signal(SIGUSR1, SIG_IGN);
+  if (!under_mpirun) std::signal(SIGTERM, SIG_IGN);
+}
+
 HeldInterrupts hold_interrupts(const CheckpointConfig& checkpoint) {
   if (under_mpirun) return HeldInterrupts(time_from_mpirun());
   const bool saves = checkpoint.interval > 0;

@@ -17,6 +17,10 @@ void catch_stop_signals(bool by_mpirun);
 /// They end the program again: for what has nothing to save.
 void leave_stop_signals();
 
+/// They do nothing any more: for a rank that ends because of such a request. The ranks agree on a stop, so that its own
+/// signal may come when the others have long followed theirs.
+void ignore_stop_signals();
+
 /// While a training runs: the first Ctrl-C lets it end after the present step, with a checkpoint where these are
 /// written, as far as the launcher leaves time for that. Without checkpoints it ends within seconds.
 HeldInterrupts hold_interrupts(const CheckpointConfig& checkpoint);

@@ -1,0 +1,25 @@
+#include "runtime/checkpoint/stop_request.hpp"
+
+#include "support/catch.hpp"
+#include "support/child.hpp"
+
+using namespace pptrain;
+
+TEST_CASE("a stop that has been followed is not asked for again", "[np1]") {
+  const int status = in_child([] {
+    catch_stop_signals(false);
+    ignore_stop_signals();
+    ::raise(SIGTERM);
+    ::raise(SIGUSR1);
+  });
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("what saves nothing is ended by the signals again", "[np1]") {
+  const int status = in_child([] {
+    catch_stop_signals(false);
+    leave_stop_signals();
+    ::raise(SIGTERM);
+  });
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
+}
