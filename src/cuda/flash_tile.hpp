@@ -64,11 +64,11 @@ __device__ inline std::size_t first_seen(const FlashShape& s, std::size_t sample
   return of_document > of_window ? of_document : of_window;
 }
 
-/// The key behind the last one that a tile of queries sees, and how many of the keys from `first` on, at most a tile, a
-/// query sees.
+/// The key before which all tiles of keys begin that a tile of queries from `first_query` on sees.
 __device__ inline std::size_t end_of_keys(const FlashShape& s, std::size_t first_query) {
   return s.causal ? first_query + 1 : s.length;
 }
+/// How many of the keys from `first` on, at most a tile, a query sees.
 template <class Tile>
 __device__ unsigned visible_keys(const FlashShape& s, std::size_t query, std::size_t first) {
   const std::size_t seen = (s.causal ? query + 1 : s.length) - first;

@@ -6,6 +6,7 @@
 
 #include "data/feature_dataset.hpp"
 #include "io/hdf5_read.hpp"
+#include "io/sample_file.hpp"
 
 namespace pptrain {
 
@@ -32,9 +33,8 @@ class FeatureFile final : public FeatureTable {
   void open();
   void read_labels(const Hdf5Handle& file);
   void check_features() const;
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const;
 
-  std::string path_;
+  SampleFile file_;
   FeatureFileOptions options_;
   std::optional<Hdf5Array> features_;
   std::vector<std::int32_t> labels_;

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-
-#include "base/error.hpp"
 
 namespace pptrain {
 namespace {
@@ -39,29 +36,18 @@ void order_pixels(const ImageShape& shape, const float* pixels, float* ordered) 
   }
 }
 
-ImageFile::ImageFile(const std::string& path, const ImageFileOptions& options) : path_(path), options_(options) {
-  silence_hdf5();
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    refuse("the file does not exist", "[data] names it", "check the path, or write \"synthetic\"");
-  try {
-    open();
-    check_images();
-  } catch (const Hdf5Mismatch& mismatch) {
-    refuse(fmt::format("/{} is not what the model takes", mismatch.name()), mismatch.reason(),
-           "use the config.json that belongs to the images, or correct the file (docs/models.md)");
-  } catch (const Hdf5Failure& failure) {
-    refuse("the file cannot be read as HDF5 with /images and /labels", failure.what(),
-           "write both datasets (docs/models.md)");
-  }
-}
-
-void ImageFile::refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
-  throw_bad_input({options_.source, fmt::format("{}: {}", path_, problem), reason, suggestion});
+ImageFile::ImageFile(const std::string& path, const ImageFileOptions& options)
+    : file_(path, options.source), options_(options) {
+  file_.open(
+      {"/images and /labels", "both datasets", "use the config.json that belongs to the images, or correct the file"},
+      [this] {
+        open();
+        check_images();
+      });
 }
 
 void ImageFile::open() {
-  const Hdf5Source source = open_to_read(path_);
+  const Hdf5Source source = open_to_read(file_.path());
   const ImageShape& image = options_.image;
   const auto of = [&](Hdf5Expected::Kind kind) {
     return Hdf5Expected{kind, {Hdf5Expected::any, image.channels, image.height, image.width}, most_pixel_bytes};
@@ -80,15 +66,15 @@ void ImageFile::read_labels(const Hdf5Handle& file) {
   const Hdf5Array labels(Hdf5Array::Place::dataset, file, "labels",
                          {Hdf5Expected::Kind::integer, {rows}, most_class_bytes});
   if (rows < options_.min_rows) {
-    refuse(fmt::format("{} images are too few", rows), fmt::format("at least {} are needed", options_.min_rows),
-           "name more data, or lower global_batch_size");
+    file_.refuse(fmt::format("{} images are too few", rows), fmt::format("at least {} are needed", options_.min_rows),
+                 "name more data, or lower global_batch_size");
   }
   const std::vector<std::int64_t> values = labels.values<std::int64_t>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (0 <= values[i] && values[i] < options_.classes) continue;
-    refuse(fmt::format("image {} has label {}", i, values[i]),
-           fmt::format("the model has classes 0 to {}", options_.classes - 1),
-           "use a config.json with that class in id2label, or correct the file");
+    file_.refuse(fmt::format("image {} has label {}", i, values[i]),
+                 fmt::format("the model has classes 0 to {}", options_.classes - 1),
+                 "use a config.json with that class in id2label, or correct the file");
   }
   labels_.assign(values.begin(), values.end());
 }
@@ -105,10 +91,11 @@ void ImageFile::check_images() const {
     if (bad == pixels.end()) continue;
     const std::int64_t image = first + (bad - pixels.begin()) / options_.image.pixels();
     if (whole_numbers_) {
-      refuse(fmt::format("image {} has a pixel that is not from 0 to {}", image, largest_pixel),
-             "whole numbers are pixels of 8 bits", "write floating-point numbers, or correct the file");
+      file_.refuse(fmt::format("image {} has a pixel that is not from 0 to {}", image, largest_pixel),
+                   "whole numbers are pixels of 8 bits", "write floating-point numbers, or correct the file");
     }
-    refuse(fmt::format("image {} holds NaN or infinity", image), "nothing can be learned from it", "correct the file");
+    file_.refuse(fmt::format("image {} holds NaN or infinity", image), "nothing can be learned from it",
+                 "correct the file");
   }
 }
 
@@ -123,12 +110,7 @@ void ImageFile::row(std::int64_t index, const SampleSlot& slot) const {
   if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
   if (slot.features == nullptr) return;
   std::vector<float> pixels(static_cast<std::size_t>(options_.image.pixels()));
-  try {
-    read({index, index + 1}, pixels.data());
-  } catch (const Hdf5Failure& failure) {
-    throw_runtime_failure({path_, fmt::format("image {} can no longer be read", index), failure.reason(),
-                           "leave the file as it is while the job runs"});
-  }
+  file_.read("image", index, [&] { read({index, index + 1}, pixels.data()); });
   order_pixels(options_.image, pixels.data(), slot.features);
 }
 

@@ -6,6 +6,7 @@
 
 #include "data/feature_dataset.hpp"
 #include "io/hdf5_read.hpp"
+#include "io/sample_file.hpp"
 #include "model/model.hpp"
 
 namespace pptrain {
@@ -36,9 +37,8 @@ class ImageFile final : public FeatureTable {
   void check_images() const;
   /// Images as they lie in the file.
   void read(Interval rows, float* pixels) const;
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const;
 
-  std::string path_;
+  SampleFile file_;
   ImageFileOptions options_;
   std::optional<Hdf5Array> images_;
   bool whole_numbers_ = false;

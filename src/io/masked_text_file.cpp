@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
-
-#include "base/error.hpp"
 
 namespace pptrain {
 namespace {
@@ -17,30 +14,17 @@ constexpr std::int64_t most_table_rows = std::int64_t{1} << 34;   // a count of 
 }  // namespace
 
 MaskedTextFile::MaskedTextFile(const std::string& path, const MaskedTextOptions& options)
-    : path_(path), options_(options) {
-  silence_hdf5();
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    refuse("the file does not exist", "[data] names it", "check the path, or write \"synthetic\"");
-  try {
-    open();
-    check();
-  } catch (const Hdf5Mismatch& mismatch) {
-    refuse(fmt::format("/{} is not what the model takes", mismatch.name()), mismatch.reason(),
-           "correct [training] sequence_length or the file (docs/models.md)");
-  } catch (const Hdf5Failure& failure) {
-    refuse("the file cannot be read as HDF5 with /input_ids, /token_type_ids and /labels", failure.what(),
-           "write the three datasets (docs/models.md)");
-  }
-}
-
-void MaskedTextFile::refuse(const std::string& problem, const std::string& reason,
-                            const std::string& suggestion) const {
-  throw_bad_input({options_.source, fmt::format("{}: {}", path_, problem), reason, suggestion});
+    : file_(path, options.source), options_(options) {
+  file_.open({"/input_ids, /token_type_ids and /labels", "the three datasets",
+              "correct [training] sequence_length or the file"},
+             [this] {
+               open();
+               check();
+             });
 }
 
 void MaskedTextFile::open() {
-  const Hdf5Source source = open_to_read(path_);
+  const Hdf5Source source = open_to_read(file_.path());
   const auto of = [&](const char* name, std::int64_t rows) {
     return Hdf5Array(Hdf5Array::Place::dataset, source.file, name,
                      {Hdf5Expected::Kind::integer, {rows, options_.length}, most_table_bytes});
@@ -50,8 +34,8 @@ void MaskedTextFile::open() {
   types_.emplace(of("token_type_ids", rows));
   labels_.emplace(of("labels", rows));
   if (rows < options_.min_rows || rows > most_table_rows) {
-    refuse(fmt::format("{} samples", rows), fmt::format("{} to {} can be read", options_.min_rows, most_table_rows),
-           "name other data");
+    file_.refuse(fmt::format("{} samples", rows),
+                 fmt::format("{} to {} can be read", options_.min_rows, most_table_rows), "name other data");
   }
   num_labels_.resize(static_cast<std::size_t>(rows));
 }
@@ -63,8 +47,8 @@ void MaskedTextFile::check() {
     check_rows({first, std::min(first + block, num_rows())});
   }
   if (std::accumulate(num_labels_.begin(), num_labels_.end(), std::int64_t{0}) > 0) return;
-  refuse("no position has a label", fmt::format("all numbers of /labels are {}", no_target),
-         "give the tokens that are to be predicted at some positions");
+  file_.refuse("no position has a label", fmt::format("all numbers of /labels are {}", no_target),
+               "give the tokens that are to be predicted at some positions");
 }
 
 void MaskedTextFile::check_rows(Interval rows) {
@@ -76,11 +60,11 @@ void MaskedTextFile::check_rows(Interval rows) {
       if (is_label && values[i] == no_target) continue;
       if (is_label) ++num_labels_[static_cast<std::size_t>(row)];
       if (0 <= values[i] && values[i] < end) continue;
-      refuse(fmt::format("sample {} has {} at position {} of /{}", row, values[i],
-                         static_cast<std::int64_t>(i) % options_.length, name),
-             fmt::format("the model has {} 0 to {}{}", what, end - 1,
-                         is_label ? fmt::format(", and {} says that there is no label", no_target) : ""),
-             "use the model that belongs to the data, or correct the file");
+      file_.refuse(fmt::format("sample {} has {} at position {} of /{}", row, values[i],
+                               static_cast<std::int64_t>(i) % options_.length, name),
+                   fmt::format("the model has {} 0 to {}{}", what, end - 1,
+                               is_label ? fmt::format(", and {} says that there is no label", no_target) : ""),
+                   "use the model that belongs to the data, or correct the file");
     }
   };
   check(*tokens_, "input_ids", "tokens", options_.vocabulary, false);
@@ -98,14 +82,11 @@ void MaskedTextFile::read(const Hdf5Array& array, std::int64_t index, T* out) co
 
 void MaskedTextFile::row(std::int64_t index, const SampleSlot& slot) const {
   if (slot.num_targets != nullptr) *slot.num_targets = num_labels_[static_cast<std::size_t>(index)];
-  try {
+  file_.read("sample", index, [&] {
     read(*tokens_, index, slot.tokens);
     read(*types_, index, slot.token_types);
     read(*labels_, index, slot.targets);
-  } catch (const Hdf5Failure& failure) {
-    throw_runtime_failure({path_, fmt::format("sample {} can no longer be read", index), failure.reason(),
-                           "leave the file as it is while the job runs"});
-  }
+  });
 }
 
 }  // namespace pptrain

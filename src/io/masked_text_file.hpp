@@ -6,6 +6,7 @@
 
 #include "data/feature_dataset.hpp"
 #include "io/hdf5_read.hpp"
+#include "io/sample_file.hpp"
 
 namespace pptrain {
 
@@ -34,11 +35,10 @@ class MaskedTextFile final : public FeatureTable {
   void open();
   void check();
   void check_rows(Interval rows);
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const;
   template <class T>
   void read(const Hdf5Array& array, std::int64_t index, T* out) const;
 
-  std::string path_;
+  SampleFile file_;
   MaskedTextOptions options_;
   std::optional<Hdf5Array> tokens_, types_, labels_;
   std::vector<std::int32_t> num_labels_;

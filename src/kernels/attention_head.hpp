@@ -17,7 +17,7 @@ constexpr std::size_t attention_tile = 48;
 static_assert(attention_tile % panel_rows == 0 && attention_tile % panel_width == 0,
               "tiles begin where panels do and where groups of rows do");
 
-/// Which keys the queries of one sample see: query t those of [first_of(t), behind(t)). No function decreases.
+/// The keys that the queries of one sample see: query t sees those of [first_of(t), behind(t)). No function decreases.
 struct SeenKeys {
   std::size_t length, window;
   bool causal;

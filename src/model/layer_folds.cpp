@@ -157,7 +157,6 @@ class Worker {
   }
   void operator()(const op::Loss&) const { add_loss(builder_, rows(input()), columns(input())); }
   void operator()(const op::ClassToken&) const { elementwise(input(), 3.0, 3.0, 2); }
-  void operator()(const op::FirstRow&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Features&) const {}
   void operator()(const op::Conversion&) const {}
   void operator()(const op::Enter&) const {}

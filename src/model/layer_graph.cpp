@@ -148,7 +148,7 @@ ValueIndex LayerGraph::class_token(const std::string& token, const std::string& 
 
 ValueIndex LayerGraph::first_row(ValueIndex x) {
   const ValueIndex result = make({1, value(x).columns, value(x).element, {}});
-  put(op::FirstRow{}, {x}, result);
+  put(op::Split{0}, {x}, result);
   return result;
 }
 

@@ -134,9 +134,6 @@ struct Features {};
 /// (1, columns), the places (rows of the result, columns).
 struct ClassToken {};
 
-/// The first row of every sample.
-struct FirstRow {};
-
 /// Another element type. A gradient keeps the narrower one.
 struct Conversion {};
 
@@ -146,7 +143,8 @@ struct Gather {};
 /// Conversion: each member takes its own columns of a whole value. Backward the members gather them.
 struct Take {};
 
-/// One of the ports that lie one behind the other in every sample of the input, from its element `first` on.
+/// Part of every sample of the input, from its element `first` on: a port of several, or the first row. Nothing but
+/// operators of this kind, with other parts, reads the input.
 struct Split {
   std::int64_t first = 0;
 };
@@ -164,7 +162,7 @@ struct Loss {};
 struct Operator {
   using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
                             op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
-                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::FirstRow>;
+                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss

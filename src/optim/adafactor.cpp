@@ -57,7 +57,7 @@ class Adafactor final : public WholeUpdate {
   }
 
  private:
-  /// Where the sums of a parameter are: of squared gradients by row, by column, and of squared weights.
+  /// The places of a parameter's sums: of squared gradients by row, by column, and of squared weights.
   struct Sums {
     std::size_t begin = 0;
     std::size_t columns = 0;  ///< from `begin` on
@@ -149,7 +149,8 @@ class Adafactor final : public WholeUpdate {
     for (const Sums& sums : sums_) weight_squares_.push_back(sum_values_[sums.begin + sums.squares]);
   }
 
-  /// Of a matrix whose rows are divided the sums by column, and the other way round.
+  /// Sums over the members what each has a part of: of a matrix whose rows are divided the sums by column, and the
+  /// other way round.
   void sum_over_members() {
     const std::vector<LocalParameter>& parameters = groups_.store->parameters();
     std::vector<Interval> summed;

@@ -17,7 +17,7 @@ double learning_rate(const OptimizerConfig& optimizer, const LrSchedulerConfig& 
     const double falls = std::floor((number - 1.0 - warm_up) / static_cast<double>(scheduler.step_interval));
     return std::max(scheduler.minimum, full * std::pow(scheduler.step_factor, falls));
   }
-  // Where it begins to fall.
+  // The rate begins to fall behind this step.
   const double begin = scheduler.name == "wsd" ? static_cast<double>(steps - scheduler.decay_steps) : warm_up;
   const double span = std::max(1.0, static_cast<double>(steps) - begin);
   const double progress = std::clamp((number - begin) / span, 0.0, 1.0);

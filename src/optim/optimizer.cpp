@@ -47,7 +47,7 @@ class OptimizerState {
 
   Device& device() const { return device_; }
   std::size_t num_arrays() const { return arrays_.size(); }
-  /// Values of the largest array.
+  /// Values of the first array; of offloaded state all arrays are equally long.
   std::size_t size() const { return arrays_.empty() ? 0 : arrays_.front().size(); }
   float* array(std::size_t quantity) const { return arrays_[quantity].f32(); }
   std::size_t offset(std::size_t run, std::size_t quantity) const { return offsets_[run][quantity]; }

@@ -27,7 +27,7 @@ struct ParameterRun {
   std::size_t part = 0;                       ///< of the device's model
 };
 
-/// With whom a device divides the parameters of a part of its model.
+/// The devices with which a device divides the parameters of a part of its model.
 struct UpdateGroups {
   const ParameterStore* store = nullptr;
   Communicator* members = nullptr;                          ///< of its tensor-parallel group

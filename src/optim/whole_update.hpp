@@ -39,7 +39,7 @@ class WholeUpdate {
   virtual void end_unit() {}
 };
 
-/// That of the configuration's optimizer. `groups` outlive it.
+/// Makes the update of the configuration's optimizer, which `groups` outlive.
 std::unique_ptr<WholeUpdate> make_whole_update(const WholeContext& context, const UpdateGroups& groups,
                                                std::vector<WholeRun> runs);
 

@@ -11,7 +11,7 @@ namespace pptrain {
 
 /// A parameter that several layers read: the table of tokens of an embedding and its output layer, for one.
 ///
-/// Its rows may be divided over a tensor-parallel group. Gradients are summed row by row.
+/// The rows of the parameter may be divided over a tensor-parallel group. Gradients are summed row by row.
 struct Tie {
   std::string name = {};                  ///< of the parameter
   std::vector<std::int64_t> layers = {};  ///< that read it, ascending: two or more

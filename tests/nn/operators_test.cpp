@@ -204,6 +204,18 @@ TEST_CASE("gradients of layers with several ports") {
   }
 }
 
+TEST_CASE("a device without samples has nothing of several ports") {
+  for (const bool passes : {true, false}) {
+    Bench bench(ported_model(passes), 1);
+    bench.batch.samples = 0;
+    SavedPtr saved;
+    CHECK(bench.module->forward(bench.batch, Tensor(bench.arena, 0, 74), &saved).size() == 0);
+    const auto elements = static_cast<std::size_t>(bench.layer.output->packed().columns);
+    CHECK(bench.module->backward_input(bench.batch, Tensor(bench.arena, 0, elements), *saved).size() == 0);
+    bench.module->backward_weight(bench.batch, *saved);
+  }
+}
+
 TEST_CASE("gradients of a decoder's layers") {
   for (const std::size_t index : {0, 1, 2}) {
     INFO("layer " << index);

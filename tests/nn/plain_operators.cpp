@@ -204,15 +204,6 @@ class Interpreter {
     }
     out() = y;
   }
-  void apply(const op::FirstRow&) {
-    const std::size_t h = columns(), each = in().size() / static_cast<std::size_t>(batch_.samples);
-    Values y;
-    for (std::size_t first = 0; first < in().size(); first += each) {
-      y.insert(y.end(), in().begin() + static_cast<std::ptrdiff_t>(first),
-               in().begin() + static_cast<std::ptrdiff_t>(first + h));
-    }
-    out() = y;
-  }
   void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 
   const Layer& layer_;

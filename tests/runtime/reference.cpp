@@ -246,6 +246,19 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
   return curve;
 }
 
+void check_first_logits(const std::string& name, const std::vector<float>& logits) {
+  const nlohmann::json run =
+      nlohmann::json::parse(std::ifstream(test_data("models/") + name + "/expected.json")).at("logits_first_sample");
+  const std::vector<double> first = run.at("first"), last = run.at("last");
+  for (std::size_t i = 0; i < first.size(); ++i) CHECK(std::abs(logits[i] - first[i]) < 1e-5);
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    CHECK(std::abs(logits[logits.size() - last.size() + i] - last[i]) < 1e-5);
+  }
+  double squares = 0.0;
+  for (const float logit : logits) squares += static_cast<double>(logit) * static_cast<double>(logit);
+  CHECK(std::sqrt(squares) == Approx(run.at("l2").get<double>()).epsilon(1e-6));
+}
+
 void check_curve(const Curve& curve, const Reference& reference) {
   CHECK(largest_difference(curve.losses, reference.losses) <= reference.loss_tolerance);
   CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(1e-5));

@@ -81,6 +81,10 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
 /// themselves.
 void check_curve(const Curve& curve, const Reference& reference);
 
+/// Holds the logits of the first sample of a folder of tests/data/models, row by row, to those that its library gave:
+/// the first and the last ones within 1e-5, all by their norm.
+void check_first_logits(const std::string& name, const std::vector<float>& logits);
+
 /// Largest difference of two curves' losses.
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b);
 

@@ -11,7 +11,7 @@
 /// of a step.
 namespace pptrain::kernels::bodies {
 
-/// What they read and write.
+/// The memory that every optimizer reads and writes.
 template <class T>
 struct Updated {
   float* parameter;
@@ -66,7 +66,7 @@ struct AdamW : Updated<T> {
   }
 };
 
-/// Without momentum.
+/// Stochastic gradient descent without momentum.
 template <class T>
 struct Sgd : Updated<T> {
   static constexpr unsigned num_states = 0;
@@ -87,8 +87,8 @@ struct Sgd : Updated<T> {
   }
 };
 
-/// With momentum (Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013), as
-/// PyTorch writes it.
+/// Stochastic gradient descent with momentum (Sutskever et al., "On the importance of initialization and momentum in
+/// deep learning", ICML 2013), as PyTorch writes it.
 template <class T>
 struct Momentum : Updated<T> {
   static constexpr unsigned num_states = 1;
@@ -96,8 +96,8 @@ struct Momentum : Updated<T> {
   float decay;
   float learning_rate;
   float momentum;
-  float ahead;  // momentum of Nesterov's step, or 0
-  float behind;
+  float ahead;   // weight of the buffer in a step: 1, or the momentum with Nesterov's
+  float behind;  // weight of the gradient beside it: 0, or 1 with Nesterov's
   float gradient_scale;
 
   Momentum(const UpdateRun& run, const SgdStep& step)

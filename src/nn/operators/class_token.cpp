@@ -1,12 +1,9 @@
-// A learned row before the rows of each sample, and the row that a classifier reads. Rows of a sample that lie one
-// behind the other are seen as one long row, so that a sample's parts are columns.
+// A learned row before the rows of each sample.
 #include "nn/operators/modules.hpp"
+#include "nn/operators/sample_rows.hpp"
 
 namespace pptrain {
 namespace {
-
-/// The rows of each sample as one.
-Matrix by_sample(const Matrix& x, std::size_t samples) { return {x.data, samples, x.size() / samples, x.type}; }
 
 /// The elements of a parameter as the row of every sample.
 Matrix for_all(const float* elements, std::size_t samples, std::size_t count) {
@@ -50,36 +47,10 @@ class ClassTokenModule final : public OperatorModule {
   bool weight_reads_gradient() const override { return true; }
 };
 
-class FirstRowModule final : public OperatorModule {
- public:
-  using OperatorModule::OperatorModule;
-
-  void forward(Batch& batch, Pass& pass) override {
-    Tensor out = new_value(batch, output());
-    if (batch.samples > 0) kernels().convert(first_rows(pass.matrix(input()), batch), out);
-    pass.values[output()] = std::move(out);
-  }
-
-  void backward_input(const Batch& batch, Pass& pass) override {
-    Tensor dx = new_gradient(batch, input());
-    kernels().fill_zero(dx.f32(), dx.size());
-    if (batch.samples > 0) kernels().convert(pass.gradients[output()].matrix, first_rows(dx, batch));
-    add_gradient(pass, input(), make_gradient(std::move(dx)));
-  }
-
- private:
-  Matrix first_rows(const Matrix& x, const Batch& batch) const {
-    return by_sample(x, batch.samples).columns_from(0, columns(input()));
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<OperatorModule> make_module(const op::ClassToken& /*kind*/, OperatorPlace place) {
   return std::make_unique<ClassTokenModule>(std::move(place));
-}
-std::unique_ptr<OperatorModule> make_module(const op::FirstRow& /*kind*/, OperatorPlace place) {
-  return std::make_unique<FirstRowModule>(std::move(place));
 }
 
 }  // namespace pptrain

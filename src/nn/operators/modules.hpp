@@ -24,6 +24,5 @@ std::unique_ptr<OperatorModule> make_module(const op::Split& kind, OperatorPlace
 std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
-std::unique_ptr<OperatorModule> make_module(const op::FirstRow& kind, OperatorPlace place);
 
 }  // namespace pptrain

@@ -1,13 +1,9 @@
-// What crosses a boundary as several ports: taken apart behind it, put together before it.
+// Parts of samples: ports, which are taken apart behind a boundary and put together before it, or a row.
 #include "nn/operators/modules.hpp"
+#include "nn/operators/sample_rows.hpp"
 
 namespace pptrain {
 namespace {
-
-/// The rows of a value sample by sample: (samples, elements of one).
-Matrix by_sample(const Batch& batch, const Matrix& x) {
-  return Matrix(x.f32(), batch.samples, x.rows * x.columns / batch.samples);
-}
 
 class SplitModule final : public OperatorModule {
  public:
@@ -16,7 +12,7 @@ class SplitModule final : public OperatorModule {
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor port = new_value(batch, output());
-    kernels().convert(port_of(batch, pass.matrix(input())), by_sample(batch, port));
+    if (batch.samples > 0) kernels().convert(port_of(batch, pass.matrix(input())), by_sample(port, batch.samples));
     pass.values[output()] = std::move(port);
   }
   /// The gradients of all ports together are that of the input; it is zero where nobody has asked for a port's.
@@ -27,13 +23,15 @@ class SplitModule final : public OperatorModule {
       arena().device().fill(whole.matrix.f32(), 0, whole.matrix.size() * sizeof(float));
     }
     const Gradient own = std::move(pass.gradients[output()]);
-    if (own) kernels().convert(by_sample(batch, own.matrix), port_of(batch, whole.matrix));
+    if (own && batch.samples > 0) {
+      kernels().convert(by_sample(own.matrix, batch.samples), port_of(batch, whole.matrix));
+    }
   }
 
  private:
   Matrix port_of(const Batch& batch, const Matrix& all) const {
     const std::size_t size = rows(batch, output()) / batch.samples * columns(output());
-    return by_sample(batch, all).columns_from(first_, size);
+    return by_sample(all, batch.samples).columns_from(first_, size);
   }
 
   std::size_t first_;
@@ -47,7 +45,8 @@ class JoinModule final : public OperatorModule {
     Tensor all = new_value(batch, output());
     std::size_t first = 0;
     for (const ValueIndex v : op().inputs) {
-      const Matrix port = by_sample(batch, pass.matrix(v));
+      if (batch.samples == 0) break;
+      const Matrix port = by_sample(pass.matrix(v), batch.samples);
       kernels().convert(port, all.matrix().columns_from(first, port.columns));
       first += port.columns;
     }
@@ -58,9 +57,11 @@ class JoinModule final : public OperatorModule {
     std::size_t first = 0;
     for (const ValueIndex v : op().inputs) {
       Tensor gradient = new_gradient(batch, v);
-      const Matrix port = by_sample(batch, gradient);
-      kernels().convert(all.columns_from(first, port.columns), port);
-      first += port.columns;
+      if (batch.samples > 0) {
+        const Matrix port = by_sample(gradient, batch.samples);
+        kernels().convert(all.columns_from(first, port.columns), port);
+        first += port.columns;
+      }
       add_gradient(pass, v, make_gradient(std::move(gradient)));
     }
   }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace pptrain {
+
+/// An HDF5 file of samples that `[data]` names: how what is wrong with it is told.
+class SampleFile {
+ public:
+  /// What messages say of the datasets.
+  struct Wording {
+    const char* names;  ///< "/features and /labels"
+    const char* all;    ///< "both datasets"
+    const char*
+        correction;  ///< of a dataset that is not what the model takes: "correct [model] input_size or the file"
+  };
+
+  /// `source`: place for messages: the configuration's file and line.
+  SampleFile(std::string path, std::string source) : path_(std::move(path)), source_(std::move(source)) {}
+
+  const std::string& path() const { return path_; }
+  /// Calls `open`, which opens the file and checks what is in it. Throws `Error` (exit code 2) where there is no file,
+  /// or `open` throws a failure of HDF5.
+  void open(const Wording& wording, const std::function<void()>& open) const;
+  /// Calls `read`, which reads sample `index`, a "row" or "image" by `what`. Throws `Error` (exit code 4) where that
+  /// throws a failure of HDF5.
+  void read(const char* what, std::int64_t index, const std::function<void()>& read) const;
+  /// Throws `Error` (exit code 2).
+  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const;
+
+ private:
+  std::string path_;
+  std::string source_;
+};
+
+}  // namespace pptrain
