@@ -20,6 +20,11 @@ int num_launched_ranks() {
   return 1;
 }
 
+int num_ranks_of_host() {
+  const char* value = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return value ? std::atoi(value) : num_launched_ranks();
+}
+
 bool launched_by_mpirun() { return std::getenv("OMPI_COMM_WORLD_RANK") != nullptr; }
 
 }  // namespace pptrain

@@ -13,6 +13,9 @@ std::optional<int> launched_rank();
 /// How many ranks that launcher started; 1 where none has.
 int num_launched_ranks();
 
+/// How many of them are on this host; all where the launcher does not say.
+int num_ranks_of_host();
+
 /// Whether the launcher is Open MPI's mpirun.
 bool launched_by_mpirun();
 

@@ -1,6 +1,5 @@
 #include "comm/waiter.hpp"
 
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "base/timing.hpp"
 #include "base/units.hpp"
 #include "comm/alarm.hpp"
+#include "comm/yield.hpp"
 
 namespace pptrain {
 
