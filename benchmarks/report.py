@@ -30,7 +30,7 @@ def peer(result):
 
 
 def ranks(result):
-    rows = [[str(row["ranks"]), row["grid"], row["plan"], f"{row['cpu_seconds']:.3f}", f"{row['ratio']:.2f}"]
+    rows = [[row["model"], str(row["ranks"]), row["grid"], row["plan"], f"{row['cpu_seconds']:.3f}", f"{row['ratio']:.2f}"]
             for row in result["rows"]]
     header = ("ranks", "grid asked for (dp x pp x tmp)", "plan run", "CPU seconds a step", "of one rank")
     return "User and system seconds of all ranks together for one step of " \
@@ -41,8 +41,8 @@ def prediction(result):
     rows = [[str(row["ranks"]), row["grid"], str(row["micro_batch"]), row["schedule"], f"{row['predicted']:.3f}",
              f"{row['measured']:.3f}", f"{row['error']:+.1%}"] for row in result["rows"]]
     within = sum(abs(row["error"]) <= 0.15 for row in result["rows"])
-    header = ("ranks", "dp x pp x tmp", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
-    return f"Seconds of an iteration of {measure.shape_text(measure.SMALL)}, fp32; measured: the median step. " \
+    header = ("model", "ranks", "dp x pp x tmp", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
+    return f"Seconds of an iteration in fp32, {measure.SMALL['batch']} samples; measured: the median step. " \
         f"{within} of {len(rows)} within 15 %.\n\n" + table(header, rows)
 
 

@@ -41,6 +41,9 @@ class Describer : public KeyVisitor {
     add(key, "path or array of paths" + or_keyword(keyword));
   }
   void flag(const Key& key, bool&) override { add(key, "`true` or `false`"); }
+  void integers(const Key& key, std::vector<std::int64_t>&, const Range& range) override {
+    add(key, "array of integers" + limits(range));
+  }
   void integer(const Key& key, std::int64_t&, const Range& range) override { add(key, "integer" + limits(range)); }
   void integer_or_auto(const Key& key, AutoInt&, const Range& range) override {
     add(key, "integer" + limits(range) + ", or `\"auto\"`");

@@ -9,13 +9,6 @@
 namespace pptrain {
 namespace {
 
-/// FNV-1a: a stable hash of a name, the same on every machine.
-std::uint64_t hash_name(std::string_view name) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
 using Words = std::array<std::uint32_t, 4>;
 
 Words philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
@@ -36,7 +29,14 @@ std::array<float, 2> box_muller(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-CounterRandom::CounterRandom(std::uint64_t seed, std::string_view stream) : seed_(seed), stream_(hash_name(stream)) {}
+/// FNV-1a
+std::uint64_t stream_of(std::string_view name) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+CounterRandom::CounterRandom(std::uint64_t seed, std::string_view stream) : seed_(seed), stream_(stream_of(stream)) {}
 
 std::uint64_t CounterRandom::bits(std::uint64_t index) const {
   const Words random = philox(seed_, stream_, index);

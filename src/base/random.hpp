@@ -6,6 +6,9 @@
 
 namespace pptrain {
 
+/// The stream of a name: a hash that is the same on every machine.
+std::uint64_t stream_of(std::string_view name);
+
 /// Counter-based random numbers: a pure function of (seed, stream, index), so that parameters
 /// and data order do not depend on how work is divided over ranks.
 ///

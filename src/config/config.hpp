@@ -115,9 +115,14 @@ struct DataConfig {
                                    ///< and masked text an HDF5 file, or "synthetic"
   std::vector<std::string> validation;
   bool shuffle = true;
-  AutoInt end_of_document;              ///< the token that ends a document; nothing: what indexes (.idx) say
-  bool attend_across_documents = true;  ///< whether attention reaches from a document into those before it
-  std::vector<MixPart> mix;             ///< in place of `train`
+  AutoInt end_of_document;                    ///< the token that ends a document; nothing: what indexes (.idx) say
+  bool attend_across_documents = true;        ///< whether attention reaches from a document into those before it
+  AutoInt mask_token;                         ///< stands where a token is hidden; nothing: an HDF5 file has masked text
+  double mask_probability = 0.15;             ///< that a position has a label
+  std::vector<std::int64_t> unmasked_tokens;  ///< that are never hidden
+  std::int64_t crop_padding = 0;              ///< pixels by which images of the training are moved at most
+  bool flip = false;                          ///< whether half of them are mirrored
+  std::vector<MixPart> mix;                   ///< in place of `train`
 
   bool has_training_data() const { return !train.empty() || !mix.empty(); }
 };
@@ -130,7 +135,9 @@ struct TrainingConfig {
   Precision precision = Precision::fp32;
   std::optional<double> loss_scale;  ///< of fp16; nothing: "dynamic"
   GradientPrecision gradient_precision = GradientPrecision::fp32;
-  double z_loss = 0.0;  ///< 0: none
+  double z_loss = 0.0;           ///< 0: none
+  double label_smoothing = 0.0;  ///< 0: none
+  double dropout = 0.0;          ///< 0: none
 };
 
 struct OptimizerConfig {

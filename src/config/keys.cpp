@@ -119,6 +119,26 @@ void visit_documents(KeyVisitor& v, DataConfig& data) {
       data.attend_across_documents);
 }
 
+/// Masked text from token files.
+void visit_masks(KeyVisitor& v, DataConfig& data) {
+  v.integer_or_auto({"mask_token",
+                     "The token that stands where one is hidden, for models of masked text: train and validation are "
+                     "token files then, of which positions are hidden anew in each epoch. With \"auto\" they are HDF5 "
+                     "files of masked text."},
+                    data.mask_token, at_least(0));
+  v.number({"mask_probability", "Share of the positions that have a label, with mask_token."}, data.mask_probability,
+           {0.0, 1.0, true, true, "some positions are to be predicted, from others"});
+  v.integers({"unmasked_tokens", "Tokens that are never hidden, such as those that begin and end a text."},
+             data.unmasked_tokens, at_least(0));
+}
+
+void visit_augmentation(KeyVisitor& v, DataConfig& data) {
+  v.integer({"crop_padding",
+             "Pixels by which each image of the training is moved at most, at random, with zeros where nothing was."},
+            data.crop_padding, between(0, 16384));
+  v.flag({"flip", "Whether half of the images of the training, drawn anew in each epoch, are mirrored."}, data.flip);
+}
+
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const std::string keyword = model.is_classifier() || !model.from.empty() ? synthetic_data : "";
   v.input_paths({"train",
@@ -131,6 +151,10 @@ void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
           "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
          data.shuffle);
   if (!model.is_classifier()) visit_documents(v, data);
+  if (!model.from.empty()) {
+    visit_masks(v, data);
+    visit_augmentation(v, data);
+  }
   data.mix.resize(
       v.elements({"mix", "Sources that samples are mixed from by their weights, in place of train; for transformers."},
                  data.mix.size()));
@@ -166,9 +190,16 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
   v.number({"z_loss",
             "Weight of the squared logarithm of the softmax's sum in the loss of training (1e-4), which keeps logits "
-            "small; 0: "
-            "none."},
+            "small; 0: none."},
            training.z_loss, not_negative("it keeps logits small"));
+  v.number({"dropout",
+            "Probability that an element of what a branch of a layer adds to the stream, or of the stream behind the "
+            "first layer, is dropped in training (0.1); 0: none."},
+           training.dropout, below_one("something has to be left"));
+  v.number({"label_smoothing",
+            "Part of each target in the loss of training that all classes share alike (0.1), so that a model does not "
+            "become too sure; 0: none."},
+           training.label_smoothing, below_one("the rest is the target's own"));
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {

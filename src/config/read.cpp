@@ -103,6 +103,11 @@ class Reader : public KeyVisitor {
   void name(const Key& key, std::string& value, const std::vector<std::string>& names) override {
     if (find(key)) value = table_->name(key.name, names);
   }
+  void integers(const Key& key, std::vector<std::int64_t>& values, const Range& range) override {
+    if (!find(key)) return;
+    values = table_->integers(key.name);
+    for (const std::int64_t value : values) check(key, static_cast<double>(value), range);
+  }
   void interval(const Key& key, Interval& value) override {
     if (!find(key)) table_->integer(key.name);  // refuses the missing key
     const std::vector<std::int64_t> ends = table_->integers(key.name);

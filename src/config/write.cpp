@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "config/keys.hpp"
 #include "config/read.hpp"
 #include "config/toml_reader.hpp"
@@ -37,6 +38,11 @@ class Writer : public KeyVisitor {
   }
   void flag(const Key& key, bool& value) override { line(key, value ? "true" : "false"); }
   void integer(const Key& key, std::int64_t& value, const Range&) override { line(key, std::to_string(value)); }
+  void integers(const Key& key, std::vector<std::int64_t>& values, const Range&) override {
+    std::vector<std::string> texts;
+    for (const std::int64_t value : values) texts.push_back(std::to_string(value));
+    line(key, "[" + join(texts) + "]");
+  }
   void integer_or_auto(const Key& key, AutoInt& value, const Range&) override {
     line(key, value ? std::to_string(*value) : "\"auto\"");
   }

@@ -41,14 +41,15 @@ __global__ void __launch_bounds__(most_threads) sums_of_rows(bodies::CrossEntrop
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* logits = body.logits.row(row);
     const float most = body.row_max[row];
-    float total = 0;
+    float total = 0, all = 0;
     visit_values<N>(logits, body.targets.columns, threadIdx.x, blockDim.x,
                     [&](float value) { total += fast_exp(value - most); });
     total = combine_block(total, 0.0f, threadIdx.x, blockDim.x, scratch, Plus());
-    if (threadIdx.x != 0) continue;
-    const std::int64_t target = body.targets.column(row);
-    body.row_sum[row] = body.targets.is_labelled(row) ? total : __builtin_huge_valf();
-    body.target_logit[row] = target >= 0 ? static_cast<float>(logits[target]) : 0.0f;
+    if (body.targets.uniform != 0.0f) {
+      visit_values<N>(logits, body.targets.columns, threadIdx.x, blockDim.x, [&](float value) { all += value; });
+      all = combine_block(all, 0.0f, threadIdx.x, blockDim.x, scratch, Plus());
+    }
+    if (threadIdx.x == 0) body.finish(row, total, all);
   }
 }
 
@@ -81,27 +82,25 @@ void CudaKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   });
 }
 
-void CudaKernels::cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                    const float* row_max, float* row_sum, float* target_logit) {
+void CudaKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
+                                    float* target_logit) {
   if (logits.rows == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
            are_aligned({&logits}) ? sums_of_rows<pack_of<T>(), T> : sums_of_rows<1, T>,
-           bodies::CrossEntropySum<T>{
-               read_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, target_logit},
+           bodies::CrossEntropySum<T>{read_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, target_logit},
            logits.rows);
   });
 }
 
-void CudaKernels::cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                         const float* row_max, const float* row_sum, float scale, float z_loss) {
+void CudaKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
+                                         const float* row_sum, float scale, float z_loss) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch_packs<pack_of<T>()>(
         device_.stream(), {logits.rows, logits.columns}, are_aligned({&logits}),
-        GradientPacks<T>{
-            {write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale, z_loss}});
+        GradientPacks<T>{{write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, scale, z_loss}});
   });
 }
 

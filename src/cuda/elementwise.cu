@@ -1,5 +1,6 @@
 #include "cuda/kernels.hpp"
 #include "cuda/packs.hpp"
+#include "kernels/bodies/dropout.hpp"
 #include "kernels/bodies/elementwise.hpp"
 #include "kernels/typed_rows.hpp"
 
@@ -30,6 +31,13 @@ struct ScalePacks {
     Pack<float, N> pack(x + i);
     for (unsigned e = 0; e < N; ++e) bodies::Scale{pack.values, factor}(e);
     pack.store(x + i);
+  }
+};
+
+struct DropoutBlocks : bodies::Dropout {
+  template <unsigned N>
+  PPTRAIN_FUNCTION void apply(std::size_t, std::size_t block) const {
+    (*this)(block);
   }
 };
 
@@ -69,6 +77,11 @@ void CudaKernels::add(const float* x, float* y, std::size_t n) {
 
 void CudaKernels::scale(float* x, float factor, std::size_t n) {
   launch_packs<4>(device_.stream(), {1, n}, is_aligned(x), ScalePacks{x, factor});
+}
+
+void CudaKernels::dropout(float* x, std::size_t n, const DropoutMask& mask) {
+  const bodies::Dropout body = bodies::Dropout::of(x, n, mask);
+  launch_packs<1>(device_.stream(), {1, body.num_blocks()}, true, DropoutBlocks{body});
 }
 
 void CudaKernels::fill_zero(float* x, std::size_t n) { device_.fill(x, 0, n * sizeof(float)); }

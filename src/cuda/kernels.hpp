@@ -34,14 +34,15 @@ class CudaKernels final : public Kernels {
                           std::int64_t first_token, const Matrix& dtoken_embedding,
                           const Matrix& dposition_embedding) override;
   void cross_entropy_max(const Matrix& logits, float* row_max) override;
-  void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                         const float* row_max, float* row_sum, float* target_logit) override;
-  void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                              const float* row_max, const float* row_sum, float scale, float z_loss) override;
+  void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
+                         float* target_logit) override;
+  void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max, const float* row_sum,
+                              float scale, float z_loss) override;
   void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,
                           double* loss, double z_loss) override;
   void add(const float* x, float* y, std::size_t n) override;
   void scale(float* x, float factor, std::size_t n) override;
+  void dropout(float* x, std::size_t n, const DropoutMask& mask) override;
   void sum_of_squares(const float* x, std::size_t n, double* sum) override;
   void convert(const Matrix& from, const Matrix& to) override;
   void fill_zero(float* x, std::size_t n) override;

@@ -14,6 +14,10 @@ class FeatureTable {
   virtual std::int64_t num_rows() const = 0;
   /// Writes what the slot asks for of one row: its features, its class.
   virtual void row(std::int64_t index, const SampleSlot& slot) const = 0;
+  /// The same as sample `number` of the training, which may differ from the row as it is held back.
+  virtual void training_row(std::int64_t index, std::int64_t /*number*/, const SampleSlot& slot) const {
+    row(index, slot);
+  }
 };
 
 struct FeatureOptions {

@@ -108,10 +108,23 @@ void ImageFile::read(Interval rows, float* pixels) const {
 
 void ImageFile::row(std::int64_t index, const SampleSlot& slot) const {
   if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
-  if (slot.features == nullptr) return;
+  if (slot.features != nullptr) order_pixels(options_.image, image(index).data(), slot.features);
+}
+
+void ImageFile::training_row(std::int64_t index, std::int64_t number, const SampleSlot& slot) const {
+  if (slot.features == nullptr || !options_.augmentation.changes()) return row(index, slot);
+  if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
+  const std::vector<float> pixels = image(index);
+  std::vector<float> changed(pixels.size());
+  options_.augmentation.apply(options_.image, number, pixels.data(), changed.data());
+  order_pixels(options_.image, changed.data(), slot.features);
+}
+
+/// (channel, row, column)
+std::vector<float> ImageFile::image(std::int64_t index) const {
   std::vector<float> pixels(static_cast<std::size_t>(options_.image.pixels()));
   file_.read("image", index, [&] { read({index, index + 1}, pixels.data()); });
-  order_pixels(options_.image, pixels.data(), slot.features);
+  return pixels;
 }
 
 }  // namespace pptrain

@@ -6,6 +6,7 @@
 
 #include "data/feature_dataset.hpp"
 #include "io/hdf5_read.hpp"
+#include "io/image_augmentation.hpp"
 #include "io/sample_file.hpp"
 #include "model/model.hpp"
 
@@ -16,7 +17,8 @@ struct ImageFileOptions {
   ImageShape image;
   std::int64_t classes = 2;  ///< labels are below
   std::int64_t min_rows = 1;
-  std::string source;  ///< place for messages: the configuration's file and line
+  std::string source;                   ///< place for messages: the configuration's file and line
+  ImageAugmentation augmentation = {};  ///< of samples of the training
 };
 
 /// An HDF5 file with /images (n, channels, height, width) and /labels (n), integers. Pixels are floating-point numbers,
@@ -30,6 +32,7 @@ class ImageFile final : public FeatureTable {
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(labels_.size()); }
   void row(std::int64_t index, const SampleSlot& slot) const override;
+  void training_row(std::int64_t index, std::int64_t number, const SampleSlot& slot) const override;
 
  private:
   void open();
@@ -37,6 +40,7 @@ class ImageFile final : public FeatureTable {
   void check_images() const;
   /// Images as they lie in the file.
   void read(Interval rows, float* pixels) const;
+  std::vector<float> image(std::int64_t index) const;
 
   SampleFile file_;
   ImageFileOptions options_;

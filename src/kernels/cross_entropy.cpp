@@ -17,23 +17,23 @@ void HostKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   });
 }
 
-void HostKernels::cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                    const float* row_max, float* row_sum, float* target_logit) {
+void HostKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
+                                    float* target_logit) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("cross_entropy_sum", 0, logits.rows,
-                bodies::CrossEntropySum<T>{
-                    read_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, target_logit});
+    launch_rows(
+        "cross_entropy_sum", 0, logits.rows,
+        bodies::CrossEntropySum<T>{read_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, target_logit});
   });
 }
 
-void HostKernels::cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                         const float* row_max, const float* row_sum, float scale, float z_loss) {
+void HostKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
+                                         const float* row_sum, float scale, float z_loss) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch_rows("cross_entropy_gradient", 0, logits.rows,
                 bodies::CrossEntropyGradient<T>{
-                    write_rows<T>(logits), {targets, first_class, logits.columns}, row_max, row_sum, scale, z_loss});
+                    write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, scale, z_loss});
   });
 }
 

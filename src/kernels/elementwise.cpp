@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "kernels/bodies/dropout.hpp"
 #include "kernels/bodies/norm.hpp"
 #include "kernels/bodies/rotary.hpp"
 #include "kernels/host_kernels.hpp"
@@ -17,6 +18,11 @@ void HostKernels::add(const float* x, float* y, std::size_t n) { launch_elements
 
 void HostKernels::scale(float* x, float factor, std::size_t n) {
   launch_elements("scale", n, bodies::Scale{x, factor});
+}
+
+void HostKernels::dropout(float* x, std::size_t n, const DropoutMask& mask) {
+  const bodies::Dropout body = bodies::Dropout::of(x, n, mask);
+  launch_elements("dropout", body.num_blocks(), body);
 }
 
 void HostKernels::fill_zero(float* x, std::size_t n) {

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 
+#include "kernels/dropout_mask.hpp"
+#include "kernels/targets.hpp"
 #include "model/forms.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
 
-/// LayerNorm, or RMSNorm, whose mean is 0 by definition and which has no offset.
 /// Everything AdamW needs for one step over a run of elements.
 struct AdamWStep {
   float learning_rate;
@@ -126,14 +127,14 @@ class Kernels {
   /// Part 1: row_max (R) of this shard. NaNs are skipped here and found by part 2.
   virtual void cross_entropy_max(const Matrix& logits, float* row_max) = 0;
   /// Part 2, with row_max of all shards: row_sum (R) of exp(logit - max) over this shard, and
-  /// target_logit (R), 0 where the target lies in another shard. A target below 0 is none: the row's sum is infinite,
+  /// target_logit (R), the sum of target * logit over it. A target below 0 is none: the row's sum is infinite,
   /// by which the other parts leave it out, with a gradient of 0.
-  virtual void cross_entropy_sum(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                 const float* row_max, float* row_sum, float* target_logit) = 0;
-  /// Part 3, with sums of all shards: logits become their own gradient, (softmax * (1 + 2 z_loss * logz) - onehot) *
+  virtual void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
+                                 float* target_logit) = 0;
+  /// Part 3, with sums of all shards: logits become their own gradient, (softmax * (1 + 2 z_loss * logz) - target) *
   /// scale with logz = log(row_sum) + row_max.
-  virtual void cross_entropy_gradient(const Matrix& logits, const std::int32_t* targets, std::int64_t first_class,
-                                      const float* row_max, const float* row_sum, float scale, float z_loss) = 0;
+  virtual void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
+                                      const float* row_sum, float scale, float z_loss) = 0;
   /// *loss += the sum over rows with a target of logz - target_logit + z_loss * logz^2, in double.
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
                                   std::size_t rows, double* loss, double z_loss) = 0;
@@ -142,6 +143,8 @@ class Kernels {
   virtual void add(const float* x, float* y, std::size_t n) = 0;
   /// x *= factor.
   virtual void scale(float* x, float factor, std::size_t n) = 0;
+  /// x[i] = 0 where the mask drops it, else x[i] / (1 - rate), n elements.
+  virtual void dropout(float* x, std::size_t n, const DropoutMask& mask) = 0;
   /// *sum += the squares of n elements, in double.
   virtual void sum_of_squares(const float* x, std::size_t n, double* sum) = 0;
   /// T to T' element by element.

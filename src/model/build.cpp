@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "model/description.hpp"
+#include "model/dropout.hpp"
 #include "model/families/families.hpp"
 #include "model/trainable.hpp"
 
@@ -47,6 +48,7 @@ void mark_hidden(Model& model) {
 
 Model build_model(const ModelConfig& config, const TrainingConfig& training, const std::string& source) {
   Model model = build(config, training, source);
+  if (training.dropout > 0.0) add_dropout(model, training.dropout, element_bytes(training.precision), source);
   check_boundaries(model);
   mark_hidden(model);
   return model;

@@ -163,6 +163,7 @@ class Worker {
   void operator()(const op::Sum&) const {}
   void operator()(const op::Gather&) const {}
   void operator()(const op::Take&) const {}
+  void operator()(const op::Dropout&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::Split&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Join&) const { elementwise(*op_.output, 2.0, 2.0); }
 

@@ -152,6 +152,13 @@ struct Split {
 /// The inputs one behind the other, sample by sample, as ports of the next layer.
 struct Join {};
 
+/// Elements become 0 with probability `rate`, and the others 1 / (1 - rate) times themselves, in place; in training
+/// alone. Which ones follows from `stream`, the job's seed, and the number of sample and element.
+struct Dropout {
+  double rate = 0.0;
+  std::uint64_t stream = 0;
+};
+
 /// Softmax and cross-entropy of logits, whole or with their classes divided over a group.
 struct Loss {};
 
@@ -162,7 +169,7 @@ struct Loss {};
 struct Operator {
   using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
                             op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
-                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken>;
+                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::Dropout>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss

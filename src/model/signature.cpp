@@ -55,6 +55,7 @@ std::string dimensions(const Operator& op) {
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
           [](const op::Addition& a) { return fmt::format("{}", a.bias); },
+          [](const op::Dropout& d) { return fmt::format("{}", d.rate); },
           [](const op::Split& s) { return fmt::format("{}", s.first); }, [](const auto&) { return std::string(); }},
       op.kind);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
+
+/// What dropout's random numbers follow from, beside the place in the model.
+struct DropoutNumbers {
+  std::uint64_t seed = 0;
+  std::int64_t first_sample = 0;  ///< of a micro-batch: its number among all samples of the training
+};
 
 /// What a micro-batch brings to a device, in that device's memory. R = samples * rows of a sample (`SampleShape`).
 struct Batch {
@@ -26,7 +33,8 @@ struct Batch {
   /// belongs to, and which keys may not lie before; null: attention reaches across documents.
   const std::int32_t* document_begin = nullptr;
   const std::uint32_t* token_types = nullptr;  ///< (R), for an embedding of token types
-  double z_loss = 0.0;                         ///< weight of the squared logarithm of a row's softmax sum in the loss
+  std::optional<DropoutNumbers> dropout = {};  ///< nothing: no element is dropped
+  LossForm loss_form;                          ///< of the loss that is summed and whose gradient is asked for
 };
 
 /// The part of the model a device holds, and what its layers run on.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "data/masked_dataset.hpp"
 #include "data/mixed_dataset.hpp"
 #include "data/synthetic_clusters.hpp"
 #include "data/synthetic_masked_text.hpp"
@@ -67,22 +68,55 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
     return std::make_unique<MaskedTextFile>(
         path, MaskedTextOptions{sample.rows, sample.classes, sample.token_types, least, where});
   }
-  if (sample.is_image())
-    return std::make_unique<ImageFile>(path, ImageFileOptions{sample.image, sample.classes, least, where});
+  if (sample.is_image()) {
+    const ImageAugmentation augmentation = {config.data.crop_padding, config.data.flip,
+                                            static_cast<std::uint64_t>(config.job.seed)};
+    return std::make_unique<ImageFile>(path,
+                                       ImageFileOptions{sample.image, sample.classes, least, where, augmentation});
+  }
   return std::make_unique<FeatureFile>(path, FeatureFileOptions{sample.features, sample.classes, least, where});
+}
+
+/// Whether samples are windows of token files.
+bool takes_windows(const Config& config, const Model& model) {
+  return model.sample.predicts_next() || config.data.mask_token.has_value();
+}
+
+/// The samples of a text, some of its tokens hidden where the model is to find them.
+std::unique_ptr<Dataset> with_masks(std::unique_ptr<Dataset> text, const Config& config, const Model& model) {
+  const DataConfig& data = config.data;
+  if (!data.mask_token) return text;
+  return std::make_unique<MaskedDataset>(
+      std::move(text), MaskOptions{static_cast<std::uint32_t>(*data.mask_token), data.mask_probability,
+                                   data.unmasked_tokens, model.sample.rows, model.sample.classes,
+                                   config.training.global_batch_size, static_cast<std::uint64_t>(config.job.seed)});
+}
+
+/// Tokens of an HDF5 file would be those of its bytes.
+void refuse_hdf5(const Config& config, const std::vector<std::string>& paths, const char* key) {
+  for (const std::string& path : paths) {
+    if (path != synthetic_data && !path.ends_with(".h5") && !path.ends_with(".hdf5")) continue;
+    throw_bad_input({config.where(key), path + " is no token file",
+                     "with mask_token positions of token files are hidden as they are read",
+                     "leave mask_token out, or name token files"});
+  }
 }
 
 }  // namespace
 
 Datasets open_datasets(const Config& config, const Model& model) {
   const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
-    if (model.sample.predicts_next()) return std::make_unique<TokenDataset>(paths, token_options(config, model, key));
+    if (takes_windows(config, model)) {
+      if (config.data.mask_token) refuse_hdf5(config, paths, key);
+      return with_masks(std::make_unique<TokenDataset>(paths, token_options(config, model, key)), config, model);
+    }
     const FeatureOptions options = {config.training.global_batch_size, config.data.shuffle,
                                     static_cast<std::uint64_t>(config.job.seed), wraps(model)};
     return std::make_unique<FeatureDataset>(open_table(config, model, paths, key), options);
   };
   Datasets datasets;
-  datasets.train = config.data.mix.empty() ? open(config.data.train, "data.train") : open_mix(config, model);
+  datasets.train = config.data.mix.empty() ? open(config.data.train, "data.train")
+                                           : with_masks(open_mix(config, model), config, model);
   if (!config.data.validation.empty()) datasets.validation = open(config.data.validation, "data.validation");
   return datasets;
 }

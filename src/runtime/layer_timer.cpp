@@ -60,6 +60,7 @@ class Chain {
     batch.features = features_on_device_;
     batch.loss_scale = 1e-3F;
     batch.loss = loss();
+    batch.dropout = DropoutNumbers{};
     std::vector<SavedPtr> saved(layers_.size());
     arena_.reset_peak();
     Tensor x = input_ ? random_rows(*input_) : Tensor();

@@ -5,6 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/common.sh"
+# mpirun waits as long for ranks of a failed job before it kills them, and here they have all ended.
+export OMPI_MCA_odls_base_sigkill_timeout=0
 
 # bytes WIDTH NUMBER...: the numbers as little-endian integers of WIDTH bytes, as escapes for printf.
 bytes() {

@@ -7,6 +7,8 @@ models=$(realpath -- "$3")
 here=$(dirname -- "$(realpath -- "$0")")
 # shellcheck source=tests/cli/common.sh
 . "$here/common.sh"
+# mpirun waits as long for ranks of a failed job before it kills them, and here they have all ended.
+export OMPI_MCA_odls_base_sigkill_timeout=0
 
 # start FAMILY: a fresh folder "model" of this family, and a job that trains it.
 start() {
@@ -143,6 +145,19 @@ for family in bert vit; do
   refused "text for a $family" 'job\.toml:7' 'text\.txt: the file cannot be read as HDF5'
   wrong "$family" "a $family with heads that do not divide its columns" "$config" 'heads of' set-key num_attention_heads 5
 done
+masks() { with_samples "$1" "$2"; sed -i '/^train/a mask_token = 4' job.toml; }
+masks bert text.txt
+sed -i '/^mask_token/a unmasked_tokens = [32, 46]\nvalidation = "text.txt"' job.toml
+expect "a bert finds hidden tokens of a text" 0 'held-back data' "$mpiexec" -np 2 "$pptrain" job.toml \
+  --set metrics.evaluation_interval=1
+masks bert model/data.h5
+refused "an HDF5 file to hide tokens of" 'job\.toml:7' 'data\.h5 is no token file'
+masks bert text.txt
+sed -i 's/^mask_token.*/mask_token = 99999/' job.toml
+refused "a mask outside the vocabulary" 'job\.toml:8' '99999 of mask_token is no token'
+masks llama text.txt
+refused "a mask for a llama" 'job\.toml:8' 'mask_token for llama'
+
 with_samples bert "$models/vit/data.h5"
 refused "images for a bert" 'job\.toml:7' "object 'input_ids' doesn't exist"
 with_samples bert model/data.h5 16
@@ -153,6 +168,14 @@ with_samples bert model/data.h5
 printf 'attend_across_documents = false\n' >key
 sed -i '/^train/r key' job.toml
 refused "documents of a bert" 'job\.toml:8' 'attend_across_documents = false without documents'
+with_samples vit model/data.h5
+sed -i '/^train/a crop_padding = 2\nflip = true' job.toml
+expect "a vit is trained on images that are moved and mirrored" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+sed -i 's/^crop_padding.*/crop_padding = 32/' job.toml
+refused "images that are moved out of sight" 'job\.toml:8' 'crop_padding = 32 .*nothing would be left'
+with_samples bert model/data.h5
+sed -i '/^train/a flip = true' job.toml
+refused "text that is mirrored" 'job\.toml:8' 'data\.flip for bert'
 with_samples vit "$models/bert/data.h5"
 refused "text for a vit" 'job\.toml:7' "object 'images' doesn't exist"
 wrong vit "patches that do not fill an image" "$config" 'patches of 7 pixels in images of 32' set-key patch_size 7

@@ -43,6 +43,10 @@ TEST_CASE("the GPU adds and scales as the host", "[cuda]") {
       host_kernels().scale(x.host_f32(), 0.3f, n);
       gpu.kernels.scale(x.device_f32(), 0.3f, n);
       REQUIRE(x.same_bytes());
+      const DropoutMask mask = {seed, 5, 1000 * shift + n % 3, 0.3};
+      host_kernels().dropout(x.host_f32(), n, mask);
+      gpu.kernels.dropout(x.device_f32(), n, mask);
+      REQUIRE(x.same_bytes());
       gpu.kernels.fill_zero(x.device_f32(), n);
       host_kernels().fill_zero(x.host_f32(), n);
       REQUIRE(x.same_bytes());

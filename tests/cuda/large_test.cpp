@@ -177,11 +177,11 @@ struct CrossEntropy {
     for (std::size_t r = 0; r < rows; ++r) classes[r] = static_cast<std::int32_t>((r % period) * (columns / period));
     const DeviceValues targets(gpu, classes);
     gpu.kernels.cross_entropy_max(logits.matrix(), most.f32());
-    gpu.kernels.cross_entropy_sum(logits.matrix(), targets.data(), 0, most.f32(), sum.f32(), of_target.f32());
+    gpu.kernels.cross_entropy_sum(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(), of_target.f32());
     const DeviceValues total(gpu, std::vector<double>{0.0});
     gpu.kernels.cross_entropy_loss(most.f32(), sum.f32(), of_target.f32(), rows, total.data(), 0.0);
     loss = total.fetch().front();
-    gpu.kernels.cross_entropy_gradient(logits.matrix(), targets.data(), 0, most.f32(), sum.f32(), 8.0F, 0.0f);
+    gpu.kernels.cross_entropy_gradient(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(), 8.0F, 0.0f);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "io/image_file.hpp"
 
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "data/files.hpp"
@@ -70,6 +71,39 @@ TEST_CASE("pixels of 8 bits become numbers from -1 to 1", "[images]") {
   CHECK(pixels_of(file, 0)[0] == 1.0F);
   CHECK(pixels_of(file, 0)[1] == -1.0F);
   CHECK(pixels_of(file, 0)[2] == 4.0F / 127.5F - 1.0F);
+}
+
+/// What the model reads of the first image as sample `number` of the training, row by row.
+std::vector<float> trained_on(const ImageFile& file, std::int64_t number) {
+  std::vector<float> pixels(16);
+  SampleSlot slot;
+  slot.features = pixels.data();
+  file.training_row(0, number, slot);
+  return pixels;
+}
+
+TEST_CASE("images of the training are mirrored and moved, each pixel with its neighbours", "[images]") {
+  const TestFolder folder("images_augmented");
+  const std::string path = write(folder, "i.h5", {});
+  ImageFileOptions options = images({2, 2, 4, 0});
+  const ImageFile plain(path, options);
+  options.augmentation = {1, true, 7};
+  const ImageFile changed(path, options), again(path, options);
+  std::map<std::vector<float>, int> seen;
+  for (std::int64_t number = 0; number < 400; ++number) {
+    const std::vector<float> pixels = trained_on(changed, number);
+    CHECK(pixels == trained_on(again, number));
+    ++seen[pixels];
+  }
+  // Three places in each direction, and their mirror images.
+  CHECK(seen.size() == 18);
+  for (const auto& [pixels, times] : seen) CHECK(times > 5);  // 22 expected, with a deviation of 4.6
+  CHECK(seen.contains({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+  CHECK(seen.contains({3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12}));
+  CHECK(seen.contains({5, 6, 7, 0, 0, 0, 0, 0, 13, 14, 15, 0, 0, 0, 0, 0}));
+  // Images that are held back stay as they are.
+  CHECK(pixels_of(changed, 0) == pixels_of(plain, 0));
+  CHECK(trained_on(plain, 3) == pixels_of(plain, 0));
 }
 
 TEST_CASE("files of images that do not fit are refused with what is wrong", "[images]") {

@@ -15,17 +15,20 @@ struct Reference {
   double loss = 0;
   Values gradient;
 
-  Reference(const TestMatrix& logits, const std::vector<std::int32_t>& targets, double scale, double z_loss) {
+  Reference(const TestMatrix& logits, const std::vector<std::int32_t>& targets, double scale, const LossForm& form) {
     const std::size_t columns = logits.matrix().columns;
     for (std::size_t r = 0; r < targets.size(); ++r) {
       double largest = -INFINITY, sum = 0;
       for (std::size_t c = 0; c < columns; ++c) largest = std::max(largest, logits.get(r, c));
       for (std::size_t c = 0; c < columns; ++c) sum += std::exp(logits.get(r, c) - largest);
       const double logz = std::log(sum) + largest;
-      loss += logz - logits.get(r, targets[r]) + z_loss * logz * logz;
+      loss += logz + form.z_loss * logz * logz;
       for (std::size_t c = 0; c < columns; ++c) {
-        const double p = std::exp(logits.get(r, c) - largest) / sum * (1.0 + 2.0 * z_loss * logz);
-        gradient.push_back((p - (c == static_cast<std::size_t>(targets[r]) ? 1.0 : 0.0)) * scale);
+        const double own = c == static_cast<std::size_t>(targets[r]) ? 1.0 - form.label_smoothing : 0.0;
+        const double target = own + form.label_smoothing / static_cast<double>(columns);
+        loss -= target * logits.get(r, c);
+        const double p = std::exp(logits.get(r, c) - largest) / sum * (1.0 + 2.0 * form.z_loss * logz);
+        gradient.push_back((p - target) * scale);
       }
     }
   }
@@ -33,26 +36,29 @@ struct Reference {
 
 /// The three parts over vocabulary shards [bounds[i], bounds[i + 1]), reduced as ranks would.
 double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& targets,
-                  const std::vector<std::size_t>& bounds, float scale, float z_loss = 0.0f) {
+                  const std::vector<std::size_t>& bounds, float scale, const LossForm& form = {}) {
   const std::size_t rows = targets.size();
   std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
   const auto shard = [&](std::size_t i) { return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]); };
+  const auto of = [&](std::size_t i) {
+    return form.targets(targets.data(), static_cast<std::int64_t>(bounds[i]),
+                        static_cast<std::int64_t>(logits.matrix().columns));
+  };
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
     host_kernels().cross_entropy_max(shard(i), of_shard.data());
     for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], of_shard[r]);
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    host_kernels().cross_entropy_sum(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]), largest.data(),
-                                     of_shard.data(), logit.data());
+    host_kernels().cross_entropy_sum(shard(i), of(i), largest.data(), of_shard.data(), logit.data());
     host_kernels().add(of_shard.data(), sum.data(), rows);
     host_kernels().add(logit.data(), target.data(), rows);
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    host_kernels().cross_entropy_gradient(shard(i), targets.data(), static_cast<std::int64_t>(bounds[i]),
-                                          largest.data(), sum.data(), scale, z_loss);
+    host_kernels().cross_entropy_gradient(shard(i), of(i), largest.data(), sum.data(), scale,
+                                          static_cast<float>(form.z_loss));
   }
   double loss = 0;
-  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss, z_loss);
+  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss, form.z_loss);
   return loss;
 }
 
@@ -64,20 +70,20 @@ std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
 }
 
 void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::size_t>& bounds, DType type,
-                  float z_loss = 0.0f) {
-  CAPTURE(rows, columns, bounds.size(), type_name(type), z_loss);
+                  const LossForm& form = {}) {
+  CAPTURE(rows, columns, bounds.size(), type_name(type), form.z_loss, form.label_smoothing);
   TestMatrix logits(rows, columns, type, 3), again(rows, columns, type, 3);
   logits.randomise(1, 10.0, 200.0);  // without subtraction of the maximum exp would overflow
   again.randomise(1, 10.0, 200.0);
   const std::vector<std::int32_t> targets = some_targets(rows, columns);
-  const Reference reference(logits, targets, 0.125, z_loss);
-  const double loss = run_shards(logits, targets, bounds, 0.125f, z_loss);
+  const Reference reference(logits, targets, 0.125, form);
+  const double loss = run_shards(logits, targets, bounds, 0.125f, form);
   REQUIRE(loss == Approx(reference.loss).epsilon(1e-6).margin(1e-5));
   // Relative to itself beyond the error of f32, so that a probability near 1 keeps its difference to 1.
   const double floor = type == DType::f32 ? 0.125 : 1e-4;
   REQUIRE(largest_error(logits.values(), reference.gradient, floor) < (type == DType::f32 ? 1e-6 : 6e-3));
   REQUIRE(logits.padding_is_untouched());
-  REQUIRE(run_shards(again, targets, bounds, 0.125f, z_loss) == loss);
+  REQUIRE(run_shards(again, targets, bounds, 0.125f, form) == loss);
   REQUIRE(again.bytes() == logits.bytes());
 }
 
@@ -88,7 +94,9 @@ TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary
     check_shards(1, 1, {0, 1}, type);
     check_shards(5, 257, {0, 257}, type);
     check_shards(5, 257, {0, 100, 101, 257}, type);
-    check_shards(5, 257, {0, 100, 101, 257}, type, 1e-3f);
+    check_shards(5, 257, {0, 100, 101, 257}, type, {1e-3, 0.0});
+    check_shards(5, 257, {0, 100, 101, 257}, type, {0.0, 0.1});
+    check_shards(5, 257, {0, 257}, type, {1e-3, 0.2});
     check_shards(3, 50257, {0, 50257}, type);
     check_shards(3, 50257, {0, 16753, 33506, 50257}, type);
   }
@@ -96,12 +104,12 @@ TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary
 
 TEST_CASE("rows without a target count neither in the loss nor in the gradient", "[kernels]") {
   for (const DType type : all_types) {
-    for (const float z_loss : {0.0f, 1e-3f}) {
+    for (const LossForm& form : {LossForm(), LossForm{1e-3, 0.0}, LossForm{0.0, 0.1}}) {
       TestMatrix all(4, 257, type, 3), some(4, 257, type, 3);
       for (TestMatrix* logits : {&all, &some}) logits->randomise(1, 10.0, 200.0);
-      const Reference first(all, {5}, 0.125, z_loss);
-      const double loss = run_shards(all, {5, 6, 7, 8}, {0, 100, 257}, 0.125f, z_loss);
-      const double of_first = run_shards(some, {5, -100, -100, -100}, {0, 100, 257}, 0.125f, z_loss);
+      const Reference first(all, {5}, 0.125, form);
+      const double loss = run_shards(all, {5, 6, 7, 8}, {0, 100, 257}, 0.125f, form);
+      const double of_first = run_shards(some, {5, -100, -100, -100}, {0, 100, 257}, 0.125f, form);
       REQUIRE(of_first == Approx(first.loss).epsilon(1e-6).margin(1e-5));
       REQUIRE(of_first < loss);
       for (std::size_t c = 0; c < 257; ++c) {

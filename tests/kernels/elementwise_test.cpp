@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -57,6 +58,33 @@ TEST_CASE("add, scale and fill_zero touch exactly their elements", "[kernels]") 
     REQUIRE(x.padding_is_untouched());
     REQUIRE(y.padding_is_untouched());
   }
+}
+
+TEST_CASE("dropout drops the same elements of a stream, whatever part of it a tensor is", "[kernels]") {
+  constexpr std::size_t size = 100000;
+  const DropoutMask mask = {3, 99, 0, 0.25};
+  std::vector<float> whole(size, 3.0f);
+  host_kernels().dropout(whole.data(), size, mask);
+  std::size_t dropped = 0;
+  for (const float x : whole) {
+    REQUIRE((x == 0.0f || x == 4.0f));
+    if (x == 0.0f) ++dropped;
+  }
+  REQUIRE(dropped == Approx(0.25 * size).margin(5 * 137));  // the deviation is 137
+  for (const std::size_t n : odd_sizes) {
+    for (const std::uint64_t first : {0, 1, 2, 3, 4, 777}) {
+      CAPTURE(n, first);
+      TestMatrix part(1, n, DType::f32, 9);
+      std::fill_n(part.f32(), n, 3.0f);
+      host_kernels().dropout(part.f32(), n, {mask.seed, mask.stream, first, mask.rate});
+      REQUIRE(std::equal(part.f32(), part.f32() + n, whole.begin() + static_cast<std::ptrdiff_t>(first)));
+      REQUIRE(part.padding_is_untouched());
+    }
+  }
+  std::vector<float> other(size, 3.0f);
+  host_kernels().dropout(other.data(), size, {4, mask.stream, 0, mask.rate});
+  REQUIRE(other != whole);
+  host_kernels().dropout(nullptr, 0, mask);
 }
 
 namespace {

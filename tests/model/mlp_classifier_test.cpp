@@ -1,5 +1,6 @@
 #include "model/zoo.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 using namespace pptrain;
 
@@ -58,4 +59,11 @@ TEST_CASE("the work of a classifier in kernels is that of its layers") {
     CHECK(flop_of(description.layers[l].backward_weight) == model.layers[l].flop_backward_weight);
   }
   CHECK(description.tensor_parallel_degrees == std::vector<int>{1, 2, 4, 8});
+}
+
+TEST_CASE("a classifier has no branches to drop") {
+  TrainingConfig training;
+  training.dropout = 0.1;
+  const std::string said = complaint_of([&] { build_model(classifier(), training, "job.toml"); });
+  CHECK(said.starts_with("job.toml: dropout with mlp-classifier"));
 }

@@ -4,7 +4,7 @@ and the losses of twenty training steps. Needs torch, transformers and safetenso
 
     make_references.py FOLDER                         # every family, as FOLDER/mistral and so on
     make_references.py FOLDER --family opt qwen3      # these
-    make_references.py FOLDER --optimizers FOLDER/llama  # SGD, Lion, z-loss on a reference
+    make_references.py FOLDER --optimizers FOLDER/llama  # SGD, Lion, other losses on a reference
     make_references.py FOLDER --check                 # trains two steps from each reference in FOLDER and compares
 
 What the files hold is said in tests/data/models/README.md. Exit code 77: the packages are not there.
@@ -228,14 +228,15 @@ OPTIMIZERS = {
 }
 
 
-Z_LOSSES = {"z-loss": 0.01}
+LOSSES = {"z-loss": {"z_loss": 0.01}, "label-smoothing": {"label_smoothing": 0.1},
+          "dropout": {"drop": 0.1}}
 
 
 def write_optimizer(folder, run_name):
-    """A run with another optimizer, or a z-loss, from the files of a reference."""
+    """A run with another optimizer, or another loss, from the files of a reference."""
     plain = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     optimizer, batch = OPTIMIZERS.get(run_name, plain["optimizer"]), plain["batch"]
-    z_loss = Z_LOSSES.get(run_name, 0.0)
+    loss = LOSSES.get(run_name, {})
     tokens = training.read_tokens(folder / "tokens.bin")
 
     def train(dtype=torch.float32, nudge=None, **keys):
@@ -243,7 +244,7 @@ def write_optimizer(folder, run_name):
         if nudge:
             nudged(model, nudge[0], torch.Generator().manual_seed(nudge[1]))
         return training.Run(model.to(dtype), tokens, plain["T"], batch=batch, optimizer=keys.pop("optimizer", optimizer),
-                            **{"z_loss": z_loss, **keys})
+                            **{**loss, **keys})
 
     run = train()
     others = {"fp64": train(dtype=torch.float64), "accumulate_2": train(parts=[batch // 2] * 2),
@@ -256,15 +257,15 @@ def write_optimizer(folder, run_name):
     for key in ("momentum", "beta1", "beta2"):
         if key in optimizer:
             wrong[key] = train(optimizer={**optimizer, key: optimizer[key] - 0.01})
-    if z_loss:
-        wrong = {"half_the_gradient": train(z_loss=z_loss / 2), "no_z_loss": train(z_loss=0.0)}
+    for key, weight in loss.items():
+        wrong = {"half": train(**{key: weight / 2}), "none": train(**{key: 0.0})}
     mutants = {key: largest_difference(run.losses, other.losses) for key, other in wrong.items()}
     smallest = min(mutants, key=mutants.get)
     assert mutants[smallest] > 2 * GATE, f"{run_name}: {smallest} moves a loss by {mutants[smallest]} only"
     in_part, whole = rounding_only(run, others["fp64"])
     expected = {
         **{key: plain[key] for key in ("model", "class", "parameters", "batch", "T", "steps")}, "run": run_name,
-        "optimizer": optimizer, "z_loss": z_loss, "losses": run.losses, "losses_fp64": others["fp64"].losses,
+        "optimizer": optimizer, **loss, "losses": run.losses, "losses_fp64": others["fp64"].losses,
         "grad_norms": run.grad_norms, "learning_rates": run.learning_rates,
         "step0_grad_norm_per_tensor": run.step0_norms, "final_param_norm_per_tensor": run.final_norms,
         "zero_gradient_tensors": sorted(whole), "final_norm_not_comparable": sorted(in_part),
@@ -279,7 +280,7 @@ def check(path):
     folder = path.parent
     expected = json.loads(path.read_text(encoding="utf-8"))
     options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"],
-               "stop_after": 2, "z_loss": expected.get("z_loss", 0.0)}
+               "stop_after": 2, **{key: expected[key] for key in ("z_loss", "label_smoothing", "drop") if key in expected}}
     if (folder / "data.h5").exists():
         run = training.LabelledRun(training.load(folder), training.read_samples(folder / "data.h5"), **options)
     else:
@@ -303,7 +304,7 @@ def main():
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     if arguments.optimizers:
-        for run_name in [*OPTIMIZERS, *Z_LOSSES]:
+        for run_name in [*OPTIMIZERS, *LOSSES]:
             write_optimizer(arguments.optimizers, run_name)
         return
     if not arguments.check:

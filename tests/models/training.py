@@ -8,12 +8,14 @@ import torch
 import torch.overrides
 import transformers
 
+import dropout
 import optimizers
 
 BATCH = 4
 STEPS = 20
 OPTIMIZER = {"name": "adamw", "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1, "clip": 1.0}
 TOKEN_HEADER = 256 * 4  # bytes
+DEFAULT_SEED = 1234  # of pptrain's jobs
 NO_TARGET = -100  # of a position whose token is not to be predicted
 
 
@@ -101,14 +103,16 @@ class Run:
     options = {"use_cache": False}  # of every call of the model
 
     def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
-                 stop_after=None, z_loss=0.0):
+                 stop_after=None, z_loss=0.0, label_smoothing=0.0, drop=0.0):
         """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
         `stop_after`: steps of the `steps` that the schedule counts with; `z_loss`: weight of the squared logarithm of
-        the softmax's sum."""
+        the softmax's sum; `label_smoothing`: part of each target that all classes share alike;
+        `drop`: rate of dropout, with the seed of a job that names none."""
         self.losses, self.grad_norms, self.learning_rates = [], [], []
         self.model, self.tokens, self.batch, self.length = model, tokens, batch, length
         self.optimizer = optimizer or OPTIMIZER
-        self.z_loss = z_loss
+        self.z_loss, self.label_smoothing = z_loss, label_smoothing
+        self.dropout = dropout.Dropout(model, drop, DEFAULT_SEED) if drop else None
         self.parts = parts or [batch]
         self.kinks = Kinks(model)
         self.parameters = dict(model.named_parameters())
@@ -126,6 +130,8 @@ class Run:
         first = 0
         for part in self.parts:
             x = {name: values[first:first + part] for name, values in inputs.items()}
+            if self.dropout:
+                self.dropout.first_sample = (step - 1) * self.batch + first
             loss += self.pass_through(x, targets[first:first + part], (targets != NO_TARGET).sum())
             first += part
         self.losses.append(loss)
@@ -154,7 +160,8 @@ class Run:
             logits = self.model(**x, **self.options).logits
         if not hasattr(self, "first_logits"):
             self.first_logits = logits[0].detach().clone()
-        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.flatten(), reduction="sum") / count
+        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.flatten(), reduction="sum",
+                                                 label_smoothing=self.label_smoothing) / count
         if self.z_loss:
             loss = loss + self.z_loss * logits.logsumexp(-1).square().sum() / count
         loss.backward()

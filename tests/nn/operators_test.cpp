@@ -6,6 +6,7 @@
 #include "derivatives.hpp"
 #include "kernels/backend.hpp"
 #include "model/chain.hpp"
+#include "model/dropout.hpp"
 #include "model/families/families.hpp"
 #include "model/layer_folds.hpp"
 #include "model/layer_graph.hpp"
@@ -191,6 +192,38 @@ Model ported_model(bool passes) {
 }
 
 }  // namespace
+
+TEST_CASE("dropout drops the same elements forward and backward, by seed, layer and sample") {
+  for (const bool fuses : {true, false}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+      for (const std::size_t layer : {0, 1}) {
+        Model model = build_chain(rich());
+        add_dropout(model, 0.25, 4.0, "test");
+        Bench bench(std::move(model), layer, fuses, recompute);
+        bench.batch.dropout = bench.plain.dropout = DropoutNumbers{11, 7};
+        check_layer(bench);
+        // Without numbers, as in evaluations, nothing is dropped.
+        bench.batch.dropout = bench.plain.dropout = std::nullopt;
+        check_layer(bench);
+      }
+    }
+  }
+}
+
+TEST_CASE("dropout takes biases to the products whose results it drops") {
+  Model model = build_chain(rich());
+  const auto sums_with_bias = [&] {
+    const auto& list = model.layers[1].operators.operators;
+    return std::count_if(list.begin(), list.end(), [](const Operator& op) {
+      return op.as<op::Addition>() != nullptr && op.as<op::Addition>()->bias;
+    });
+  };
+  CHECK(sums_with_bias() == 2);
+  const std::string before = model.layers[1].signature;
+  add_dropout(model, 0.25, 4.0, "test");
+  CHECK(sums_with_bias() == 0);
+  CHECK(model.layers[1].signature != before);
+}
 
 TEST_CASE("gradients of layers with several ports") {
   for (const bool passes : {true, false}) {

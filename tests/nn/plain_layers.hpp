@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/model.hpp"
+#include "nn/layer.hpp"
 
 /// GPT-2's layers written out in double, without any of the tricks of src/nn: the reference that
 /// gradients are held to by finite differences.
@@ -21,6 +23,7 @@ struct PlainBatch {
   std::vector<std::int32_t> document_begin = {};  ///< as Batch's; plain_operators alone goes by it
   std::vector<std::uint32_t> token_types = {};    ///< likewise
   std::vector<float> features = {};               ///< likewise
+  std::optional<DropoutNumbers> dropout = {};     ///< likewise
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

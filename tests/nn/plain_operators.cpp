@@ -1,5 +1,7 @@
 #include "plain_operators.hpp"
 
+#include <Random123/philox.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -165,6 +167,18 @@ class Interpreter {
       double sum = 0.0;
       for (std::size_t c = 0; c < v; ++c) sum += std::exp(in()[r * v + c]);
       loss_ += std::log(sum) - in()[r * v + static_cast<std::size_t>(batch_.targets[r])];
+    }
+  }
+  /// Element i is decided by word i % 4 of block i / 4.
+  void apply(const op::Dropout& d) {
+    if (!batch_.dropout) return;
+    const std::uint64_t first = static_cast<std::uint64_t>(batch_.dropout->first_sample) * size_of(*op_->output);
+    for (std::size_t i = 0; i < out().size(); ++i) {
+      const std::uint64_t element = first + i, block = element / 4, seed = batch_.dropout->seed;
+      const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+      const r123::Philox4x32::ctr_type counter = {{low(block), low(block >> 32), low(d.stream), low(d.stream >> 32)}};
+      const auto words = r123::Philox4x32()(counter, {{low(seed), low(seed >> 32)}});
+      out()[i] *= words[element % 4] < d.rate * 4294967296.0 ? 0.0 : 1.0 / (1.0 - d.rate);
     }
   }
   void apply(const op::Enter&) {

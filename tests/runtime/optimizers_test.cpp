@@ -13,8 +13,9 @@ using namespace pptrain::test;
 
 namespace {
 
-/// AdamW with a z-loss is the last of them.
-const std::vector<std::string> runs = {"sgd", "sgd-nesterov", "lion", "adafactor", "muon-fp32", "z-loss"};
+/// The last three are AdamW with other losses, or with dropout.
+const std::vector<std::string> runs = {"sgd",    "sgd-nesterov",    "lion",   "adafactor", "muon-fp32",
+                                       "z-loss", "label-smoothing", "dropout"};
 
 int ranks() {
   int size = 0;

@@ -55,6 +55,8 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   config.training.global_batch_size = run.at("batch");
   config.training.steps = run.at("steps");
   config.training.z_loss = run.value("z_loss", 0.0);
+  config.training.label_smoothing = run.value("label_smoothing", 0.0);
+  config.training.dropout = run.value("drop", 0.0);
   const nlohmann::json& optimizer = run.at("optimizer");
   config.optimizer.name = optimizer.at("name");
   config.optimizer.learning_rate = optimizer.at("lr");

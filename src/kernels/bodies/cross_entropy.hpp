@@ -6,14 +6,13 @@
 
 #include "kernels/bodies/math.hpp"
 #include "kernels/bodies/row_team.hpp"
+#include "kernels/targets.hpp"
 
 /// The parts of the vocabulary-parallel cross-entropy (Megatron-LM, arXiv:1909.08053, section 3).
 namespace pptrain::kernels::bodies {
 
 /// Where the targets of the rows lie in the columns of this vocabulary shard.
-struct Targets {
-  const std::int32_t* classes;
-  std::int64_t first_class;
+struct ShardTargets : Targets {
   std::size_t columns;
 
   /// Whether the row has a target: one below 0 is none.
@@ -43,7 +42,7 @@ struct CrossEntropyMax {
 template <class T>
 struct CrossEntropySum {
   Rows<const T> logits;
-  Targets targets;
+  ShardTargets targets;
   const float* row_max;
   float *row_sum, *target_logit;
 
@@ -53,18 +52,25 @@ struct CrossEntropySum {
     const float most = row_max[row];
     const float total =
         team.sum(targets.columns, [=](std::size_t c) { return fast_exp(static_cast<float>(l[c]) - most); });
-    team.once([&] {
-      const std::int64_t target = targets.column(row);
-      row_sum[row] = targets.is_labelled(row) ? total : __builtin_huge_valf();
-      target_logit[row] = target >= 0 ? static_cast<float>(l[target]) : 0.0f;
-    });
+    const float all = targets.uniform == 0.0f
+                          ? 0.0f
+                          : team.sum(targets.columns, [=](std::size_t c) { return static_cast<float>(l[c]); });
+    team.once([&] { finish(row, total, all); });
+  }
+
+  /// Writes what part 2 yields of the row, from the sums of exp(logit - max) and of the logits.
+  PPTRAIN_FUNCTION void finish(std::size_t row, float total, float all) const {
+    const std::int64_t target = targets.column(row);
+    row_sum[row] = targets.is_labelled(row) ? total : __builtin_huge_valf();
+    const float of_class = target >= 0 ? targets.own * static_cast<float>(logits.row(row)[target]) : 0.0f;
+    target_logit[row] = of_class + targets.uniform * all;
   }
 };
 
 template <class T>
 struct CrossEntropyGradient {
   Rows<T> logits;
-  Targets targets;
+  ShardTargets targets;
   const float *row_max, *row_sum;
   float scale;
   float z_loss;  // 0: none
@@ -77,17 +83,18 @@ struct CrossEntropyGradient {
     const float of_softmax = has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
     const float factor = of_softmax / sum;
     const std::int64_t target = targets.column(row);
+    const float own = targets.own * scale;
+    const float uniform = targets.is_labelled(row) ? targets.uniform * scale : 0.0f;
     if constexpr (sizeof(T) == sizeof(float)) {
-      team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor; });
+      team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor - uniform; });
       team.once([&] {
-        if (target >= 0) l[target] -= scale;
+        if (target >= 0) l[target] -= own;
       });
     } else {
       // Subtracted before it is rounded: near 1, a narrow type has few digits for the difference to 1.
-      const float shift = scale;
       const auto hit = static_cast<std::size_t>(target);
       team.for_each(targets.columns, [=](std::size_t c) {
-        store(l[c], fast_exp(static_cast<float>(l[c]) - most) * factor - (c == hit ? shift : 0.0f));
+        store(l[c], fast_exp(static_cast<float>(l[c]) - most) * factor - (c == hit ? own + uniform : uniform));
       });
     }
   }

@@ -26,7 +26,8 @@ Activation activation_of(const ConfigJson& config, const std::string& key, const
 void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
     const double probability = config.number(key, 0.0);
-    if (probability != 0.0) log_warning("{} = {} is not followed: training is without dropout", key, probability);
+    if (probability != 0.0)
+      log_warning("{} = {} is not followed: [training] dropout says what is dropped", key, probability);
   }
 }
 

@@ -9,7 +9,7 @@ namespace pptrain {
 /// The activation that a key names. One that is not known throws `Error` (exit code 2).
 Activation activation_of(const ConfigJson& config, const std::string& key, const std::string& fallback);
 
-/// Reads probabilities of dropout, which pptrain does not do; a warning says so where one is not 0.
+/// Reads probabilities of dropout, for which the job has a key of its own; a warning says so where one is not 0.
 void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys);
 
 /// Heads and their sizes that fit: `heads` divide `hidden`, `key_heads` divide `heads`.

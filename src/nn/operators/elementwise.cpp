@@ -81,6 +81,28 @@ class AddModule final : public OperatorModule {
   op::Addition kind_;
 };
 
+/// Drops the same elements of the value and of its gradient.
+class DropoutModule final : public OperatorModule {
+ public:
+  DropoutModule(const op::Dropout& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+
+  void forward(Batch& batch, Pass& pass) override {
+    if (batch.dropout) drop(*batch.dropout, pass.matrix(output()));
+  }
+  void backward_input(const Batch& batch, Pass& pass) override {
+    if (batch.dropout) drop(*batch.dropout, own_gradient(pass, output()));
+  }
+
+ private:
+  void drop(const DropoutNumbers& numbers, const Matrix& x) const {
+    const auto of_sample = static_cast<std::uint64_t>(value(output()).rows * value(output()).columns);
+    const std::uint64_t first = static_cast<std::uint64_t>(numbers.first_sample) * of_sample;
+    kernels().dropout(x.f32(), x.size(), {numbers.seed, kind_.stream, first, kind_.rate});
+  }
+
+  op::Dropout kind_;
+};
+
 /// Another element type; where it is the same already nothing is done. A gradient keeps the type that it has.
 class ConvertModule final : public OperatorModule {
  public:
@@ -110,6 +132,9 @@ std::unique_ptr<OperatorModule> make_module(const op::Gate& kind, OperatorPlace 
 }
 std::unique_ptr<OperatorModule> make_module(const op::Addition& kind, OperatorPlace place) {
   return std::make_unique<AddModule>(kind, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Dropout& kind, OperatorPlace place) {
+  return std::make_unique<DropoutModule>(kind, std::move(place));
 }
 std::unique_ptr<OperatorModule> make_module(const op::Conversion& /*kind*/, OperatorPlace place) {
   return std::make_unique<ConvertModule>(std::move(place));

@@ -5,7 +5,8 @@ namespace {
 
 /// Softmax and cross-entropy. Where a group has divided the classes its members exchange row maxima, sums and target
 /// logits, never logits (Megatron's vocabulary-parallel cross-entropy). With a z-loss the squared logarithm of a row's
-/// sum is part of the loss (Chowdhery et al., "PaLM", 2022, section 5).
+/// sum is part of the loss (Chowdhery et al., "PaLM", 2022, section 5); with label smoothing a target logit is the mean
+/// of the logits by the target's probabilities.
 class LossModule final : public OperatorModule {
  public:
   using OperatorModule::OperatorModule;
@@ -20,17 +21,17 @@ class LossModule final : public OperatorModule {
     float *row_max = s[0].f32(), *row_sum = s[1].f32(), *target_logit = row_sum + logits.rows;
     kernels().cross_entropy_max(logits, row_max);
     members().all_reduce_max(row_max, logits.rows);
-    kernels().cross_entropy_sum(logits, batch.targets, first_class(), row_max, row_sum, target_logit);
+    kernels().cross_entropy_sum(logits, targets(batch), row_max, row_sum, target_logit);
     members().all_reduce_sum(row_sum, 2 * logits.rows);
     if (batch.loss == nullptr) return;
-    kernels().cross_entropy_loss(row_max, row_sum, target_logit, logits.rows, batch.loss, batch.z_loss);
+    kernels().cross_entropy_loss(row_max, row_sum, target_logit, logits.rows, batch.loss, batch.loss_form.z_loss);
   }
 
   /// The logits become their own gradient.
   void backward_input(const Batch& batch, Pass& pass) override {
     const Matrix logits = pass.matrix(input());
-    kernels().cross_entropy_gradient(logits, batch.targets, first_class(), statistics(pass)[0].f32(),
-                                     statistics(pass)[1].f32(), batch.loss_scale, static_cast<float>(batch.z_loss));
+    kernels().cross_entropy_gradient(logits, targets(batch), statistics(pass)[0].f32(), statistics(pass)[1].f32(),
+                                     batch.loss_scale, static_cast<float>(batch.loss_form.z_loss));
     Gradient gradient = make_gradient(std::move(pass.values[input()]));
     gradient.matrix = logits;
     add_gradient(pass, input(), std::move(gradient));
@@ -38,7 +39,9 @@ class LossModule final : public OperatorModule {
 
  private:
   bool is_divided() const { return !value(input()).is_whole(); }
-  std::int64_t first_class() const { return is_divided() ? part(input()).begin : 0; }
+  Targets targets(const Batch& batch) const {
+    return batch.loss_form.targets(batch.targets, is_divided() ? part(input()).begin : 0, value(input()).columns);
+  }
   Communicator& members() { return is_divided() ? group() : alone_; }
 
   SilentCommunicator alone_;

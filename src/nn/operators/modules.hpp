@@ -24,5 +24,6 @@ std::unique_ptr<OperatorModule> make_module(const op::Split& kind, OperatorPlace
 std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Dropout& kind, OperatorPlace place);
 
 }  // namespace pptrain

@@ -75,13 +75,15 @@ bool makes_the_job(const std::string& key) {
   if (key.starts_with("model.")) return !is_annotation(key) && key != "model.initial_parameters";
   if (key.starts_with("data.mix")) return key.ends_with(".weight");
   return is_one_of(
-      key, {"training.sequence_length", "training.global_batch_size", "optimizer.name", "job.seed", "data.shuffle"});
+      key, {"training.sequence_length", "training.global_batch_size", "optimizer.name", "job.seed", "data.shuffle",
+            "data.mask_token", "data.mask_probability", "data.unmasked_tokens", "data.crop_padding", "data.flip"});
 }
 
 bool changes_numbers(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") ||
          is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps",
-                         "training.z_loss", "data.end_of_document", "data.attend_across_documents"});
+                         "training.z_loss", "training.label_smoothing", "training.dropout", "data.end_of_document",
+                         "data.attend_across_documents"});
 }
 
 bool makes_the_plan(const std::string& key) {

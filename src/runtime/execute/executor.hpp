@@ -34,12 +34,13 @@ struct Iteration {
   double learning_rate = 0.0;
   double gradient_clip = 0.0;
   Trace* trace = nullptr;  ///< where tasks and waits are left, in place of what it held; null: nowhere
-  std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop; empty: never
-  double loss_scale = 1.0;                   ///< of the gradients
-  bool skips_overflow = false;               ///< leaves everything as it is where gradients are not finite
-  std::int64_t skipped_steps = 0;            ///< steps so far that the optimizer has not seen
-  double z_loss = 0.0;                       ///< as `Batch` has it
-  bool needs_documents = false;              ///< attention stays within documents, so layers are told where these begin
+  std::function<StopWish()> stop_wish = {};        ///< whether this rank wants the training to stop; empty: never
+  double loss_scale = 1.0;                         ///< of the gradients
+  bool skips_overflow = false;                     ///< leaves everything as it is where gradients are not finite
+  std::int64_t skipped_steps = 0;                  ///< steps so far that the optimizer has not seen
+  std::optional<std::uint64_t> dropout_seed = {};  ///< nothing: no element is dropped
+  LossForm loss_form = {};                         ///< as `Batch` has it
+  bool needs_documents = false;  ///< attention stays within documents, so layers are told where these begin
 };
 
 /// What came out of it. Loss and norm are known on every rank.

@@ -108,7 +108,11 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     Batch& batch = activation.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
     batch.loss_scale = static_cast<float>(iteration.loss_scale / divisor());
-    batch.z_loss = iteration.z_loss;
+    batch.loss_form = iteration.loss_form;
+    if (iteration.dropout_seed) {
+      const std::int64_t in_step = i.micro_batch.value * plan_.micro_batch_size + part->role().samples().begin;
+      batch.dropout = {*iteration.dropout_seed, iteration.step * plan_.global_batch_size + in_step};
+    }
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);

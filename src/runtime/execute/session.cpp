@@ -115,10 +115,20 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  const IterationResult result = executor_->run(
-      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
-                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps,
-                       config_.training.z_loss, !config_.data.attend_across_documents});
+  Iteration iteration;
+  iteration.samples = source;
+  iteration.step = step;
+  iteration.learning_rate = learning_rate_of(step);
+  iteration.gradient_clip = config_.optimizer.gradient_clip;
+  iteration.trace = trace_;
+  iteration.stop_wish = stop_wish_;
+  iteration.loss_scale = loss_scale_.value();
+  iteration.skips_overflow = loss_scale_.skips();
+  iteration.skipped_steps = loss_scale_.state().skipped_steps;
+  if (config_.training.dropout > 0.0) iteration.dropout_seed = static_cast<std::uint64_t>(config_.job.seed);
+  iteration.loss_form = {config_.training.z_loss, config_.training.label_smoothing};
+  iteration.needs_documents = !config_.data.attend_across_documents;
+  const IterationResult result = executor_->run(own(training_), iteration);
   loss_scale_.update(result.skipped);
   return result;
 }

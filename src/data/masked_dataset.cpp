@@ -1,0 +1,79 @@
+#include "data/masked_dataset.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pptrain {
+namespace {
+
+// Numbers that are drawn for a position: whether it has a label, and what is shown there.
+constexpr std::uint64_t draws_per_position = 2;
+
+std::uint64_t index_of(std::int64_t sample, std::int64_t length, std::size_t position) {
+  return (static_cast<std::uint64_t>(sample * length) + position) * draws_per_position;
+}
+
+}  // namespace
+
+MaskedDataset::MaskedDataset(std::unique_ptr<Dataset> text, const MaskOptions& options)
+    : text_(std::move(text)),
+      options_(options),
+      of_samples_(options.seed, "data.mask"),
+      of_windows_(options.seed, "data.mask.windows") {}
+
+void MaskedDataset::sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const {
+  std::vector<std::uint32_t> text(static_cast<std::size_t>(options_.length));
+  SampleSlot inner;
+  inner.tokens = text.data();
+  text_->sample(step, index, inner);
+  hide(text, {of_samples_, step * options_.global_batch_size + index}, slot);
+}
+
+void MaskedDataset::window(std::int64_t index, const SampleSlot& slot) const {
+  std::vector<std::uint32_t> text(static_cast<std::size_t>(options_.length));
+  SampleSlot inner;
+  inner.tokens = text.data();
+  text_->window(index, inner);
+  hide(text, {of_windows_, index}, slot);
+}
+
+void MaskedDataset::hide(const std::vector<std::uint32_t>& text, const Draws& draws, const SampleSlot& slot) const {
+  const std::vector<std::size_t> drawn = drawn_positions(text, draws);
+  if (slot.num_targets != nullptr) *slot.num_targets = static_cast<std::int64_t>(drawn.size());
+  if (slot.tokens != nullptr) std::copy(text.begin(), text.end(), slot.tokens);
+  if (slot.token_types != nullptr) std::fill_n(slot.token_types, text.size(), 0U);
+  if (slot.targets != nullptr) std::fill_n(slot.targets, text.size(), no_target);
+  for (const std::size_t position : drawn) {
+    const std::uint64_t bits = draws.random.bits(index_of(draws.sample, options_.length, position) + 1);
+    if (slot.tokens != nullptr) slot.tokens[position] = shown(text[position], bits);
+    if (slot.targets != nullptr) slot.targets[position] = static_cast<std::int32_t>(text[position]);
+  }
+}
+
+std::vector<std::size_t> MaskedDataset::drawn_positions(const std::vector<std::uint32_t>& text,
+                                                        const Draws& draws) const {
+  std::vector<std::size_t> drawn;
+  std::pair<double, std::size_t> nearest = {1.0, text.size()};  // to being drawn
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    if (!may_be_hidden(text[position])) continue;
+    const double number = draws.random.uniform(index_of(draws.sample, options_.length, position));
+    if (number < options_.probability) drawn.push_back(position);
+    nearest = std::min(nearest, {number, position});
+  }
+  if (drawn.empty() && nearest.second < text.size()) drawn.push_back(nearest.second);
+  return drawn;
+}
+
+bool MaskedDataset::may_be_hidden(std::uint32_t token) const {
+  const std::vector<std::int64_t>& unmasked = options_.unmasked_tokens;
+  return token != options_.mask_token && std::find(unmasked.begin(), unmasked.end(), token) == unmasked.end();
+}
+
+std::uint32_t MaskedDataset::shown(std::uint32_t token, std::uint64_t bits) const {
+  const std::uint64_t tenth = bits % 10;
+  if (tenth < 8) return options_.mask_token;
+  if (tenth == 8) return token;
+  return static_cast<std::uint32_t>(bits / 10 % static_cast<std::uint64_t>(options_.vocabulary));
+}
+
+}  // namespace pptrain

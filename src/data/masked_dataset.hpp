@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.hpp"
+#include "data/dataset.hpp"
+
+namespace pptrain {
+
+/// How tokens are hidden.
+struct MaskOptions {
+  std::uint32_t mask_token = 0;                    ///< stands where a token is hidden
+  double probability = 0.15;                       ///< that a position has a label
+  std::vector<std::int64_t> unmasked_tokens = {};  ///< that are never hidden, nor is `mask_token`
+  std::int64_t length = 1;                         ///< T, positions of a sample
+  std::int64_t vocabulary = 1;
+  std::int64_t global_batch_size = 1;  ///< B
+  std::uint64_t seed = 0;
+};
+
+/// Masked text from the windows of another dataset (Devlin et al., "BERT", 2019, section 3.1). Of the positions that
+/// are drawn, eight in ten show the mask, one in ten any token and one in ten its own; all have their own token as
+/// label, the others none. At least one position is drawn where one may be. Every token has type 0.
+///
+/// Which positions are drawn follows from seed, step and sample, so that they differ from epoch to epoch (Liu et al.,
+/// "RoBERTa", 2019, section 4.1) and not from plan to plan; those of a window are the same in every evaluation.
+class MaskedDataset final : public Dataset {
+ public:
+  MaskedDataset(std::unique_ptr<Dataset> text, const MaskOptions& options);
+
+  void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
+  std::int64_t num_windows() const override { return text_->num_windows(); }
+  void window(std::int64_t index, const SampleSlot& slot) const override;
+
+ private:
+  /// Random numbers of one series of samples, of which this is number `sample`.
+  struct Draws {
+    const CounterRandom& random;
+    std::int64_t sample;
+  };
+  void hide(const std::vector<std::uint32_t>& text, const Draws& draws, const SampleSlot& slot) const;
+  std::vector<std::size_t> drawn_positions(const std::vector<std::uint32_t>& text, const Draws& draws) const;
+  bool may_be_hidden(std::uint32_t token) const;
+  std::uint32_t shown(std::uint32_t token, std::uint64_t bits) const;
+
+  std::unique_ptr<Dataset> text_;
+  MaskOptions options_;
+  CounterRandom of_samples_;
+  CounterRandom of_windows_;
+};
+
+}  // namespace pptrain
