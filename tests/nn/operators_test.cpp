@@ -287,6 +287,29 @@ TEST_CASE("gradients of an encoder of images") {
   }
 }
 
+TEST_CASE("gradients of feed-forward parts with experts") {
+  const ConfigJson normalised = ConfigJson::parse(
+      R"({"model_type": "mixtral", "vocab_size": 19, "hidden_size": 12, "num_hidden_layers": 1,
+          "num_attention_heads": 3, "num_key_value_heads": 1, "intermediate_size": 10, "num_local_experts": 5})",
+      "here");
+  const ConfigJson shared = ConfigJson::parse(
+      R"({"model_type": "qwen2_moe", "vocab_size": 19, "hidden_size": 12, "num_hidden_layers": 2,
+          "num_attention_heads": 3, "num_key_value_heads": 3, "intermediate_size": 10, "moe_intermediate_size": 4,
+          "shared_expert_intermediate_size": 6, "num_experts": 6, "num_experts_per_tok": 3, "mlp_only_layers": [1]})",
+      "here");
+  for (const bool fuses : {true, false}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+      INFO("fused " << fuses << ", " << to_string(recompute));
+      Bench of_normalised(build_family(normalised, {5, 4.0}), 1, fuses, recompute);
+      check_layer(of_normalised);
+      for (const std::size_t index : {1, 2}) {
+        Bench of_shared(build_family(shared, {5, 4.0}), index, fuses, recompute);
+        check_layer(of_shared);
+      }
+    }
+  }
+}
+
 TEST_CASE("operators one by one give the gradients of fused ones") {
   for (const Activation activation : {Activation::gelu_tanh, Activation::relu}) {
     Bench bench(parallel_model(activation), 1, false);

@@ -24,5 +24,10 @@ std::unique_ptr<OperatorModule> make_module(const op::Split& kind, OperatorPlace
 std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Router& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Dispatch& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::ExpertLinear& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::WeightedGate& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Combine& kind, OperatorPlace place);
 
 }  // namespace pptrain
