@@ -45,8 +45,8 @@ struct Reference {
 
 /// The folders of tests/data/models: those of models that predict the next token, then the others.
 inline const std::vector<std::string> published_models = {
-    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
-    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
+    "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3",   "mistral",
+    "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt",   "mixtral", "qwen2-moe"};
 inline const std::vector<std::string> published_encoders = {"bert", "vit"};
 std::vector<std::string> all_published();
 
