@@ -130,7 +130,8 @@ struct TrainingConfig {
   Precision precision = Precision::fp32;
   std::optional<double> loss_scale;  ///< of fp16; nothing: "dynamic"
   GradientPrecision gradient_precision = GradientPrecision::fp32;
-  double z_loss = 0.0;  ///< 0: none
+  double z_loss = 0.0;           ///< 0: none
+  double router_aux_loss = 0.0;  ///< likewise
 };
 
 struct OptimizerConfig {

@@ -169,6 +169,10 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
             "small; 0: "
             "none."},
            training.z_loss, not_negative("it keeps logits small"));
+  v.number({"router_aux_loss",
+            "Weight of the balance of experts in the loss of training (0.01), over each layer and micro-batch, whose "
+            "size must be set with it; 0: none."},
+           training.router_aux_loss, not_negative("it keeps experts in use"));
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {

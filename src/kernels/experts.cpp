@@ -85,6 +85,28 @@ void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool no
   });
 }
 
+std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice) {
+  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
+  std::vector<double> sums(2 * experts, 0.0);
+  for (std::size_t row = 0; row < logits.rows; ++row) {
+    for (std::size_t j = 0; j < chosen; ++j) sums[RowSoftmax::at(choice.at<float>(row, chosen), j)] += 1.0;
+    const RowSoftmax softmax(logits.at<float>(row), experts);
+    for (std::size_t e = 0; e < experts; ++e) sums[experts + e] += static_cast<double>(softmax(e));
+  }
+  return sums;
+}
+
+void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& weights, const Matrix& dlogits) {
+  launch_rows("weighted softmax gradient", 0, logits.rows, [&](const SerialTeam&, std::size_t row) {
+    const RowSoftmax softmax(logits.at<float>(row), logits.columns);
+    double mean = 0.0;
+    for (std::size_t e = 0; e < logits.columns; ++e) mean += weights[e] * static_cast<double>(softmax(e));
+    for (std::size_t e = 0; e < logits.columns; ++e) {
+      dlogits.at<float>(row)[e] = static_cast<float>(static_cast<double>(softmax(e)) * (weights[e] - mean));
+    }
+  });
+}
+
 ExpertOrder::ExpertOrder(const Matrix& choice, std::size_t experts)
     : rows_(choice.rows), chosen_(choice.columns / 2), begins_(experts + 1, 0), places_(rows_ * chosen_) {
   const auto expert = [&](std::size_t row, std::size_t j) { return RowSoftmax::at(choice.at<float>(row, chosen_), j); };

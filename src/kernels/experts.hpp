@@ -19,6 +19,13 @@ void choose_experts(const Matrix& logits, bool normalised, const Matrix& choice)
 void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
                              const Matrix& dlogits);
 
+/// For each of E experts how many rows have chosen it, then the sum of its softmax over all experts: 2E numbers, sums
+/// over the rows of logits (R, E) and choice (R, 2k) f32.
+std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice);
+
+/// dlogits (R, E) f32 of the sum over rows and experts of weights (E) * softmax(logits).
+void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& weights, const Matrix& dlogits);
+
 /// The places of dispatched rows, from what `choose_experts` has chosen.
 class ExpertOrder {
  public:

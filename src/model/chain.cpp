@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -128,11 +129,16 @@ class Chain {
   /// Both gates are computed before the divided products, as whole values are.
   ValueIndex routed_feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
     const ExpertsShape& e = b.experts;
-    const ValueIndex choice = g.router(e.part + ".gate", x, e.form, e.normalised);
+    const ValueIndex choice = g.router(e.part + ".gate", x, e.form, e.normalised, 1.0 / num_routers());
     std::optional<ValueIndex> shared_gate;
     if (e.shared > 0) shared_gate = g.linear(e.part + ".shared_expert_gate", x, {.out = 1, .full = true});
     const ValueIndex routed = experts(g, x, choice, b);
     return shared_gate ? g.add(routed, shared_expert(g, x, *shared_gate, b)) : routed;
+  }
+
+  double num_routers() const {
+    return static_cast<double>(std::count_if(s_.blocks.begin(), s_.blocks.end(),
+                                             [](const BlockShape& b) { return b.experts.form.experts > 0; }));
   }
 
   ValueIndex experts(LayerGraph& g, ValueIndex x, ValueIndex choice, const BlockShape& b) const {

@@ -87,7 +87,13 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::WeightedGate&) {
             return Needs{op.inputs, {}, true};
           },
-          [&](const op::Combine&) { return Needs{{op.inputs[1]}, {}}; }, nothing},
+          [&](const op::LoadBalance&) {
+            return Needs{op.inputs, {}};
+          },
+          [&](const op::Combine&) {
+            return Needs{{op.inputs[1]}, {}};
+          },
+          nothing},
       op.kind);
 }
 
@@ -186,6 +192,8 @@ class Worker {
   void operator()(const op::Gather&) const {}
   void operator()(const op::Take&) const {}
   void operator()(const op::Router&) const { elementwise(input(), 2.0, 3.0); }
+  // It is the work of few numbers per row, and most jobs do without.
+  void operator()(const op::LoadBalance&) const {}
   void operator()(const op::Dispatch&) const { elementwise(*op_.output, 2.0, 4.0, 2); }
   // With many rows every expert has some, so that the weights of all are read.
   void operator()(const op::ExpertLinear& experts) const {

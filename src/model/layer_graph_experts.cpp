@@ -3,10 +3,12 @@
 
 namespace pptrain {
 
-ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised) {
+ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised,
+                              double share) {
   const ValueIndex logits = linear(name, x, {.out = form.experts, .full = true});
   const ValueIndex choice = make({value(x).rows, 2 * form.chosen, Element::fp32, {}});
   put(op::Router{form, normalised}, {logits}, choice);
+  put(op::LoadBalance{form, share}, {logits, choice}, {});
   return choice;
 }
 

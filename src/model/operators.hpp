@@ -174,6 +174,15 @@ struct Router {
   bool normalised = false;
 };
 
+/// Adds to the loss how far from balanced the experts of a micro-batch are: experts * the sum over them of the share of
+/// rows that chose one and its mean softmax over all, which is `chosen` where all are alike (Fedus et al., "Switch
+/// transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all replicas of the
+/// micro-batch. Inputs: logits, the router's result. Nothing is computed unless a job asks for it (`Batch::balance`).
+struct LoadBalance {
+  ExpertForm form;
+  double share = 1.0;  ///< of this layer in their mean
+};
+
 /// The rows of the first input, each once for every expert that it goes to by a router's result, the second input:
 /// expert by expert, for each in the order of the rows; `chosen` times as many rows.
 struct Dispatch {
@@ -207,10 +216,10 @@ struct Operator {
   using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
                             op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
                             op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::Router,
-                            op::Dispatch, op::ExpertLinear, op::WeightedGate, op::Combine>;
+                            op::Dispatch, op::ExpertLinear, op::WeightedGate, op::Combine, op::LoadBalance>;
   Kind kind;
   std::vector<ValueIndex> inputs;
-  std::optional<ValueIndex> output;  ///< nothing: the loss
+  std::optional<ValueIndex> output;  ///< nothing: the loss, or a part of it
   std::vector<std::size_t> parameters;
 
   template <class T>

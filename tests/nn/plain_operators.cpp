@@ -31,6 +31,8 @@ class Interpreter {
     return layer_.operators.output ? values_[*layer_.operators.output] : Values{loss_};
   }
 
+  double balance() const { return balance_; }
+
  private:
   const Values& in(std::size_t i = 0) const { return values_[op_->inputs[i]]; }
   Values& out() { return values_[*op_->output]; }
@@ -273,6 +275,19 @@ class Interpreter {
     }
     out() = y;
   }
+  void apply(const op::LoadBalance& b) {
+    const std::size_t experts = columns(), rows = in().size() / experts;
+    Values chosen(experts, 0.0), probabilities(experts, 0.0);
+    for (const Routed& r : routed(b.form)) chosen[r.expert] += 1.0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      double total = 0.0;
+      for (std::size_t e = 0; e < experts; ++e) total += std::exp(in()[row * experts + e]);
+      for (std::size_t e = 0; e < experts; ++e) probabilities[e] += std::exp(in()[row * experts + e]) / total;
+    }
+    for (std::size_t e = 0; e < experts; ++e) {
+      balance_ += b.share * static_cast<double>(experts) * chosen[e] * probabilities[e] / static_cast<double>(rows);
+    }
+  }
   void apply(const op::Combine& combine) {
     const std::vector<Routed> rows = routed(combine.form);
     Values y(in().size() / static_cast<std::size_t>(combine.form.chosen), 0.0);
@@ -289,12 +304,19 @@ class Interpreter {
   const Operator* op_ = nullptr;
   std::vector<Values> values_;
   double loss_ = 0.0;
+  double balance_ = 0.0;
 };
 
 }  // namespace
 
 Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
   return Interpreter(layer, parameters, batch).run(x);
+}
+
+double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
+  Interpreter interpreter(layer, parameters, batch);
+  interpreter.run(x);
+  return interpreter.balance();
 }
 
 }  // namespace pptrain::test

@@ -109,6 +109,9 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
     batch.loss_scale = static_cast<float>(iteration.loss_scale / divisor());
     batch.z_loss = iteration.z_loss;
+    batch.balance = iteration.loss_scale * iteration.router_aux_loss / global_rows();
+    // All devices of the part come to the same.
+    if (part->role().replica == 0 && part->role().shard == 0) batch.balance_sum = sums_.balance();
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);

@@ -37,6 +37,11 @@ TiedGathers tied_gathers(const Program& program) {
   return some ? TiedGathers::some : TiedGathers::none;
 }
 
+/// What is asked of routers is of whole micro-batches.
+BatchSums batch_sums(const Config& config, const Model& model) {
+  return config.training.router_aux_loss > 0.0 && model.routes() ? BatchSums::some : BatchSums::none;
+}
+
 }  // namespace
 
 DType activation_type(Precision precision) {
@@ -79,7 +84,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       groups_(std::make_unique<RankGroups>(
           world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
           Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory},
-          tied_gathers(own(training_)))),
+          tied_gathers(own(training_)), batch_sums(config, model_))),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   stop_wish_ = options.stop_wish;
@@ -115,10 +120,11 @@ double Session::learning_rate_of(std::int64_t step) const {
 
 IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   if (communication_ != nullptr) communication_->start_iteration();
-  const IterationResult result = executor_->run(
-      own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_, stop_wish_,
-                       loss_scale_.value(), loss_scale_.skips(), loss_scale_.state().skipped_steps,
-                       config_.training.z_loss, !config_.data.attend_across_documents});
+  const IterationResult result =
+      executor_->run(own(training_), {source, step, learning_rate_of(step), config_.optimizer.gradient_clip, trace_,
+                                      stop_wish_, loss_scale_.value(), loss_scale_.skips(),
+                                      loss_scale_.state().skipped_steps, config_.training.z_loss,
+                                      !config_.data.attend_across_documents, config_.training.router_aux_loss});
   loss_scale_.update(result.skipped);
   return result;
 }
