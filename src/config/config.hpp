@@ -138,6 +138,7 @@ struct TrainingConfig {
   double z_loss = 0.0;           ///< 0: none
   double label_smoothing = 0.0;  ///< 0: none
   double dropout = 0.0;          ///< 0: none
+  double router_aux_loss = 0.0;  ///< likewise
 };
 
 struct OptimizerConfig {

@@ -27,16 +27,21 @@ const std::vector<SeriesInfo> step_reals = {
      "wall time since the iteration before, without evaluations, checkpoints and changes of plan"},
     {"tokens_per_second", "1/s", "tokens of the global batch over the wall time"},
     {"model_flops_utilization", "1", "model FLOP per second over the peak of all devices; nan where none is known"},
+    {"experts_balance", "1", "what `[training] router_aux_loss` weighs in the loss; nan without it"},
 };
 
-std::array<double, 7> reals_of(const StepMetrics& m) {
+/// Of `step_reals` those that older files lack.
+bool is_newer(const SeriesInfo& info) { return info.name == step_reals.back().name; }
+
+std::array<double, 8> reals_of(const StepMetrics& m) {
   return {m.loss,
           m.grad_norm,
           m.learning_rate,
           m.loss_scale,
           m.iteration_seconds,
           m.tokens_per_second,
-          m.model_flops_utilization};
+          m.model_flops_utilization,
+          m.experts_balance};
 }
 
 const std::vector<SeriesInfo> rank_reals = {
@@ -77,7 +82,7 @@ const std::vector<MetricsSeries>& metrics_series() {
   static const std::vector<MetricsSeries> all = [] {
     std::vector<MetricsSeries> made;
     const auto add = [&](const char* group, const std::vector<SeriesInfo>& infos, Series::Type type, bool by_rank) {
-      for (const SeriesInfo& info : infos) made.push_back({group, info, type, by_rank});
+      for (const SeriesInfo& info : infos) made.push_back({group, info, type, by_rank, is_newer(info)});
     };
     add("steps", step_integers, Series::Type::integer, false);
     add("steps", step_reals, Series::Type::real, false);
@@ -194,7 +199,7 @@ bool MetricsFile::attempt(const Action& action) {
 bool MetricsFile::append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks) {
   PPTRAIN_ASSERT(static_cast<std::int64_t>(ranks.size()) == num_ranks_, "{} of {} ranks", ranks.size(), num_ranks_);
   return attempt([&] {
-    const std::array<double, 7> reals = reals_of(metrics);
+    const std::array<double, 8> reals = reals_of(metrics);
     for (std::size_t i = 0; i < reals.size(); ++i) step_reals_[i].append(std::span(&reals[i], 1));
     std::vector<double> row(static_cast<std::size_t>(num_columns_), missing_real);
     for (std::size_t i = 0; i < rank_reals_.size(); ++i) {

@@ -23,6 +23,7 @@ struct StepMetrics {
   double tokens_per_second = 0.0;
   double model_flops_utilization = 0.0;  ///< of the devices' peak, 0 to 1; NaN where none is known
   std::int64_t peak_bytes = 0;           ///< of the fullest device since the start
+  double experts_balance = 0.0;          ///< part of the loss, without its weight; NaN where nobody asked
 };
 
 /// One column of a row of /ranks.
@@ -39,6 +40,7 @@ struct MetricsSeries {
   SeriesInfo info;
   Series::Type type;
   bool by_rank;  ///< [row, rank] instead of [row]
+  bool newer;    ///< older files lack it: its rows are NaN then
 };
 
 /// All series of metrics.h5, group by group.

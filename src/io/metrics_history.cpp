@@ -31,13 +31,17 @@ class Group {
     std::int64_t columns = 0;
     for (const MetricsSeries& series : metrics_series()) {
       if (series.group != name_) continue;
+      const std::string path = name_ + "/" + series.info.name;
+      if (series.newer && !has_link(group_, series.info.name)) {
+        history.reals[path].assign(rows, std::numeric_limits<double>::quiet_NaN());
+        continue;
+      }
       std::vector<std::int64_t> shape = {Hdf5Expected::any};
       if (series.by_rank) shape.push_back(columns == 0 ? Hdf5Expected::any : columns);
       const bool is_integer = series.type == Series::Type::integer;
       const Hdf5Array array = open(series.info.name, is_integer ? Kind::integer : Kind::real, shape);
       if (series.by_rank) columns = array.shape()[1];
       if (series.by_rank && columns == 0) throw Hdf5Failure("reading " + name_, "it has no columns");
-      const std::string path = name_ + "/" + series.info.name;
       if (is_integer) {
         history.integers[path] = first<std::int64_t>(array, rows);
       } else {

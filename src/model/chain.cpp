@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "model/layer_graph.hpp"
 
@@ -20,7 +22,9 @@ bool key_heads_fit(const BlockShape& block, std::int64_t length) {
 /// Length of the axis of feed-forward columns.
 std::int64_t common_columns(const std::vector<BlockShape>& blocks) {
   std::int64_t length = 0;
-  for (const BlockShape& block : blocks) length = std::gcd(length, block.feed_forward);
+  for (const BlockShape& block : blocks) {
+    length = std::gcd(std::gcd(length, block.feed_forward), block.experts.shared);
+  }
   return length;
 }
 
@@ -111,6 +115,7 @@ class Chain {
   }
 
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
+    if (b.experts.form.experts > 0) return routed_feed_forward(g, x, b);
     const AxisDivision columns = {ShardAxis::columns, 1, b.feed_forward / columns_};
     const auto widened = [&](const std::string& name) {
       return g.linear("mlp." + name, x, {.out = b.feed_forward, .columns = columns, .bias = b.feed_forward_bias});
@@ -119,6 +124,48 @@ class Chain {
     inner = b.gated ? g.gate(inner, widened("up_proj"), b.activation) : g.activate(inner, b.activation);
     return g.linear("mlp.down_proj", inner,
                     {.out = s_.hidden, .rows = columns, .bias = b.feed_forward_bias, .deviation = s_.stream_deviation});
+  }
+
+  /// Both gates are computed before the divided products, as whole values are.
+  ValueIndex routed_feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
+    const ExpertsShape& e = b.experts;
+    const ValueIndex choice = g.router(e.part + ".gate", x, e.form, e.normalised, 1.0 / num_routers());
+    std::optional<ValueIndex> shared_gate;
+    if (e.shared > 0) shared_gate = g.linear(e.part + ".shared_expert_gate", x, {.out = 1, .full = true});
+    const ValueIndex routed = experts(g, x, choice, b);
+    return shared_gate ? g.add(routed, shared_expert(g, x, *shared_gate, b)) : routed;
+  }
+
+  double num_routers() const {
+    return static_cast<double>(std::count_if(s_.blocks.begin(), s_.blocks.end(),
+                                             [](const BlockShape& b) { return b.experts.form.experts > 0; }));
+  }
+
+  ValueIndex experts(LayerGraph& g, ValueIndex x, ValueIndex choice, const BlockShape& b) const {
+    const ExpertsShape& e = b.experts;
+    const AxisDivision columns = {ShardAxis::columns, 1, b.feed_forward / columns_};
+    const ValueIndex rows = g.dispatch(x, choice, e.form);
+    const auto product = [&](const std::string& name, ValueIndex v, const LayerGraph::LinearShape& shape) {
+      std::vector<std::string> names;
+      for (std::int64_t i = 0; i < e.form.experts; ++i)
+        names.push_back(fmt::format("{}.experts.{}.{}", e.part, i, name));
+      return g.expert_linear(names, v, choice, e.form, shape);
+    };
+    const ValueIndex gate = product(e.gate, rows, {.out = b.feed_forward, .columns = columns});
+    const ValueIndex up = product(e.up, rows, {.out = b.feed_forward, .columns = columns});
+    const ValueIndex inner = g.weighted_gate(gate, up, choice, b.activation, e.form);
+    const ValueIndex down =
+        product(e.down, inner, {.out = s_.hidden, .rows = columns, .deviation = s_.stream_deviation});
+    return g.combine(down, choice, e.form);
+  }
+
+  ValueIndex shared_expert(LayerGraph& g, ValueIndex x, ValueIndex logits, const BlockShape& b) const {
+    const std::string part = b.experts.part + ".shared_expert.";
+    const AxisDivision columns = {ShardAxis::columns, 1, b.experts.shared / columns_};
+    const ValueIndex gate = g.linear(part + "gate_proj", x, {.out = b.experts.shared, .columns = columns});
+    const ValueIndex up = g.linear(part + "up_proj", x, {.out = b.experts.shared, .columns = columns});
+    return g.linear(part + "down_proj", g.weighted_gate(gate, up, logits, b.activation, {}),
+                    {.out = s_.hidden, .rows = columns, .deviation = s_.stream_deviation});
   }
 
   Layer output() const {

@@ -7,6 +7,18 @@
 
 namespace pptrain {
 
+/// A feed-forward part of which each position goes to some experts, as a router chooses, and perhaps to one that is
+/// shared by all, behind a gate of its own.
+struct ExpertsShape {
+  ExpertForm form;                 ///< without experts: one part for all positions
+  bool normalised = false;         ///< as of `op::Router`
+  std::int64_t shared = 0;         ///< columns of the shared expert; 0: none
+  std::string part = "mlp";        ///< name of the whole part, ...
+  std::string gate = "gate_proj";  ///< ... of the product of an expert that is activated, ...
+  std::string up = "up_proj";      ///< ... of the one that it multiplies ...
+  std::string down = "down_proj";  ///< ... and of that with the result
+};
+
 /// One block of a decoder: norm, self-attention, norm, a feed-forward part, both parts added to the stream.
 struct BlockShape {
   std::int64_t heads = 0;
@@ -23,6 +35,7 @@ struct BlockShape {
   bool head_norms = false;         ///< queries and keys are normalised head by head before they turn
   bool parallel = false;           ///< both parts read the block's input, each through its own norm
   std::int64_t window = 0;         ///< as of `op::SelfAttention`
+  ExpertsShape experts = {};       ///< each of `feed_forward` columns; gated, without biases
 };
 
 /// A language model as a chain: an embedding, blocks that may differ, a norm with the output layer and the loss.

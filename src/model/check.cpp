@@ -95,9 +95,35 @@ void check_augmentation(const Config& config, const Model& model) {
                    "use a few pixels, an eighth of a side or so"});
 }
 
+/// The balance of experts is that of each micro-batch: nobody but the user chooses its size.
+void check_router_loss(const Config& config, const Model& model) {
+  if (config.training.router_aux_loss == 0.0) return;
+  if (!model.routes()) {
+    throw_bad_input({config.where("training.router_aux_loss"),
+                     fmt::format("router_aux_loss = {} for a {}", config.training.router_aux_loss, model.name),
+                     "it is of models with experts", "leave the key out"});
+  }
+  if (config.training.micro_batch_size) return;
+  throw_bad_input({config.where("training.micro_batch_size"), "micro_batch_size = \"auto\" with router_aux_loss",
+                   "experts are balanced over each micro-batch, whose size therefore changes every loss",
+                   fmt::format("set it to the number of samples to balance over: {} for the global batch, or a divisor "
+                               "of it for a pipeline",
+                               config.training.global_batch_size)});
+}
+
 }  // namespace
 
+void check_plan_balance(const Config& config, std::int64_t micro_batch_size, const std::string& source) {
+  const AutoInt micro = config.training.micro_batch_size;
+  if (config.training.router_aux_loss == 0.0 || micro == micro_batch_size) return;
+  throw_bad_input({source, fmt::format("micro_batch_size = {}", micro_batch_size),
+                   fmt::format("router_aux_loss is of each micro-batch, and the configuration has {}",
+                               micro ? fmt::format("one of {}", *micro) : "none"),
+                   "make both equal"});
+}
+
 void check_fits(const Config& config, const Model& model) {
+  check_router_loss(config, model);
   if (config.model.names_dimensions()) return;
   check_degrees(config, model);
   check_annotations(config, model.num_layers(), layers_text(model));

@@ -9,6 +9,7 @@ Product linear(double rows, double in, double out, WeightDivision division) {
 void LayerBuilder::product(const Product& p) {
   Kernel kernel;
   kernel.flop = p.flop;
+  kernel.launches = p.launches;
   kernel.share = p.division == WeightDivision::none ? Share::whole : Share::divided;
   (p.division == WeightDivision::rows ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.inputs;
   (p.division == WeightDivision::columns ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.outputs;

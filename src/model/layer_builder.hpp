@@ -14,6 +14,7 @@ struct Product {
   double outputs = 0.0;
   double weights = 0.0;  ///< elements
   WeightDivision division = WeightDivision::none;
+  int launches = 1;
 };
 
 /// `rows` vectors of a sample from `in` to `out` columns.

@@ -30,8 +30,17 @@ bool becomes_logits(const OperatorList& list, ValueIndex v) {
   return false;
 }
 
+/// Whether a value's rows are dispatched: B makes these again from it, sooner than a norm would make the value again.
+bool is_dispatched(const OperatorList& list, ValueIndex v) {
+  return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
+    return op.as<op::Dispatch>() != nullptr && holder_of(list, op.inputs.front()) == v;
+  });
+}
+
 /// Whether a norm's B makes its result again, for the products that read it.
-bool is_made_again(const OperatorList& list, ValueIndex v) { return is_read(list, v) && !becomes_logits(list, v); }
+bool is_made_again(const OperatorList& list, ValueIndex v) {
+  return is_read(list, v) && !becomes_logits(list, v) && !is_dispatched(list, v);
+}
 
 }  // namespace
 
@@ -64,6 +73,25 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           // Row maxima, sums and target logits, which every member has.
           [&](const op::Loss&) {
             return Needs{op.inputs, {}, false, 3 * input().rows};
+          },
+          [&](const op::Router&) {
+            return Needs{{op.inputs.front(), *op.output}, {}};
+          },
+          // It takes fewer numbers to keep rows than to keep them once for each of their experts.
+          [&](const op::Dispatch&) {
+            return Needs{op.inputs, {}, true};
+          },
+          [&](const op::ExpertLinear&) {
+            return Needs{{op.inputs[1]}, op.inputs};
+          },
+          [&](const op::WeightedGate&) {
+            return Needs{op.inputs, {}, true};
+          },
+          [&](const op::LoadBalance&) {
+            return Needs{op.inputs, {}};
+          },
+          [&](const op::Combine&) {
+            return Needs{{op.inputs[1]}, {}};
           },
           nothing},
       op.kind);
@@ -164,6 +192,21 @@ class Worker {
   void operator()(const op::Gather&) const {}
   void operator()(const op::Take&) const {}
   void operator()(const op::Dropout&) const { elementwise(input(), 2.0, 2.0); }
+  void operator()(const op::Router&) const { elementwise(input(), 2.0, 3.0); }
+  // It is the work of few numbers per row, and most jobs do without.
+  void operator()(const op::LoadBalance&) const {}
+  void operator()(const op::Dispatch&) const { elementwise(*op_.output, 2.0, 4.0, 2); }
+  // With many rows every expert has some, so that the weights of all are read.
+  void operator()(const op::ExpertLinear& experts) const {
+    const ParameterSpec& weight = layer_.parameters[op_.parameters.front()];
+    Product product = pptrain::linear(rows(input()), static_cast<double>(weight.shape[1]),
+                                      static_cast<double>(weight.shape[0]), experts.division);
+    product.weights *= static_cast<double>(experts.form.experts);
+    product.launches = static_cast<int>(experts.form.experts);
+    builder_.product(product);
+  }
+  void operator()(const op::WeightedGate&) const { elementwise(input(), 5.0, 12.0, 3); }
+  void operator()(const op::Combine&) const { elementwise(input(), 1.5, 1.5); }
   void operator()(const op::Split&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Join&) const { elementwise(*op_.output, 2.0, 2.0); }
 

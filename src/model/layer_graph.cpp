@@ -213,13 +213,13 @@ ValueIndex LayerGraph::linear(const std::string& name, ValueIndex x, const Linea
   if (by_columns) enter(x);
   const std::vector<std::size_t> parameters = linear_parameters(name, value(x).columns, shape);
   if (by_rows && value(x).is_whole()) x = take(x, shape.rows);
-  Value result = {value(x).rows, shape.out, by_rows || shape.wide ? Element::fp32 : Element::compute, {}};
+  Value result = {value(x).rows, shape.out, by_rows || shape.wide || shape.full ? Element::fp32 : Element::compute, {}};
   if (by_columns) result.divided = shape.columns;
   const ValueIndex y = make(result);
   const WeightDivision division = by_rows      ? WeightDivision::rows
                                   : by_columns ? WeightDivision::columns
                                                : WeightDivision::none;
-  put(op::Linear{division, shape.bias, shape.padded}, {x}, y, parameters);
+  put(op::Linear{division, shape.bias, shape.padded, shape.full}, {x}, y, parameters);
   return by_rows ? in_place(op::Sum{}, y) : y;
 }
 

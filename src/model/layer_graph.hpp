@@ -30,6 +30,7 @@ class LayerGraph {
     bool bias = false;
     bool padded = false;
     bool wide = false;       ///< whether the result is fp32 in any case
+    bool full = false;       ///< whether it is computed in fp32 too
     double deviation = 0.0;  ///< of initial weights; 0: the graph's
     FileLayout layout = FileLayout::same;
     std::string tied_to = {};                   ///< full name of the weight that it shares; "": its own
@@ -69,6 +70,19 @@ class LayerGraph {
   ValueIndex convert(ValueIndex x, Element element);
   ValueIndex gather(ValueIndex x);
   void loss(ValueIndex logits);
+
+  /// A router's result for the rows of `x`; the weight of its logits has the name.
+  /// `share`: of this layer's balance in the mean of all.
+  ValueIndex router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised, double share);
+  ValueIndex dispatch(ValueIndex x, ValueIndex choice, const ExpertForm& form);
+  /// `names`: of each expert's weight. Columns, division and deviation are those of `shape`.
+  ValueIndex expert_linear(const std::vector<std::string>& names, ValueIndex x, ValueIndex choice,
+                           const ExpertForm& form, const LinearShape& shape);
+  /// `form`: of the router whose result `weights` is; without experts these are logits (rows, 1).
+  ValueIndex weighted_gate(ValueIndex gate, ValueIndex up, ValueIndex weights, Activation activation,
+                           const ExpertForm& form);
+  ValueIndex combine(ValueIndex x, ValueIndex choice, const ExpertForm& form);
+
   /// The end of a language model: a norm of the stream, the product with the vocabulary's rows, the loss.
   struct OutputShape {
     std::string norm;  ///< names of the norm ...

@@ -1,5 +1,6 @@
 #include "model/model.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -140,6 +141,13 @@ std::vector<SharedParameter> Model::shared_parameters() const {
   }
   std::erase_if(all, [](const SharedParameter& parameter) { return parameter.layers.size() == 1; });
   return all;
+}
+
+bool Model::routes() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return std::any_of(layer.operators.operators.begin(), layer.operators.operators.end(),
+                       [](const Operator& op) { return op.as<op::Router>() != nullptr; });
+  });
 }
 
 double Model::flop_per_sample() const {

@@ -167,6 +167,8 @@ struct Model {
   std::vector<SharedParameter> shared_parameters() const;
   /// FLOP of one training step per sample, for model FLOP utilisation.
   double flop_per_sample() const;
+  /// Whether rows go to experts.
+  bool routes() const;
 };
 
 /// The parameters of a model, a shared one once, in the order of the layers.

@@ -31,6 +31,14 @@ struct Value {
   bool is_whole() const { return divided.axis == ShardAxis::none; }
 };
 
+/// How rows go to experts: each to `chosen` of them.
+struct ExpertForm {
+  std::int64_t experts = 0;
+  std::int64_t chosen = 0;
+
+  bool operator==(const ExpertForm&) const = default;
+};
+
 /// How linear positions become angles: theta^(-2i / rotated) of position 1, changed by a scaling.
 struct RotaryForm {
   /// None; `linear` divides all frequencies by `factor`; `llama3` divides those of long wavelengths and joins them
@@ -81,6 +89,7 @@ struct Linear {
   WeightDivision division = WeightDivision::none;
   bool bias = false;
   bool padded = false;  ///< rows of the result begin where a device's matrix units like it
+  bool full = false;    ///< computed in fp32 whatever the type of products
 };
 
 /// Turns queries or keys by their place, in place (Su et al., RoFormer, 2021); of a `packed` value that has queries,
@@ -162,17 +171,63 @@ struct Dropout {
 /// Softmax and cross-entropy of logits, whole or with their classes divided over a group.
 struct Loss {};
 
+/// Chooses for every row of logits (rows, experts) the `chosen` experts with the largest softmax, of equal ones those
+/// of lower numbers. The result (rows, 2 * chosen) is whole and fp32: the weights of these experts, the largest first,
+/// then their numbers. A weight is the softmax over all experts or, `normalised`, over the chosen ones, so that they
+/// sum to 1 (Shazeer et al., "Outrageously large neural networks", 2017; Jiang et al., "Mixtral of experts", 2024). A
+/// row's choice depends on that row alone: no expert is ever full.
+struct Router {
+  ExpertForm form;
+  bool normalised = false;
+};
+
+/// Adds to the loss how far from balanced the experts of a micro-batch are: experts * the sum over them of the share of
+/// rows that chose one and its mean softmax over all, which is `chosen` where all are alike (Fedus et al., "Switch
+/// transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all replicas of the
+/// micro-batch. Inputs: logits, the router's result. Nothing is computed unless a job asks for it (`Batch::balance`).
+struct LoadBalance {
+  ExpertForm form;
+  double share = 1.0;  ///< of this layer in their mean
+};
+
+/// The rows of the first input, each once for every expert that it goes to by a router's result, the second input:
+/// expert by expert, for each in the order of the rows; `chosen` times as many rows.
+struct Dispatch {
+  ExpertForm form;
+};
+
+/// x W_e^T for rows that are dispatched, where e is the expert that a row goes to. Inputs: the rows, the router's
+/// result. Parameters: the weights (out, in) of every expert. Divisions are those of `Linear`.
+struct ExpertLinear {
+  ExpertForm form;
+  WeightDivision division = WeightDivision::none;
+};
+
+/// f(first input) * second input * a weight of the row. The third input is whole: a router's result, whose weights
+/// those of dispatched rows are; or, with `chosen` = 0, logits (rows, 1) whose sigmoid the weights are.
+struct WeightedGate {
+  ExpertForm form;
+  Activation activation = Activation::silu;
+};
+
+/// For every row the sum of what its experts made of it. Inputs: dispatched rows, the router's result.
+struct Combine {
+  ExpertForm form;
+};
+
 }  // namespace op
 
 /// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
 /// works in place writes the value that it reads.
 struct Operator {
-  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
-                            op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
-                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::Dropout>;
+  using Kind =
+      std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
+                   op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take,
+                   op::Split, op::Join, op::Loss, op::ClassToken, op::Router, op::Dispatch, op::ExpertLinear,
+                   op::WeightedGate, op::Combine, op::LoadBalance, op::Dropout>;
   Kind kind;
   std::vector<ValueIndex> inputs;
-  std::optional<ValueIndex> output;  ///< nothing: the loss
+  std::optional<ValueIndex> output;  ///< nothing: the loss, or a part of it
   std::vector<std::size_t> parameters;
 
   template <class T>

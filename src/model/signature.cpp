@@ -32,6 +32,8 @@ std::string text(const NormForm& form) {
   return fmt::format("{}:{}:{}", static_cast<int>(form.kind), form.epsilon, form.one_plus);
 }
 
+std::string text(const ExpertForm& form) { return fmt::format("{}:{}", form.experts, form.chosen); }
+
 std::string text(const RotaryForm& f) {
   return fmt::format("{}:{}:{}:{}:{}:{}:{}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor,
                      f.low_frequency_factor, f.high_frequency_factor, f.original_length);
@@ -46,7 +48,9 @@ std::string dimensions(const Operator& op) {
           },
           [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
           [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
-          [](const op::Linear& l) { return fmt::format("{}:{}:{}", static_cast<int>(l.division), l.bias, l.padded); },
+          [](const op::Linear& l) {
+            return fmt::format("{}:{}:{}{}", static_cast<int>(l.division), l.bias, l.padded, l.full ? ":full" : "");
+          },
           [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
           [](const op::SelfAttention& a) {
             return fmt::format("{}:{}:{}:{}:{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
@@ -56,7 +60,13 @@ std::string dimensions(const Operator& op) {
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
           [](const op::Addition& a) { return fmt::format("{}", a.bias); },
           [](const op::Dropout& d) { return fmt::format("{}", d.rate); },
-          [](const op::Split& s) { return fmt::format("{}", s.first); }, [](const auto&) { return std::string(); }},
+          [](const op::Split& s) { return fmt::format("{}", s.first); },
+          [](const op::Router& r) { return fmt::format("{}:{}", text(r.form), r.normalised); },
+          [](const op::Dispatch& d) { return text(d.form); },
+          [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division)); },
+          [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
+          [](const op::Combine& c) { return text(c.form); }, [](const op::LoadBalance& b) { return text(b.form); },
+          [](const auto&) { return std::string(); }},
       op.kind);
 }
 

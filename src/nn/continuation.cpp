@@ -7,9 +7,10 @@
 namespace pptrain {
 namespace {
 
-/// The operators as they compute any number of rows, each a sample of its own, up to the logits.
-OperatorList row_by_row(OperatorList list) {
-  for (Value& value : list.values) value.rows = 1;
+/// The operators as they compute any number of positions, each a sample of its own, up to the logits. `positions`: of a
+/// sample in training, each of which has one row of a value, or as many as experts that it goes to.
+OperatorList row_by_row(OperatorList list, std::int64_t positions) {
+  for (Value& value : list.values) value.rows /= positions;
   if (list.output) return list;
   PPTRAIN_ASSERT(list.operators.back().as<op::Loss>() != nullptr, "the last layer has no loss");
   list.output = list.operators.back().inputs.front();
@@ -31,7 +32,7 @@ class Continuation::Part {
     for (std::int64_t l = part.layers.begin; l < part.layers.end; ++l) {
       const Layer& layer = model.layers[static_cast<std::size_t>(l)];
       const std::vector<std::size_t> parameters = add_parameters(layer, ChunkId(0), context_);
-      const OperatorList list = row_by_row(operators_of(layer, part.division));
+      const OperatorList list = row_by_row(operators_of(layer, part.division), model.sample.rows);
       result_ = list.values[*list.output];
       layers_.push_back(std::make_unique<OperatorLayer>(
           list, fused(list), parameters, context_,

@@ -35,6 +35,8 @@ struct Batch {
   const std::uint32_t* token_types = nullptr;  ///< (R), for an embedding of token types
   std::optional<DropoutNumbers> dropout = {};  ///< nothing: no element is dropped
   LossForm loss_form;                          ///< of the loss that is summed and whose gradient is asked for
+  double balance = 0.0;           ///< what a row of experts' balance counts for in the scaled loss; 0: nothing
+  double* balance_sum = nullptr;  ///< to which forward adds each layer's balance times the rows; null: nowhere
 };
 
 /// The part of the model a device holds, and what its layers run on.
@@ -53,6 +55,9 @@ struct LayerContext {
     std::shared_ptr<const Tensor> table;
   };
   std::vector<RotaryTable> rotary_tables = {};  ///< that layers have made (nn/rotary_table.hpp)
+  /// The stage's replicas with this one's shard, in their order, over whose samples layers sum; null: there is this one
+  /// alone.
+  Communicator* replicas = nullptr;
 
   /// What each member of the group has of an axis, and what this one has.
   std::vector<Interval> parts(ShardAxis axis) const;
@@ -76,7 +81,7 @@ using SavedPtr = std::unique_ptr<Saved>;
 /// The gradient of the loss is taken apart: `backward_input` gives the gradient of the input and
 /// leaves in `saved` what `backward_weight` needs; the latter adds the gradients of weights and
 /// biases. LayerNorm's own gradients come with `backward_input`, whose data they share.
-/// All three are Collective over the tensor-parallel group.
+/// All three are Collective over the tensor-parallel group, and `forward` over the replicas where layers sum over them.
 class LayerModule {
  public:
   virtual ~LayerModule() = default;

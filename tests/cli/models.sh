@@ -131,6 +131,17 @@ for limit in 'pipeline = 7' 'tensor = 5'; do
   refused "$limit" 'job\.toml:13' "$limit is more"
 done
 
+# --- experts
+for family in mixtral qwen2-moe; do
+  start "$family"
+  sed -i 's|^train.*|train = "model/tokens.bin"|' job.toml
+  expect "$family is valid" 0 "model: valid, a ${family//-/_} of 4 layers and [0-9]+ parameters, with weights" "$pptrain" validate model
+  expect "$family trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+done
+wrong mixtral "more experts than there are" "$config" 'num_experts_per_tok = 5 with num_local_experts = 4' set-key num_experts_per_tok 5
+wrong mixtral "noise of a router" "$config" 'router_jitter_noise' set-key router_jitter_noise 0.1
+wrong mixtral "an expert too few" "$weights" 'experts\.3\.w[123]\.weight' set-key num_local_experts 3
+
 # --- samples with labels
 # with_samples FAMILY FILE [LENGTH]: a job of this family that takes its samples from there.
 with_samples() {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -16,7 +17,7 @@ namespace {
 
 StepMetrics row(std::int64_t step) {
   const auto x = static_cast<double>(step);
-  return {step, 5.5 - x / 10, 1.0 + x, 1e-3 * x, 1.0, 0.25, 1000 * x, 0.5, 4096 * step};
+  return {step, 5.5 - x / 10, 1.0 + x, 1e-3 * x, 1.0, 0.25, 1000 * x, 0.5, 4096 * step, 2.0 + x};
 }
 
 std::vector<RankMetrics> ranks(std::int64_t step, std::size_t num_ranks) {
@@ -83,7 +84,7 @@ constexpr const char* python_check = R"(
 import sys, h5py
 f = h5py.File(sys.argv[1], "r", swmr=True)
 s = f["steps"]
-names = "step loss grad_norm learning_rate loss_scale iteration_seconds tokens_per_second model_flops_utilization peak_bytes"
+names = "step loss grad_norm learning_rate loss_scale iteration_seconds tokens_per_second model_flops_utilization peak_bytes experts_balance"
 assert sorted(s) == sorted(names.split()), list(s)
 assert sorted(f["ranks"]) == ["communication_seconds", "compute_seconds", "idle_seconds", "peak_bytes"]
 assert sorted(f["evaluation"]) == ["loss", "step"]
@@ -108,6 +109,29 @@ TEST_CASE("metrics read back after the run", "[metrics]") {
   }
   check_content(path, 30);
   if (has_h5py()) CHECK(run_python(path, python_check) == 0);
+}
+
+TEST_CASE("a file of before there was a series goes on with it", "[metrics]") {
+  const TestFolder folder("metrics_older");
+  const std::string path = folder.path("metrics.h5");
+  {
+    MetricsFile file(path, 2, "{}", environment);
+    append_rows(file, 1, 20, 2);
+  }
+  {
+    const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open");
+    check_hdf5(H5Ldelete(file.get(), "steps/experts_balance", H5P_DEFAULT), "removing the series");
+  }
+  const MetricsHistory history = read_metrics_history(path, 15);
+  const std::vector<double>& rows = history.reals.at("steps/experts_balance");
+  CHECK(rows.size() == 15);
+  CHECK(std::all_of(rows.begin(), rows.end(), [](double value) { return std::isnan(value); }));
+  {
+    MetricsFile file(path, 2, "{}", environment, &history);
+    append_rows(file, 16, 20, 2);
+  }
+  CHECK(read_series(path, "steps/experts_balance").size() == 20);
+  CHECK(read_series(path, "steps/experts_balance").back() == row(20).experts_balance);
 }
 
 TEST_CASE("another process reads the metrics while they are written", "[metrics]") {

@@ -280,7 +280,10 @@ def check(path):
     folder = path.parent
     expected = json.loads(path.read_text(encoding="utf-8"))
     options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"],
-               "stop_after": 2, **{key: expected[key] for key in ("z_loss", "label_smoothing", "drop") if key in expected}}
+               "stop_after": 2, "router_aux_loss": expected.get("router_aux_loss_coef", 0.0),
+               **{key: expected[key] for key in ("z_loss", "label_smoothing", "drop") if key in expected}}
+    if "micro" in expected:
+        options["parts"] = [expected["micro"]] * (expected["batch"] // expected["micro"])
     if (folder / "data.h5").exists():
         run = training.LabelledRun(training.load(folder), training.read_samples(folder / "data.h5"), **options)
     else:

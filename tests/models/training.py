@@ -103,15 +103,16 @@ class Run:
     options = {"use_cache": False}  # of every call of the model
 
     def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
-                 stop_after=None, z_loss=0.0, label_smoothing=0.0, drop=0.0):
+                 stop_after=None, z_loss=0.0, label_smoothing=0.0, drop=0.0, router_aux_loss=0.0):
         """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
         `stop_after`: steps of the `steps` that the schedule counts with; `z_loss`: weight of the squared logarithm of
         the softmax's sum; `label_smoothing`: part of each target that all classes share alike;
-        `drop`: rate of dropout, with the seed of a job that names none."""
+        `drop`: rate of dropout, with the seed of a job that names none;
+        `router_aux_loss`: of the experts' balance in each layer and micro-batch."""
         self.losses, self.grad_norms, self.learning_rates = [], [], []
         self.model, self.tokens, self.batch, self.length = model, tokens, batch, length
         self.optimizer = optimizer or OPTIMIZER
-        self.z_loss, self.label_smoothing = z_loss, label_smoothing
+        self.z_loss, self.label_smoothing, self.router_aux_loss = z_loss, label_smoothing, router_aux_loss
         self.dropout = dropout.Dropout(model, drop, DEFAULT_SEED) if drop else None
         self.parts = parts or [batch]
         self.kinks = Kinks(model)
@@ -157,15 +158,27 @@ class Run:
     def pass_through(self, x, y, count):
         """Forward and backward of a micro-batch: its share of the mean over the global batch."""
         with KeepDouble() if self.model.dtype is torch.float64 else contextlib.nullcontext():
-            logits = self.model(**x, **self.options).logits
+            results = self.model(**x, **self.options, **({"output_router_logits": True} if self.router_aux_loss else {}))
+            logits = results.logits
         if not hasattr(self, "first_logits"):
             self.first_logits = logits[0].detach().clone()
         loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.flatten(), reduction="sum",
                                                  label_smoothing=self.label_smoothing) / count
         if self.z_loss:
             loss = loss + self.z_loss * logits.logsumexp(-1).square().sum() / count
+        if self.router_aux_loss:
+            balances = [self.balance(of_layer) for of_layer in results.router_logits]
+            loss = loss + self.router_aux_loss * len(y) / self.batch * sum(balances) / len(balances)
         loss.backward()
         return loss.item()
+
+
+    def balance(self, logits):
+        """Experts times the sum over them of the share of tokens that chose one and its mean probability."""
+        probabilities = logits.softmax(-1)
+        chosen = probabilities.topk(self.model.config.num_experts_per_tok, -1).indices
+        shares = torch.nn.functional.one_hot(chosen, logits.shape[-1]).to(logits.dtype).sum(1).mean(0)
+        return logits.shape[-1] * (shares * probabilities.mean(0)).sum()
 
 
 class LabelledRun(Run):

@@ -81,7 +81,8 @@ struct Published {
 };
 
 const std::vector<std::string> families = {
-    "llama", "llama-tied-rope3", "qwen2", "qwen3", "mistral", "gemma", "gpt2-hf", "gpt-neox", "gpt-neox-sequential"};
+    "llama",    "llama-tied-rope3",    "qwen2",   "qwen3",    "mistral", "gemma", "gpt2-hf",
+    "gpt-neox", "gpt-neox-sequential", "mixtral", "qwen2-moe"};
 
 /// Largest difference in units of the largest logit.
 double error(const std::vector<float>& values, const double* expected) {

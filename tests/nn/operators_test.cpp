@@ -121,7 +121,7 @@ struct Bench {
   }
 };
 
-/// Forward values and all gradients of the layer.
+/// Forward values and all gradients of the layer, the balance of its experts weighted as the batch says.
 void check_layer(Bench& bench) {
   const Layer& layer = bench.layer;
   Values x = layer.input ? random_values("x", bench.size_of(*layer.input), 1.0) : Values();
@@ -131,7 +131,7 @@ void check_layer(Bench& bench) {
     const Values y = evaluate();
     double sum = 0.0;
     for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * weights[i];
-    return sum;
+    return sum + bench.batch.balance * plain_balance(layer, bench.parameters, bench.plain, x);
   };
   SavedPtr saved;
   const Tensor y = bench.module->forward(bench.batch, bench.tensor(layer.input, x), &saved);
@@ -320,6 +320,35 @@ TEST_CASE("gradients of an encoder of images") {
   }
 }
 
+TEST_CASE("gradients of feed-forward parts with experts") {
+  const ConfigJson normalised = ConfigJson::parse(
+      R"({"model_type": "mixtral", "vocab_size": 19, "hidden_size": 12, "num_hidden_layers": 1,
+          "num_attention_heads": 3, "num_key_value_heads": 1, "intermediate_size": 10, "num_local_experts": 5})",
+      "here");
+  const ConfigJson shared = ConfigJson::parse(
+      R"({"model_type": "qwen2_moe", "vocab_size": 19, "hidden_size": 12, "num_hidden_layers": 2,
+          "num_attention_heads": 3, "num_key_value_heads": 3, "intermediate_size": 10, "moe_intermediate_size": 4,
+          "shared_expert_intermediate_size": 6, "num_experts": 6, "num_experts_per_tok": 3, "mlp_only_layers": [1]})",
+      "here");
+  for (const bool fuses : {true, false}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+      INFO("fused " << fuses << ", " << to_string(recompute));
+      for (const double balance : {0.0, 0.7}) {
+        Bench of_normalised(build_family(normalised, {5, 4.0}), 1, fuses, recompute);
+        double sum = 0.0;
+        of_normalised.batch.balance = balance;
+        of_normalised.batch.balance_sum = &sum;
+        check_layer(of_normalised);
+        CHECK((sum > 0.0) == (balance > 0.0));
+      }
+      for (const std::size_t index : {1, 2}) {
+        Bench of_shared(build_family(shared, {5, 4.0}), index, fuses, recompute);
+        check_layer(of_shared);
+      }
+    }
+  }
+}
+
 TEST_CASE("operators one by one give the gradients of fused ones") {
   for (const Activation activation : {Activation::gelu_tanh, Activation::relu}) {
     Bench bench(parallel_model(activation), 1, false);
@@ -335,9 +364,13 @@ TEST_CASE("a layer whose attention is made again gives the same gradients") {
 }
 
 TEST_CASE("a layer keeps from forward to backward what its description says") {
-  for (const std::size_t index : {1, 2}) {
+  ChainShape routed = rich();
+  BlockShape& block = routed.blocks.emplace_back(routed.blocks.front());
+  block.feed_forward_bias = false;
+  block.experts = {{7, 3}, true, 20};
+  for (const std::size_t index : {1, 2, 3}) {
     for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
-      Bench bench(build_chain(rich()), index, true, recompute);
+      Bench bench(build_chain(routed), index, true, recompute);
       bench.arena.poison(false);
       const Values x = random_values("x", bench.size_of(*bench.layer.input), 1.0);
       const std::size_t before = bench.arena.bytes_in_use();

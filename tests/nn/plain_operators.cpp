@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace pptrain::test {
 namespace {
@@ -31,6 +32,8 @@ class Interpreter {
     }
     return layer_.operators.output ? values_[*layer_.operators.output] : Values{loss_};
   }
+
+  double balance() const { return balance_; }
 
  private:
   const Values& in(std::size_t i = 0) const { return values_[op_->inputs[i]]; }
@@ -218,6 +221,95 @@ class Interpreter {
     }
     out() = y;
   }
+  void apply(const op::Router& r) {
+    const std::size_t experts = columns(), chosen = static_cast<std::size_t>(r.form.chosen);
+    Values y;
+    for (std::size_t first = 0; first < in().size(); first += experts) {
+      const auto logit = [&](std::size_t e) { return in()[first + e]; };
+      std::vector<std::size_t> ranked(experts);
+      std::iota(ranked.begin(), ranked.end(), 0U);
+      std::stable_sort(ranked.begin(), ranked.end(), [&](auto a, auto b) { return logit(a) > logit(b); });
+      double total = 0.0;
+      for (std::size_t j = 0; j < (r.normalised ? chosen : experts); ++j) total += std::exp(logit(ranked[j]));
+      for (std::size_t j = 0; j < chosen; ++j) y.push_back(std::exp(logit(ranked[j])) / total);
+      for (std::size_t j = 0; j < chosen; ++j) y.push_back(static_cast<double>(ranked[j]));
+    }
+    out() = y;
+  }
+  /// A row of those that go to experts.
+  struct Routed {
+    std::size_t expert, row;
+    double weight;
+  };
+  /// All of them in their order, by a router's result.
+  std::vector<Routed> routed(const ExpertForm& form) const {
+    const Values& choice = values_[op_->inputs.back()];
+    const auto chosen = static_cast<std::size_t>(form.chosen);
+    std::vector<Routed> rows;
+    for (std::size_t at = 0; at < choice.size(); at += 2 * chosen) {
+      for (std::size_t j = 0; j < chosen; ++j) {
+        rows.push_back({static_cast<std::size_t>(choice[at + chosen + j]), at / (2 * chosen), choice[at + j]});
+      }
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const Routed& a, const Routed& b) { return a.expert < b.expert; });
+    return rows;
+  }
+  void apply(const op::Dispatch& d) {
+    Values y;
+    for (const Routed& r : routed(d.form)) {
+      const auto first = in().begin() + static_cast<std::ptrdiff_t>(r.row * columns());
+      y.insert(y.end(), first, first + static_cast<std::ptrdiff_t>(columns()));
+    }
+    out() = y;
+  }
+  void apply(const op::ExpertLinear& l) {
+    const std::size_t k = columns();
+    Values y;
+    for (const Routed& r : routed(l.form)) {
+      const Values& w = weight(r.expert);
+      const std::size_t row = y.size() / (w.size() / k);
+      for (std::size_t o = 0; o < w.size() / k; ++o) {
+        double sum = 0.0;
+        for (std::size_t c = 0; c < k; ++c) sum += in()[row * k + c] * w[o * k + c];
+        y.push_back(sum);
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::WeightedGate& g) {
+    Values weights;
+    if (g.form.chosen > 0) {
+      for (const Routed& r : routed(g.form)) weights.push_back(r.weight);
+    } else {
+      for (const double logit : in(2)) weights.push_back(1.0 / (1.0 + std::exp(-logit)));
+    }
+    Values y = in(0);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      y[i] = activation(g.activation, y[i]) * in(1)[i] * weights[i / columns()];
+    }
+    out() = y;
+  }
+  void apply(const op::LoadBalance& b) {
+    const std::size_t experts = columns(), rows = in().size() / experts;
+    Values chosen(experts, 0.0), probabilities(experts, 0.0);
+    for (const Routed& r : routed(b.form)) chosen[r.expert] += 1.0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      double total = 0.0;
+      for (std::size_t e = 0; e < experts; ++e) total += std::exp(in()[row * experts + e]);
+      for (std::size_t e = 0; e < experts; ++e) probabilities[e] += std::exp(in()[row * experts + e]) / total;
+    }
+    for (std::size_t e = 0; e < experts; ++e) {
+      balance_ += b.share * static_cast<double>(experts) * chosen[e] * probabilities[e] / static_cast<double>(rows);
+    }
+  }
+  void apply(const op::Combine& combine) {
+    const std::vector<Routed> rows = routed(combine.form);
+    Values y(in().size() / static_cast<std::size_t>(combine.form.chosen), 0.0);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t c = 0; c < columns(); ++c) y[rows[i].row * columns() + c] += in()[i * columns() + c];
+    }
+    out() = y;
+  }
   void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 
   const Layer& layer_;
@@ -226,12 +318,19 @@ class Interpreter {
   const Operator* op_ = nullptr;
   std::vector<Values> values_;
   double loss_ = 0.0;
+  double balance_ = 0.0;
 };
 
 }  // namespace
 
 Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
   return Interpreter(layer, parameters, batch).run(x);
+}
+
+double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
+  Interpreter interpreter(layer, parameters, batch);
+  interpreter.run(x);
+  return interpreter.balance();
 }
 
 }  // namespace pptrain::test

@@ -10,4 +10,7 @@ namespace pptrain::test {
 /// `x` (R, columns of the input port) or empty; returns the layer's result, or the sum of the cross-entropy alone.
 Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x);
 
+/// Of the same layer the balance of its experts times the rows (`Batch::balance_sum`).
+double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x);
+
 }  // namespace pptrain::test

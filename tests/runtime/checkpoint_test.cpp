@@ -134,7 +134,7 @@ TEST_CASE("a checkpoint holds every value in logical shape, and any plan gets it
 }
 
 TEST_CASE("a published model goes on from a checkpoint under any other plan", "[np4]") {
-  for (const char* folder : {"llama", "qwen2", "gpt2-hf", "bert", "vit"}) {
+  for (const char* folder : {"llama", "qwen2", "gpt2-hf", "bert", "vit", "mixtral", "qwen2-moe"}) {
     const Reference reference(folder);
     const SavedJob job(reference);
     RandomShapes shapes(29, DrawnBlocks::some, {job.model.num_layers(), 8, axes_of(job.model)});

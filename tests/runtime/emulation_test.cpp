@@ -361,7 +361,7 @@ TEST_CASE("emulated devices with ZeRO-3 and with blocks meet the reference runs"
     check_reference("tied", plan);
   }
   SECTION("published models, whose members share key heads") {
-    for (const char* folder : {"llama", "gemma", "gpt2-hf"}) {
+    for (const char* folder : {"llama", "gemma", "gpt2-hf", "mixtral"}) {
       const Reference published(folder);
       check_reference(folder, published.plan(2, 1, 2, 2, "1f1b"));
       check_reference(folder, published.plan(1, 2, 2, 4, "gpipe"));

@@ -201,7 +201,7 @@ TEST_CASE("what ends a text and how long it may be is in the folder of a model")
 }
 
 TEST_CASE("logits of published models are those of transformers", "[np1]") {
-  for (const std::string& name : published_models) {
+  for (const std::string& name : published_texts()) {
     INFO(name);
     const Recorded recorded(name);
     const nlohmann::json run =
@@ -325,9 +325,11 @@ std::vector<float> logits_of_team(const Recorded& recorded, const TextDivision& 
 }
 
 /// A team's logits are those of one process: up to rounding, which sums of bf16 do where those of one process do not.
+/// It may turn a router's choice of experts, so that models with experts are compared in fp32 alone.
 void check_team(const Recorded& recorded, const TextDivision& division) {
   const Tokens tokens = {1, 5, 3, 2, 7, 4, 6, 1, 9, 8, 2, 11};
   for (const auto& [type, most] : {std::pair{DType::f32, 1e-5}, {DType::bf16, 3e-2}}) {
+    if (type == DType::bf16 && recorded.model.routes()) continue;
     Continuation alone(recorded.model, tokens.size());
     recorded.fill(alone);
     const std::vector<float> logits = logits_of_team(recorded, division, type, tokens);
@@ -345,7 +347,7 @@ void check_team(const Recorded& recorded, const TextDivision& division) {
 TEST_CASE("ranks that share every layer continue a text as one process does", "[np2][np4]") {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  for (const std::string& name : published_models) {
+  for (const std::string& name : published_texts()) {
     INFO(name);
     const Recorded recorded(name);
     if (ranks > recorded.model.axis_size(ShardAxis::heads)) continue;
@@ -355,7 +357,7 @@ TEST_CASE("ranks that share every layer continue a text as one process does", "[
 
 TEST_CASE("ranks continue a text by plans that are drawn as one process does", "[np4]") {
   std::uint64_t seed = 31;
-  for (const std::string& name : published_models) {
+  for (const std::string& name : published_texts()) {
     const Recorded recorded(name);
     RandomShapes shapes(
         ++seed, DrawnBlocks::some,

@@ -57,6 +57,8 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   config.training.z_loss = run.value("z_loss", 0.0);
   config.training.label_smoothing = run.value("label_smoothing", 0.0);
   config.training.dropout = run.value("drop", 0.0);
+  config.training.router_aux_loss = run.value("router_aux_loss_coef", 0.0);
+  if (run.contains("micro")) config.training.micro_batch_size = run.at("micro").get<std::int64_t>();
   const nlohmann::json& optimizer = run.at("optimizer");
   config.optimizer.name = optimizer.at("name");
   config.optimizer.learning_rate = optimizer.at("lr");
@@ -157,11 +159,18 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
   }
 }
 
-std::vector<std::string> all_published() {
-  std::vector<std::string> all = published_models;
-  all.insert(all.end(), published_encoders.begin(), published_encoders.end());
+namespace {
+
+std::vector<std::string> joined(std::vector<std::string> all, const std::vector<std::string>& more) {
+  all.insert(all.end(), more.begin(), more.end());
   return all;
 }
+
+}  // namespace
+
+std::vector<std::string> all_published() { return joined(published_texts(), published_encoders); }
+std::vector<std::string> published_texts() { return joined(published_models, published_experts); }
+std::vector<std::string> published_on_gpus() { return joined(published_models, published_encoders); }
 
 SampleSource Reference::samples(std::int64_t step) const {
   if (labelled)

@@ -43,12 +43,17 @@ struct Reference {
             int chunks = 1) const;
 };
 
-/// The folders of tests/data/models: those of models that predict the next token, then the others.
+/// The folders of tests/data/models: those of models that predict the next token, without experts and with them, then
+/// the others.
 inline const std::vector<std::string> published_models = {
     "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
     "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
+inline const std::vector<std::string> published_experts = {"mixtral", "qwen2-moe"};
 inline const std::vector<std::string> published_encoders = {"bert", "vit"};
 std::vector<std::string> all_published();
+/// Those that continue texts, and those whose operators GPUs compute.
+std::vector<std::string> published_texts();
+std::vector<std::string> published_on_gpus();
 
 /// A schedule with the chunks per rank that it may have.
 struct Kind {

@@ -94,13 +94,15 @@ LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const 
   return s;
 }
 
-Model build_llama_chain(const LlamaShape& shape) {
+ChainShape llama_chain(const LlamaShape& shape) {
   ChainShape chain = shape.chain;
   chain.norm = shape.block.norm;
   chain.blocks.assign(static_cast<std::size_t>(shape.layers), shape.block);
   for (std::size_t i = 0; i < shape.windows.size(); ++i) chain.blocks[i].window = shape.windows[i];
-  return build_chain(chain);
+  return chain;
 }
+
+Model build_llama_chain(const LlamaShape& shape) { return build_chain(llama_chain(shape)); }
 
 std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,
                                         std::int64_t first) {

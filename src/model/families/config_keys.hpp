@@ -33,7 +33,8 @@ struct LlamaShape {
 LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
                        std::int64_t fallback_head_size = 0);
 
-/// The chain, its output layer with the norm of its blocks.
+/// The chain with its blocks, and its output layer with their norm.
+ChainShape llama_chain(const LlamaShape& shape);
 Model build_llama_chain(const LlamaShape& shape);
 
 /// Windows of the layers: `layer_types` where it stands there, else `window` for the layers from `first` on.

@@ -34,6 +34,9 @@ const std::vector<Family>& families() {
        build_vit,
        {"pooler.dense.weight", "pooler.dense.bias"},
        {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"}},
+      // The balance of experts is a loss of the job's, not of the model's.
+      {"mixtral", build_mixtral, {".rotary_emb.inv_freq"}, {"output_router_logits", "router_aux_loss_coef"}},
+      {"qwen2_moe", build_qwen2_moe, {}, {"output_router_logits", "router_aux_loss_coef"}},
   };
   return all;
 }

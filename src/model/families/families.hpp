@@ -47,5 +47,7 @@ Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
 Model build_opt(const ConfigJson& config, const FamilyOptions& options);
 Model build_bert(const ConfigJson& config, const FamilyOptions& options);
 Model build_vit(const ConfigJson& config, const FamilyOptions& options);
+Model build_mixtral(const ConfigJson& config, const FamilyOptions& options);
+Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options);
 
 }  // namespace pptrain

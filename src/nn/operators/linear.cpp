@@ -30,13 +30,13 @@ class LinearModule final : public OperatorModule {
       options.gelu = pass.values[*fused().activated];
     }
     Tensor copy;
-    gemm().multiply(Transpose::no, as_compute(pass.matrix(input()), copy), Transpose::yes,
-                    store().compute_matrix(parameter(0)), pass.matrix(output()), options);
+    gemm().multiply(Transpose::no, as_factor(pass.matrix(input()), copy), Transpose::yes, factor(),
+                    pass.matrix(output()), options);
   }
 
   void backward_input(const Batch& batch, Pass& pass) override {
     Tensor copy;
-    const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
+    const Matrix dy = as_factor(pass.gradients[output()].matrix, copy);
     if (fused().before_activation) {
       backward_activation(batch, pass, dy);
     } else {
@@ -47,8 +47,8 @@ class LinearModule final : public OperatorModule {
 
   void backward_weight(const Batch& /*batch*/, Pass& pass) override {
     Tensor dy, x;
-    const Matrix gradient = as_compute(pass.gradients[output()].matrix, dy);
-    gemm().multiply(Transpose::yes, gradient, Transpose::no, as_compute(pass.matrix(input()), x),
+    const Matrix gradient = as_factor(pass.gradients[output()].matrix, dy);
+    gemm().multiply(Transpose::yes, gradient, Transpose::no, as_factor(pass.matrix(input()), x),
                     store().gradient_matrix(parameter(0)),
                     {.accumulate = store().accumulates(parameter(0)),
                      .bias_gradient = kind_.bias ? store().adding(parameter(1)) : nullptr});
@@ -57,11 +57,18 @@ class LinearModule final : public OperatorModule {
 
  private:
   Gemm& gemm() const { return context().backend.gemm; }
+  /// The weight, and another factor of it, in the type of this product.
+  Matrix factor() const {
+    return kind_.full ? store().weight_matrix(parameter(0)) : store().compute_matrix(parameter(0));
+  }
+  Matrix as_factor(const Matrix& x, Tensor& copy) const {
+    return kind_.full ? as_type(DType::f32, x, copy) : as_compute(x, copy);
+  }
 
   /// The gradient of the input, added to what others have given of it.
   void add_product(const Batch& batch, Pass& pass, const Matrix& dy) const {
     if (reads_samples()) return;  // nobody asks for their gradient
-    const Matrix w = store().compute_matrix(parameter(0));
+    const Matrix w = factor();
     Gradient& sum = pass.gradients[input()];
     if (sum && sum.is_own() && sum.matrix.type == DType::f32) {
       gemm().multiply(Transpose::no, dy, Transpose::no, w, sum.matrix, {.accumulate = true});
@@ -77,7 +84,7 @@ class LinearModule final : public OperatorModule {
     const ValueIndex u = *fused().before_activation;
     Tensor du = new_gradient(batch, u);
     pass.values[input()] = new_value(batch, input());
-    gemm().multiply(Transpose::no, dy, Transpose::no, store().compute_matrix(parameter(0)), du,
+    gemm().multiply(Transpose::no, dy, Transpose::no, factor(), du,
                     {.gelu = pass.values[input()], .gelu_input = pass.matrix(u)});
     add_gradient(pass, u, make_gradient(std::move(du)));
   }

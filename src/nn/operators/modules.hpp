@@ -25,5 +25,11 @@ std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace 
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Dropout& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Router& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Dispatch& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::ExpertLinear& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::WeightedGate& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Combine& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::LoadBalance& kind, OperatorPlace place);
 
 }  // namespace pptrain

@@ -82,8 +82,8 @@ bool makes_the_job(const std::string& key) {
 bool changes_numbers(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") ||
          is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps",
-                         "training.z_loss", "training.label_smoothing", "training.dropout", "data.end_of_document",
-                         "data.attend_across_documents"});
+                         "training.z_loss", "training.label_smoothing", "training.dropout", "training.router_aux_loss",
+                         "data.end_of_document", "data.attend_across_documents"});
 }
 
 bool makes_the_plan(const std::string& key) {

@@ -40,12 +40,14 @@ struct Iteration {
   std::int64_t skipped_steps = 0;                  ///< steps so far that the optimizer has not seen
   std::optional<std::uint64_t> dropout_seed = {};  ///< nothing: no element is dropped
   LossForm loss_form = {};                         ///< as `Batch` has it
+  double router_aux_loss = 0.0;                    ///< weight of the balance of experts in the loss
   bool needs_documents = false;  ///< attention stays within documents, so layers are told where these begin
 };
 
 /// What came out of it. Loss and norm are known on every rank.
 struct IterationResult {
   double loss = 0.0;         ///< mean over all targets of the global batch, before the update
+  double balance = 0.0;      ///< of experts, its mean over layers and micro-batches; with its weight part of the loss
   std::int64_t targets = 0;  ///< how many these are
   double grad_norm = 0.0;    ///< before clipping, without the loss scale
   double loss_scale = 1.0;
@@ -81,6 +83,7 @@ class Executor {
     Buffer buffer;
     double* loss() const { return static_cast<double*>(buffer.data()); }
     double* squares() const { return loss() + 1; }
+    double* balance() const { return loss() + 2; }
   };
   using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch; of tied gradients: both ends
   struct Incoming {
@@ -111,6 +114,8 @@ class Executor {
 
   std::int64_t count_targets(const Iteration& iteration) const;
   /// What sums over the targets are divided by; a batch without any has a loss of 0.
+  /// Rows of the global batch that pass through layers.
+  double global_rows() const { return static_cast<double>(plan_.global_batch_size * model_.sample.rows); }
   double divisor() const { return static_cast<double>(std::max<std::int64_t>(result_.targets, 1)); }
   void run_instruction(const Program& program, std::size_t number, const Iteration& iteration);
   void execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration);

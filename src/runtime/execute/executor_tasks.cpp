@@ -113,6 +113,9 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
       const std::int64_t in_step = i.micro_batch.value * plan_.micro_batch_size + part->role().samples().begin;
       batch.dropout = {*iteration.dropout_seed, iteration.step * plan_.global_batch_size + in_step};
     }
+    batch.balance = iteration.loss_scale * iteration.router_aux_loss / global_rows();
+    // All devices of the part come to the same.
+    if (part->role().replica == 0 && part->role().shard == 0) batch.balance_sum = sums_.balance();
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);

@@ -20,9 +20,11 @@ void Executor::reduce_loss(const Iteration& iteration) {
   const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
   const StopWish wish = iteration.stop_wish ? iteration.stop_wish() : StopWish::none;
   double sums[] = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
-                   wish == StopWish::interrupted ? 1.0 : 0.0};
-  groups_.all().all_reduce_sum(sums, 3);
-  result_.loss = sums[0] / divisor();
+                   wish == StopWish::interrupted ? 1.0 : 0.0,
+                   device_ != nullptr && iteration.router_aux_loss > 0.0 ? value_of(sums_.balance()) : 0.0};
+  groups_.all().all_reduce_sum(sums, 4);
+  result_.balance = sums[3] / global_rows();
+  result_.loss = sums[0] / divisor() + iteration.router_aux_loss * result_.balance;
   result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;
 }
 

@@ -208,6 +208,7 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
   metrics.grad_norm = has_numbers ? result.grad_norm : none;
   metrics.learning_rate = has_numbers ? learning_rate : none;
   metrics.loss_scale = result.loss_scale;
+  metrics.experts_balance = has_numbers && config_.training.router_aux_loss > 0.0 ? result.balance : none;
   metrics.iteration_seconds = result.seconds;
   metrics.tokens_per_second = has_numbers ? tokens_per_step_ / result.seconds : none;
   metrics.model_flops_utilization = utilisation(flop_per_step_ / result.seconds, peak_flop_rate_).value_or(none);

@@ -37,6 +37,11 @@ TiedGathers tied_gathers(const Program& program) {
   return some ? TiedGathers::some : TiedGathers::none;
 }
 
+/// What is asked of routers is of whole micro-batches.
+BatchSums batch_sums(const Config& config, const Model& model) {
+  return config.training.router_aux_loss > 0.0 && model.routes() ? BatchSums::some : BatchSums::none;
+}
+
 }  // namespace
 
 DType activation_type(Precision precision) {
@@ -79,7 +84,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       groups_(std::make_unique<RankGroups>(
           world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
           Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory},
-          tied_gathers(own(training_)))),
+          tied_gathers(own(training_)), batch_sums(config, model_))),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   stop_wish_ = options.stop_wish;
@@ -127,6 +132,7 @@ IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   iteration.skipped_steps = loss_scale_.state().skipped_steps;
   if (config_.training.dropout > 0.0) iteration.dropout_seed = static_cast<std::uint64_t>(config_.job.seed);
   iteration.loss_form = {config_.training.z_loss, config_.training.label_smoothing};
+  iteration.router_aux_loss = config_.training.router_aux_loss;
   iteration.needs_documents = !config_.data.attend_across_documents;
   const IterationResult result = executor_->run(own(training_), iteration);
   loss_scale_.update(result.skipped);

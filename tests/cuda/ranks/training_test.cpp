@@ -111,7 +111,7 @@ const std::vector<std::string> one_of_each_family = {"llama",   "mistral",  "qwe
 
 TEST_CASE("published models train on a GPU as on the host", "[np1]") {
   const Gpu gpu(Gpus::own);
-  for (const std::string& folder : all_published()) {
+  for (const std::string& folder : published_on_gpus()) {
     INFO(folder);
     const Reference reference(folder);
     check_plan(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu);

@@ -1,0 +1,183 @@
+#include "kernels/experts.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/typed_rows.hpp"
+
+namespace pptrain {
+
+using namespace kernels;
+
+namespace {
+
+/// Softmax of a row over the experts that are asked for.
+class RowSoftmax {
+ public:
+  RowSoftmax(const float* logits, std::size_t count) : logits_(logits), most_(-HUGE_VALF) {
+    for (std::size_t e = 0; e < count; ++e) most_ = std::max(most_, logits[e]);
+    for (std::size_t e = 0; e < count; ++e) sum_ += exponential(e);
+  }
+  /// Over those of the row's choice alone.
+  RowSoftmax(const float* logits, const float* chosen, std::size_t count)
+      : logits_(logits), most_(logits[at(chosen, 0)]) {
+    for (std::size_t j = 0; j < count; ++j) sum_ += exponential(at(chosen, j));
+  }
+
+  static std::size_t at(const float* numbers, std::size_t j) { return static_cast<std::size_t>(numbers[j]); }
+  float operator()(std::size_t expert) const { return exponential(expert) / sum_; }
+
+ private:
+  float exponential(std::size_t e) const { return std::exp(logits_[e] - most_); }
+
+  const float* logits_;
+  float most_;
+  float sum_ = 0.0F;
+};
+
+/// Numbers of the largest logits, those of lower experts first where they are equal.
+void choose(const float* logits, std::size_t experts, std::size_t chosen, float* numbers) {
+  for (std::size_t j = 0; j < chosen; ++j) {
+    std::size_t best = experts;
+    for (std::size_t e = 0; e < experts; ++e) {
+      bool taken = false;
+      for (std::size_t i = 0; i < j; ++i) taken = taken || RowSoftmax::at(numbers, i) == e;
+      if (!taken && (best == experts || logits[e] > logits[best])) best = e;
+    }
+    numbers[j] = static_cast<float>(best);
+  }
+}
+
+}  // namespace
+
+void choose_experts(const Matrix& logits, bool normalised, const Matrix& choice) {
+  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
+  PPTRAIN_ASSERT(chosen > 0 && chosen <= experts && logits.rows == choice.rows, "{} of {} experts", chosen, experts);
+  launch_rows("choose experts", 0, logits.rows, [=](const SerialTeam&, std::size_t row) {
+    const float* x = logits.at<float>(row);
+    float* weights = choice.at<float>(row);
+    float* numbers = weights + chosen;
+    choose(x, experts, chosen, numbers);
+    const RowSoftmax softmax = normalised ? RowSoftmax(x, numbers, chosen) : RowSoftmax(x, experts);
+    for (std::size_t j = 0; j < chosen; ++j) weights[j] = softmax(RowSoftmax::at(numbers, j));
+  });
+}
+
+void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
+                             const Matrix& dlogits) {
+  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
+  launch_rows("choose experts backward", 0, logits.rows, [=](const SerialTeam&, std::size_t row) {
+    const float *weights = choice.at<float>(row), *numbers = weights + chosen, *given = dchoice.at<float>(row);
+    float* out = dlogits.at<float>(row);
+    float mean = 0.0F;
+    for (std::size_t j = 0; j < chosen; ++j) mean += given[j] * weights[j];
+    if (normalised) {
+      for (std::size_t e = 0; e < experts; ++e) out[e] = 0.0F;
+    } else {
+      const RowSoftmax softmax(logits.at<float>(row), experts);
+      for (std::size_t e = 0; e < experts; ++e) out[e] = -mean * softmax(e);
+    }
+    for (std::size_t j = 0; j < chosen; ++j) {
+      out[RowSoftmax::at(numbers, j)] += weights[j] * (normalised ? given[j] - mean : given[j]);
+    }
+  });
+}
+
+std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice) {
+  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
+  std::vector<double> sums(2 * experts, 0.0);
+  for (std::size_t row = 0; row < logits.rows; ++row) {
+    for (std::size_t j = 0; j < chosen; ++j) sums[RowSoftmax::at(choice.at<float>(row, chosen), j)] += 1.0;
+    const RowSoftmax softmax(logits.at<float>(row), experts);
+    for (std::size_t e = 0; e < experts; ++e) sums[experts + e] += static_cast<double>(softmax(e));
+  }
+  return sums;
+}
+
+void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& weights, const Matrix& dlogits) {
+  launch_rows("weighted softmax gradient", 0, logits.rows, [&](const SerialTeam&, std::size_t row) {
+    const RowSoftmax softmax(logits.at<float>(row), logits.columns);
+    double mean = 0.0;
+    for (std::size_t e = 0; e < logits.columns; ++e) mean += weights[e] * static_cast<double>(softmax(e));
+    for (std::size_t e = 0; e < logits.columns; ++e) {
+      dlogits.at<float>(row)[e] = static_cast<float>(static_cast<double>(softmax(e)) * (weights[e] - mean));
+    }
+  });
+}
+
+ExpertOrder::ExpertOrder(const Matrix& choice, std::size_t experts)
+    : rows_(choice.rows), chosen_(choice.columns / 2), begins_(experts + 1, 0), places_(rows_ * chosen_) {
+  const auto expert = [&](std::size_t row, std::size_t j) { return RowSoftmax::at(choice.at<float>(row, chosen_), j); };
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (std::size_t j = 0; j < chosen_; ++j) ++begins_[expert(row, j) + 1];
+  }
+  for (std::size_t e = 0; e < experts; ++e) begins_[e + 1] += begins_[e];
+  std::vector<std::size_t> next = begins_;
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (std::size_t j = 0; j < chosen_; ++j) places_[row * chosen_ + j] = next[expert(row, j)]++;
+  }
+}
+
+std::vector<float> ExpertOrder::weights(const Matrix& choice) const {
+  std::vector<float> weights(places_.size());
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (std::size_t j = 0; j < chosen_; ++j) weights[place(row, j)] = choice.at<float>(row)[j];
+  }
+  return weights;
+}
+
+void dispatch_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out) {
+  PPTRAIN_ASSERT(x.type == out.type && out.rows == order.rows() * order.chosen(), "{} dispatched rows", out.rows);
+  with_type(x.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("dispatch", 0, order.rows(), [&](const SerialTeam&, std::size_t row) {
+      for (std::size_t j = 0; j < order.chosen(); ++j) {
+        std::memcpy(out.at<T>(order.place(row, j)), x.at<T>(row), x.columns * sizeof(T));
+      }
+    });
+  });
+}
+
+void combine_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out) {
+  PPTRAIN_ASSERT(x.type == DType::f32 && out.type == DType::f32 && out.rows == order.rows(), "{} rows", out.rows);
+  launch_rows("combine", 0, order.rows(), [&](const SerialTeam& team, std::size_t row) {
+    float* sum = out.at<float>(row);
+    const float* first = x.at<float>(order.place(row, 0));
+    team.for_each(out.columns, [=](std::size_t c) { sum[c] = first[c]; });
+    for (std::size_t j = 1; j < order.chosen(); ++j) {
+      const float* more = x.at<float>(order.place(row, j));
+      team.for_each(out.columns, [=](std::size_t c) { sum[c] += more[c]; });
+    }
+  });
+}
+
+void weigh_rows(const Matrix& x, const std::vector<float>& weights, const Matrix& out) {
+  PPTRAIN_ASSERT(x.type == out.type && weights.size() == x.rows, "{} weights of {} rows", weights.size(), x.rows);
+  with_type(x.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("weigh rows", 0, x.rows, [&](const SerialTeam& team, std::size_t row) {
+      const T* from = x.at<T>(row);
+      T* to = out.at<T>(row);
+      const float weight = weights[row];
+      team.for_each(x.columns, [=](std::size_t c) { to[c] = static_cast<T>(weight * static_cast<float>(from[c])); });
+    });
+  });
+}
+
+std::vector<float> row_products(const Matrix& x, const Matrix& y) {
+  PPTRAIN_ASSERT(x.type == y.type && x.rows == y.rows && x.columns == y.columns, "{} and {} rows", x.rows, y.rows);
+  std::vector<float> products(x.rows);
+  with_type(x.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("row products", 0, x.rows, [&](const SerialTeam& team, std::size_t row) {
+      const T *a = x.at<T>(row), *b = y.at<T>(row);
+      products[row] =
+          team.sum(x.columns, [=](std::size_t c) { return static_cast<float>(a[c]) * static_cast<float>(b[c]); });
+    });
+  });
+  return products;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,49 @@
+// The operators of feed-forward parts with experts.
+#include "model/layer_graph.hpp"
+
+namespace pptrain {
+
+ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised,
+                              double share) {
+  const ValueIndex logits = linear(name, x, {.out = form.experts, .full = true});
+  const ValueIndex choice = make({value(x).rows, 2 * form.chosen, Element::fp32, {}});
+  put(op::Router{form, normalised}, {logits}, choice);
+  put(op::LoadBalance{form, share}, {logits, choice}, {});
+  return choice;
+}
+
+ValueIndex LayerGraph::dispatch(ValueIndex x, ValueIndex choice, const ExpertForm& form) {
+  enter(x);
+  const Value from = value(x);
+  const ValueIndex rows = make({from.rows * form.chosen, from.columns, from.element, {}});
+  put(op::Dispatch{form}, {x, choice}, rows);
+  return rows;
+}
+
+ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, ValueIndex x, ValueIndex choice,
+                                     const ExpertForm& form, const LinearShape& shape) {
+  const bool by_rows = shape.rows.axis != ShardAxis::none;
+  const Value from = value(x);
+  std::vector<std::size_t> weights;
+  for (const std::string& name : names) weights.push_back(linear_parameters(name, from.columns, shape).front());
+  const ValueIndex y = make({from.rows, shape.out, by_rows ? Element::fp32 : Element::compute, shape.columns});
+  put(op::ExpertLinear{form, by_rows ? WeightDivision::rows : WeightDivision::columns}, {x, choice}, y, weights);
+  return y;
+}
+
+ValueIndex LayerGraph::weighted_gate(ValueIndex gate, ValueIndex up, ValueIndex weights, Activation activation,
+                                     const ExpertForm& form) {
+  enter(weights);
+  const ValueIndex result = make(value(gate));
+  put(op::WeightedGate{form, activation}, {gate, up, weights}, result);
+  return result;
+}
+
+ValueIndex LayerGraph::combine(ValueIndex x, ValueIndex choice, const ExpertForm& form) {
+  const Value from = value(x);
+  const ValueIndex sum = make({from.rows / form.chosen, from.columns, Element::fp32, {}});
+  put(op::Combine{form}, {x, choice}, sum);
+  return in_place(op::Sum{}, sum);
+}
+
+}  // namespace pptrain

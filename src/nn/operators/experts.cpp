@@ -1,0 +1,199 @@
+// What lies between a router and the stream: rows sorted by their experts, products of each expert with its rows, and
+// the way back. These modules follow pointers: the device is the host.
+#include "kernels/experts.hpp"
+
+#include <cmath>
+
+#include "nn/operators/modules.hpp"
+
+namespace pptrain {
+namespace {
+
+/// What the modules have in common: the router's result is the last input.
+class ExpertModule : public OperatorModule {
+ public:
+  ExpertModule(const ExpertForm& form, OperatorPlace place) : OperatorModule(std::move(place)), form_(form) {}
+
+ protected:
+  std::size_t experts() const { return static_cast<std::size_t>(form_.experts); }
+  std::size_t chosen() const { return static_cast<std::size_t>(form_.chosen); }
+  Matrix choice(const Pass& pass) const { return pass.matrix(op().inputs.back()); }
+  ExpertOrder order(const Pass& pass) const { return {choice(pass), experts()}; }
+
+ private:
+  ExpertForm form_;
+};
+
+class DispatchModule final : public ExpertModule {
+ public:
+  using ExpertModule::ExpertModule;
+
+  void forward(Batch& batch, Pass& pass) override { dispatch(batch, pass); }
+  void backward_input(const Batch& batch, Pass& pass) override {
+    Tensor dx = new_gradient(batch, input());
+    combine_rows(order(pass), pass.gradients[output()].matrix, dx);
+    dispatch(batch, pass);
+    add_gradient(pass, input(), make_gradient(std::move(dx)));
+  }
+
+ private:
+  void dispatch(const Batch& batch, Pass& pass) const {
+    Tensor rows = new_value(batch, output());
+    dispatch_rows(order(pass), pass.matrix(input()), rows);
+    pass.values[output()] = std::move(rows);
+  }
+};
+
+/// Rows of each expert times its weight. An expert without rows has a gradient of 0.
+class ExpertLinearModule final : public ExpertModule {
+ public:
+  using ExpertModule::ExpertModule;
+
+  void forward(Batch& batch, Pass& pass) override {
+    Tensor y = new_value(batch, output());
+    const Matrix x = pass.matrix(input());
+    for_each_expert(order(pass), [&](std::size_t e, const Rows& rows) {
+      gemm().multiply(Transpose::no, rows.of(x), Transpose::yes, store().compute_matrix(parameter(e)), rows.of(y));
+    });
+    pass.values[output()] = std::move(y);
+  }
+
+  void backward_input(const Batch& batch, Pass& pass) override {
+    Tensor copy;
+    const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
+    Gradient& sum = pass.gradients[input()];
+    const bool adds = sum && sum.is_own() && sum.matrix.type == DType::f32;
+    Tensor dx = adds ? Tensor() : new_gradient(batch, input());
+    const Matrix to = adds ? sum.matrix : dx.matrix();
+    for_each_expert(order(pass), [&](std::size_t e, const Rows& rows) {
+      gemm().multiply(Transpose::no, rows.of(dy), Transpose::no, store().compute_matrix(parameter(e)), rows.of(to),
+                      {.accumulate = adds});
+    });
+    if (!adds) add_gradient(pass, input(), make_gradient(std::move(dx)));
+  }
+
+  void backward_weight(const Batch& /*batch*/, Pass& pass) override {
+    Tensor copy;
+    const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
+    const Matrix x = pass.matrix(input());
+    const ExpertOrder places = order(pass);
+    for (std::size_t e = 0; e < experts(); ++e) {
+      if (places.count(e) == 0) store().adding(parameter(e));
+    }
+    for_each_expert(places, [&](std::size_t e, const Rows& rows) {
+      gemm().multiply(Transpose::yes, rows.of(dy), Transpose::no, rows.of(x), store().gradient_matrix(parameter(e)),
+                      {.accumulate = store().accumulates(parameter(e))});
+    });
+  }
+  bool weight_reads_gradient() const override { return true; }
+
+ private:
+  struct Rows {
+    std::size_t first, count;
+    Matrix of(const Matrix& all) const { return all.rows_from(first, count); }
+  };
+
+  Gemm& gemm() const { return context().backend.gemm; }
+
+  /// Calls `compute` for the experts that have rows.
+  template <class Compute>
+  void for_each_expert(const ExpertOrder& places, const Compute& compute) const {
+    for (std::size_t e = 0; e < experts(); ++e) {
+      if (places.count(e) > 0) compute(e, Rows{places.begin(e), places.count(e)});
+    }
+  }
+};
+
+/// A gate whose rows have weights: of dispatched rows those that the router gave them, else the sigmoid of logits.
+class WeightedGateModule final : public ExpertModule {
+ public:
+  WeightedGateModule(const op::WeightedGate& kind, OperatorPlace place)
+      : ExpertModule(kind.form, std::move(place)), activation_(kind.activation) {}
+
+  void forward(Batch& batch, Pass& pass) override {
+    Tensor out = new_value(batch, output());
+    kernels().gate_forward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), out);
+    weigh_rows(out, weights(pass), out);
+    pass.values[output()] = std::move(out);
+  }
+
+  void backward_input(const Batch& batch, Pass& pass) override {
+    const std::vector<float> of_rows = weights(pass);
+    const Matrix given = pass.gradients[output()].matrix;
+    Tensor gate(arena(), given.rows, given.columns, given.type);
+    Tensor up = new_gradient(batch, input(1));
+    Tensor again = new_value(batch, output());
+    weigh_rows(given, of_rows, gate);
+    kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again);
+    add_weight_gradient(batch, pass, row_products(given, again), of_rows);
+    weigh_rows(again, of_rows, again);
+    pass.values[output()] = std::move(again);
+    add_gradient(pass, input(0), make_gradient(std::move(gate)));
+    add_gradient(pass, input(1), make_gradient(std::move(up)));
+  }
+
+ private:
+  bool are_routed() const { return chosen() > 0; }
+
+  std::vector<float> weights(const Pass& pass) const {
+    if (are_routed()) return order(pass).weights(choice(pass));
+    const Matrix logits = pass.matrix(input(2));
+    std::vector<float> result(logits.rows);
+    for (std::size_t row = 0; row < logits.rows; ++row) result[row] = 1.0F / (1.0F + std::exp(-*logits.at<float>(row)));
+    return result;
+  }
+
+  /// `products`: the gradients of the rows' weights, of this member's columns.
+  void add_weight_gradient(const Batch& batch, Pass& pass, const std::vector<float>& products,
+                           const std::vector<float>& of_rows) const {
+    Tensor gradient = new_gradient(batch, input(2));
+    const Matrix to = gradient;
+    if (are_routed()) {
+      kernels().fill_zero(to.f32(), to.size());
+      const ExpertOrder places = order(pass);
+      for (std::size_t row = 0; row < to.rows; ++row) {
+        for (std::size_t j = 0; j < chosen(); ++j) to.at<float>(row)[j] = products[places.place(row, j)];
+      }
+    } else {
+      for (std::size_t row = 0; row < to.rows; ++row) {
+        *to.at<float>(row) = products[row] * of_rows[row] * (1.0F - of_rows[row]);
+      }
+    }
+    add_gradient(pass, input(2), make_gradient(std::move(gradient)));
+  }
+
+  Activation activation_;
+};
+
+class CombineModule final : public ExpertModule {
+ public:
+  using ExpertModule::ExpertModule;
+
+  void forward(Batch& batch, Pass& pass) override {
+    Tensor sums = new_value(batch, output());
+    combine_rows(order(pass), pass.matrix(input()), sums);
+    pass.values[output()] = std::move(sums);
+  }
+  void backward_input(const Batch& batch, Pass& pass) override {
+    Tensor dx = new_gradient(batch, input());
+    dispatch_rows(order(pass), pass.gradients[output()].matrix, dx);
+    add_gradient(pass, input(), make_gradient(std::move(dx)));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorModule> make_module(const op::Dispatch& kind, OperatorPlace place) {
+  return std::make_unique<DispatchModule>(kind.form, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::ExpertLinear& kind, OperatorPlace place) {
+  return std::make_unique<ExpertLinearModule>(kind.form, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::WeightedGate& kind, OperatorPlace place) {
+  return std::make_unique<WeightedGateModule>(kind, std::move(place));
+}
+std::unique_ptr<OperatorModule> make_module(const op::Combine& kind, OperatorPlace place) {
+  return std::make_unique<CombineModule>(kind.form, std::move(place));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,97 @@
+// Models with experts: the loss of their balance, which is of whole micro-batches, on any division of them.
+#include "base/error.hpp"
+#include "model/check.hpp"
+#include "reference.hpp"
+#include "runtime/execute/session.hpp"
+#include "shaped_plans.hpp"
+#include "support/catch.hpp"
+#include "support/complaint.hpp"
+
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+const std::string balanced_run = "aux-per-layer-micro2";
+
+Plan with(Plan plan, int zero_stage, Recompute recompute) {
+  for (Stage& stage : plan.stages) {
+    stage.zero_stage = zero_stage;
+    stage.recompute = recompute;
+  }
+  return plan;
+}
+
+/// Plans of these grids (stages, replicas, shards), with some schedules, ZeRO stages and recomputation.
+void check_balanced(const std::vector<std::array<int, 3>>& grids) {
+  const Reference reference("mixtral", balanced_run);
+  for (const auto& [pipeline, data, tensor] : grids) {
+    for (const char* schedule : {"1f1b", "zb-h1", "gpipe"}) {
+      const Plan plan = reference.plan(pipeline, data, tensor, 2, schedule);
+      for (const int zero_stage : {0, 1, 2, 3}) {
+        const Recompute recompute = zero_stage % 2 == 0 ? Recompute::none : Recompute::full;
+        INFO(plan.shape() << ", " << schedule << ", ZeRO " << zero_stage);
+        check_curve(train_reference(MPI_COMM_WORLD, reference, with(plan, zero_stage, recompute), 20), reference);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("experts are balanced over each micro-batch as recorded", "[np1]") { check_balanced({{1, 1, 1}}); }
+TEST_CASE("experts are balanced so by two replicas, stages or shards", "[np2]") {
+  check_balanced({{1, 2, 1}, {2, 1, 1}, {1, 1, 2}});
+}
+TEST_CASE("experts are balanced so on four ranks", "[np4]") { check_balanced({{2, 2, 1}, {1, 2, 2}, {4, 1, 1}}); }
+TEST_CASE("experts are balanced so on eight ranks", "[np8]") { check_balanced({{4, 2, 1}, {2, 2, 2}, {2, 1, 4}}); }
+
+TEST_CASE("the balance does not depend on how unevenly replicas divide a micro-batch", "[np4]") {
+  Reference reference("mixtral", balanced_run);
+  reference.config.training.micro_batch_size = 8;
+  const auto losses = [&](const Plan& plan) { return train_reference(MPI_COMM_WORLD, reference, plan, 20).losses; };
+  const std::vector<double> alone = losses(reference.plan(1, 1, 1, 8, "1f1b"));
+  CHECK(largest_difference(alone, reference.losses) > 1e-3);  // another micro-batch, another loss
+  const Plan uneven = shaped_plan({{{2}, {5, 2, 1}, 1, {}, 2}, {{2}, {8}, 1}}, 8);
+  CHECK(largest_difference(losses(uneven), alone) <= reference.loss_tolerance);
+}
+
+TEST_CASE("two runs with experts agree bit for bit", "[np4]") {
+  for (const auto& [folder, run] : {std::pair{"mixtral", balanced_run}, {"qwen2-moe", std::string()}}) {
+    const Reference reference(folder, run);
+    for (const Plan& plan :
+         {reference.plan(2, 2, 1, 2, "1f1b"), with(reference.plan(1, 2, 2, 2, "1f1b"), 3, Recompute::full)}) {
+      const Curve once = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+      const Curve again = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+      CHECK((once.losses == again.losses && once.grad_norms == again.grad_norms));
+    }
+  }
+}
+
+TEST_CASE("the parts of a loss are told apart, and an evaluation has the cross-entropy alone", "[np2]") {
+  const Reference reference("mixtral", balanced_run);
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  Session session(MPI_COMM_WORLD, reference.config, model, reference.plan(2, 1, 1, 2, "1f1b"), RankMap::identity(2),
+                  CoreUse::shared);
+  reference.fill(session);
+  const double cross_entropy = session.evaluate(reference.samples(0));
+  const IterationResult result = session.train(0, reference.samples(0));
+  CHECK(result.loss == Approx(cross_entropy + 0.02 * result.balance).epsilon(1e-7));
+  CHECK(result.balance == Approx(2.464072287).epsilon(1e-6));  // "auxiliary" of expected-aux-per-layer-micro2.json
+}
+
+TEST_CASE("a loss of experts' balance is refused without experts, and without a size of micro-batches", "[np1]") {
+  Reference reference("mixtral", balanced_run);
+  Config& config = reference.config;
+  const auto complaint = [&] { return complaint_of([&] { build_model_of(config); }); };
+  CHECK_NOTHROW(build_model_of(config));
+  CHECK_NOTHROW(check_plan_balance(config, 2, "plan.json"));
+  CHECK_THAT(complaint_of([&] { check_plan_balance(config, 4, "plan.json"); }), Catch::Contains("one of 2"));
+  config.training.micro_batch_size = {};
+  CHECK_THAT(complaint(), Catch::Contains("micro_batch_size = \"auto\" with router_aux_loss"));
+  config.training.router_aux_loss = 0.0;
+  CHECK_NOTHROW(build_model_of(config));
+  Reference dense("llama");
+  dense.config.training.router_aux_loss = 0.1;
+  CHECK_THAT(complaint_of([&] { build_model_of(dense.config); }), Catch::Contains("router_aux_loss = 0.1 for a llama"));
+}
