@@ -40,6 +40,13 @@ void check_end_of_document(const Config& config, const Model& model) {
                    "give the token that the tokenizer puts behind a document"});
 }
 
+void check_source_length(const Config& config, const Model& model) {
+  if (!config.training.source_length || model.sample.has_source()) return;
+  throw_bad_input({config.where("training.source_length"),
+                   fmt::format("source_length = {} without a source", *config.training.source_length),
+                   fmt::format("a {} has no encoder beside a decoder", model.name), "leave the key out"});
+}
+
 /// What is about text of which every token predicts the next.
 void check_text_keys(const Config& config, const Model& model) {
   if (model.sample.predicts_next()) return;
@@ -61,6 +68,7 @@ void check_fits(const Config& config, const Model& model) {
   check_annotations(config, model.num_layers(), layers_text(model));
   check_end_of_document(config, model);
   check_text_keys(config, model);
+  check_source_length(config, model);
 }
 
 Model build_model_of(const Config& config) {

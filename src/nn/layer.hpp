@@ -25,8 +25,11 @@ struct Batch {
   /// (R), for attention: for each row the first position, counted within its sample, of the document that the row
   /// belongs to, and which keys may not lie before; null: attention reaches across documents.
   const std::int32_t* document_begin = nullptr;
-  const std::uint32_t* token_types = nullptr;  ///< (R), for an embedding of token types
-  double z_loss = 0.0;                         ///< weight of the squared logarithm of a row's softmax sum in the loss
+  const std::uint32_t* token_types = nullptr;     ///< (R), for an embedding of token types
+  const std::uint32_t* decoder_tokens = nullptr;  ///< (R), for the embedding of a decoder
+  /// (samples), for attention to the source: how many of its positions are no padding; null: all.
+  const std::int32_t* source_lengths = nullptr;
+  double z_loss = 0.0;  ///< weight of the squared logarithm of a row's softmax sum in the loss
 };
 
 /// The part of the model a device holds, and what its layers run on.

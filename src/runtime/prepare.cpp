@@ -21,6 +21,7 @@
 #include "probe/rank_hosts.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
+#include "runtime/attention_check.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
@@ -129,10 +130,14 @@ std::string cluster_file(const JobOptions& options, const Config& config) {
   return options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
 }
 
-RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                       const Model& model) {
   const bool emulates = emulation_of(world, waiter, cluster_file(options, config)) != Emulate::no;
   RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
-  collectively(world, waiter, [&] { check_optimizer(config, device); });
+  collectively(world, waiter, [&] {
+    check_optimizer(config, device);
+    check_attention(config, model, device);
+  });
   return device;
 }
 

@@ -47,7 +47,7 @@ struct Reference {
 inline const std::vector<std::string> published_models = {
     "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
     "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
-inline const std::vector<std::string> published_encoders = {"bert", "vit"};
+inline const std::vector<std::string> published_encoders = {"bert", "vit", "t5", "t5-tied"};
 std::vector<std::string> all_published();
 
 /// A schedule with the chunks per rank that it may have.

@@ -34,6 +34,13 @@ const std::vector<Family>& families() {
        build_vit,
        {"pooler.dense.weight", "pooler.dense.bias"},
        {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"}},
+      // These are copies of the shared table, a table that older files have for a layer without one, and keys of a head
+      // for other tasks and of places that there are none of.
+      {"t5",
+       build_t5,
+       {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
+       {"classifier_dropout", "n_positions", "output_past"}},
   };
   return all;
 }
