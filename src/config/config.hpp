@@ -101,7 +101,7 @@ struct ModelConfig {
   std::string layers_text() const;
 };
 
-/// Data of a classifier, images or masked text that are made as they are needed.
+/// Data of a classifier, images, masked text or pairs of texts that are made as they are needed.
 inline const std::string synthetic_data = "synthetic";
 
 /// One of several sources that samples are mixed from.
@@ -111,8 +111,8 @@ struct MixPart {
 };
 
 struct DataConfig {
-  std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier, images
-                                   ///< and masked text an HDF5 file, or "synthetic"
+  std::vector<std::string> train;  ///< token or text files (bytes), one path or a list; for a classifier, images,
+                                   ///< masked text and pairs an HDF5 file, or "synthetic"
   std::vector<std::string> validation;
   bool shuffle = true;
   AutoInt end_of_document;                    ///< the token that ends a document; nothing: what indexes (.idx) say
@@ -130,6 +130,7 @@ struct DataConfig {
 struct TrainingConfig {
   std::int64_t steps = 20;
   std::int64_t sequence_length = 32;
+  AutoInt source_length;               ///< tokens of a source, where models have one; nothing: sequence_length
   std::int64_t global_batch_size = 8;  ///< samples per step, over all replicas
   AutoInt micro_batch_size;            ///< samples that enter the pipeline together
   Precision precision = Precision::fp32;
@@ -242,7 +243,9 @@ struct Config {
   /// `[profile] file`, whose `model` it then has to be.
   bool can_train_model() const;
   /// Tokens of a sample; 1 of a classifier, by which samples are counted in place of tokens.
-  std::int64_t rows_per_sample() const { return model.is_classifier() ? 1 : training.sequence_length; }
+  std::int64_t rows_per_sample() const {
+    return model.is_classifier() ? 1 : training.sequence_length + training.source_length.value_or(0);
+  }
   /// The place of a key for messages; the file alone when the key was not written.
   std::string where(const std::string& key) const;
 };

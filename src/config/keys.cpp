@@ -141,11 +141,12 @@ void visit_augmentation(KeyVisitor& v, DataConfig& data) {
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const std::string keyword = model.is_classifier() || !model.from.empty() ? synthetic_data : "";
-  v.input_paths({"train",
-                 "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
-                 "bytes are the tokens; for a classifier, for images and for masked text an HDF5 file, or "
-                 "\"synthetic\": samples that are made as they are needed."},
-                data.train, keyword);
+  v.input_paths(
+      {"train",
+       "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
+       "bytes are the tokens; for a classifier, for images, for masked text and for pairs of texts an HDF5 file, or "
+       "\"synthetic\": samples that are made as they are needed."},
+      data.train, keyword);
   v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);
   v.flag({"shuffle",
           "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
@@ -175,7 +176,14 @@ Precision precision_of(const std::string& name) {
 void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   v.integer({"steps", "Optimizer steps to train for."}, training.steps, at_least(1));
   if (!model.is_classifier())
-    v.integer({"sequence_length", "Tokens of a sample."}, training.sequence_length, at_least(1));
+    v.integer({"sequence_length", "Tokens of a sample; of one with a source those that are predicted."},
+              training.sequence_length, at_least(1));
+  if (!model.from.empty()) {
+    v.integer_or_auto({"source_length",
+                       "Tokens of a source, for models that have an encoder and a decoder; \"auto\": "
+                       "as sequence_length."},
+                      training.source_length, at_least(1));
+  }
   v.integer({"global_batch_size", "Samples of a step, over all replicas."}, training.global_batch_size, at_least(1));
   v.integer_or_auto({"micro_batch_size", "Samples that enter the pipeline together; they divide the global batch."},
                     training.micro_batch_size, at_least(1));

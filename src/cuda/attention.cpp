@@ -18,6 +18,7 @@ class CudaAttention final : public Attention {
   void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
                float* log_sum, Arena& workspace) override {
     check_attention(form, q, k, v, out);
+    PPTRAIN_ASSERT(form.is_plain(), "attention to other rows, or with a bias, is for the host");
     if (cudnn_ != nullptr && cudnn_->takes(form, q, k, v, out)) {
       return cudnn_->forward(form, q, k, v, out, log_sum, workspace);
     }
@@ -29,6 +30,7 @@ class CudaAttention final : public Attention {
                 Arena& workspace) override {
     check_attention(form, q, k, v, out);
     check_attention(form, dq, dk, dv, dout);
+    PPTRAIN_ASSERT(form.is_plain(), "attention to other rows, or with a bias, is for the host");
     const bool are_alike =
         dq.stride == q.stride && dk.stride == k.stride && dv.stride == v.stride && dout.stride == out.stride;
     if (cudnn_ != nullptr && are_alike && cudnn_->takes(form, dq, dk, dv, dout) && cudnn_->takes(form, q, k, v, out)) {

@@ -9,13 +9,15 @@ inline constexpr std::int32_t no_target = -100;
 
 /// Where a sample goes: its tokens or features, and its targets; null where they are not needed.
 struct SampleSlot {
-  std::uint32_t* tokens = nullptr;  ///< as many as the sequence is long
+  std::uint32_t* tokens = nullptr;  ///< as many as the sequence, or a source, is long
   std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
   float* features = nullptr;        ///< of a classifier
   /// For each position of the sequence the first one of the same document; 0 where that begins before the sample.
   std::int32_t* document_begin = nullptr;
-  std::uint32_t* token_types = nullptr;  ///< as many as the sequence is long, where tokens have types
-  std::int64_t* num_targets = nullptr;   ///< how many of the targets are there, where some may be missing
+  std::uint32_t* token_types = nullptr;     ///< as many as the sequence is long, where tokens have types
+  std::uint32_t* decoder_tokens = nullptr;  ///< as many as there are targets, where there is a source
+  std::int32_t* source_length = nullptr;    ///< how many tokens of the source are no padding
+  std::int64_t* num_targets = nullptr;      ///< how many of the targets are there, where some may be missing
 };
 
 /// The samples of a job. Which ones a step takes depends on (seed, step, sample index) alone, never on the grid.

@@ -7,7 +7,8 @@
 
 namespace pptrain {
 
-/// Sizes and rules of one self-attention, as far as this member computes it.
+/// Sizes and rules of one attention, as far as this member computes it: of a sample's positions to each other, or of
+/// them to the positions of something else, which then have keys and values.
 ///
 /// Heads are those that are here. Query heads share key heads (Ainslie et al., GQA, arXiv:2305.13245): query head j
 /// uses key head (first + j) / group. A member's first query head may lie inside a group, of which others have the
@@ -25,17 +26,31 @@ struct AttentionForm {
   /// (rows()) in the memory of the device: for each position, counted within its sample, the first one of its document,
   /// at most itself and not less than that of the position before. Position t sees none before it; null: all of them.
   const std::int32_t* document_begin = nullptr;
+  std::size_t key_length = 0;  ///< positions of a sample's keys; 0: sequence_length, as always in causal attention
+  /// (samples) in the memory of the device: so many keys of each sample are seen, at least one, those behind them are
+  /// not; null: all of them. Never in causal attention.
+  const std::int32_t* seen_keys = nullptr;
+  /// (heads, distances()) f32: what is added to scaled scores, for key j of query i in column j - i + sequence_length -
+  /// 1; null: nothing. The backward pass adds its gradient to `bias_gradient`, of the same shape.
+  const float* bias = nullptr;
+  float* bias_gradient = nullptr;
 
   std::size_t rows() const { return samples * sequence_length; }
+  std::size_t keys() const { return key_length == 0 ? sequence_length : key_length; }
+  std::size_t key_rows() const { return samples * keys(); }
+  /// How far apart key and query may be, in all.
+  std::size_t distances() const { return sequence_length + keys() - 1; }
+  /// Whether it is of a sample's positions to each other, all alike, as every back end computes it.
+  bool is_plain() const { return key_length == 0 && seen_keys == nullptr && bias == nullptr; }
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
 };
 
-/// Self-attention of one device, flash style: forward keeps per row and head only the log of the sum of
+/// Attention of one device, flash style: forward keeps per row and head only the log of the sum of
 /// exponentials, backward recomputes the probabilities a tile at a time.
 ///
-/// R = samples * sequence_length rows. q, out and their gradients (R, heads * head_size) T; k, v and theirs
-/// (R, key_heads * head_size) T; they may be columns of one matrix. log_sum (R * heads) f32, laid out as forward and
-/// backward of one back end agree on. Results overlap no argument.
+/// R = samples * sequence_length rows, K = samples * keys(). q, out and their gradients (R, heads * head_size) T; k, v
+/// and theirs (K, key_heads * head_size) T; they may be columns of one matrix. log_sum (R * heads) f32, laid out as
+/// forward and backward of one back end agree on. Results overlap no argument.
 class Attention {
  public:
   virtual ~Attention() = default;
@@ -57,7 +72,8 @@ AttentionForm multi_head(std::size_t samples, std::size_t sequence_length, std::
 void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out);
 
 /// The host's. Its workspace holds copies of one head and the scores of 48 queries: less than 8 T head_size + 96 (T +
-/// 32) floats, and (heads, T) floats in the backward pass. Lives as long as the program.
+/// 32) floats for T the longer of queries and keys, and (heads, T) floats in the backward pass. Lives as long as the
+/// program.
 Attention& host_attention();
 
 }  // namespace pptrain

@@ -14,7 +14,7 @@ struct BackwardScratch {
 
   BackwardScratch(const AttentionForm& form, bool in_place, Arena& arena)
       : q(scratch_rows(form, arena)),
-        k(scratch_rows(form, arena)),
+        k(scratch_keys(form, arena)),
         transposed_k(scratch_transposed(form, arena)),
         transposed_v(scratch_transposed(form, arena)),
         dout(scratch_rows(form, arena)),
@@ -22,12 +22,14 @@ struct BackwardScratch {
         scores(scratch_scores(form, arena)),
         dscores(scratch_scores(form, arena)) {
     if (in_place) return;
-    for (Tensor* sums : {&dq, &dk, &dv}) *sums = scratch_rows(form, arena);
+    dq = scratch_rows(form, arena);
+    for (Tensor* sums : {&dk, &dv}) *sums = scratch_keys(form, arena);
   }
 };
 
 /// One head: where its gradients are summed, and what the forward pass left.
 struct Head {
+  std::size_t number;
   Matrix dq, dk, dv;
   bool adds_to_keys;  ///< an earlier query head has written dk and dv
   const float* log_sum;
@@ -50,15 +52,17 @@ void add_key_gradient(const QueryTile& tile, bool adds, const Matrix& scores, co
   }
 }
 
-/// A tile of queries of one head. P = softmax, dS = P * (dO V^T - delta) * scale;
-/// dV += P^T dO, dK += dS^T Q, dQ = dS K.
+/// A tile of queries of one head. P = softmax, dS = P * (dO V^T - delta) * scale, what is before `scale` being the
+/// gradient of a bias; dV += P^T dO, dK += dS^T Q, dQ = dS K.
 void backward_tile(const AttentionForm& form, const QueryTile& tile, const Head& head, const BackwardScratch& s) {
   causal_scores(tile, s.q, s.transposed_k, s.scores);
+  add_bias(form, tile, head.number, s.scores);
   causal_scores(tile, s.dout, s.transposed_v, s.dscores);
   launch_rows("attention_softmax_backward", 0, tile.size(),
-              bodies::CausalSoftmaxBackward{write_rows<float>(s.scores), write_rows<float>(s.dscores),
-                                            causal_rows(tile), form.scale, head.log_sum + tile.first * form.heads,
-                                            form.heads, head.delta + tile.first});
+              bodies::CausalSoftmaxBackward{
+                  write_rows<float>(s.scores), write_rows<float>(s.dscores), causal_rows(tile), softmax_scale(form),
+                  head.log_sum + tile.first * form.heads, form.heads, head.delta + tile.first});
+  add_bias_gradient(form, tile, head.number, s.dscores);
   add_key_gradient(tile, head.adds_to_keys, s.scores, s.dout, head.dv);
   add_key_gradient(tile, head.adds_to_keys, s.dscores, s.q, head.dk);
   causal_values(tile, s.dscores, s.k, head.dq.rows_from(tile.first, tile.size()));
@@ -103,24 +107,35 @@ void load(const BackwardCall& call, std::size_t sample, std::size_t head, const 
   copy_rows(head_of(form, call.q, sample, head), s.q);
   copy_rows(head_of(form, call.dout, sample, head), s.dout);
   if (!call.is_first_of_key(head)) return;
-  const Matrix keys = head_of(form, call.k, sample, form.key_head_of(head));
+  const Matrix keys = keys_of(form, call.k, sample, form.key_head_of(head));
   copy_rows(keys, s.k);
   copy_transposed(keys, s.transposed_k);
-  copy_transposed(head_of(form, call.v, sample, form.key_head_of(head)), s.transposed_v);
+  copy_transposed(keys_of(form, call.v, sample, form.key_head_of(head)), s.transposed_v);
+}
+
+/// No query adds to the gradients of keys that none sees.
+void clear_unseen(const SeenKeys& seen, const Head& head) {
+  for (const Matrix& gradient : {head.dk, head.dv}) {
+    for (std::size_t key = seen.keys; key < gradient.rows; ++key) {
+      std::fill_n(gradient.at<float>(key), gradient.columns, 0.0F);
+    }
+  }
 }
 
 void backward_head(const BackwardCall& call, std::size_t sample, std::size_t number, const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   const std::size_t key_head = form.key_head_of(number);
-  const Matrix dq = head_of(form, call.dq, sample, number), dk = head_of(form, call.dk, sample, key_head),
-               dv = head_of(form, call.dv, sample, key_head);
-  const Head head{sums_of(dq, s.dq),
+  const Matrix dq = head_of(form, call.dq, sample, number), dk = keys_of(form, call.dk, sample, key_head),
+               dv = keys_of(form, call.dv, sample, key_head);
+  const Head head{number,
+                  sums_of(dq, s.dq),
                   sums_of(dk, s.dk),
                   sums_of(dv, s.dv),
                   !call.is_first_of_key(number),
                   log_sum_of(form, call.log_sum, sample, number),
                   s.delta.f32() + number * form.sequence_length};
   const SeenKeys seen(form, sample);
+  if (!head.adds_to_keys) clear_unseen(seen, head);
   for (std::size_t last = form.sequence_length; last > 0;) {
     const QueryTile tile(seen, (last - 1) / attention_tile * attention_tile);
     backward_tile(form, tile, head, s);

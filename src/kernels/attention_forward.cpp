@@ -14,19 +14,20 @@ struct ForwardScratch {
   ForwardScratch(const AttentionForm& form, Arena& arena)
       : q(scratch_rows(form, arena)),
         transposed_k(scratch_transposed(form, arena)),
-        v(scratch_rows(form, arena)),
+        v(scratch_keys(form, arena)),
         scores(scratch_scores(form, arena)),
         weighted(arena, attention_tile, v.columns()),
         inverse_sum(arena, 1, attention_tile) {}
 };
 
-/// A tile of queries of one head: out = softmax(scale q k^T) v. log_sum is that of the head's first query.
-void forward_tile(const AttentionForm& form, const QueryTile& tile, const Matrix& q, const ForwardScratch& s,
-                  float* log_sum, const Matrix& out) {
+/// A tile of queries of one head: out = softmax(scale q k^T + bias) v. log_sum is that of the head's first query.
+void forward_tile(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& q,
+                  const ForwardScratch& s, float* log_sum, const Matrix& out) {
   causal_scores(tile, q, s.transposed_k, s.scores);
+  add_bias(form, tile, head, s.scores);
   launch_rows("attention_softmax", 0, tile.size(),
-              bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile), form.scale, s.inverse_sum.f32(),
-                                    log_sum + tile.first * form.heads, form.heads});
+              bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile), softmax_scale(form),
+                                    s.inverse_sum.f32(), log_sum + tile.first * form.heads, form.heads});
   causal_values(tile, s.scores, s.v, s.weighted);
   with_type(out.type, [&](auto element) {
     using T = decltype(element);
@@ -48,12 +49,12 @@ void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Ma
     for (std::size_t head = 0; head < form.heads; ++head) {
       const std::size_t key_head = form.key_head_of(head);
       if (head == 0 || key_head != form.key_head_of(head - 1)) {
-        copy_transposed(head_of(form, k, sample, key_head), scratch.transposed_k);
-        copy_rows(head_of(form, v, sample, key_head), scratch.v);
+        copy_transposed(keys_of(form, k, sample, key_head), scratch.transposed_k);
+        copy_rows(keys_of(form, v, sample, key_head), scratch.v);
       }
       const Matrix queries = as_left(head_of(form, q, sample, head), scratch.q);
       for (std::size_t first = 0; first < form.sequence_length; first += attention_tile) {
-        forward_tile(form, QueryTile(seen, first), queries, scratch, log_sum_of(form, log_sum, sample, head),
+        forward_tile(form, QueryTile(seen, first), head, queries, scratch, log_sum_of(form, log_sum, sample, head),
                      head_of(form, out, sample, head));
       }
     }

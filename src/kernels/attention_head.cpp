@@ -19,14 +19,17 @@ std::size_t SeenKeys::end_of(std::size_t key) const {
 Tensor scratch_scores(const AttentionForm& form, Arena& arena) {
   // A tile's window and the tile itself, both rounded to whole tiles.
   const std::size_t keys =
-      form.window == 0 ? form.sequence_length : std::min(form.sequence_length, form.window + 2 * attention_tile);
+      form.window == 0 ? form.keys() : std::min(form.sequence_length, form.window + 2 * attention_tile);
   return {arena, attention_tile, bodies::CausalRow::widest(keys)};
 }
 Tensor scratch_rows(const AttentionForm& form, Arena& arena) {
   return {arena, form.sequence_length, round_up(form.head_size, panel_width)};
 }
+Tensor scratch_keys(const AttentionForm& form, Arena& arena) {
+  return {arena, form.keys(), round_up(form.head_size, panel_width)};
+}
 Tensor scratch_transposed(const AttentionForm& form, Arena& arena) {
-  return {arena, form.head_size, round_up(form.sequence_length, panel_width)};
+  return {arena, form.head_size, round_up(form.keys(), panel_width)};
 }
 
 bool is_panels(const Matrix& head) { return head.type == DType::f32 && head.columns % panel_width == 0; }
@@ -70,6 +73,46 @@ void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& t
   }
 }
 
+namespace {
+
+/// Column of a head's bias that is added to column 0 of row `row` of a tile's scores.
+std::size_t first_distance(const AttentionForm& form, const QueryTile& tile, std::size_t row) {
+  return form.sequence_length - 1 - (tile.first + row) + tile.first_key;
+}
+
+}  // namespace
+
+void add_bias(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& scores) {
+  if (form.bias == nullptr) return;
+  const float* of_head = form.bias + head * form.distances();
+  const bodies::CausalRows rows = causal_rows(tile);
+  for (std::size_t r = 0; r < tile.size(); ++r) {
+    const float* bias = of_head + first_distance(form, tile, r);
+    float* row = scores.at<float>(r);
+    const std::size_t visible = rows.row(r).visible;
+    const float scale = form.scale;
+#pragma omp simd
+    for (std::size_t c = 0; c < visible; ++c) row[c] = scale * row[c] + bias[c];
+  }
+}
+
+void add_bias_gradient(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& dscores) {
+  if (form.bias == nullptr) return;
+  float* of_head = form.bias_gradient + head * form.distances();
+  const bodies::CausalRows rows = causal_rows(tile);
+  for (std::size_t r = 0; r < tile.size(); ++r) {
+    float* gradient = of_head + first_distance(form, tile, r);
+    float* row = dscores.at<float>(r);
+    const std::size_t visible = rows.row(r).visible;
+    const float scale = form.scale;
+#pragma omp simd
+    for (std::size_t c = 0; c < visible; ++c) {
+      gradient[c] += row[c];
+      row[c] *= scale;
+    }
+  }
+}
+
 void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out) {
   for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - query);
@@ -103,11 +146,14 @@ void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k
       form.group, form.first);
   PPTRAIN_ASSERT(form.causal || (form.window == 0 && form.document_begin == nullptr),
                  "a window or documents of attention that is not causal");
+  PPTRAIN_ASSERT(!form.causal || (form.keys() == form.sequence_length && form.seen_keys == nullptr),
+                 "causal attention of {} queries to some of {} keys", form.sequence_length, form.keys());
   for (const Matrix* matrix : {&q, &k, &v, &out}) {
-    const std::size_t columns = matrix == &q || matrix == &out ? queries : keys;
-    PPTRAIN_ASSERT(matrix->rows == form.rows() && matrix->columns == columns && matrix->type == q.type,
-                   "({}, {}) for {} samples of {} tokens and {} columns", matrix->rows, matrix->columns, form.samples,
-                   form.sequence_length, columns);
+    const bool of_queries = matrix == &q || matrix == &out;
+    const std::size_t columns = of_queries ? queries : keys, rows = of_queries ? form.rows() : form.key_rows();
+    PPTRAIN_ASSERT(matrix->rows == rows && matrix->columns == columns && matrix->type == q.type,
+                   "({}, {}) for {} rows of {} samples and {} columns", matrix->rows, matrix->columns, rows,
+                   form.samples, columns);
   }
 }
 

@@ -19,13 +19,15 @@ static_assert(attention_tile % panel_rows == 0 && attention_tile % panel_width =
 
 /// The keys that the queries of one sample see: query t sees those of [first_of(t), behind(t)). No function decreases.
 struct SeenKeys {
-  std::size_t length, window;
+  std::size_t length, window;  ///< queries, and how far back each sees
+  std::size_t keys;            ///< that are seen at all
   bool causal;
   const std::int32_t* document_begin;  ///< (length); null: attention reaches across documents
 
   SeenKeys(const AttentionForm& form, std::size_t sample)
       : length(form.sequence_length),
         window(form.window),
+        keys(form.seen_keys == nullptr ? form.keys() : static_cast<std::size_t>(form.seen_keys[sample])),
         causal(form.causal),
         document_begin(form.document_begin == nullptr ? nullptr : form.document_begin + sample * length) {}
 
@@ -35,7 +37,7 @@ struct SeenKeys {
     return std::max(of_window, static_cast<std::size_t>(document_begin[query]));
   }
   /// The key behind the last one that a query sees, and the first query that sees a key.
-  std::size_t behind(std::size_t query) const { return causal ? query + 1 : length; }
+  std::size_t behind(std::size_t query) const { return causal ? query + 1 : keys; }
   std::size_t first_query_of(std::size_t key) const { return causal ? key : 0; }
   /// The first query behind `key` that does not see it, `length` where all do.
   std::size_t end_of(std::size_t key) const;
@@ -61,13 +63,16 @@ struct QueryTile {
 inline bodies::CausalRows causal_rows(const QueryTile& tile) {
   const std::int32_t* begins = tile.seen.document_begin;
   return {tile.first - tile.first_key, tile.seen.window, tile.first_key,
-          begins == nullptr ? begins : begins + tile.first, tile.seen.causal ? 0 : tile.seen.length};
+          begins == nullptr ? begins : begins + tile.first, tile.seen.causal ? 0 : tile.seen.keys};
 }
 
-/// A head's columns of one sample: (T, head_size).
+/// A head's columns of one sample: (T, head_size), of a matrix with rows of queries; and of one with rows of keys.
 inline Matrix head_of(const AttentionForm& form, const Matrix& matrix, std::size_t sample, std::size_t head) {
   return matrix.rows_from(sample * form.sequence_length, form.sequence_length)
       .columns_from(head * form.head_size, form.head_size);
+}
+inline Matrix keys_of(const AttentionForm& form, const Matrix& matrix, std::size_t sample, std::size_t key_head) {
+  return matrix.rows_from(sample * form.keys(), form.keys()).columns_from(key_head * form.head_size, form.head_size);
 }
 
 /// The log_sum of a head's first query; one query to the next is `heads` apart.
@@ -76,9 +81,11 @@ T* log_sum_of(const AttentionForm& form, T* log_sum, std::size_t sample, std::si
   return log_sum + sample * form.sequence_length * form.heads + head;
 }
 
-/// Scratch: a tile of scores, (T, head_size) with rows of whole panels, and its transpose in panels.
+/// Scratch: a tile of scores, (T, head_size) of queries and of keys with rows of whole panels, and the transpose of
+/// keys in panels.
 Tensor scratch_scores(const AttentionForm& form, Arena& arena);
 Tensor scratch_rows(const AttentionForm& form, Arena& arena);
+Tensor scratch_keys(const AttentionForm& form, Arena& arena);
 Tensor scratch_transposed(const AttentionForm& form, Arena& arena);
 
 /// Whether sums over a head can be made in place of this matrix: f32, and its rows whole panels.
@@ -104,6 +111,11 @@ inline PanelOperand right_transposed(const Matrix& transposed, std::size_t first
 
 /// Scores (or their gradients) of a tile's queries, as far as each group of them sees keys.
 void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys, const Matrix& scores);
+/// Scores with a bias become scale * score + bias, which the softmax scales no more: by `softmax_scale`.
+void add_bias(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& scores);
+inline float softmax_scale(const AttentionForm& form) { return form.bias == nullptr ? form.scale : 1.0F; }
+/// Adds the gradients of such scores to that of the bias; then they become gradients of the scores before.
+void add_bias_gradient(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& dscores);
 /// Rows [0, tile.size()) of `out` = tile of masked probabilities (or dscores) times `values` (T, head_size).
 void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out);
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "model/description.hpp"
@@ -15,7 +17,8 @@ Model build_from_folder(const ModelConfig& model, const TrainingConfig& training
   const ConfigJson config = model.description.empty()
                                 ? ConfigJson::read(model.from)
                                 : ConfigJson::parse(model.description, model.from + "/config.json");
-  return build_family(config, {training.sequence_length, element_bytes(training.precision)});
+  return build_family(
+      config, {training.sequence_length, element_bytes(training.precision), training.source_length.value_or(0)});
 }
 
 Model build(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
@@ -36,11 +39,28 @@ void check_boundaries(const Model& model) {
   }
 }
 
-/// Says of each parameter whether its layer is between the first and the last.
+bool has(const Layer& layer, const std::string& name) {
+  return std::any_of(layer.parameters.begin(), layer.parameters.end(),
+                     [&](const ParameterSpec& parameter) { return parameter.name == name; });
+}
+
+/// Whether rows of a parameter are looked up.
+bool is_table(const Layer& layer, std::size_t parameter) {
+  const auto& operators = layer.operators.operators;
+  return std::any_of(operators.begin(), operators.end(), [&](const Operator& op) {
+    const bool looks_up = op.as<op::Embedding>() != nullptr || op.as<op::SelfAttention>() != nullptr;
+    return looks_up && std::find(op.parameters.begin(), op.parameters.end(), parameter) != op.parameters.end();
+  });
+}
+
+/// Says of each parameter whether layers between the first and the last multiply by it, and no others.
 void mark_hidden(Model& model) {
   for (Layer& layer : model.layers) {
-    const bool hidden = &layer != &model.layers.front() && &layer != &model.layers.back();
-    for (ParameterSpec& parameter : layer.parameters) parameter.hidden = hidden;
+    for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
+      ParameterSpec& parameter = layer.parameters[p];
+      parameter.hidden = !has(model.layers.front(), parameter.name) && !has(model.layers.back(), parameter.name) &&
+                         !is_table(layer, p);
+    }
   }
 }
 

@@ -42,6 +42,13 @@ void check_end_of_document(const Config& config, const Model& model) {
                    "give the token that the tokenizer puts behind a document"});
 }
 
+void check_source_length(const Config& config, const Model& model) {
+  if (!config.training.source_length || model.sample.has_source()) return;
+  throw_bad_input({config.where("training.source_length"),
+                   fmt::format("source_length = {} without a source", *config.training.source_length),
+                   fmt::format("a {} has no encoder beside a decoder", model.name), "leave the key out"});
+}
+
 /// What is about text of which every token predicts the next.
 void check_text_keys(const Config& config, const Model& model) {
   if (model.sample.predicts_next()) return;
@@ -71,7 +78,7 @@ void check_masks(const Config& config, const Model& model) {
                      "nothing is hidden here: an HDF5 file says itself what is",
                      "name the mask_token of the tokenizer"});
   }
-  if (!model.sample.has_unlabelled()) {
+  if (!model.sample.has_unlabelled() || model.sample.has_source()) {
     throw_bad_input({config.where("data.mask_token"), fmt::format("mask_token for {}", model.name),
                      "this model is not trained to find hidden tokens", "leave the key out"});
   }
@@ -131,6 +138,7 @@ void check_fits(const Config& config, const Model& model) {
   check_text_keys(config, model);
   check_masks(config, model);
   check_augmentation(config, model);
+  check_source_length(config, model);
 }
 
 Model build_model_of(const Config& config) {

@@ -35,14 +35,21 @@ bool comes_from_table(const OperatorList& list, ValueIndex v) {
   return false;
 }
 
+/// Whether a sum is of the stream and a branch, and no part of a branch itself.
+bool ends_branch(const OperatorList& list, const Operator& sum) {
+  if (sum.as<op::Addition>() == nullptr || comes_from_table(list, sum.inputs[1])) return false;
+  for (const Operator& outer : list.operators) {
+    if (outer.as<op::Addition>() != nullptr && outer.inputs[1] == sum.output) return false;
+  }
+  return true;
+}
+
 /// Drops in one list of a layer's operators; returns how many branches there are. The numbers drawn for a branch follow
 /// from its name, so that they are the same however the layer is divided.
 int drop_branches(OperatorList& list, const std::string& layer, double rate) {
   int branches = 0;
   for (std::size_t i = 0; i < list.operators.size(); ++i) {
-    const bool is_branch =
-        list.operators[i].as<op::Addition>() != nullptr && !comes_from_table(list, list.operators[i].inputs[1]);
-    if (!is_branch) continue;
+    if (!ends_branch(list, list.operators[i])) continue;
     give_bias_back(list, list.operators[i]);
     const ValueIndex branch = list.operators[i].inputs[1];
     const op::Dropout dropout = {rate, stream_of(fmt::format("dropout.{}.{}", layer, branches++))};

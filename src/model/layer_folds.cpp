@@ -175,7 +175,9 @@ class Worker {
     if (are_samples(list(), input())) builder_.layer().backward_input.pop_back();
   }
   void operator()(const op::Rotary&) const { elementwise(input(), 2.0, 2.0); }
-  void operator()(const op::SelfAttention& a) const { add_fused_attention(builder_, a, rows(input())); }
+  void operator()(const op::SelfAttention& a) const {
+    add_fused_attention(builder_, a, rows(input()), rows(op_.inputs.back()));
+  }
   void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
   void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
   // This counts what frameworks do around it; it is fitted with the efficiencies of src/profile/analytic.cpp.

@@ -87,9 +87,10 @@ void LayerGraph::outputs(const std::vector<Output>& results) {
   output_ports_.clear();
   std::vector<ValueIndex> values;
   for (const auto& [port, v] : results) {
-    const Value& result = value(v);
+    const Value result = value(v);
     PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32, "{}: what crosses a cut is whole and fp32",
                    layer_.name);
+    keep_apart(v);
     output_ports_.push_back({result.rows, result.columns, port});
     values.push_back(v);
   }
@@ -117,7 +118,7 @@ ValueIndex LayerGraph::embedding(const std::string& name, const EmbeddingShape& 
                                     .deviation = deviation_}));
   }
   const ValueIndex x = make({shape.rows, shape.columns, Element::fp32, {}});
-  put(op::Embedding{positions, shape.first_position}, {}, x, parameters);
+  put(op::Embedding{positions, shape.first_position, false, shape.decoder}, {}, x, parameters);
   return in_place(op::Sum{}, x);
 }
 
@@ -227,11 +228,20 @@ ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t
   return in_place(op::Rotary{form, head_size, packed}, x);
 }
 
-ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape) {
-  const Value& first = value(inputs.front());
+ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape,
+                                 const std::string& bias) {
+  const Value first = value(inputs.front());
   const ValueIndex out = make(
       {first.rows, shape.heads * shape.head_size, Element::compute, {first.divided.axis, 1, first.divided.unit, 1}});
-  put(shape, inputs, out);
+  std::vector<std::size_t> parameters;
+  if (shape.buckets.count > 0) {
+    parameters.push_back(parameter({.name = bias,
+                                    .shape = {shape.heads, shape.buckets.count},
+                                    .axis = ShardAxis::heads,
+                                    .deviation = deviation_,
+                                    .layout = FileLayout::transposed}));
+  }
+  put(shape, inputs, out, parameters);
   return out;
 }
 
@@ -289,8 +299,15 @@ ValueIndex LayerGraph::gather(ValueIndex x) {
 void LayerGraph::loss(ValueIndex logits) { put(op::Loss{}, {logits}, {}); }
 
 void LayerGraph::language_output(ValueIndex stream, const OutputShape& shape) {
-  loss(linear(shape.head, norm(shape.norm, stream, shape.form),
-              {.out = shape.vocabulary, .columns = {ShardAxis::vocabulary}, .padded = true, .tied_to = shape.tied_to}));
+  const bool scales = shape.scale != 1.0;
+  ValueIndex x = norm(shape.norm, stream, shape.form, scales ? Element::fp32 : Element::compute);
+  if (scales) x = scale(x, shape.scale);
+  loss(linear(shape.head, x,
+              {.out = shape.vocabulary,
+               .columns = {ShardAxis::vocabulary},
+               .padded = true,
+               .deviation = shape.deviation,
+               .tied_to = shape.tied_to}));
 }
 
 Layer LayerGraph::finish(double compute_bytes) {

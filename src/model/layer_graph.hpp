@@ -49,6 +49,7 @@ class LayerGraph {
     std::string positions = {};       ///< name of the table of places; "": none
     std::int64_t num_positions = 0;   ///< its rows
     std::int64_t first_position = 0;  ///< that the first place takes
+    bool decoder = false;             ///< whether its rows are those of the decoder's tokens
   };
   ValueIndex embedding(const std::string& name, const EmbeddingShape& shape);
   /// Rows of a table of `count` token types.
@@ -63,7 +64,10 @@ class LayerGraph {
   ValueIndex head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size);
   ValueIndex linear(const std::string& name, ValueIndex x, const LinearShape& shape);
   ValueIndex rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size, bool packed = false);
-  ValueIndex attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape);
+  /// `bias`: full name of the table, with buckets of distances, which several layers may share. In a file it is
+  /// (buckets, heads).
+  ValueIndex attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape,
+                       const std::string& bias = {});
   ValueIndex activate(ValueIndex x, Activation activation);
   ValueIndex gate(ValueIndex gate, ValueIndex up, Activation activation);
   ValueIndex add(ValueIndex x, ValueIndex y);
@@ -90,6 +94,8 @@ class LayerGraph {
     std::string head;  ///< ... and of the product
     std::int64_t vocabulary = 0;
     std::string tied_to = {};  ///< as of `LinearShape`
+    double scale = 1.0;        ///< of the norm's result, before the product
+    double deviation = 0.0;    ///< of the product's weights, as of `LinearShape`
   };
   void language_output(ValueIndex stream, const OutputShape& shape);
 

@@ -94,6 +94,13 @@ std::int64_t Layer::num_parameters() const {
   return sum;
 }
 
+bool Layer::reads_decoder_tokens() const {
+  return std::any_of(operators.operators.begin(), operators.operators.end(), [](const Operator& op) {
+    const auto* embedding = op.as<op::Embedding>();
+    return embedding != nullptr && embedding->decoder;
+  });
+}
+
 std::int64_t Model::num_parameters() const {
   std::int64_t sum = 0;
   for (const ParameterSpec& parameter : logical_parameters(*this)) sum += parameter.size();

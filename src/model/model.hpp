@@ -107,6 +107,7 @@ struct Layer {
   std::int64_t num_parameters() const;
   bool reads_samples() const { return !input; }
   bool computes_loss() const { return !output; }
+  bool reads_decoder_tokens() const;
   bool divides_either_way() const { return !by_rows.operators.empty(); }
 };
 
@@ -123,20 +124,34 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
+/// The tokens that an encoder reads, beside those that are predicted. The decoder reads the latter behind
+/// `first_token`, so that it has seen those before the one that a position predicts.
+struct SourceShape {
+  std::int64_t length = 0;  ///< 0: there is no source
+  std::int64_t first_token = 0;
+  std::int64_t padding = 0;  ///< token that fills up a source behind its end, which nothing attends to
+
+  bool operator==(const SourceShape&) const = default;
+};
+
 /// What a sample of the data is: tokens, each predicting the next one; tokens with a type each, of which some have a
-/// label; or `features` numbers with a class.
+/// label; tokens that are predicted from those of a source; or `features` numbers with a class.
 struct SampleShape {
   std::int64_t rows = 1;         ///< targets of a sample: positions, or one
   std::int64_t features = 0;     ///< 0: tokens
   std::int64_t classes = 0;      ///< that a target may be
   std::int64_t token_types = 0;  ///< that a token may have; 0: tokens predict the next one
   ImageShape image = {};         ///< that the features are
+  SourceShape source = {};
 
   bool tokens() const { return features == 0; }
   bool is_image() const { return image.channels > 0; }
-  bool predicts_next() const { return tokens() && token_types == 0; }
+  bool has_source() const { return source.length > 0; }
+  bool predicts_next() const { return tokens() && token_types == 0 && !has_source(); }
   /// Whether positions may be without a target, which is below 0 then.
-  bool has_unlabelled() const { return token_types > 0; }
+  bool has_unlabelled() const { return token_types > 0 || has_source(); }
+  /// Tokens of a sample that the first layer reads.
+  std::int64_t input_tokens() const { return has_source() ? source.length : rows; }
   bool operator==(const SampleShape&) const = default;
 };
 

@@ -59,17 +59,33 @@ struct RotaryForm {
 /// Angle per position of pair i < rotated / 2.
 double rotary_frequency(const RotaryForm& form, std::int64_t i);
 
+/// What depends on how far a key is from its query (Raffel et al., "Exploring the limits of transfer learning with a
+/// unified text-to-text transformer", 2020, section 2.1): keys at distances of one bucket are treated alike. The first
+/// half of the buckets are one distance each, the others grow logarithmically up to `largest`. With `both_sides` half
+/// of them all are for keys behind the query; without, such keys are in the bucket of distance 0.
+struct DistanceBuckets {
+  std::int64_t count = 0;
+  std::int64_t largest = 128;
+  bool both_sides = true;
+
+  bool operator==(const DistanceBuckets&) const = default;
+};
+
+/// The bucket of a key that stands `distance` positions behind the query, before it where that is negative.
+std::int64_t bucket_of(const DistanceBuckets& buckets, std::int64_t distance);
+
 /// The smallest things with a name. `parameters` of an operator are its tensors in the order said here.
 namespace op {
 
 /// Rows of a table by token; with `positions` those of a second table by place are added. Parameters: the table
 /// (vocabulary, columns), the table of places (sequence length + first_position, columns). The result is a partial sum
 /// over a group that divides the vocabulary. With `token_types` rows are taken by the token's type, of a table that
-/// every member has (Devlin et al., BERT, 2019).
+/// every member has (Devlin et al., BERT, 2019); with `decoder` by the tokens that a decoder reads.
 struct Embedding {
   bool positions = false;
   std::int64_t first_position = 0;  ///< row of the second table that the first place takes
   bool token_types = false;
+  bool decoder = false;
 };
 
 /// x * factor, in place.
@@ -100,16 +116,19 @@ struct Rotary {
   bool packed = false;
 };
 
-/// Self-attention, causal or of every position to all. Inputs: q, k and v; or one value that holds all three side by
-/// side. `key_heads` divide `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA",
-/// 2023).
+/// Self-attention, causal or of every position to all; or attention of every position to all rows of something else,
+/// which k and v are made from. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide
+/// `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023). Parameters: with
+/// `buckets` what is added to the scaled scores, (heads, buckets), divided by heads.
 struct SelfAttention {
   std::int64_t heads = 0;
   std::int64_t key_heads = 0;
   std::int64_t head_size = 0;
   double scale = 1.0;
-  std::int64_t window = 0;  ///< positions that are seen, the own one included; 0: all earlier ones
-  bool causal = true;       ///< whether positions behind the own one are hidden; without that there is no window
+  std::int64_t window = 0;       ///< positions that are seen, the own one included; 0: all earlier ones
+  bool causal = true;            ///< whether positions behind the own one are hidden; without that there is no window
+  DistanceBuckets buckets = {};  ///< of the bias by distance; none: there is no bias
+  bool of_source = false;        ///< the keys are of the source, whose padding is not seen
 
   std::int64_t group() const { return heads / key_heads; }
 };

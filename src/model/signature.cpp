@@ -39,12 +39,19 @@ std::string text(const RotaryForm& f) {
                      f.low_frequency_factor, f.high_frequency_factor, f.original_length);
 }
 
+std::string text(const DistanceBuckets& b) {
+  return b.count == 0 ? "" : fmt::format(":{}:{}:{}", b.count, b.largest, b.both_sides);
+}
+
 /// What tells operators of one kind apart, beside their values and parameters.
 std::string dimensions(const Operator& op) {
   return std::visit(
       overloaded{
           [](const op::Embedding& e) {
-            return fmt::format("{}:{}{}", e.positions, e.first_position, e.token_types ? ":types" : "");
+            return fmt::format("{}:{}{}", e.positions, e.first_position,
+                               e.token_types ? ":types"
+                               : e.decoder   ? ":decoder"
+                                             : "");
           },
           [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
           [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
@@ -53,8 +60,8 @@ std::string dimensions(const Operator& op) {
           },
           [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
           [](const op::SelfAttention& a) {
-            return fmt::format("{}:{}:{}:{}:{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
-                               a.causal ? "" : ":all");
+            return fmt::format("{}:{}:{}:{}:{}{}{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
+                               a.causal ? "" : ":all", text(a.buckets), a.of_source ? ":source" : "");
           },
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },

@@ -7,10 +7,12 @@
 #include "data/mixed_dataset.hpp"
 #include "data/synthetic_clusters.hpp"
 #include "data/synthetic_masked_text.hpp"
+#include "data/synthetic_pairs.hpp"
 #include "data/token_dataset.hpp"
 #include "io/feature_file.hpp"
 #include "io/image_file.hpp"
 #include "io/masked_text_file.hpp"
+#include "io/pair_file.hpp"
 
 namespace pptrain {
 namespace {
@@ -45,8 +47,13 @@ std::unique_ptr<FeatureTable> synthetic_table(const Config& config, const Model&
   if (!sample.has_unlabelled())
     return std::make_unique<SyntheticClusters>(ClusterOptions{sample.features, sample.classes, seed, key});
   if (sample.classes < 2) {
-    throw_bad_input({config.where(key), "synthetic text of one token", "0 stands where a token is hidden",
+    throw_bad_input({config.where(key), "synthetic text of one token",
+                     "one stands where a token is hidden, or behind the end of a source",
                      "use a vocabulary of 2 tokens or more"});
+  }
+  if (sample.has_source()) {
+    return std::make_unique<SyntheticPairs>(
+        SyntheticPairOptions{sample.source, sample.rows, sample.classes, seed, key});
   }
   return std::make_unique<SyntheticMaskedText>(
       SyntheticTextOptions{sample.rows, sample.classes, sample.token_types, seed, key});
@@ -56,7 +63,7 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
                                          const std::vector<std::string>& paths, const std::string& key) {
   if (paths.size() != 1) {
     throw_bad_input({config.where(key), fmt::format("{} names {} files", key, paths.size()),
-                     "the samples of a classifier, and text with labels, are in one",
+                     "the samples of a classifier, text with labels, and pairs of texts are in one",
                      "name an HDF5 file, or write \"synthetic\""});
   }
   const SampleShape& sample = model.sample;
@@ -64,6 +71,8 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
   if (path == synthetic_data) return synthetic_table(config, model, key);
   // Held-back batches are whole.
   const std::int64_t least = wraps(model) && key == "data.train" ? 1 : config.training.global_batch_size;
+  if (sample.has_source())
+    return std::make_unique<PairFile>(path, PairFileOptions{sample.source, sample.rows, sample.classes, least, where});
   if (sample.has_unlabelled()) {
     return std::make_unique<MaskedTextFile>(
         path, MaskedTextOptions{sample.rows, sample.classes, sample.token_types, least, where});

@@ -56,6 +56,7 @@ class Chain {
     batch.samples = samples_;
     batch.tokens = tokens_on_device_;
     batch.token_types = types_on_device_;
+    batch.decoder_tokens = tokens_on_device_;
     batch.targets = targets_on_device_;
     batch.features = features_on_device_;
     batch.loss_scale = 1e-3F;
@@ -135,10 +136,12 @@ class Chain {
     const auto classes = static_cast<std::uint64_t>(model.sample.classes);
     const CounterRandom random(2, "profile");
     std::int32_t* targets = targets_.host(rows);
-    std::uint32_t* tokens = tokens_.host(rows);
-    for (std::size_t i = 0; i < rows; ++i) {
-      targets[i] = static_cast<std::int32_t>(random.bits(i) % classes);
-      tokens[i] = static_cast<std::uint32_t>(targets[i]);
+    // Those of a source and those of a decoder are as good as each other.
+    const std::size_t num_tokens = std::max(rows, samples_ * static_cast<std::size_t>(model.sample.input_tokens()));
+    std::uint32_t* tokens = tokens_.host(num_tokens);
+    for (std::size_t i = 0; i < num_tokens; ++i) {
+      tokens[i] = static_cast<std::uint32_t>(random.bits(i) % classes);
+      if (i < rows) targets[i] = static_cast<std::int32_t>(tokens[i]);
     }
     std::uint32_t* types = types_.host(model.sample.token_types > 0 ? rows : 0);
     for (std::size_t i = 0; model.sample.token_types > 0 && i < rows; ++i) {

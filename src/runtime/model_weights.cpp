@@ -42,6 +42,7 @@ ModelWeights::ModelWeights(const std::string& folder, const Model& model) : file
   bare_ = !files_.has(parameters.front().name) && files_.has(without_first_part(parameters.front().name));
   for (const ParameterSpec& spec : parameters) check(spec);
   check_unused(model);
+  check_second_output(model);
 }
 
 std::string ModelWeights::name_of(const ParameterSpec& spec) const {
@@ -79,6 +80,35 @@ void ModelWeights::check_unused(const Model& model) const {
     throw_bad_input({files_.file_of(tensor.name), fmt::format("the model has no use for the tensor {}", tensor.name),
                      fmt::format("config.json describes a {} of {} layers without it", model.name, model.num_layers()),
                      "use the config.json that belongs to these weights"});
+  }
+}
+
+bool ModelWeights::are_equal(const std::string& name, const std::string& other, std::int64_t elements) const {
+  constexpr std::int64_t most = 1 << 16;
+  std::vector<float> a(static_cast<std::size_t>(std::min(most, elements))), b(a);
+  for (std::int64_t first = 0; first < elements; first += most) {
+    const Interval part = {first, std::min(first + most, elements)};
+    files_.read(name, part, a.data());
+    files_.read(other, part, b.data());
+    if (!std::equal(a.begin(), a.begin() + part.size(), b.begin())) return false;
+  }
+  return true;
+}
+
+void ModelWeights::check_second_output(const Model& model) const {
+  const std::vector<SharedParameter> shared = model.shared_parameters();
+  const auto tied = std::find_if(shared.begin(), shared.end(), [&](const SharedParameter& parameter) {
+    return parameter.layers.back() + 1 == model.num_layers();
+  });
+  if (tied == shared.end()) return;
+  const ParameterSpec& spec = *tied->spec;
+  for (const std::string name : {"lm_head.weight", "embed_out.weight"}) {
+    if (!files_.has(name) || name == name_of(spec)) continue;
+    if (files_.tensor(name).shape == file_shape(spec) && are_equal(name, name_of(spec), spec.size())) continue;
+    throw_bad_input({files_.file_of(name), fmt::format("{} is another tensor than {}", name, name_of(spec)),
+                     "config.json beside it says that the output layer is tied to the table of tokens",
+                     "where the output is one of its own, write \"tie_word_embeddings\": false into config.json, or "
+                     "\"scale_decoder_outputs\": false where that stands there"});
   }
 }
 

@@ -11,7 +11,8 @@ namespace pptrain {
 class ModelWeights {
  public:
   /// Opens the folder and compares it with the model: a tensor that is missing, of another shape or type, or that the
-  /// model has no use for throws `Error` (exit code 2) with file and tensor.
+  /// model has no use for throws `Error` (exit code 2) with file and tensor. A tied output layer may be there a second
+  /// time, if it is equal.
   ModelWeights(const std::string& folder, const Model& model);
 
   /// Elements [begin, end) of the flattened parameter, fp32.
@@ -22,6 +23,8 @@ class ModelWeights {
   std::string name_of(const ParameterSpec& spec) const;
   void check(const ParameterSpec& spec) const;
   void check_unused(const Model& model) const;
+  void check_second_output(const Model& model) const;
+  bool are_equal(const std::string& name, const std::string& other, std::int64_t elements) const;
 
   WeightFiles files_;
   bool bare_ = false;  ///< names are without their first part

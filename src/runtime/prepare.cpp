@@ -22,6 +22,7 @@
 #include "probe/rank_hosts.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
+#include "runtime/attention_check.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
@@ -138,6 +139,7 @@ RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options
   collectively(world, waiter, [&] {
     check_optimizer(config, device);
     check_routers(config, model, device);
+    check_attention(config, model, device);
   });
   return device;
 }

@@ -191,6 +191,43 @@ with_samples vit "$models/bert/data.h5"
 refused "text for a vit" 'job\.toml:7' "object 'images' doesn't exist"
 wrong vit "patches that do not fill an image" "$config" 'patches of 7 pixels in images of 32' set-key patch_size 7
 
+# --- pairs of texts
+# with_pairs FILE [TARGETS [SOURCE_LENGTH]]: a t5 that takes its samples from there.
+with_pairs() {
+  with_samples t5 "$1" "${2:-18}"
+  printf 'source_length = %s\n' "${3:-26}" >key
+  sed -i '/^sequence_length/r key' job.toml
+}
+for family in t5 t5-tied; do
+  start "$family"
+  expect "$family is valid" 0 'model: valid, a t5 of [69] layers and [0-9]+ parameters, with weights' "$pptrain" validate model
+done
+with_pairs model/data.h5
+expect "t5 trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+with_pairs text.txt
+refused "text for a t5" 'job\.toml:7' 'text\.txt: the file cannot be read as HDF5 with /source and /target'
+with_pairs "$models/bert/data.h5"
+refused "masked text for a t5" 'job\.toml:7' "object 'source' doesn't exist"
+with_samples t5 model/data.h5 18
+refused "sources of another length" 'job\.toml:7' 'its shape is \(64, 26\) and not \(n, 18\).*source_length'
+with_pairs model/data.h5 17
+refused "targets of another length" 'job\.toml:7' 'its shape is \(64, 18\) and not \(64, 17\)'
+with_pairs model/data.h5 18 '"long"'
+refused "a length that is no number" 'job\.toml:11' 'source_length'
+with_samples bert model/data.h5
+printf 'source_length = 32\n' >>job.toml
+refused "sources of a bert" 'job\.toml:12' 'source_length = 32 without a source'
+with_pairs model/data.h5
+damage set-key vocab_size 100
+refused "tokens that are none" 'job\.toml:7' 'sample [0-9]+ has [0-9]+ at position [0-9]+ of /source .the model has tokens 0 to 99'
+with_pairs model/data.h5
+damage set-key scale_decoder_outputs true
+refused "an output of its own where the table of tokens is tied" "$weights" 'lm_head.weight is another tensor than shared.weight'
+wrong t5 "a decoder alone" "$config" 'is_encoder_decoder' set-key is_encoder_decoder false
+wrong t5 "an odd number of buckets" "$config" '7 buckets' set-key relative_attention_num_buckets 7
+with_pairs model/data.h5
+expect "a t5 continues no text" 2 'a t5 continues no text' "$pptrain" generate model --prompt one
+
 # --- planning from config.json alone
 start llama
 rm model/model.safetensors

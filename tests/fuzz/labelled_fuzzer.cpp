@@ -1,9 +1,10 @@
-// Files of masked text and of images with labels.
+// Files of masked text, of images with labels and of pairs of texts.
 #include <cstring>
 
 #include "fuzz.hpp"
 #include "io/image_file.hpp"
 #include "io/masked_text_file.hpp"
+#include "io/pair_file.hpp"
 #include "strange_hdf5.hpp"
 
 using namespace pptrain;
@@ -66,6 +67,13 @@ std::string sound_images(const std::string& path, const Form& form) {
   });
 }
 
+std::string sound_pairs(const std::string& path, const Form& form) {
+  return sound(path, form, [&](hid_t file) {
+    put(file, "source", H5T_STD_I32LE, {num_rows, static_cast<hsize_t>(length + 1)}, form, 2);
+    put(file, "target", H5T_STD_I32LE, {num_rows, static_cast<hsize_t>(length)}, form, 1);
+  });
+}
+
 void read_text(const std::string& path) {
   const MaskedTextFile file(path, {length, num_tokens, 2, 1, "fuzzed"});
   std::vector<std::uint32_t> tokens(length), types(length);
@@ -79,6 +87,27 @@ void read_text(const std::string& path) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       PPTRAIN_ASSERT(tokens[i] < num_tokens && types[i] < 2, "token {} of type {}", tokens[i], types[i]);
       PPTRAIN_ASSERT(targets[i] == -100 || (0 <= targets[i] && targets[i] < num_tokens), "label {}", targets[i]);
+    }
+  }
+}
+
+void read_pairs(const std::string& path) {
+  const PairFile file(path, {{length + 1, 0, 0}, length, num_tokens, 1, "fuzzed"});
+  std::vector<std::uint32_t> tokens(length + 1), decoder(length);
+  std::vector<std::int32_t> targets(length);
+  std::int32_t end = -1;
+  for (const std::int64_t row : {std::int64_t{0}, file.num_rows() - 1}) {
+    SampleSlot slot;
+    slot.tokens = tokens.data();
+    slot.decoder_tokens = decoder.data();
+    slot.targets = targets.data();
+    slot.source_length = &end;
+    file.row(row, slot);
+    PPTRAIN_ASSERT(0 < end && end <= length + 1, "a source of {} tokens", end);
+    for (const std::uint32_t token : tokens) PPTRAIN_ASSERT(token < num_tokens, "token {}", token);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      PPTRAIN_ASSERT(decoder[i] < num_tokens, "token {} of the decoder", decoder[i]);
+      PPTRAIN_ASSERT(targets[i] == -100 || (0 <= targets[i] && targets[i] < num_tokens), "target {}", targets[i]);
     }
   }
 }
@@ -109,15 +138,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::vector<std::string> texts = {sound_text(path, {}), sound_text(path, {true, true})};
   static const std::vector<std::string> images = {sound_images(path, {}), sound_images(path, {true, false, true}),
                                                   sound_images(path, {false, true, true})};
-  static const StrangeHdf5 strange_text(folder, {"/input_ids", "/token_type_ids", "/labels"}, {"a"});
-  static const StrangeHdf5 strange_images(folder, {"/images", "/labels"}, {"a"});
+  static const std::vector<std::string> pairs = {sound_pairs(path, {}), sound_pairs(path, {true, true})};
+  struct Reader {
+    const std::vector<std::string>& files;
+    StrangeHdf5 strange;
+    void (*read)(const std::string& path);
+  };
+  static const Reader readers[] = {
+      {texts, StrangeHdf5(folder, {"/input_ids", "/token_type_ids", "/labels"}, {"a"}), read_text},
+      {images, StrangeHdf5(folder, {"/images", "/labels"}, {"a"}), read_images},
+      {pairs, StrangeHdf5(folder, {"/source", "/target"}, {"a"}), read_pairs}};
   FuzzedDataProvider input(data, size);
-  const bool reads_text = input.ConsumeBool();
-  const std::vector<std::string>& files = reads_text ? texts : images;
-  write_bytes(path, files[input.ConsumeIntegralInRange<std::size_t>(0, files.size() - 1)]);
-  (reads_text ? strange_text : strange_images).change(path, input, input.ConsumeBool());
+  const Reader& reader = readers[input.ConsumeIntegralInRange<std::size_t>(0, std::size(readers) - 1)];
+  write_bytes(path, reader.files[input.ConsumeIntegralInRange<std::size_t>(0, reader.files.size() - 1)]);
+  reader.strange.change(path, input, input.ConsumeBool());
   try {
-    reads_text ? read_text(path) : read_images(path);
+    reader.read(path);
   } catch (const Error&) {
   }
   return 0;

@@ -28,7 +28,7 @@ STEPS = 3
 LOGITS = 1e-5  # of each one, fp32
 LOSS = 1e-6  # of a mean over a batch, fp32: the sums of two libraries in different orders
 
-OWN_SHAPE = {"batch": 4, "length": 16}
+OWN_SHAPE = {"batch": 4, "length": 16, "source": ""}
 OWN_GPT2 = """name = "gpt2"
 layers = 2
 hidden_size = 32
@@ -48,7 +48,7 @@ shuffle = false
 [training]
 steps = {steps}
 sequence_length = {length}
-global_batch_size = {batch}
+{source}global_batch_size = {batch}
 [parallelism]
 tensor = {ranks}
 [checkpoint]
@@ -111,7 +111,7 @@ def check_logits(test_nn, title, folder, model, tokens):
 
 def check_bits(family, checkpoint, folder, prefix=""):
     """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside.
-    `prefix`: what names have in the folder and not in the checkpoint, but that of an output of its own."""
+    T5's tables of distances are transposed. `prefix`: what names have in the folder and not in the checkpoint, but that of an output of its own."""
     exported = safetensors.numpy.load_file(folder / "model.safetensors")
     with h5py.File(checkpoint, "r") as file:
         names = {name if name == "lm_head.weight" else prefix + name: name for name in file["parameters"]}
@@ -119,7 +119,7 @@ def check_bits(family, checkpoint, folder, prefix=""):
         for name, values in exported.items():
             ours = file["parameters"][names[name]][:]
             conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
-            if conv1d:
+            if conv1d or "relative_attention_bias" in name:
                 values = values.T
             if ours.size == values.size:  # a convolution's weights are a matrix in a checkpoint
                 ours = ours.reshape(values.shape)
@@ -153,13 +153,14 @@ def check(programs, title, model, tokens_file, shape, prefix=""):
           f"{logits:.1e}")
 
 
-def check_labelled_logits(test_runtime, title, folder, data, shape, theirs):
+def check_labelled_logits(test_runtime, title, folder, data, shape, source_length, theirs):
     """Of the first sample of a data.h5."""
     with tempfile.TemporaryDirectory() as scratch:
         logits = pathlib.Path(scratch) / "logits"
         subprocess.run([test_runtime, "[encoder_logits_for_peer]"], check=True, stdout=subprocess.DEVNULL, env={
             **os.environ, "PPTRAIN_PEER_MODEL": str(folder), "PPTRAIN_PEER_DATA": str(data),
-            "PPTRAIN_PEER_LENGTH": str(shape["length"]), "PPTRAIN_PEER_LOGITS": str(logits)})
+            "PPTRAIN_PEER_LENGTH": str(shape["length"]), "PPTRAIN_PEER_LOGITS": str(logits),
+            "PPTRAIN_PEER_SOURCE_LENGTH": str(source_length)})
         ours = numpy.fromfile(logits, dtype=numpy.float32).reshape(theirs.shape)
     difference = numpy.abs(ours - theirs).max()
     assert difference < LOGITS, (title, difference)
@@ -170,7 +171,9 @@ def check_labelled(programs, models, family, expected):
     """A family whose samples are in a data.h5."""
     program, _, test_runtime = programs
     data = models / family / "data.h5"
-    shape = {"batch": expected["batch"], "length": expected.get("T", 1)}
+    source_length = expected.get("S", 0)
+    shape = {"batch": expected["batch"], "length": expected.get("T", 1),
+             "source": f"source_length = {source_length}\n" if source_length else ""}
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         run, losses = train(program, scratch, from_folder(models / family), data, shape, ranks=2)
@@ -190,7 +193,7 @@ def check_labelled(programs, models, family, expected):
             logits = loaded(**taken).logits
             theirs = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.flatten()).item()
         assert abs(theirs - losses[-1]) < LOSS, (family, theirs, losses[-1])
-        difference = check_labelled_logits(test_runtime, family, exported, again, shape, logits[0].numpy())
+        difference = check_labelled_logits(test_runtime, family, exported, again, shape, source_length, logits[0].numpy())
         saved = scratch / "saved"
         loaded.save_pretrained(saved)
         _, ours = train(program, scratch, from_folder(saved), again, shape, steps=1)
@@ -203,7 +206,7 @@ def check_family(programs, models, family):
     expected = json.loads((models / family / "expected.json").read_text())
     if (models / family / "data.h5").exists():
         return check_labelled(programs, models, family, expected)
-    shape = {"batch": expected["batch"], "length": expected["T"]}
+    shape = {"batch": expected["batch"], "length": expected["T"], "source": ""}
     check(programs, family, from_folder(models / family), models / family / "tokens.bin", shape)
 
 

@@ -28,6 +28,7 @@ class Family:
     names: dict = field(default_factory=dict)  # of a parameter in the file, where the class names it otherwise
     sharded: bool = False  # the same weights in several files too
     seed: int = 1  # one for which rounding stays far below the gate
+    source: int = 0  # tokens of a source, where there is one
     num_seeds: int = 1  # from that one on, of which the one is taken in which no ReLU comes near its kink
 
 
@@ -88,6 +89,15 @@ FAMILIES = {
         {**LLAMA, **rope(10000.0), "attention_bias": True, "mlp_bias": True, "rms_norm_eps": 1e-6, "hidden_act": "silu"},
         seed=4,
         mutants={"eps_x10": {"rms_norm_eps": 1e-5}, "theta": rope(20000.0), "gelu": {"hidden_act": "gelu"}}),
+    # Version 1.0: ReLU, the output tied and scaled; more layers on one side, sources and targets of many lengths.
+    "t5-tied": Family(
+        "T5Config", "T5ForConditionalGeneration",
+        {"vocab_size": 257, "d_model": 40, "d_kv": 12, "d_ff": 20, "num_layers": 1, "num_decoder_layers": 2, "num_heads": 4,
+         "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20, "feed_forward_proj": "relu",
+         "dropout_rate": 0.0, "layer_norm_epsilon": 1e-5, "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0},
+        length=13, source=21, num_seeds=24,
+        mutants={"eps_x10": {"layer_norm_epsilon": 1e-4}, "not_scaled": {"scale_decoder_outputs": False},
+                 "largest_distance": {"relative_attention_max_distance": 21}}),
     # Positions divided by 4, heads of 20 on a width of 48 / 4.
     "llama-linear-rope": Family(
         "LlamaConfig", "LlamaForCausalLM",

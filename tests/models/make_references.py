@@ -48,6 +48,32 @@ def some_tokens(count, vocabulary, generator):
     return tokens
 
 
+def some_pairs(family, generator):
+    """Samples of which the targets follow from the sources; both have many lengths."""
+    count = training.BATCH * training.STEPS
+    vocabulary = family.config["vocab_size"]
+    source = some_tokens(count * family.source, vocabulary, generator).view(count, family.source)
+    target = (3 * source[:, :family.length] + 11) % (vocabulary - 3) + 3
+    for values, fill_up in ((source, training.PADDING), (target, training.NO_TARGET)):
+        lengths = torch.randint(values.shape[1] // 2, values.shape[1] + 1, (count, 1), generator=generator)
+        values[torch.arange(values.shape[1]) >= lengths] = fill_up
+    return training.from_pairs(source, target)
+
+
+def some_data(family):
+    generator = torch.Generator().manual_seed(7)
+    if family.source:
+        return some_pairs(family, generator)
+    return some_tokens(training.BATCH * family.length * training.STEPS + 1, family.config["vocab_size"], generator)
+
+
+def run_of(family, model, data, **options):
+    """A run over tokens, or over samples by the names of the model's arguments."""
+    if family.source:
+        return training.LabelledRun(model, data, **options)
+    return training.Run(model, data, family.length, **options)
+
+
 def fill(model, generator):
     """Random weights of which none is at a value that hides it: norms are not 1, nor biases 0."""
     with torch.no_grad():
@@ -118,11 +144,14 @@ def mutant_losses(family, seed, tokens):
     """Losses of the same run with one convention wrong, by its name."""
     losses = {}
     for name, changes in family.mutants.items():
-        losses[name] = training.Run(build(family, seed, **changes), tokens, family.length).losses
+        losses[name] = run_of(family, build(family, seed, **changes), tokens).losses
     rules = {"decay_all": lambda name, p: True, "no_decay": lambda name, p: False,
-             "decay_not_embeddings": lambda name, p: p.dim() >= 2 and "embed" not in name}
+             "decay_not_embeddings": lambda name, p: p.dim() >= 2 and "embed" not in name and "shared" not in name}
     for name, decays in rules.items():
-        losses[name] = training.Run(build(family, seed), tokens, family.length, decays=decays).losses
+        losses[name] = run_of(family, build(family, seed), tokens, decays=decays).losses
+    if family.source:
+        all_seen = {**tokens, "attention_mask": torch.ones_like(tokens["attention_mask"])}
+        losses["padding_is_seen"] = run_of(family, build(family, seed), all_seen).losses
     return losses
 
 
@@ -131,7 +160,7 @@ def figures(name, family, seed, tokens):
         model = build(family, seed)
         if nudge:
             nudged(model, nudge[0], torch.Generator().manual_seed(nudge[1]))
-        return training.Run(model.to(dtype), tokens, family.length, parts=parts)
+        return run_of(family, model.to(dtype), tokens, parts=parts)
 
     run = train()
     runs, eight = variants(train, seed)
@@ -152,7 +181,8 @@ def figures(name, family, seed, tokens):
     return {
         "model": name, "run": "adamw", "class": family.model_class,
         "parameters": sum(p.numel() for p in run.parameters.values()),
-        "optimizer": training.OPTIMIZER, "batch": training.BATCH, "T": family.length, "steps": training.STEPS,
+        "optimizer": training.OPTIMIZER, "batch": training.BATCH, "T": family.length,
+        **({"S": family.source} if family.source else {}), "steps": training.STEPS,
         "losses": run.losses, "losses_fp64": runs["fp64"].losses, "grad_norms": run.grad_norms,
         "learning_rates": run.learning_rates,
         "logits_first_sample": {"shape": list(logits.shape), "sum": logits.sum().item(), "l2": logits.norm().item(),
@@ -176,7 +206,7 @@ def seed_of(family, tokens):
     """The family's seed, or of several the one whose ReLUs stay farthest from their kink."""
     if family.num_seeds == 1:
         return family.seed
-    distances = {seed: training.Run(build(family, seed), tokens, family.length).kinks.smallest
+    distances = {seed: run_of(family, build(family, seed), tokens).kinks.smallest
                  for seed in range(family.seed, family.seed + family.num_seeds)}
     return max(distances, key=distances.get)
 
@@ -185,6 +215,8 @@ def older_spelling(config):
     """The configuration as transformers 4 wrote it, which most published files have."""
     older = {key: value for key, value in config.items() if key not in ("rope_parameters", "dtype", "transformers_version")}
     older["torch_dtype"] = config["dtype"]
+    if "scale_decoder_outputs" in older:
+        older["tie_word_embeddings"] = older.pop("scale_decoder_outputs")
     rope = dict(config.get("rope_parameters") or {})
     if not rope:
         return older
@@ -199,9 +231,7 @@ def older_spelling(config):
 
 def write(folder, name):
     family = FAMILIES[name]
-    vocabulary = family.config["vocab_size"]
-    count = training.BATCH * family.length * training.STEPS + 1
-    tokens = some_tokens(count, vocabulary, torch.Generator().manual_seed(7))
+    tokens = some_data(family)
     seed = seed_of(family, tokens)
     shutil.rmtree(folder, ignore_errors=True)
     model = build(family, seed)
@@ -210,7 +240,10 @@ def write(folder, name):
         model.save_pretrained(folder / "sharded", max_shard_size="100KB")
     for path in folder.rglob("*.safetensors"):
         path.chmod(0o644)
-    training.write_tokens(folder / "tokens.bin", tokens)
+    if family.source:
+        training.write_samples(folder / "data.h5", tokens)
+    else:
+        training.write_tokens(folder / "tokens.bin", tokens)
     expected = figures(name, family, seed, tokens)
     with safetensors.safe_open(folder / "model.safetensors", "pt") as file:
         assert set(file.keys()) == set(expected["final_param_norm_per_tensor"]), f"{name}: other names in the file"

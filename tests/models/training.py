@@ -17,6 +17,7 @@ OPTIMIZER = {"name": "adamw", "lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "eps": 1e
 TOKEN_HEADER = 256 * 4  # bytes
 DEFAULT_SEED = 1234  # of pptrain's jobs
 NO_TARGET = -100  # of a position whose token is not to be predicted
+PADDING = 0  # fills sources up behind their end, and is what decoders begin with
 
 
 def read_tokens(path):
@@ -44,16 +45,29 @@ def load(folder, dtype=torch.float32):
     return of_class.from_pretrained(folder, dtype=dtype, attn_implementation="eager").train()
 
 
+def from_pairs(source, target):
+    """What a model is given of sources and targets: padding is not attended to, and the decoder reads the targets one place
+    later."""
+    seen = (source != PADDING).flip(1).cumsum(1).clamp(max=1).flip(1)
+    decoder = torch.cat([torch.full_like(target[:, :1], PADDING), target[:, :-1]], 1)
+    return {"input_ids": source, "attention_mask": seen, "decoder_input_ids": decoder.where(decoder != NO_TARGET, PADDING),
+            "labels": target}
+
+
 def read_samples(path):
     """What a data.h5 has, by the names of the model's arguments; "labels" are what is to be predicted."""
     with h5py.File(path, "r") as file:
         arrays = {name: values[:] for name, values in file.items()}
+    if "source" in arrays:
+        return from_pairs(*(torch.from_numpy(arrays[name].astype(numpy.int64)) for name in ("source", "target")))
     return {"pixel_values" if name == "images" else name: torch.from_numpy(
         values if values.dtype == numpy.float32 else values.astype(numpy.int64)) for name, values in arrays.items()}
 
 
 def write_samples(path, samples):
     """A data.h5 that pptrain reads."""
+    if "decoder_input_ids" in samples:
+        samples = {"source": samples["input_ids"], "target": samples["labels"]}
     with h5py.File(path, "w") as file:
         for name, values in samples.items():
             images = name == "pixel_values"
@@ -87,9 +101,10 @@ class Kinks:
 
     def __init__(self, model):
         self.smallest = None
-        if getattr(model.config, "activation_function", None) == "relu":
+        keys = ("activation_function", "dense_act_fn")
+        if any(getattr(model.config, key, None) == "relu" for key in keys):
             for name, module in model.named_modules():
-                if name.endswith(".fc1"):
+                if name.endswith((".fc1", ".wi")):
                     module.register_forward_hook(self.look)
 
     def look(self, _module, _inputs, output):

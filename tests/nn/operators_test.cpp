@@ -84,8 +84,11 @@ struct Bench {
     });
     const auto rows = samples * static_cast<std::size_t>(model.sample.rows);
     plain.samples = samples;
-    for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t i = 0; i < samples * static_cast<std::size_t>(model.sample.input_tokens()); ++i) {
       plain.tokens.push_back(static_cast<std::uint32_t>(i * 7 % 19));
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      plain.decoder_tokens.push_back(static_cast<std::uint32_t>(i * 3 % 19));
       plain.targets.push_back(static_cast<std::int32_t>(i * 5 % static_cast<std::size_t>(model.sample.classes)));
       plain.token_types.push_back(static_cast<std::uint32_t>(i / 3 % 2));
     }
@@ -95,6 +98,7 @@ struct Bench {
     CounterRandom(18, "features").fill_normal(0, plain.features.size(), plain.features.data());
     batch.features = plain.features.data();
     batch.token_types = plain.token_types.data();
+    batch.decoder_tokens = plain.decoder_tokens.data();
     batch.targets = plain.targets.data();
     batch.loss_scale = 1.0F;
     batch.loss = &loss;
@@ -108,6 +112,11 @@ struct Bench {
   /// Some positions are without a label.
   void leave_out_labels() {
     for (const std::size_t i : {0, 3, 4, 8}) plain.targets[i] = -100;
+  }
+  /// The second sample's source ends before the first one's, and that before its last place.
+  void shorten_sources() {
+    plain.source_lengths = {6, 2};
+    batch.source_lengths = plain.source_lengths.data();
   }
   std::size_t size_of(const Boundary& boundary) const {
     return samples * static_cast<std::size_t>(boundary.elements());
@@ -316,6 +325,26 @@ TEST_CASE("gradients of an encoder of images") {
       INFO("layer " << index << ", fused " << fuses);
       Bench bench(build_family(config, {5, 4.0}), index, fuses);
       check_layer(bench);
+    }
+  }
+}
+
+TEST_CASE("gradients of an encoder and a decoder, some sources with padding") {
+  const std::string sizes = R"({"model_type": "t5", "vocab_size": 19, "d_model": 12, "num_layers": 1, "num_heads": 3,
+      "num_decoder_layers": 2, "d_kv": 4, "d_ff": 10, "relative_attention_num_buckets": 8,
+      "relative_attention_max_distance": 6)";
+  for (const std::string kind : {R"(, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false})", "}"}) {
+    const ConfigJson config = ConfigJson::parse(sizes + kind, "here");
+    for (const bool fuses : {true, false}) {
+      for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+        for (const std::size_t index : {0, 1, 2, 3, 4, 5}) {
+          INFO("layer " << index << ", fused " << fuses << ", " << to_string(recompute) << kind);
+          Bench bench(build_family(config, {5, 4.0, 7}), index, fuses, recompute);
+          bench.leave_out_labels();
+          bench.shorten_sources();
+          check_layer(bench);
+        }
+      }
     }
   }
 }

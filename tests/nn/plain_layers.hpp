@@ -20,10 +20,12 @@ struct PlainBatch {
   std::int64_t samples = 1;
   std::vector<std::uint32_t> tokens;
   std::vector<std::int32_t> targets;
-  std::vector<std::int32_t> document_begin = {};  ///< as Batch's; plain_operators alone goes by it
-  std::vector<std::uint32_t> token_types = {};    ///< likewise
-  std::vector<float> features = {};               ///< likewise
-  std::optional<DropoutNumbers> dropout = {};     ///< likewise
+  std::vector<std::int32_t> document_begin = {};   ///< as Batch's; plain_operators alone goes by it
+  std::vector<std::uint32_t> token_types = {};     ///< likewise
+  std::vector<float> features = {};                ///< likewise
+  std::optional<DropoutNumbers> dropout = {};      ///< likewise
+  std::vector<std::uint32_t> decoder_tokens = {};  ///< likewise
+  std::vector<std::int32_t> source_lengths = {};   ///< likewise; empty: nothing is padding
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

@@ -50,10 +50,10 @@ class Interpreter {
   std::size_t length() const { return static_cast<std::size_t>(layer_.operators.values[*op_->output].rows); }
 
   void apply(const op::Embedding& e) {
-    const auto& rows = e.token_types ? batch_.token_types : batch_.tokens;
+    const auto& rows = e.decoder ? batch_.decoder_tokens : e.token_types ? batch_.token_types : batch_.tokens;
     const std::size_t h = static_cast<std::size_t>(layer_.operators.values[*op_->output].columns);
-    Values x(batch_.tokens.size() * h);
-    for (std::size_t r = 0; r < batch_.tokens.size(); ++r) {
+    Values x(rows.size() * h);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
       for (std::size_t c = 0; c < h; ++c) {
         x[r * h + c] = weight(0)[rows[r] * h + c];
         const std::size_t place = r % length() + static_cast<std::size_t>(e.first_position);
@@ -112,32 +112,41 @@ class Interpreter {
       }
     }
   }
+  /// The keys [first, behind) that row `r` sees, of its sample's.
+  std::pair<std::size_t, std::size_t> seen_keys(const op::SelfAttention& a, std::size_t r, std::size_t keys) const {
+    const std::size_t place = r % length(), sample = r / length();
+    if (!a.causal) {
+      const bool padded = a.of_source && !batch_.source_lengths.empty();
+      return {0, padded ? static_cast<std::size_t>(batch_.source_lengths[sample]) : keys};
+    }
+    const std::size_t seen = a.window > 0 ? static_cast<std::size_t>(a.window) : length();
+    std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
+    if (!batch_.document_begin.empty()) first = std::max(first, static_cast<std::size_t>(batch_.document_begin[r]));
+    return {first, place + 1};
+  }
   void apply(const op::SelfAttention& a) {
     const auto d = static_cast<std::size_t>(a.head_size), heads = static_cast<std::size_t>(a.heads);
-    const auto keys = static_cast<std::size_t>(a.key_heads);
+    const auto key_heads = static_cast<std::size_t>(a.key_heads);
     const bool packed = op_->inputs.size() == 1;
     const Values &q = in(0), &k = in(packed ? 0 : 1), &v = in(packed ? 0 : 2);
-    const std::size_t q_width = columns(0), k_width = packed ? q_width : keys * d;
+    const std::size_t q_width = columns(0), k_width = packed ? q_width : key_heads * d;
+    const auto keys = static_cast<std::size_t>(layer_.operators.values[op_->inputs.back()].rows);
     const std::size_t rows = q.size() / q_width;
     Values y(rows * heads * d, 0.0);
     for (std::size_t r = 0; r < rows; ++r) {
-      const std::size_t place = r % length(), start = r - place;
-      const std::size_t seen = a.window > 0 ? static_cast<std::size_t>(a.window) : length();
-      std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
-      if (!batch_.document_begin.empty()) first = std::max(first, static_cast<std::size_t>(batch_.document_begin[r]));
+      const std::size_t start = r / length() * keys;
+      const auto [first, end] = seen_keys(a, r, keys);
       for (std::size_t head = 0; head < heads; ++head) {
-        const std::size_t key_head = head * keys / heads;
+        const std::size_t key_head = head * key_heads / heads;
         const std::size_t k_at = (packed ? heads * d : 0) + key_head * d,
                           v_at = (packed ? 2 * heads * d : 0) + key_head * d;
-        const std::size_t end = a.causal ? place + 1 : length();
-        if (!a.causal) first = 0;
         Values p(end, 0.0);
         double total = 0.0;
         for (std::size_t s = first; s < end; ++s) {
           double score = 0.0;
           for (std::size_t c = 0; c < d; ++c)
             score += q[r * q_width + head * d + c] * k[(start + s) * k_width + k_at + c];
-          total += p[s] = std::exp(score * a.scale);
+          total += p[s] = std::exp(score * a.scale + bias(a, head, s, r % length()));
         }
         for (std::size_t s = first; s < end; ++s) {
           for (std::size_t c = 0; c < d; ++c) {
@@ -147,6 +156,11 @@ class Interpreter {
       }
     }
     out() = y;
+  }
+  double bias(const op::SelfAttention& a, std::size_t head, std::size_t key, std::size_t query) const {
+    if (a.buckets.count == 0) return 0.0;
+    const std::int64_t bucket = bucket_of(a.buckets, static_cast<std::int64_t>(key) - static_cast<std::int64_t>(query));
+    return weight(0)[head * static_cast<std::size_t>(a.buckets.count) + static_cast<std::size_t>(bucket)];
   }
   void apply(const op::Activate& a) {
     Values y = in();

@@ -39,17 +39,21 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
   store.allocate(arena, host_kernels(), DType::f32);
   const ModelWeights weights(folder, whole);
   store.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
-  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(model.sample.rows)), types(tokens);
+  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(model.sample.input_tokens())), types(tokens);
+  std::vector<std::uint32_t> decoder_tokens(static_cast<std::size_t>(model.sample.rows));
+  std::int32_t source_length = 0;
   std::vector<float> features(static_cast<std::size_t>(model.sample.features));
   SampleSlot slot;
   if (model.sample.tokens()) slot.tokens = tokens.data(), slot.token_types = types.data();
   if (!model.sample.tokens()) slot.features = features.data();
+  if (model.sample.has_source()) slot.decoder_tokens = decoder_tokens.data(), slot.source_length = &source_length;
   data.sample(0, 0, slot);
   Batch batch;
   batch.samples = 1;
   batch.tokens = tokens.data();
   batch.token_types = types.data();
   batch.features = features.data();
+  if (model.sample.has_source()) batch.decoder_tokens = decoder_tokens.data(), batch.source_lengths = &source_length;
   Tensor x;
   for (const auto& layer : layers) x = layer->forward(batch, std::move(x), nullptr);
   return {x.f32(), x.f32() + x.size()};
@@ -110,6 +114,8 @@ TEST_CASE("logits of an encoder's folder for another program to compare", "[.][e
   config.data.train = {variable("PPTRAIN_PEER_DATA")};
   config.data.shuffle = false;
   config.training.sequence_length = std::stoll(variable("PPTRAIN_PEER_LENGTH"));
+  if (const std::int64_t source = std::stoll(variable("PPTRAIN_PEER_SOURCE_LENGTH")); source > 0)
+    config.training.source_length = source;
   const Model model = build_model(config.model, config.training, config.model.from);
   const std::vector<float> logits = logits_of(config.model.from, model, *open_datasets(config, model).train);
   std::ofstream out(variable("PPTRAIN_PEER_LOGITS"), std::ios::binary);

@@ -41,7 +41,8 @@ void check_grids() {
 
 /// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some with offloading.
 void check_drawn(std::uint64_t seed, int number) {
-  for (const char* folder : {"llama", "qwen2", "gemma", "gpt-neox", "opt", "bert", "vit", "mixtral", "qwen2-moe"}) {
+  for (const char* folder :
+       {"llama", "qwen2", "gemma", "gpt-neox", "opt", "bert", "vit", "t5", "mixtral", "qwen2-moe"}) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     RandomShapes shapes(seed, DrawnBlocks::some,

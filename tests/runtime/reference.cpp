@@ -52,6 +52,7 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   Config config;
   config.model.from = folder;
   config.training.sequence_length = run.value("T", config.training.sequence_length);
+  if (run.contains("S")) config.training.source_length = run.at("S").get<std::int64_t>();
   config.training.global_batch_size = run.at("batch");
   config.training.steps = run.at("steps");
   config.training.z_loss = run.value("z_loss", 0.0);

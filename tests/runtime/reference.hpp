@@ -49,7 +49,7 @@ inline const std::vector<std::string> published_models = {
     "llama", "llama-tied-rope3", "llama-biases", "llama-linear-rope",   "qwen2", "qwen3", "mistral",
     "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
 inline const std::vector<std::string> published_experts = {"mixtral", "qwen2-moe"};
-inline const std::vector<std::string> published_encoders = {"bert", "vit"};
+inline const std::vector<std::string> published_encoders = {"bert", "vit", "t5", "t5-tied"};
 std::vector<std::string> all_published();
 /// Those that continue texts, and those whose operators GPUs compute.
 std::vector<std::string> published_texts();

@@ -10,12 +10,15 @@
 namespace pptrain {
 
 Activation activation_of(const ConfigJson& config, const std::string& key, const std::string& fallback) {
+  return activation_named(config, key, config.text(key, fallback));
+}
+
+Activation activation_named(const ConfigJson& config, const std::string& key, const std::string& name) {
   static const std::map<std::string, Activation> known = {
       {"silu", Activation::silu},        {"swish", Activation::silu},
       {"gelu", Activation::gelu},        {"gelu_new", Activation::gelu_tanh},
       {"relu", Activation::relu},        {"gelu_pytorch_tanh", Activation::gelu_tanh},
       {"gelu_python", Activation::gelu}, {"gelu_fast", Activation::gelu_tanh}};
-  const std::string name = config.text(key, fallback);
   const auto found = known.find(name);
   if (found != known.end()) return found->second;
   config.refuse(key, fmt::format("{} = \"{}\" is not known", key, name),

@@ -8,6 +8,8 @@ namespace pptrain {
 
 /// The activation that a key names. One that is not known throws `Error` (exit code 2).
 Activation activation_of(const ConfigJson& config, const std::string& key, const std::string& fallback);
+/// The activation of this name, which a key gives; likewise.
+Activation activation_named(const ConfigJson& config, const std::string& key, const std::string& name);
 
 /// Reads probabilities of dropout, for which the job has a key of its own; a warning says so where one is not 0.
 void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys);

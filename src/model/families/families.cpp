@@ -37,6 +37,13 @@ const std::vector<Family>& families() {
       // The balance of experts is a loss of the job's, not of the model's.
       {"mixtral", build_mixtral, {".rotary_emb.inv_freq"}, {"output_router_logits", "router_aux_loss_coef"}},
       {"qwen2_moe", build_qwen2_moe, {}, {"output_router_logits", "router_aux_loss_coef"}},
+      // These are copies of the shared table, a table that older files have for a layer without one, and keys of a head
+      // for other tasks and of places that there are none of.
+      {"t5",
+       build_t5,
+       {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
+       {"classifier_dropout", "n_positions", "output_past"}},
   };
   return all;
 }

@@ -10,8 +10,9 @@ namespace pptrain {
 
 /// What a job adds to a `config.json`.
 struct FamilyOptions {
-  std::int64_t tokens = 0;     ///< positions of a sample
-  double compute_bytes = 4.0;  ///< of a number in products
+  std::int64_t tokens = 0;         ///< positions of a sample
+  double compute_bytes = 4.0;      ///< of a number in products
+  std::int64_t source_tokens = 0;  ///< positions of the source, where there is one; 0: as many as of a sample
 };
 
 /// A family of models by transformers' `model_type`: turns a `config.json` into a chain whose parameters have the names
@@ -49,5 +50,6 @@ Model build_bert(const ConfigJson& config, const FamilyOptions& options);
 Model build_vit(const ConfigJson& config, const FamilyOptions& options);
 Model build_mixtral(const ConfigJson& config, const FamilyOptions& options);
 Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options);
+Model build_t5(const ConfigJson& config, const FamilyOptions& options);
 
 }  // namespace pptrain

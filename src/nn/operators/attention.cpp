@@ -1,3 +1,5 @@
+#include "base/error.hpp"
+#include "nn/distance_bias.hpp"
 #include "nn/operators/attention_inputs.hpp"
 #include "nn/operators/modules.hpp"
 #include "nn/rotary_table.hpp"
@@ -25,10 +27,14 @@ class RotaryModule final : public OperatorModule {
   std::shared_ptr<const Tensor> table_;
 };
 
-/// Self-attention of the heads that this member has.
+/// Attention of the heads that this member has.
 class AttentionModule final : public OperatorModule {
  public:
-  AttentionModule(const op::SelfAttention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  AttentionModule(const op::SelfAttention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {
+    if (kind_.buckets.count == 0) return;
+    PPTRAIN_ASSERT(arena().device().is_host(), "a bias by distance is added on the host");
+    bias_.emplace(kind_.buckets, length(output()), length(op().inputs.back()));
+  }
 
   void forward(Batch& batch, Pass& pass) override {
     attend(batch, pass);
@@ -42,12 +48,22 @@ class AttentionModule final : public OperatorModule {
     const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
     std::size_t next = 0;
     const AttentionInputs d = attention_inputs(op(), [&](ValueIndex) { return gradients[next++].matrix(); });
-    context().backend.attention.backward(form(batch), p.q, p.k, p.v, pass.values[output()],
+    const Tensor bias = spread_bias(), bias_gradient = like_bias();
+    if (bias_) kernels().fill_zero(bias_gradient.f32(), bias_gradient.size());
+    context().backend.attention.backward(form(batch, bias, bias_gradient), p.q, p.k, p.v, pass.values[output()],
                                          statistics(pass).front().f32(), pass.gradients[output()].matrix, d.q, d.k, d.v,
                                          arena());
     statistics(pass).clear();
+    if (bias_) statistics(pass).push_back(collected(bias_gradient));
     for (std::size_t i = 0; i < gradients.size(); ++i)
       add_gradient(pass, input(i), make_gradient(std::move(gradients[i])));
+  }
+
+  /// B has left the gradient of the table.
+  void backward_weight(const Batch& /*batch*/, Pass& pass) override {
+    if (!bias_) return;
+    const Tensor& gradient = statistics(pass).front();
+    kernels().add(gradient.f32(), store().adding(parameter(0)), gradient.size());
   }
 
  private:
@@ -55,21 +71,45 @@ class AttentionModule final : public OperatorModule {
     Tensor out = new_value(batch, output());
     std::vector<Tensor>& log_sum = statistics(pass);
     log_sum.clear();
-    log_sum.emplace_back(arena(), 1, out.rows() * form(batch).heads);
+    const Tensor bias = spread_bias();
+    const AttentionForm f = form(batch, bias, {});
+    log_sum.emplace_back(arena(), 1, out.rows() * f.heads);
     const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
-    context().backend.attention.forward(form(batch), p.q, p.k, p.v, out, log_sum.front().f32(), arena());
+    context().backend.attention.forward(f, p.q, p.k, p.v, out, log_sum.front().f32(), arena());
     pass.values[output()] = std::move(out);
   }
 
-  AttentionForm form(const Batch& batch) const {
+  std::size_t length(ValueIndex v) const { return static_cast<std::size_t>(value(v).rows); }
+  std::size_t own_heads() const { return columns(output()) / static_cast<std::size_t>(kind_.head_size); }
+
+  /// The bias by distance of this member's heads, and room for one; nothing without a bias.
+  Tensor spread_bias() const {
+    Tensor all = like_bias();
+    if (bias_) bias_->spread(store().weight_matrix(parameter(0)), all);
+    return all;
+  }
+  Tensor like_bias() const { return bias_ ? Tensor(arena(), own_heads(), bias_->distances()) : Tensor(); }
+  /// The gradient of the table from that by distance.
+  Tensor collected(const Tensor& by_distance) const {
+    Tensor table(arena(), own_heads(), static_cast<std::size_t>(kind_.buckets.count));
+    bias_->collect(by_distance, table);
+    return table;
+  }
+
+  AttentionForm form(const Batch& batch, const Tensor& bias, const Tensor& bias_gradient) const {
     AttentionForm f = attention_of_member(kind_, value(output()), part(output()));
     f.samples = batch.samples;
-    f.sequence_length = static_cast<std::size_t>(value(output()).rows);
+    f.sequence_length = length(output());
     f.document_begin = batch.document_begin;
+    if (length(op().inputs.back()) != f.sequence_length) f.key_length = length(op().inputs.back());
+    if (kind_.of_source) f.seen_keys = batch.source_lengths;
+    if (bias_) f.bias = bias.f32();
+    if (bias_gradient) f.bias_gradient = bias_gradient.f32();
     return f;
   }
 
   op::SelfAttention kind_;
+  std::optional<DistanceBias> bias_;
 };
 
 }  // namespace

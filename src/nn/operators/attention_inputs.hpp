@@ -28,7 +28,7 @@ AttentionInputs attention_inputs(const Operator& op, const MatrixOf& matrix_of) 
 }
 
 /// The attention of one member, whose part of the axis of `output`, the operator's result, is `own`. Samples, their
-/// length and their documents are left to be said.
+/// length, their documents and what is added to scores are left to be said.
 inline AttentionForm attention_of_member(const op::SelfAttention& kind, const Value& output, Interval own) {
   // A position of the axis may stand for several heads.
   const std::int64_t each = output.is_whole() ? 1 : output.divided.unit / kind.head_size;

@@ -29,7 +29,10 @@ class EmbeddingModule final : public OperatorModule {
 
  private:
   std::size_t length() const { return static_cast<std::size_t>(value(output()).rows); }
-  const std::uint32_t* ids(const Batch& batch) const { return kind_.token_types ? batch.token_types : batch.tokens; }
+  const std::uint32_t* ids(const Batch& batch) const {
+    if (kind_.decoder) return batch.decoder_tokens;
+    return kind_.token_types ? batch.token_types : batch.tokens;
+  }
   std::int64_t first_token() const { return kind_.token_types ? 0 : context().part(ShardAxis::vocabulary).begin; }
   Matrix places(const Matrix& table) const {
     return table.rows_from(static_cast<std::size_t>(kind_.first_position), length());

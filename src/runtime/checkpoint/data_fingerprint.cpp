@@ -30,7 +30,7 @@ std::string data_fingerprint(const Dataset& data, const Model& model) {
   const std::int64_t there = data.num_windows();
   const std::int64_t looked_at = std::min(there, most_windows);
   const auto rows = static_cast<std::size_t>(model.sample.rows);
-  std::vector<std::uint32_t> tokens(model.sample.tokens() ? rows : 0);
+  std::vector<std::uint32_t> tokens(model.sample.tokens() ? static_cast<std::size_t>(model.sample.input_tokens()) : 0);
   std::vector<std::uint32_t> types(model.sample.token_types > 0 ? rows : 0);
   std::vector<std::int32_t> targets(rows);
   std::vector<float> features(static_cast<std::size_t>(model.sample.features));

@@ -74,9 +74,9 @@ bool is_annotation(const std::string& key) { return key.starts_with("model.annot
 bool makes_the_job(const std::string& key) {
   if (key.starts_with("model.")) return !is_annotation(key) && key != "model.initial_parameters";
   if (key.starts_with("data.mix")) return key.ends_with(".weight");
-  return is_one_of(
-      key, {"training.sequence_length", "training.global_batch_size", "optimizer.name", "job.seed", "data.shuffle",
-            "data.mask_token", "data.mask_probability", "data.unmasked_tokens", "data.crop_padding", "data.flip"});
+  return is_one_of(key, {"training.sequence_length", "training.source_length", "training.global_batch_size",
+                         "optimizer.name", "job.seed", "data.shuffle", "data.mask_token", "data.mask_probability",
+                         "data.unmasked_tokens", "data.crop_padding", "data.flip"});
 }
 
 bool changes_numbers(const std::string& key) {

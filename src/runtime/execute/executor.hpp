@@ -102,7 +102,9 @@ class Executor {
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
     std::deque<DeviceCopy<std::int32_t>> documents;  ///< of each part; empty where attention reaches across documents
-    std::vector<std::vector<SavedPtr>> saved;        ///< of each layer of each part
+    std::deque<DeviceCopy<std::int32_t>> source_lengths;   ///< of each part, where samples have a source
+    std::deque<DeviceCopy<std::uint32_t>> decoder_tokens;  ///< of each part; empty where no layer reads them
+    std::vector<std::vector<SavedPtr>> saved;              ///< of each layer of each part
   };
 
   /// What an iteration leaves in the trace.
@@ -142,6 +144,7 @@ class Executor {
   void fetch_for_next(const Instruction& task);
   void keep_or_send(const Instruction& task, bool last, Saved& saved);
   void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
+  void load_source(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;

@@ -4,12 +4,25 @@
 #include "runtime/execute/executor.hpp"
 
 namespace pptrain {
+namespace {
+
+bool reads_decoder_tokens(const Model& model, const PartRole& role, ChunkId chunk) {
+  for (std::size_t c = 0; c < role.chunks.size(); ++c) {
+    if (role.chunks[c] != chunk) continue;
+    for (std::int64_t l = role.layers[c].begin; l < role.layers[c].end; ++l) {
+      if (model.layers[static_cast<std::size_t>(l)].reads_decoder_tokens()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 /// What the first layer reads, of the samples of the part that it is in.
 void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
   const Interval own = device_->entry_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sample.rows);
+  const auto length = static_cast<std::size_t>(model_.sample.input_tokens());
   const auto inputs = static_cast<std::size_t>(model_.sample.features);
   std::uint32_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
   const bool has_types = model_.sample.token_types > 0;
@@ -72,6 +85,31 @@ void Executor::load_documents(Activation& activation, const Instruction& instruc
   }
 }
 
+/// How long sources are, of the samples of each part, and where a layer reads it what the decoder is told.
+void Executor::load_source(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  if (!model_.sample.has_source()) return;
+  const std::vector<PartModel*>& parts = device_->parts_of(instruction.chunk);
+  const auto length = static_cast<std::size_t>(model_.sample.rows);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Interval own = parts[p]->role().samples();
+    const auto samples = static_cast<std::size_t>(own.size());
+    const bool reads_tokens = reads_decoder_tokens(model_, parts[p]->role(), instruction.chunk);
+    DeviceCopy<std::int32_t>& lengths = activation.source_lengths.emplace_back();
+    DeviceCopy<std::uint32_t>& decoder = activation.decoder_tokens.emplace_back();
+    std::int32_t* of_samples = lengths.host(samples);
+    std::uint32_t* tokens = reads_tokens ? decoder.host(samples * length) : nullptr;
+    const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
+    for (std::size_t s = 0; s < samples; ++s) {
+      SampleSlot slot;
+      slot.source_length = of_samples + s;
+      if (reads_tokens) slot.decoder_tokens = tokens + s * length;
+      iteration.samples(first + static_cast<std::int64_t>(s), slot);
+    }
+    activation.batches[p].source_lengths = lengths.upload(arena_);
+    if (reads_tokens) activation.batches[p].decoder_tokens = decoder.upload(arena_);
+  }
+}
+
 /// At the last layer of a task: what the next one begins with comes back beside it.
 void Executor::fetch_for_next(const Instruction& task) {
   if (!offload_ || next_task_ == nullptr) return;
@@ -120,6 +158,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);
   load_documents(activation, i, iteration);
+  load_source(activation, i, iteration);
   Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());

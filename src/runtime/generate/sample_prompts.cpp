@@ -72,8 +72,7 @@ SamplePrompts::SamplePrompts(const Config& config, const Model& model) : prompts
     throw_bad_input({where, problem, reason, "leave sample_prompts out"});
   };
   if (!model.sample.predicts_next()) {
-    refuse(fmt::format("a {} continues no text", model.name),
-           model.sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers");
+    refuse(fmt::format("a {} continues no text", model.name), why_no_text(model.sample));
   }
   if (!has_token_meaning(model, config.model.from)) {
     refuse(fmt::format("there is no tokenizer for the {} tokens of the model", model.sample.classes),

@@ -54,11 +54,18 @@ std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
 
 void refuse_other_models(const Model& model, const std::string& source) {
   if (model.sample.predicts_next()) return;
-  throw_bad_input(
-      {source, fmt::format("a {} continues no text", model.name),
-       model.sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers, not tokens",
-       "name a language model that predicts the next token"});
+  throw_bad_input({source, fmt::format("a {} continues no text", model.name), why_no_text(model.sample),
+                   "name a language model that predicts the next token"});
 }
+
+}  // namespace
+
+std::string why_no_text(const SampleShape& sample) {
+  if (sample.has_source()) return "its tokens follow from those of a source";
+  return sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers, not tokens";
+}
+
+namespace {
 
 /// A parameter is read whole; all pieces that a process has of it are asked for one after another.
 ParameterSource parameters_in(const std::string& checkpoint) {

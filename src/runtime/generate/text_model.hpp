@@ -23,6 +23,9 @@ struct TextModel {
   std::optional<std::size_t> longest;  ///< tokens of a text that the model has places for; nothing: any number
 };
 
+/// Why a model with samples of this kind, which do not predict the next token, continues no text.
+std::string why_no_text(const SampleShape& sample);
+
 /// Whether it is known what the tokens of a model mean, by a tokenizer.json in `folder` or as bytes; "" for no folder.
 bool has_token_meaning(const Model& model, const std::string& folder);
 

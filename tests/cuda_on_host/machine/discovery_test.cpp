@@ -4,12 +4,14 @@
 #include "comm/mpi.hpp"
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
+#include "runtime/attention_check.hpp"
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -116,6 +118,24 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
                        "\" where ranks compute with GPUs (its steps are computed on the host alone); use [job] device "
                        "= \"host\", or one of adamw, sgd and lion"));
     CHECK_NOTHROW(check_optimizer(config, RankDevice()));
+  }
+}
+
+TEST_CASE("attention that the host computes alone is refused where there are GPUs", "[np4]") {
+  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
+  Waiter waiter(600.0, CoreUse::shared);
+  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
+  for (const std::string name : {"t5", "bert"}) {
+    Config config;
+    config.model.from = test_data("models/") + name;
+    const Model model = build_model(config.model, config.training, "test");
+    CHECK_NOTHROW(check_attention(config, model, RankDevice()));
+    if (name == "bert") {
+      CHECK_NOTHROW(check_attention(config, model, gpu));
+    } else {
+      CHECK_THAT(complaint_of([&] { check_attention(config, model, gpu); }),
+                 Catch::Contains("a t5 where ranks compute with GPUs") && Catch::Contains("device = \"host\""));
+    }
   }
 }
 
