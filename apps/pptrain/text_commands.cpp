@@ -21,7 +21,8 @@ void CommandLine::tokenize() {
   documents(sub, tokenizer);
   describe(sub,
            "Tokens are the bytes of the text, the pieces of a SentencePiece model, or those of a tokenizer.json with "
-           "byte-pair encoding (GPT-2, Llama, Qwen, Mistral, Gemma). Prints the vocabulary_size that [model] then "
+           "byte-pair encoding (GPT-2, Llama, Qwen, Mistral, Gemma) or WordPiece (BERT). Prints the vocabulary_size "
+           "that [model] then "
            "needs; [data] train names the file.\n\n"
            "With --tokenizer each file is a document, and so is each line of a .jsonl file. Tokens have 16 bits where "
            "the vocabulary has at most 65536, else 32.",

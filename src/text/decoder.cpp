@@ -1,6 +1,7 @@
 #include "text/decoder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -33,6 +34,27 @@ void append_bytes(std::string& bytes, std::vector<std::string>& tokens) {
     tokens.insert(tokens.end(), bytes.size(), "\xEF\xBF\xBD");
   }
   bytes.clear();
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// The replacements of Hugging Face's library, in its order.
+void clean_up(std::string& token) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> replacements = {{{" .", "."},
+                                                                                           {" ?", "?"},
+                                                                                           {" !", "!"},
+                                                                                           {" ,", ","},
+                                                                                           {" ' ", "'"},
+                                                                                           {" n't", "n't"},
+                                                                                           {" 'm", "'m"},
+                                                                                           {" do not", " don't"},
+                                                                                           {" 's", "'s"},
+                                                                                           {" 've", "'ve"},
+                                                                                           {" 're", "'re"}}};
+  for (const auto& [from, to] : replacements) replace_all(token, from, to);
 }
 
 struct DecodeTokens {
@@ -93,6 +115,17 @@ struct DecodeTokens {
         }
       }
       tokens[i] = std::move(text);
+    }
+  }
+
+  void operator()(const DecodeWordPiece& pieces) const {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (i > 0 && tokens[i].starts_with(pieces.inside_prefix)) {
+        tokens[i].erase(0, pieces.inside_prefix.size());
+      } else if (i > 0) {
+        tokens[i].insert(0, 1, ' ');
+      }
+      if (pieces.cleans_up) clean_up(tokens[i]);
     }
   }
 

@@ -26,10 +26,18 @@ struct DecodeMetaspace {
   bool prepended = true;
 };
 
+/// Spaces between tokens but in front of those that go on with a word, whose prefix goes; with `cleans_up` also no
+/// spaces in front of punctuation marks and the ends of English contractions.
+struct DecodeWordPiece {
+  std::string inside_prefix = "##";
+  bool cleans_up = true;
+};
+
 /// Makes text of the texts of tokens.
 class Decoder {
  public:
-  using Step = std::variant<DecodeByteLevel, DecodeByteFallback, DecodeFuse, DecodeStrip, DecodeMetaspace, ReplaceText>;
+  using Step = std::variant<DecodeByteLevel, DecodeByteFallback, DecodeFuse, DecodeStrip, DecodeMetaspace,
+                            DecodeWordPiece, ReplaceText>;
 
   void add(Step step) { steps_.push_back(std::move(step)); }
   /// What is between tokens when there is no step.

@@ -30,6 +30,20 @@ utf8proc_option_t options_of(UnicodeForm form) {
   return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
 }
 
+struct ApplyStep {
+  std::string& text;
+  MatchMemory& memory;
+
+  void operator()(UnicodeForm form) const { text = in_form(form, std::move(text)); }
+  void operator()(const PrependText& step) const {
+    if (!text.empty()) text.insert(0, step.text);
+  }
+  void operator()(const ReplaceText& step) const { text = replaced_matches(step, text, memory); }
+  void operator()(const BertText& step) const { text = step.normalized(text); }
+};
+
+}  // namespace
+
 std::string in_form(UnicodeForm form, std::string text) {
   const unsigned least = first_affected_byte(form);
   const auto affected = [least](char c) { return static_cast<unsigned char>(c) >= least; };
@@ -42,19 +56,6 @@ std::string in_form(UnicodeForm form, std::string text) {
   PPTRAIN_ASSERT(size >= 0, "utf8proc: {}", utf8proc_errmsg(size));
   return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(size)};
 }
-
-struct ApplyStep {
-  std::string& text;
-  MatchMemory& memory;
-
-  void operator()(UnicodeForm form) const { text = in_form(form, std::move(text)); }
-  void operator()(const PrependText& step) const {
-    if (!text.empty()) text.insert(0, step.text);
-  }
-  void operator()(const ReplaceText& step) const { text = replaced_matches(step, text, memory); }
-};
-
-}  // namespace
 
 std::string replaced_matches(const ReplaceText& rule, const std::string& text, MatchMemory& memory) {
   std::string out;

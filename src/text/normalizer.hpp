@@ -4,12 +4,16 @@
 #include <variant>
 #include <vector>
 
+#include "text/bert_text.hpp"
 #include "text/pattern.hpp"
 
 namespace pptrain {
 
 /// The normal forms of Unicode (Standard Annex 15).
 enum class UnicodeForm { nfc, nfd, nfkc, nfkd };
+
+/// The text, which is UTF-8, in a normal form.
+std::string in_form(UnicodeForm form, std::string text);
 
 /// Puts a text in front of what is not empty.
 struct PrependText {
@@ -25,7 +29,7 @@ struct ReplaceText {
 /// Changes a text before it is cut into pieces.
 class Normalizer {
  public:
-  using Step = std::variant<UnicodeForm, PrependText, ReplaceText>;
+  using Step = std::variant<UnicodeForm, PrependText, ReplaceText, BertText>;
 
   void add(Step step) { steps_.push_back(std::move(step)); }
   /// The text, which is UTF-8, after all steps.

@@ -10,6 +10,11 @@ DecodeMetaspace read_metaspace_decoder(const TokenizerNode& node) {
   return {node.at("replacement").character(), prepended};
 }
 
+DecodeWordPiece read_word_piece_decoder(const TokenizerNode& node) {
+  node.allow_keys({"type", "prefix", "cleanup"});
+  return {node.has("prefix") ? node.at("prefix").string() : "##", node.boolean_or("cleanup", true)};
+}
+
 DecodeStrip read_strip(const TokenizerNode& node) {
   node.allow_keys({"type", "content", "start", "stop"});
   return {node.at("content").character(), node.at("start").count(), node.at("stop").count()};
@@ -67,8 +72,10 @@ void read_decoder(const TokenizerNode& node, Decoder& decoder, int depth) {
   if (type == "Strip") return decoder.add(read_strip(node));
   if (type == "Replace") return decoder.add(read_replace(node));
   if (type == "Metaspace") return decoder.add(read_metaspace_decoder(node));
+  if (type == "WordPiece") return decoder.add(read_word_piece_decoder(node));
   if (type != "Sequence")
-    node.refuse_type("decoder", {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "Sequence"});
+    node.refuse_type("decoder",
+                     {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "WordPiece", "Sequence"});
   for (const TokenizerNode& step : read_sequence(node, "decoders", depth)) read_decoder(step, decoder, depth + 1);
 }
 

@@ -12,7 +12,7 @@ namespace {
 void check_model_type(const TokenizerNode& node) {
   // Files of old, as GPT-2's, do not say what they are.
   const bool says = node.has("type");
-  if (says && node.type() != "BPE") node.refuse_type("model", {"BPE"});
+  if (says && node.type() != "BPE") node.refuse_type("model", {"BPE", "WordPiece"});
   if (!says && !node.has("merges")) node.refuse("is no BPE model", "it has no merges", "use another tokenizer");
   node.allow_keys({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                    "byte_fallback", "ignore_merges", "vocab", "merges"});
@@ -87,7 +87,19 @@ AddedToken read_added_token(const TokenizerNode& node) {
 
 }  // namespace
 
-BpeModel read_model(const TokenizerNode& node, bool bytes) {
+namespace {
+
+WordPieceModel read_word_piece(const TokenizerNode& node) {
+  node.allow_keys({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
+  TokenTable tokens = read_vocabulary(node.at("vocab"));
+  WordPieceOptions options;
+  options.unknown = known_token(node.at("unk_token"), tokens, node.at("unk_token").string());
+  if (node.has("continuing_subword_prefix")) options.inside_prefix = node.at("continuing_subword_prefix").string();
+  if (node.has("max_input_chars_per_word")) options.longest_word = node.at("max_input_chars_per_word").count();
+  return {std::move(tokens), std::move(options)};
+}
+
+BpeModel read_bpe(const TokenizerNode& node, bool bytes) {
   check_model_type(node);
   TokenTable tokens = read_vocabulary(node.at("vocab"));
   const std::vector<ListedMerge> merges = read_merges(node.at("merges"), tokens);
@@ -101,6 +113,16 @@ BpeModel read_model(const TokenizerNode& node, bool bytes) {
     node.at("byte_fallback")
         .refuse("must be false behind ByteLevel", "each byte has a token already", "set it to false in a copy");
   return {std::move(tokens), merges, options};
+}
+
+}  // namespace
+
+TokenModel read_model(const TokenizerNode& node, bool bytes) {
+  if (node.has("type") && node.type() == "WordPiece") {
+    if (!bytes) return read_word_piece(node);
+    node.refuse("is WordPiece behind ByteLevel", "words are characters there", "take the file as it was published");
+  }
+  return read_bpe(node, bytes);
 }
 
 std::vector<AddedToken> read_added_tokens(const TokenizerNode& node, const TokenTable& tokens) {

@@ -25,8 +25,8 @@ void read_pre_tokenizer(const TokenizerNode& node, ReadPreTokenizer& read, int d
 /// A decoder, added to `decoder`.
 void read_decoder(const TokenizerNode& node, Decoder& decoder, int depth = 0);
 
-/// The model, which must be BPE; `bytes`: words are bytes.
-BpeModel read_model(const TokenizerNode& node, bool bytes);
+/// The model, BPE or WordPiece; `bytes`: words are bytes.
+TokenModel read_model(const TokenizerNode& node, bool bytes);
 
 /// The added tokens, whose numbers must be those that Hugging Face's library gives them.
 std::vector<AddedToken> read_added_tokens(const TokenizerNode& node, const TokenTable& tokens);

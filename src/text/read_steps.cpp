@@ -58,6 +58,14 @@ SplitRule read_delimiter(const TokenizerNode& node) {
   return {Pattern::literal(delimiter, node.place()), SplitBehavior::removed};
 }
 
+/// Without a word about accents they go where capital letters go.
+BertText read_bert_text(const TokenizerNode& node) {
+  node.allow_keys({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  const bool lowers = node.boolean_or("lowercase", true);
+  return {node.boolean_or("clean_text", true), node.boolean_or("handle_chinese_chars", true),
+          node.boolean_or("strip_accents", lowers), lowers};
+}
+
 PrependScheme read_prepend(const TokenizerNode& node) {
   const bool adds = node.boolean_or("add_prefix_space", true);
   if (!node.has("prepend_scheme")) return adds ? PrependScheme::always : PrependScheme::never;
@@ -118,11 +126,13 @@ void read_normalizer(const TokenizerNode& node, Normalizer& normalizer, int dept
   } else if (type == "Replace") {
     node.allow_keys({"type", "pattern", "content"});
     normalizer.add(ReplaceText{read_pattern(node.at("pattern")), node.at("content").string()});
+  } else if (type == "BertNormalizer") {
+    normalizer.add(read_bert_text(node));
   } else if (type == "Sequence") {
     for (const TokenizerNode& step : read_sequence(node, "normalizers", depth))
       read_normalizer(step, normalizer, depth + 1);
   } else {
-    node.refuse_type("normalizer", {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace", "Sequence"});
+    node.refuse_type("normalizer", {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace", "BertNormalizer", "Sequence"});
   }
 }
 
@@ -137,11 +147,15 @@ void read_pre_tokenizer(const TokenizerNode& node, ReadPreTokenizer& read, int d
   if (type == "Digits") return read.steps.add(read_digits(node));
   if (type == "Punctuation") return read.steps.add(read_punctuation(node));
   if (type == "Whitespace" || type == "WhitespaceSplit") return read.steps.add(read_whitespace(node));
+  if (type == "BertPreTokenizer") {
+    read.steps.add(SplitRule{Pattern::regex(R"(\s)", node.place()), SplitBehavior::removed});
+    return read.steps.add(read_punctuation(node));
+  }
   if (type == "CharDelimiterSplit") return read.steps.add(read_delimiter(node));
   if (type == "Metaspace") return read.steps.add(read_metaspace(node));
   if (type != "Sequence")
     node.refuse_type("pre-tokenizer", {"ByteLevel", "Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit",
-                                       "CharDelimiterSplit", "Metaspace", "Sequence"});
+                                       "CharDelimiterSplit", "Metaspace", "BertPreTokenizer", "Sequence"});
   for (const TokenizerNode& step : read_sequence(node, "pretokenizers", depth))
     read_pre_tokenizer(step, read, depth + 1);
 }

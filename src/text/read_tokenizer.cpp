@@ -41,7 +41,7 @@ TokenizerParts read_tokenizer_parts(const TokenizerNode& root) {
   if (root.has("normalizer")) read_normalizer(root.at("normalizer"), parts.normalizer);
   if (root.has("decoder")) read_decoder(root.at("decoder"), parts.decoder);
   if (root.has("post_processor")) read_post_processor(root.at("post_processor"), parts);
-  if (root.has("added_tokens")) parts.added = read_added_tokens(root.at("added_tokens"), parts.model.tokens());
+  if (root.has("added_tokens")) parts.added = read_added_tokens(root.at("added_tokens"), tokens_of(parts.model));
   return parts;
 }
 
@@ -58,7 +58,7 @@ void find_added_tokens(TokenizerParts& parts) {
       }
     }
   }
-  parts.vocabulary_size = parts.model.tokens().limit();
+  parts.vocabulary_size = tokens_of(parts.model).limit();
   for (std::size_t i = 0; i < parts.added.size(); ++i) {
     parts.added_by_id[parts.added[i].id] = i;
     parts.vocabulary_size = std::max(parts.vocabulary_size, std::int64_t{parts.added[i].id} + 1);

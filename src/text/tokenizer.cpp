@@ -16,7 +16,7 @@ const std::vector<std::uint32_t>& Tokenizer::suffix() const { return parts_->suf
 std::optional<std::uint32_t> Tokenizer::token(std::string_view text) const {
   for (const AddedToken& added : parts_->added)
     if (added.text == text) return added.id;
-  return parts_->model.tokens().id(text);
+  return tokens_of(parts_->model).id(text);
 }
 
 std::vector<std::uint32_t> Tokenizer::encode(std::string_view text) const {
@@ -32,7 +32,7 @@ std::string Tokenizer::decode(std::span<const std::uint32_t> tokens, SpecialToke
     if (found != parts_->added_by_id.end()) {
       const AddedToken& added = parts_->added[found->second];
       if (special == SpecialTokens::shown || !added.special) texts.push_back(added.text);
-    } else if (const std::string* text = parts_->model.tokens().text(token)) {
+    } else if (const std::string* text = tokens_of(parts_->model).text(token)) {
       texts.push_back(*text);
     }
   }
@@ -62,7 +62,15 @@ void TextEncoder::append_segment(std::string_view text, bool first, std::vector<
     const std::string_view between =
         std::string_view(normalized).substr(part.range.begin, part.range.end - part.range.begin);
     const TextPieces pieces = parts_.pre_tokenizer.pieces(between, first && part.range.begin == 0, memory_);
-    for (const TextPiece& piece : pieces.pieces) parts_.model.append(piece.text, scratch_, tokens);
+    for (const TextPiece& piece : pieces.pieces) append_word(piece.text, tokens);
+  }
+}
+
+void TextEncoder::append_word(std::string_view word, std::vector<std::uint32_t>& tokens) {
+  if (const auto* pieces = std::get_if<WordPieceModel>(&parts_.model)) {
+    pieces->append(word, tokens);
+  } else {
+    std::get<BpeModel>(parts_.model).append(word, scratch_, tokens);
   }
 }
 

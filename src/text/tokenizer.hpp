@@ -19,7 +19,8 @@ struct TokenizerParts;
 enum class SpecialTokens { shown, left_out };
 
 /// Text to tokens and back as Hugging Face's tokenizers do it, by the file tokenizer.json: byte-pair encoding of bytes
-/// (GPT-2, Llama 3, Qwen 2) or of characters with bytes for those that have no token (Llama 2, Mistral, Gemma).
+/// (GPT-2, Llama 3, Qwen 2) or of characters with bytes for those that have no token (Llama 2, Mistral, Gemma), or
+/// WordPiece (BERT).
 ///
 /// Any number of threads may use one; each encodes by a `TextEncoder` of its own.
 class Tokenizer {
@@ -63,6 +64,7 @@ class TextEncoder {
   void append(std::string_view text, std::vector<std::uint32_t>& tokens);
 
  private:
+  void append_word(std::string_view word, std::vector<std::uint32_t>& tokens);
   void append_segment(std::string_view text, bool first, std::vector<std::uint32_t>& tokens);
 
   const TokenizerParts& parts_;

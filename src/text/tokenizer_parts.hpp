@@ -1,14 +1,24 @@
 #pragma once
 
 #include <unordered_map>
+#include <variant>
 
 #include "text/added_tokens.hpp"
 #include "text/bpe.hpp"
 #include "text/decoder.hpp"
 #include "text/normalizer.hpp"
 #include "text/pre_tokenizer.hpp"
+#include "text/word_piece.hpp"
 
 namespace pptrain {
+
+/// What makes tokens of words.
+using TokenModel = std::variant<BpeModel, WordPieceModel>;
+
+/// The tokens of a model.
+inline const TokenTable& tokens_of(const TokenModel& model) {
+  return std::visit([](const auto& of_kind) -> const TokenTable& { return of_kind.tokens(); }, model);
+}
 
 /// What a tokenizer consists of, in the order in which text goes through it.
 struct TokenizerParts {
@@ -16,7 +26,7 @@ struct TokenizerParts {
   Normalizer normalizer;
   AddedTokenFinder normalized_tokens;  ///< those looked for behind the normalizer
   PreTokenizer pre_tokenizer;
-  BpeModel model;
+  TokenModel model;
   Decoder decoder;
   std::vector<AddedToken> added = {};
   std::unordered_map<std::uint32_t, std::size_t> added_by_id = {};  ///< places in `added`

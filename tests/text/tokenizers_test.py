@@ -238,7 +238,40 @@ def no_alphabet(rng, size):
     return trained(tokenizer, rng, size, ["<|endoftext|>"])
 
 
-KINDS = [gpt2, llama3, qwen2, symbols, falcon, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet]
+def word_piece(rng, size, prefix="##", longest=100, **normalizer):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=longest))
+    tokenizer.normalizer = normalizers.BertNormalizer(**normalizer)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
+                                        continuing_subword_prefix=prefix, show_progress=False)
+    tokenizer.train_from_iterator(corpus(rng), trainer)
+    tokenizer.decoder = decoders.WordPiece(prefix=prefix)
+    return tokenizer
+
+
+def bert(rng, size):
+    tokenizer = word_piece(rng, size)
+    tokenizer.post_processor = framed("[CLS]", tokenizer, "[SEP]")
+    return tokenizer
+
+
+def bert_cased(rng, size):
+    tokenizer = word_piece(rng, size, longest=20, lowercase=False)
+    names = [(name, tokenizer.token_to_id(name)) for name in ("[SEP]", "[CLS]")]
+    tokenizer.post_processor = processors.BertProcessing(*names)
+    return tokenizer
+
+
+def lowered(rng, size):
+    """Accents stay where capital letters go, and Chinese characters are not apart."""
+    tokenizer = word_piece(rng, size, prefix="@@", lowercase=True, strip_accents=False, handle_chinese_chars=False, clean_text=False)
+    document = json.loads(tokenizer.to_str())
+    document["model"]["continuing_subword_prefix"] = "@@"
+    document["decoder"]["cleanup"] = False
+    return Tokenizer.from_str(json.dumps(document))
+
+
+KINDS = [gpt2, llama3, qwen2, symbols, falcon, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet, bert, bert_cased, lowered]
 
 
 def case(tokenizer, text, raw=None):

@@ -1,0 +1,44 @@
+#include "text/word_piece.hpp"
+
+#include "text/utf8.hpp"
+
+namespace pptrain {
+namespace {
+
+std::size_t num_characters(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); at += code_point_at(text, at).size) ++count;
+  return count;
+}
+
+}  // namespace
+
+WordPieceModel::WordPieceModel(TokenTable tokens, WordPieceOptions options)
+    : tokens_(std::move(tokens)), options_(std::move(options)) {}
+
+void WordPieceModel::append(std::string_view word, std::vector<std::uint32_t>& out) const {
+  if (num_characters(word) > options_.longest_word) return out.push_back(options_.unknown);
+  const std::size_t before = out.size();
+  for (std::size_t begin = 0; begin < word.size();) {
+    const std::optional<Piece> piece = longest(word, begin);
+    if (!piece) {
+      out.resize(before);
+      return out.push_back(options_.unknown);
+    }
+    out.push_back(piece->token);
+    begin = piece->end;
+  }
+}
+
+std::optional<WordPieceModel::Piece> WordPieceModel::longest(std::string_view word, std::size_t begin) const {
+  std::string text = begin > 0 ? options_.inside_prefix : "";
+  const std::size_t prefix = text.size();
+  text += word.substr(begin);
+  while (text.size() > prefix) {
+    if (const std::optional<std::uint32_t> token = tokens_.id(text)) return Piece{*token, begin + text.size() - prefix};
+    text.resize(text.size() - code_point_before(text, text.size()).size);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pptrain
