@@ -18,10 +18,14 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 # The two shapes that every comparison uses; `batch` is samples per step.
 SMALL = {"name": "L8 H256", "layers": 8, "hidden": 256, "heads": 8, "length": 128, "vocabulary": 4096, "batch": 16}
 LLAMA = {**SMALL, "name": "Llama L8 H256", "family": "llama", "key_heads": 4, "feed_forward": 688}
-# Of every family that reads labelled samples one; the length of a ViT are its patches.
+# The others are compared with the networks of transformers. The length of a ViT are its patches, that of a ResNet the pixels of a
+# side, that of a T5 its sources and its targets.
 BERT = {**SMALL, "name": "BERT L12 H256", "family": "bert", "layers": 12, "feed_forward": 1024}
 VIT = {"name": "ViT L6 H192", "family": "vit", "layers": 6, "hidden": 192, "heads": 3, "length": 64, "vocabulary": 10,
        "batch": 16, "feed_forward": 768}
+MIXTRAL = {**LLAMA, "name": "Mixtral L8 H256", "family": "mixtral", "feed_forward": 512, "experts": 8}
+T5 = {**SMALL, "name": "T5 L4+4 H256", "family": "t5", "layers": 4, "feed_forward": 1024}
+RESNET = {"name": "ResNet-50", "family": "resnet", "layers": 50, "hidden": 64, "heads": 1, "length": 64, "vocabulary": 1000, "batch": 16}
 GPT2_124M = {"name": "124M", "layers": 12, "hidden": 768, "heads": 12, "length": 64, "vocabulary": 50257, "batch": 4}
 
 
@@ -29,7 +33,11 @@ def shape_text(shape):
     text = "L{layers} H{hidden} heads {heads} T{length} V{vocabulary} B{batch}".format(**shape)
     if is_llama(shape):
         return "Llama {} key-value heads {key_heads} feed-forward {feed_forward}".format(text, **shape)
-    names = {"bert": "BERT ", "vit": "ViT "}
+    if shape.get("family") == "resnet":
+        return "{name}, {length} x {length} pixels, {vocabulary} classes, B{batch}".format(**shape)
+    if shape.get("family") == "mixtral":
+        text += " key-value heads {key_heads} experts {experts} of {feed_forward}, two chosen".format(**shape)
+    names = {"bert": "BERT ", "vit": "ViT ", "mixtral": "Mixtral ", "t5": "T5 "}
     return names.get(shape.get("family"), "") + text
 
 
@@ -39,24 +47,47 @@ def is_llama(shape):
 
 def is_labelled(shape):
     """Whether the samples of a shape have labels, which pptrain then makes itself."""
-    return shape.get("family") in ("bert", "vit")
+    return shape.get("family") in ("bert", "vit", "t5", "resnet")
+
+
+def is_published(shape):
+    """Whether a shape is compared with the network of transformers."""
+    return is_labelled(shape) or shape.get("family") == "mixtral"
 
 
 def description(shape):
     """The config.json of a shape that has a family."""
+    if shape["family"] == "resnet":
+        return {"model_type": "resnet", "architectures": ["ResNetForImageClassification"], "num_channels": 3,
+                "embedding_size": shape["hidden"], "hidden_sizes": [256, 512, 1024, 2048], "depths": [3, 4, 6, 3],
+                "layer_type": "bottleneck", "hidden_act": "relu", "id2label": classes(shape)}
+    if shape["family"] == "t5":
+        return {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": shape["hidden"],
+                "num_heads": shape["heads"], "d_kv": shape["hidden"] // shape["heads"], "d_ff": shape["feed_forward"],
+                "num_layers": shape["layers"], "num_decoder_layers": shape["layers"], "vocab_size": shape["vocabulary"],
+                "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "dropout_rate": 0.0,
+                "pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1}
     common = {"model_type": shape["family"], "num_hidden_layers": shape["layers"], "hidden_size": shape["hidden"],
               "num_attention_heads": shape["heads"], "intermediate_size": shape["feed_forward"]}
     dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     if shape["family"] == "llama":
         return {**common, "num_key_value_heads": shape["key_heads"], "vocab_size": shape["vocabulary"],
                 "rms_norm_eps": 1e-5, "tie_word_embeddings": True}
+    if shape["family"] == "mixtral":
+        return {**common, "architectures": ["MixtralForCausalLM"], "num_key_value_heads": shape["key_heads"],
+                "vocab_size": shape["vocabulary"], "num_local_experts": shape["experts"], "num_experts_per_tok": 2,
+                "tie_word_embeddings": False, "max_position_embeddings": shape["length"], "sliding_window": None}
     if shape["family"] == "bert":
         return {**common, **dropout, "architectures": ["BertForMaskedLM"], "vocab_size": shape["vocabulary"],
                 "max_position_embeddings": shape["length"], "type_vocab_size": 2, "hidden_act": "gelu"}
     side = 4 * int(shape["length"] ** 0.5)
     return {**common, **dropout, "architectures": ["ViTForImageClassification"], "image_size": side, "patch_size": 4,
             "num_channels": 3, "hidden_act": "gelu", "qkv_bias": True,
-            "id2label": {str(i): f"class {i}" for i in range(shape["vocabulary"])}}
+            "id2label": classes(shape)}
+
+
+def classes(shape):
+    return {str(i): f"class {i}" for i in range(shape["vocabulary"])}
 
 
 def model_folder(shape):
@@ -75,7 +106,8 @@ hidden_size = {shape["hidden"]}
 heads = {shape["heads"]}
 vocabulary_size = {shape["vocabulary"]}
 tied = true"""
-    return f"from = {json.dumps(str(model_folder(shape)))}\ninitial = \"random\""
+    image = f"\nimage_size = {shape['length']}" if shape["family"] == "resnet" else ""
+    return f"from = {json.dumps(str(model_folder(shape)))}\ninitial = \"random\"{image}"
 
 
 def machine():
@@ -132,7 +164,9 @@ def write_config(shape, name, precision="fp32", grid=("auto", "auto", "auto"), m
         return json.dumps(value)
 
     data = "synthetic" if is_labelled(shape) else str(token_file(shape))
-    length = "" if shape.get("family") == "vit" else f"sequence_length = {shape['length']}\n"
+    length = "" if shape.get("family") in ("vit", "resnet") else f"sequence_length = {shape['length']}\n"
+    if shape.get("family") == "resnet" and micro_batch == "auto":
+        micro_batch = shape["batch"]  # batch norms are over a micro-batch, so it has to be said
     text = f"""# Written by benchmarks/measure.py
 [job]
 name = {toml(name)}

@@ -3,8 +3,8 @@
 
 The two run in turns (A B A B ...), pinned to the same core with one thread each. pptrain's step is the
 difference of a long and a short run, PyTorch's the median of its steady steps. PPTRAIN_TORCH_PYTHON names a Python with
-another PyTorch than Debian's, such as that of a virtual environment; with transformers BERT and ViT are compared too,
-with the networks of that library.
+another PyTorch than Debian's, such as that of a virtual environment; with transformers BERT, ViT, T5, ResNet-50 and a Mixtral are
+compared too, with the networks of that library.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def torch_step(shape, bf16, core, steps, warmup):
              for part in ("--" + key, shape[key])]
     if measure.is_llama(shape):
         sizes += ["--key-heads", shape["key_heads"], "--feed-forward", shape["feed_forward"]]
-    if measure.is_labelled(shape):
+    if measure.is_published(shape):
         sizes += ["--folder", measure.model_folder(shape)]
     command = ["taskset", "-c", core, TORCH_PYTHON, measure.ROOT / "benchmarks" / "peer_torch.py", *sizes,
                "--steps", steps, "--warmup", warmup] + (["--bf16"] if bf16 else [])
@@ -68,15 +68,15 @@ def has_transformers():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--precision", choices=("fp32", "bf16"), action="append")
-    parser.add_argument("--shape", choices=("small", "124M", "llama", "bert", "vit"), action="append")
+    parser.add_argument("--shape", choices=("small", "124M", "llama", "bert", "vit", "t5", "resnet", "mixtral"), action="append")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--core", type=int, default=0)
     options = parser.parse_args()
     shapes = {"small": measure.SMALL, "124M": measure.GPT2_124M, "llama": measure.LLAMA}
     if has_transformers():
-        shapes |= {"bert": measure.BERT, "vit": measure.VIT}
+        shapes |= {"bert": measure.BERT, "vit": measure.VIT, "t5": measure.T5, "resnet": measure.RESNET, "mixtral": measure.MIXTRAL}
     else:
-        print(f"BERT and ViT are left out: {TORCH_PYTHON} has no transformers, see PPTRAIN_TORCH_PYTHON", flush=True)
+        print(f"BERT, ViT, T5, ResNet and Mixtral are left out: {TORCH_PYTHON} has no transformers, see PPTRAIN_TORCH_PYTHON", flush=True)
     rows = [compare(shapes[name], precision, options.rounds, options.core)
             for precision in options.precision or ("fp32", "bf16")
             for name in options.shape or shapes if name in shapes]

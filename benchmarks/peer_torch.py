@@ -129,7 +129,8 @@ class Llama(nn.Module):
 
 
 class Published(nn.Module):
-    """A network of transformers by its config.json, with labels at every seventh position or for every image."""
+    """A network of transformers by its config.json: a language model, one of pairs of texts, or with labels at every seventh
+    position or for every image."""
 
     def __init__(self, folder):
         import transformers
@@ -141,15 +142,20 @@ class Published(nn.Module):
 
     def draw(self, options):
         """Inputs and targets of a step."""
-        if self.config.model_type == "vit":
-            side = self.config.image_size
+        kind = self.config.model_type
+        if kind in ("vit", "resnet"):
+            side = self.config.image_size if kind == "vit" else options.length
             return torch.randn(options.batch, 3, side, side), torch.randint(0, options.vocabulary, (options.batch,))
+        if kind == "mixtral":
+            return draw_tokens(options)
         tokens, targets = (torch.randint(0, options.vocabulary, (options.batch, options.length)) for _ in range(2))
-        targets[:, torch.arange(options.length) % 7 != 0] = -100
+        if kind == "bert":
+            targets[:, torch.arange(options.length) % 7 != 0] = -100
         return tokens, targets
 
     def forward(self, inputs, targets):
-        logits = self.network(inputs).logits
+        given = {"decoder_input_ids": targets.roll(1, 1), "use_cache": False} if self.config.model_type == "t5" else {}
+        logits = self.network(inputs, **given).logits
         return functional.cross_entropy(logits.view(-1, logits.size(-1)).float(), targets.view(-1))
 
 

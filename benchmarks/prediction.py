@@ -28,7 +28,7 @@ OF_EACH_FAMILY = (
     (2, (1, 2, 1), 4, "1f1b"),
     (2, (1, 1, 2), 8, "1f1b"),
 )
-FAMILIES = (measure.LLAMA, measure.BERT, measure.VIT)
+FAMILIES = (measure.LLAMA, measure.BERT, measure.VIT, measure.T5, measure.RESNET, measure.MIXTRAL)
 UNSTEADY_STEPS = 2  # the first steps touch memory for the first time
 
 
