@@ -48,7 +48,14 @@ struct Sample {
   std::vector<std::int32_t> targets = std::vector<std::int32_t>(length);
   std::int64_t num_targets = -1;
 
-  SampleSlot slot() { return {tokens.data(), targets.data(), nullptr, nullptr, types.data(), &num_targets}; }
+  SampleSlot slot() {
+    SampleSlot slot;
+    slot.tokens = tokens.data();
+    slot.targets = targets.data();
+    slot.token_types = types.data();
+    slot.num_targets = &num_targets;
+    return slot;
+  }
 };
 
 Sample sample_of(const Dataset& dataset, std::int64_t step, std::int64_t index) {
