@@ -7,9 +7,11 @@
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
+#include "runtime/router_check.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "support/files.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -116,6 +118,26 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
                        "\" where ranks compute with GPUs (its steps are computed on the host alone); use [job] device "
                        "= \"host\", or one of adamw, sgd and lion"));
     CHECK_NOTHROW(check_optimizer(config, RankDevice()));
+  }
+}
+
+TEST_CASE("models with experts are refused where there are GPUs", "[np4]") {
+  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
+  Waiter waiter(600.0, CoreUse::shared);
+  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
+  Config config;
+  for (const std::string folder : {"mixtral", "llama"}) {
+    config.model.from = test_data("models/") + folder;
+    config.training.sequence_length = 16;
+    const Model model = build_model(config.model, config.training, "test");
+    CHECK_NOTHROW(check_routers(config, model, RankDevice()));
+    if (folder == "llama") {
+      CHECK_NOTHROW(check_routers(config, model, gpu));
+    } else {
+      CHECK(complaint_of([&] { check_routers(config, model, gpu); })
+                .ends_with("a mixtral where ranks compute with GPUs (rows go to experts on the host alone); use [job] "
+                           "device = \"host\""));
+    }
   }
 }
 
