@@ -87,7 +87,7 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::WeightedGate&) {
             return Needs{op.inputs, {}, true};
           },
-          [&](const op::LoadBalance&) {
+          [&](const op::ExpertBalance&) {
             return Needs{op.inputs, {}};
           },
           [&](const op::Combine&) {
@@ -196,7 +196,7 @@ class Worker {
   void operator()(const op::Dropout&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::Router&) const { elementwise(input(), 2.0, 3.0); }
   // It is the work of few numbers per row, and most jobs do without.
-  void operator()(const op::LoadBalance&) const {}
+  void operator()(const op::ExpertBalance&) const {}
   void operator()(const op::Dispatch&) const { elementwise(*op_.output, 2.0, 4.0, 2); }
   // With many rows every expert has some, so that the weights of all are read.
   void operator()(const op::ExpertLinear& experts) const {

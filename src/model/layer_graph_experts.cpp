@@ -8,7 +8,7 @@ ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const Exper
   const ValueIndex logits = linear(name, x, {.out = form.experts, .full = true});
   const ValueIndex choice = make({value(x).rows, 2 * form.chosen, Element::fp32, {}});
   put(op::Router{form, normalised}, {logits}, choice);
-  put(op::LoadBalance{form, share}, {logits, choice}, {});
+  put(op::ExpertBalance{form, share}, {logits, choice}, {});
   return choice;
 }
 

@@ -204,7 +204,7 @@ struct Router {
 /// rows that chose one and its mean softmax over all, which is `chosen` where all are alike (Fedus et al., "Switch
 /// transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all replicas of the
 /// micro-batch. Inputs: logits, the router's result. Nothing is computed unless a job asks for it (`Batch::balance`).
-struct LoadBalance {
+struct ExpertBalance {
   ExpertForm form;
   double share = 1.0;  ///< of this layer in their mean
 };
@@ -243,7 +243,7 @@ struct Operator {
       std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
                    op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take,
                    op::Split, op::Join, op::Loss, op::ClassToken, op::Router, op::Dispatch, op::ExpertLinear,
-                   op::WeightedGate, op::Combine, op::LoadBalance, op::Dropout>;
+                   op::WeightedGate, op::Combine, op::ExpertBalance, op::Dropout>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss, or a part of it

@@ -72,7 +72,7 @@ std::string dimensions(const Operator& op) {
           [](const op::Dispatch& d) { return text(d.form); },
           [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division)); },
           [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
-          [](const op::Combine& c) { return text(c.form); }, [](const op::LoadBalance& b) { return text(b.form); },
+          [](const op::Combine& c) { return text(c.form); }, [](const op::ExpertBalance& b) { return text(b.form); },
           [](const auto&) { return std::string(); }},
       op.kind);
 }

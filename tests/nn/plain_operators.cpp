@@ -303,7 +303,7 @@ class Interpreter {
     }
     out() = y;
   }
-  void apply(const op::LoadBalance& b) {
+  void apply(const op::ExpertBalance& b) {
     const std::size_t experts = columns(), rows = in().size() / experts;
     Values chosen(experts, 0.0), probabilities(experts, 0.0);
     for (const Routed& r : routed(b.form)) chosen[r.expert] += 1.0;

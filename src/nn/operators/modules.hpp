@@ -30,6 +30,6 @@ std::unique_ptr<OperatorModule> make_module(const op::Dispatch& kind, OperatorPl
 std::unique_ptr<OperatorModule> make_module(const op::ExpertLinear& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::WeightedGate& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Combine& kind, OperatorPlace place);
-std::unique_ptr<OperatorModule> make_module(const op::LoadBalance& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::ExpertBalance& kind, OperatorPlace place);
 
 }  // namespace pptrain

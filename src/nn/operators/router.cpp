@@ -29,9 +29,10 @@ class RouterModule final : public OperatorModule {
 
 /// How far from balanced the experts are, over the rows of all replicas. All members of a tensor-parallel group compute
 /// it alike.
-class LoadBalanceModule final : public OperatorModule {
+class ExpertBalanceModule final : public OperatorModule {
  public:
-  LoadBalanceModule(const op::LoadBalance& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  ExpertBalanceModule(const op::ExpertBalance& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     if (batch.balance == 0.0) return;
@@ -66,13 +67,13 @@ class LoadBalanceModule final : public OperatorModule {
   std::size_t experts() const { return static_cast<std::size_t>(kind_.form.experts); }
   double chosen() const { return static_cast<double>(kind_.form.chosen); }
 
-  op::LoadBalance kind_;
+  op::ExpertBalance kind_;
 };
 
 }  // namespace
 
-std::unique_ptr<OperatorModule> make_module(const op::LoadBalance& kind, OperatorPlace place) {
-  return std::make_unique<LoadBalanceModule>(kind, std::move(place));
+std::unique_ptr<OperatorModule> make_module(const op::ExpertBalance& kind, OperatorPlace place) {
+  return std::make_unique<ExpertBalanceModule>(kind, std::move(place));
 }
 std::unique_ptr<OperatorModule> make_module(const op::Router& kind, OperatorPlace place) {
   return std::make_unique<RouterModule>(kind, std::move(place));

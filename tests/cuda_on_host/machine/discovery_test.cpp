@@ -8,6 +8,7 @@
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
+#include "runtime/router_check.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -135,6 +136,26 @@ TEST_CASE("attention that the host computes alone is refused where there are GPU
     } else {
       CHECK_THAT(complaint_of([&] { check_attention(config, model, gpu); }),
                  Catch::Contains("a t5 where ranks compute with GPUs") && Catch::Contains("device = \"host\""));
+    }
+  }
+}
+
+TEST_CASE("models with experts are refused where there are GPUs", "[np4]") {
+  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
+  Waiter waiter(600.0, CoreUse::shared);
+  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
+  Config config;
+  for (const std::string folder : {"mixtral", "llama"}) {
+    config.model.from = test_data("models/") + folder;
+    config.training.sequence_length = 16;
+    const Model model = build_model(config.model, config.training, "test");
+    CHECK_NOTHROW(check_routers(config, model, RankDevice()));
+    if (folder == "llama") {
+      CHECK_NOTHROW(check_routers(config, model, gpu));
+    } else {
+      CHECK(complaint_of([&] { check_routers(config, model, gpu); })
+                .ends_with("a mixtral where ranks compute with GPUs (rows go to experts on the host alone); use [job] "
+                           "device = \"host\""));
     }
   }
 }
