@@ -96,8 +96,10 @@ class LayerModule {
   virtual void backward_weight(const Batch& batch, Saved& saved) = 0;
 };
 
-/// Adds a layer's parameters, or this member's shards of them, to the context's store, as a unit of `chunk`. Returns
-/// their places there, in the order of the layer.
+/// Adds a layer's parameters, or this member's shards of them, to the context's store, as a unit of `chunk`. Before it
+/// come units of parameters that layers between the first and the last share, where the store does not have them, each
+/// of its own: whoever reads one does not need the rest of another layer. Returns the parameters' places there, in the
+/// order of the layer.
 std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, LayerContext& context);
 
 /// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.

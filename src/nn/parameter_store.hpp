@@ -56,9 +56,9 @@ struct OwnPart {
 /// Weights and gradients of everything a device holds, fp32. With activations in 16 bits there is also
 /// such a copy of the weights, kept up to date by the optimizer.
 ///
-/// The parameters of a layer are a *unit*: a flat array, each at its offset. Replicas divide units into
-/// slices, one each. What they do not divide lies in one array over all units; of what they divide a store
-/// keeps its own slices, and whole units only while they are needed.
+/// The parameters of a layer are a *unit*: a flat array, each at its offset; some that layers share are units of their
+/// own (`add_parameters`). Replicas divide units into slices, one each. What they do not divide lies in one array over
+/// all units; of what they divide a store keeps its own slices, and whole units only while they are needed.
 class ParameterStore {
  public:
   /// Begins the unit of the next layer; parameters are added to it.

@@ -27,8 +27,10 @@ void PartModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& ma
   std::vector<std::unique_ptr<LayerModule>> plain;
   std::vector<ShardedLayer::Units> units;
   for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+    const std::size_t known = store_.num_units();
     plain.push_back(make(context_.model.layers[l], chunk, context_));
     units.emplace_back();
+    for (std::size_t unit = store_.num_units(); unit-- > known;) units.back().begun.push_back(unit);
     units.back().own = units_read(context_.model.layers[l]);
     units_of_chunk_[chunk.value].insert(units.back().own.begin(), units.back().own.end());
   }
@@ -49,7 +51,7 @@ void PartModel::find_copies(const std::vector<Tie>& ties, const std::vector<TieE
   }
 }
 
-/// The unit of the layer just made first, then those of tied parameters that earlier layers have brought here.
+/// The unit of the layer just made, and those of tied parameters.
 std::vector<std::size_t> PartModel::units_read(const Layer& layer) const {
   std::set<std::size_t, std::greater<>> units = {store_.num_units() - 1};
   for (const ParameterSpec& spec : layer.parameters) {

@@ -31,7 +31,7 @@ Tensor ShardedLayer::backward_input(const Batch& batch, Tensor gradient, Saved& 
 
 void ShardedLayer::backward_weight(const Batch& batch, Saved& saved) {
   layer_->backward_weight(batch, saved);  // needs no weights
-  shards_.contribute(units_.own.front());
+  for (const std::size_t unit : units_.begun) shards_.contribute(unit);
   shards_.progress();
 }
 

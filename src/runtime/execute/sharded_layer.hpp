@@ -13,9 +13,10 @@ namespace pptrain {
 /// way between replicas.
 class ShardedLayer final : public LayerModule {
  public:
-  /// Units of the parameter store that layers of one chunk read; the first is the layer's own.
+  /// Units of the parameter store that layers of one chunk read.
   struct Units {
     std::vector<std::size_t> own;
+    std::vector<std::size_t> begun;  ///< that no layer before this one reads: their gradients are whole behind its W
     std::vector<std::size_t> before;
     std::vector<std::size_t> after;
   };
