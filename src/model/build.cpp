@@ -14,7 +14,7 @@ Model build_from_folder(const ModelConfig& model, const TrainingConfig& training
   const ConfigJson config = model.description.empty()
                                 ? ConfigJson::read(model.from)
                                 : ConfigJson::parse(model.description, model.from + "/config.json");
-  return build_family(config, {training.sequence_length, element_bytes(training.precision)});
+  return build_family(config, {training.sequence_length, element_bytes(training.precision), model.image_size});
 }
 
 Model build(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/error.hpp"
 #include "config/check.hpp"
 
@@ -25,8 +28,8 @@ void check_degrees(const Config& config, const Model& model) {
     throw_bad_input(
         {config.where("parallelism.tensor"),
          fmt::format("tensor = {} is more shards than each layer of {} can be divided into", *shards, model.name),
-         fmt::format("its heads are divided over a tensor-parallel group, where blocks differ in groups that "
-                     "all have: {}",
+         fmt::format("its heads (where it has none columns or classes) are divided over a tensor-parallel group, where "
+                     "blocks differ in groups that all have: {}",
                      most),
          fmt::format("use at most {} or \"auto\"", most)});
   }
@@ -53,7 +56,49 @@ void check_text_keys(const Config& config, const Model& model) {
                    samples, "leave the key out"});
 }
 
+/// Pixels of the smallest map that is normalised over a micro-batch; nothing: none is.
+std::optional<std::int64_t> fewest_rows(const Model& model) {
+  std::optional<std::int64_t> fewest;
+  for (const Layer& layer : model.layers) {
+    for (const Operator& op : layer.operators.operators) {
+      if (op.as<op::BatchNorm>() == nullptr) continue;
+      const std::int64_t rows = layer.operators.values[op.inputs.front()].rows;
+      fewest = std::min(fewest.value_or(rows), rows);
+    }
+  }
+  return fewest;
+}
+
+/// What batch norms compute depends on how many samples are normalised together: nobody but the user chooses that.
+void check_micro_batches(const Config& config, const Model& model) {
+  const std::optional<std::int64_t> rows = fewest_rows(model);
+  if (!rows) return;
+  const AutoInt micro = config.training.micro_batch_size;
+  const std::string place = config.where("training.micro_batch_size");
+  if (!micro) {
+    throw_bad_input({place, fmt::format("micro_batch_size = \"auto\" for a {}", model.name),
+                     "its batch norms normalise over a micro-batch, whose size therefore changes every loss",
+                     fmt::format("set it to the number of samples to normalise together: {} for the global batch, or a "
+                                 "divisor of it for a pipeline",
+                                 config.training.global_batch_size)});
+  }
+  if (*rows * *micro > 1) return;
+  throw_bad_input({place, fmt::format("micro_batch_size = {} for a {}", *micro, model.name),
+                   "one of its batch norms then has one value in each channel, whose variance is 0",
+                   "use a micro_batch_size of 2 or more, or larger images"});
+}
+
 }  // namespace
+
+void check_plan_batches(const Config& config, const Model& model, std::int64_t micro_batch_size,
+                        const std::string& source) {
+  const AutoInt micro = config.training.micro_batch_size;
+  if (!model.normalises_batches() || micro == micro_batch_size) return;
+  throw_bad_input({source, fmt::format("micro_batch_size = {}", micro_batch_size),
+                   fmt::format("the batch norms of the {} normalise over a micro-batch, and the configuration has {}",
+                               model.name, micro ? fmt::format("one of {}", *micro) : "none"),
+                   "make both equal"});
+}
 
 void check_fits(const Config& config, const Model& model) {
   if (config.model.names_dimensions()) return;
@@ -61,6 +106,7 @@ void check_fits(const Config& config, const Model& model) {
   check_annotations(config, model.num_layers(), layers_text(model));
   check_end_of_document(config, model);
   check_text_keys(config, model);
+  check_micro_batches(config, model);
 }
 
 Model build_model_of(const Config& config) {

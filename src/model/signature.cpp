@@ -37,6 +37,10 @@ std::string text(const RotaryForm& f) {
                      f.low_frequency_factor, f.high_frequency_factor, f.original_length);
 }
 
+std::string text(const Window& w) {
+  return fmt::format("{}:{}:{}:{}:{}:{}", w.height, w.width, w.kernel_height, w.kernel_width, w.stride, w.padding);
+}
+
 /// What tells operators of one kind apart, beside their values and parameters.
 std::string dimensions(const Operator& op) {
   return std::visit(
@@ -55,7 +59,11 @@ std::string dimensions(const Operator& op) {
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
           [](const op::Addition& a) { return fmt::format("{}", a.bias); },
-          [](const op::Split& s) { return fmt::format("{}", s.first); }, [](const auto&) { return std::string(); }},
+          [](const op::Split& s) { return fmt::format("{}", s.first); },
+          [](const op::Convolution& c) { return fmt::format("{}:{}", text(c.window), c.bias); },
+          [](const op::BatchNorm& n) { return fmt::format("{}:{}", n.epsilon, n.momentum); },
+          [](const op::Pool& p) { return fmt::format("{}:{}", static_cast<int>(p.kind), text(p.window)); },
+          [](const auto&) { return std::string(); }},
       op.kind);
 }
 

@@ -20,6 +20,7 @@ std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, Layer
     const ParameterSpec spec = whole.divided_by(context.division);
     indices.push_back(context.parameters.add(spec, context.part(spec.axis), context.model.axis_size(spec.axis)));
   }
+  for (const ParameterSpec& buffer : layer.buffers) context.parameters.buffers().add(buffer);
   return indices;
 }
 

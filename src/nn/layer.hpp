@@ -14,6 +14,13 @@
 
 namespace pptrain {
 
+/// What a micro-batch is computed for.
+enum class BatchUse {
+  training,
+  recomputation,  ///< its forward pass comes again: what is kept from step to step has been updated
+  evaluation,
+};
+
 /// What a micro-batch brings to a device, in that device's memory. R = samples * rows of a sample (`SampleShape`).
 struct Batch {
   std::size_t samples = 0;
@@ -27,6 +34,7 @@ struct Batch {
   const std::int32_t* document_begin = nullptr;
   const std::uint32_t* token_types = nullptr;  ///< (R), for an embedding of token types
   double z_loss = 0.0;                         ///< weight of the squared logarithm of a row's softmax sum in the loss
+  BatchUse use = BatchUse::training;
 };
 
 /// The part of the model a device holds, and what its layers run on.
@@ -45,6 +53,10 @@ struct LayerContext {
     std::shared_ptr<const Tensor> table;
   };
   std::vector<RotaryTable> rotary_tables = {};  ///< that layers have made (nn/rotary_table.hpp)
+  /// The stage's replicas with this one's shard, in their order, over which batch norms sum, and what each has of a
+  /// micro-batch; null: there is this one alone.
+  Communicator* replicas = nullptr;
+  std::vector<Interval> samples = {};
 
   /// What each member of the group has of an axis, and what this one has.
   std::vector<Interval> parts(ShardAxis axis) const;
@@ -68,7 +80,8 @@ using SavedPtr = std::unique_ptr<Saved>;
 /// The gradient of the loss is taken apart: `backward_input` gives the gradient of the input and
 /// leaves in `saved` what `backward_weight` needs; the latter adds the gradients of weights and
 /// biases. LayerNorm's own gradients come with `backward_input`, whose data they share.
-/// All three are Collective over the tensor-parallel group.
+/// All three are Collective over the tensor-parallel group, and where there are batch norms over the replicas of the
+/// stage.
 class LayerModule {
  public:
   virtual ~LayerModule() = default;

@@ -12,6 +12,7 @@
 #include "config/check.hpp"
 #include "config/pack.hpp"
 #include "config/read.hpp"
+#include "model/check.hpp"
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
@@ -22,6 +23,7 @@
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
+#include "runtime/feature_map_check.hpp"
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/peak_cache.hpp"
@@ -129,10 +131,14 @@ std::string cluster_file(const JobOptions& options, const Config& config) {
   return options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
 }
 
-RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                       const Model& model) {
   const bool emulates = emulation_of(world, waiter, cluster_file(options, config)) != Emulate::no;
   RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
-  collectively(world, waiter, [&] { check_optimizer(config, device); });
+  collectively(world, waiter, [&] {
+    check_optimizer(config, device);
+    check_feature_maps(config, model, device);
+  });
   return device;
 }
 
@@ -180,6 +186,7 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
     const Plan plan = read_plan(path);
     check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, path);
     check_blocks_executable(plan, model, path);
+    check_plan_batches(config, model, plan.micro_batch_size, path);
     text = write_plan(plan);
   });
   return parse_plan(broadcast(world, text, waiter), path);

@@ -280,6 +280,8 @@ def check(path):
     expected = json.loads(path.read_text(encoding="utf-8"))
     options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"],
                "stop_after": 2, "z_loss": expected.get("z_loss", 0.0)}
+    if "micro" in expected:
+        options["parts"] = [expected["micro"]] * (expected["batch"] // expected["micro"])
     if (folder / "data.h5").exists():
         run = training.LabelledRun(training.load(folder), training.read_samples(folder / "data.h5"), **options)
     else:

@@ -34,6 +34,9 @@ const std::vector<Family>& families() {
        build_vit,
        {"pooler.dense.weight", "pooler.dense.bias"},
        {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"}},
+      // These are keys of a backbone without a head, and the names of the classes.
+      {"resnet", build_resnet, {}, {"out_features", "out_indices", "stage_names", "id2label", "label2id"}},
+      {"vgg", build_vgg},
   };
   return all;
 }

@@ -10,8 +10,9 @@ namespace pptrain {
 
 /// What a job adds to a `config.json`.
 struct FamilyOptions {
-  std::int64_t tokens = 0;     ///< positions of a sample
-  double compute_bytes = 4.0;  ///< of a number in products
+  std::int64_t tokens = 0;      ///< positions of a sample
+  double compute_bytes = 4.0;   ///< of a number in products
+  std::int64_t image_size = 0;  ///< pixels of an image's side, where `config.json` does not say it; 0: the family's
 };
 
 /// A family of models by transformers' `model_type`: turns a `config.json` into a chain whose parameters have the names
@@ -47,5 +48,7 @@ Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
 Model build_opt(const ConfigJson& config, const FamilyOptions& options);
 Model build_bert(const ConfigJson& config, const FamilyOptions& options);
 Model build_vit(const ConfigJson& config, const FamilyOptions& options);
+Model build_resnet(const ConfigJson& config, const FamilyOptions& options);
+Model build_vgg(const ConfigJson& config, const FamilyOptions& options);
 
 }  // namespace pptrain

@@ -24,5 +24,9 @@ std::unique_ptr<OperatorModule> make_module(const op::Split& kind, OperatorPlace
 std::unique_ptr<OperatorModule> make_module(const op::Join& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::ClassToken& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Convolution& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::BatchNorm& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Pool& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Flatten& kind, OperatorPlace place);
 
 }  // namespace pptrain

@@ -109,6 +109,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
     batch.loss_scale = static_cast<float>(iteration.loss_scale / divisor());
     batch.z_loss = iteration.z_loss;
+    if (!keep) batch.use = BatchUse::evaluation;
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);

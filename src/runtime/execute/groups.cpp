@@ -153,7 +153,7 @@ PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
   const auto replica = static_cast<std::size_t>(role.replica);
   const auto shard = static_cast<std::size_t>(role.shard);
   const int first_tag = maker.next_tag;
-  maker.next_tag += 4;
+  maker.next_tag += 5;
   std::vector<int> members;
   for (const DeviceId device : mesh.devices[replica]) members.push_back(maker.map.rank_of(device).value);
   tensor_ = maker.make(GroupKind::tensor, members, first_tag,
@@ -169,10 +169,14 @@ PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
   data_ = maker.make(GroupKind::data, replicas, first_tag + 1, name);
   gather_ = std::make_unique<SilentCommunicator>();
   if (mesh.zero_stage > 0 || groups.size() > 1) gather_ = maker.make(GroupKind::gather, replicas, first_tag + 2, name);
+  std::vector<int> all;
+  for (int r = 0; r < mesh.replicas; ++r) all.push_back(rank_of(r));
   if (maker.tied == TiedGathers::some && groups.size() > 1) {
-    std::vector<int> all;
-    for (int r = 0; r < mesh.replicas; ++r) all.push_back(rank_of(r));
     replicas_ = maker.make(GroupKind::gather, all, first_tag + 3, name);
+  }
+  if (maker.batch_sums == BatchSums::some) {
+    statistics_ = maker.make(GroupKind::statistics, all, first_tag + 4,
+                             fmt::format("the replicas of stage {}, shard {}", role.stage.value, shard));
   }
   share_slices(maker, role, groups);
 }
@@ -202,7 +206,7 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
                        CommunicationDecorator* decorator, const std::vector<int>& nodes, const Reach& own,
-                       TiedGathers tied)
+                       TiedGathers tied, BatchSums batch_sums)
     : movement_(waiter), direct_(own.direct) {
   const std::vector<RankReach> reach = gather_reach(world, waiter, own.direct);
   if (own.wanted == "nccl") require_direct(reach, own.where);
@@ -216,7 +220,8 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   if (staging_ != nullptr) ways_.push_back(describe_messages(mpi));
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world, map, arena, waiter, staging_.get(), own, reach, ways_, decorator, nodes, tied, 0};
+  GroupMaker maker = {world, map,       arena, waiter, staging_.get(), own, reach,
+                      ways_, decorator, nodes, tied,   batch_sums,     0};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;

@@ -13,7 +13,7 @@
 namespace pptrain {
 
 /// What a group of ranks is for.
-enum class GroupKind { all, tensor, data, gather, slices };
+enum class GroupKind { all, tensor, data, gather, slices, statistics };
 
 /// Wraps what a rank communicates by.
 class CommunicationDecorator {
@@ -79,6 +79,9 @@ struct Reach {
 /// Whether slices of a tied embedding's gradients come to the rank's stage, which all its replicas then gather.
 enum class TiedGathers { none, some };
 
+/// Whether layers sum over the replicas of their stage, as batch norms do.
+enum class BatchSums { none, some };
+
 /// What makes the groups of one rank.
 struct GroupMaker {
   MPI_Comm world;
@@ -92,6 +95,7 @@ struct GroupMaker {
   CommunicationDecorator* decorator = nullptr;
   const std::vector<int>& nodes;  ///< of each device; empty: all are on one
   TiedGathers tied;
+  BatchSums batch_sums;
   int next_tag = 0;  ///< groups that are made at once by different ranks must not share a rank or a tag
 
   /// Collective over the ranks.
@@ -117,6 +121,8 @@ class PartGroups {
   Communicator& gather() { return *gather_; }
   /// All replicas that hold the same shard, in order, where they gather slices of a tied embedding's gradients.
   Communicator& replicas() { return replicas_ ? *replicas_ : *data_; }
+  /// All replicas that hold the same shard, in order, for the sums of their layers; null where no layer sums so.
+  Communicator* statistics() { return statistics_.get(); }
   /// Parts of this rank's slice with those that own them too, in order.
   struct SharedSlice {
     Fraction begin;
@@ -132,6 +138,7 @@ class PartGroups {
   std::unique_ptr<Communicator> data_;
   std::unique_ptr<Communicator> gather_;
   std::unique_ptr<Communicator> replicas_;  ///< null where the data-parallel group has all, or none is needed
+  std::unique_ptr<Communicator> statistics_;
   std::vector<SharedSlice> shared_slices_;
 };
 
@@ -144,7 +151,7 @@ class RankGroups {
   /// `nodes`: as `sum_groups` has them. Throws exit code 2 on all ranks where NCCL is wanted and cannot be.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
              CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {}, const Reach& own = {},
-             TiedGathers tied = TiedGathers::none);
+             TiedGathers tied = TiedGathers::none, BatchSums batch_sums = BatchSums::none);
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 

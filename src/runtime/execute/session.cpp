@@ -11,8 +11,8 @@
 namespace pptrain {
 namespace {
 
-Programs checked(const Plan& plan, Programs programs, const std::vector<Tie>& ties = {}) {
-  check_programs(plan, programs, ties);
+Programs checked(const Plan& plan, const Model& model, Programs programs, const std::vector<Tie>& ties = {}) {
+  check_programs(plan, programs, ties, model.normalises_batches() ? ReplicaTasks::meet : ReplicaTasks::apart);
   return programs;
 }
 
@@ -70,16 +70,16 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
       ties_(ties_of(model_, sizeof(float))),
-      training_(
-          checked(plan_, compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}), ties_)),
-      evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
+      training_(checked(plan_, model_,
+                        compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}), ties_)),
+      evaluation_(checked(plan_, model_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       communication_(options.communication),
       groups_(std::make_unique<RankGroups>(
           world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
           Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory},
-          tied_gathers(own(training_)))),
+          tied_gathers(own(training_)), model_.normalises_batches() ? BatchSums::some : BatchSums::none)),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   stop_wish_ = options.stop_wish;

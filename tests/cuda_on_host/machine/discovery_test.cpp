@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "comm/mpi.hpp"
+#include "model/families/families.hpp"
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
+#include "runtime/feature_map_check.hpp"
 #include "runtime/gpu_table.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
@@ -117,6 +119,23 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
                        "= \"host\", or one of adamw, sgd and lion"));
     CHECK_NOTHROW(check_optimizer(config, RankDevice()));
   }
+}
+
+TEST_CASE("networks of convolutions are refused where there are GPUs", "[np4]") {
+  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
+  Waiter waiter(600.0, CoreUse::shared);
+  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
+  const auto model_of = [](const char* config) { return build_family(ConfigJson::parse(config, "here"), {8, 4.0}); };
+  const Model images = model_of(R"({"model_type": "resnet", "embedding_size": 4, "hidden_sizes": [8], "depths": [1]})");
+  const Model text = model_of(R"({"model_type": "llama", "vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1,
+                                  "num_attention_heads": 2, "intermediate_size": 8})");
+  Config config;
+  CHECK(
+      complaint_of([&] { check_feature_maps(config, images, gpu); })
+          .ends_with("a resnet where ranks compute with GPUs (convolutions are computed on the host alone); use [job] "
+                     "device = \"host\""));
+  CHECK_NOTHROW(check_feature_maps(config, text, gpu));
+  CHECK_NOTHROW(check_feature_maps(config, images, RankDevice()));
 }
 
 TEST_CASE("a job's machine is its GPUs, or the host where it asks for that", "[np4]") {
