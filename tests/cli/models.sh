@@ -174,7 +174,7 @@ with_samples resnet model/data.h5
 refused "batch norms over micro-batches of any size" 'job\.toml(:[0-9]+)?' 'micro_batch_size = "auto" for a resnet'
 with_samples resnet model/data.h5
 convolutional 8 1
-refused "batch norms of one value" 'job\.toml:12' 'one value in each channel'
+refused "batch norms of one value" 'job\.toml:13' 'one value in each channel'
 with_samples resnet model/data.h5
 convolutional 64
 refused "images of another size" 'job\.toml:8' 'its shape is'

@@ -121,7 +121,7 @@ def check_bits(family, checkpoint, folder, prefix=""):
         names = {name if name == "lm_head.weight" else prefix + name: name for name in file["parameters"]}
         assert set(names) == set(exported), set(names) ^ set(exported)
         for name, values in exported.items():
-            ours = file["parameters"][names[name]][:]
+            ours = file["parameters"][names[name]][()]
             conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
             if conv1d:
                 values = values.T
