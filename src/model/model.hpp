@@ -104,6 +104,8 @@ struct Layer {
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
   double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
+  double batch_norms = 0.0;                      ///< how many sum over the replicas of a stage ...
+  double batch_norm_channels = 0.0;              ///< ... and how many channels they have together
   std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names
 
   std::int64_t num_parameters() const;
