@@ -81,6 +81,7 @@ struct ModelConfig {
   std::string name = "gpt2";
   std::string from;  ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
   std::string initial = "weights";  ///< with `from`: the folder's weights, or "random"
+  std::int64_t image_size = 0;      ///< with `from`: pixels of an image's side; 0: what the folder says
   std::string description;          ///< text of the folder's config.json, once it has been read
   std::int64_t layers = 4;          ///< blocks, or dense layers of a classifier's features
   std::int64_t hidden_size = 64;

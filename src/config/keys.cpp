@@ -84,6 +84,10 @@ void visit(KeyVisitor& v, ModelConfig& model) {
   if (!model.from.empty()) {
     v.name({"initial", "What training starts from: the \"weights\" in the folder, or \"random\" ones."}, model.initial,
            {"weights", "random"});
+    v.integer({"image_size",
+               "Height and width in pixels of images that a network of convolutions reads, whose config.json does not "
+               "say it; 0: the folder's, or 224."},
+              model.image_size, between(0, 16384));
     visit_annotations(v, model);
     return;
   }

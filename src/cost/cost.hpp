@@ -37,7 +37,7 @@ struct PassSeconds {
   double forward = 0.0;
   double backward = 0.0;  ///< B and W, and F again with its collectives where everything is recomputed
   double total = 0.0;     ///< F + B + W of the slowest member, all communication
-  double tensor = 0.0;    ///< part of `total`: collectives of tensor-parallel groups, re-partition
+  double tensor = 0.0;    ///< part of `total`: collectives of tensor-parallel groups and of batch norms, re-partition
   double gather = 0.0;    ///< part of `total`: gathering weights that ZeRO stage 3 has spread
   PassSeconds& operator+=(const PassSeconds& other);
 };

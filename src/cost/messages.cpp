@@ -46,6 +46,7 @@ class MessageCount {
       const StageParts parts(stage);
       for (const StagePart& part : parts.all()) {
         add_gradients(part);
+        add_batch_norms(part);
         add_tensor(part);
       }
       for (const StageParts::Boundary& boundary : parts.boundaries()) add_repartition(boundary);
@@ -98,6 +99,28 @@ class MessageCount {
       const double waits = (sharers > 1 ? 2.0 * (chunks + gathers) : 0.0) + (groups > 1 ? 2.0 * chunks : 0.0);
       for (int k = 0; k < mesh.tensor_parallel; ++k) {
         add(mesh.devices[j][k], {member_load(mesh, k) * bytes, messages, waits});
+      }
+    }
+  }
+
+  /// Everyone sends to everyone, in one step each of F and of B.
+  void add_batch_norms(const StagePart& part) {
+    const Stage& mesh = *part.mesh;
+    const auto others = static_cast<double>(mesh.replicas - 1);
+    if (others == 0.0) return;
+    const double passes = mesh.recompute == Recompute::full ? 3.0 : 2.0;
+    double steps = 0.0;
+    double channels = 0.0;
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+        steps += passes * instance_.profile.layers[layer].batch_norms;
+        channels += passes * instance_.profile.layers[layer].batch_norm_channels;
+      }
+    }
+    const double bytes = 2.0 * sizeof(float) * channels * others;
+    for (const auto& row : mesh.devices) {
+      for (const DeviceId device : row) {
+        add(device, {micro_batches() * bytes, micro_batches() * steps * others, micro_batches() * steps});
       }
     }
   }

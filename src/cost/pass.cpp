@@ -86,6 +86,36 @@ PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, 
   return sum;
 }
 
+TensorSeconds batch_norm_seconds(const Profile& profile, const Link& link, int layer, int replicas) {
+  const ProfileLayer& itself = profile.layers[layer];
+  if (replicas == 1 || itself.batch_norms == 0.0) return {};
+  constexpr double bytes_per_channel = 2.0 * sizeof(float);
+  const double each = bytes_per_channel * itself.batch_norm_channels / itself.batch_norms;
+  return {itself.batch_norms * all_gather_seconds(link, replicas, replicas * each),
+          itself.batch_norms * all_reduce_seconds(link, replicas, each)};
+}
+
+TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part) {
+  const Stage& mesh = *part.mesh;
+  TensorSeconds slowest;
+  if (mesh.replicas == 1) return slowest;
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
+    std::vector<DeviceId> devices;
+    for (const auto& row : mesh.devices) devices.push_back(row[static_cast<std::size_t>(shard)]);
+    const Link link = instance.cluster.slowest_link(devices);
+    TensorSeconds sum;
+    for (const Interval& layers : part.layers) {
+      for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+        const TensorSeconds own = batch_norm_seconds(instance.profile, link, static_cast<int>(layer), mesh.replicas);
+        sum.forward += own.forward;
+        sum.backward += own.backward + (mesh.recompute == Recompute::full ? own.forward : 0.0);
+      }
+    }
+    slowest = {std::max(slowest.forward, sum.forward), std::max(slowest.backward, sum.backward)};
+  }
+  return slowest;
+}
+
 PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   PassSeconds slowest;
   for (const ReplicaGroup& group : replica_groups(instance.cluster, *part.mesh)) {
@@ -101,6 +131,9 @@ PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   }
   const double gather = gather_seconds(instance, part);
   slowest += {gather, gather, 2.0 * gather, 0.0, 2.0 * gather};
+  const TensorSeconds norms = batch_norm_seconds(instance, part);
+  const double both = norms.forward + norms.backward;
+  slowest += {norms.forward, norms.backward, both, both, 0.0};
   return slowest;
 }
 

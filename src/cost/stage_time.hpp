@@ -49,6 +49,13 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
 /// something, else by the pattern, sp1 or sp2, that communicates less.
 TensorPattern least_communication(const Profile& profile, const Link& link, int layer, int n, double samples);
 
+/// What the batch norms of a layer add to F and to B of a micro-batch over a link between `replicas`: each gathers the
+/// mean and the squares of its channels, and sums as much in B.
+TensorSeconds batch_norm_seconds(const Profile& profile, const Link& link, int layer, int replicas);
+/// The same of all layers of a part, over the slowest link between replicas of a shard; with recomputation F comes
+/// twice.
+TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part);
+
 /// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
 PassSeconds part_seconds(const Instance& instance, const StagePart& part);
 

@@ -64,7 +64,7 @@ class Export {
     std::int64_t count = 0;
     for (const ParameterSpec& spec : parameters()) {
       write(writer, spec, file.read(spec.name, spec.shape));
-      count += spec.size();
+      if (!spec.buffer) count += spec.size();
     }
     writer.commit();
     if (!from_.folder.empty()) copy_model_files(from_.folder, options_.output);
@@ -79,7 +79,7 @@ class Export {
                      "read its parameters from the HDF5 file"});
   }
 
-  std::vector<ParameterSpec> parameters() const { return logical_parameters(from_.model); }
+  std::vector<ParameterSpec> parameters() const { return stored_tensors(from_.model); }
 
   /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
   std::string name_of(const ParameterSpec& spec) const {
@@ -89,7 +89,10 @@ class Export {
 
   std::vector<WeightTensor> tensors() const {
     std::vector<WeightTensor> tensors;
-    for (const ParameterSpec& spec : parameters()) tensors.push_back({name_of(spec), options_.type, file_shape(spec)});
+    for (const ParameterSpec& spec : parameters()) {
+      const bool counts = spec.buffer && spec.shape.empty();
+      tensors.push_back({name_of(spec), counts ? WeightType::i64 : options_.type, file_shape(spec)});
+    }
     return tensors;
   }
 

@@ -17,8 +17,8 @@ Model build_from_folder(const ModelConfig& model, const TrainingConfig& training
   const ConfigJson config = model.description.empty()
                                 ? ConfigJson::read(model.from)
                                 : ConfigJson::parse(model.description, model.from + "/config.json");
-  return build_family(
-      config, {training.sequence_length, element_bytes(training.precision), training.source_length.value_or(0)});
+  return build_family(config, {training.sequence_length, element_bytes(training.precision),
+                               training.source_length.value_or(0), model.image_size});
 }
 
 Model build(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.hpp"
 #include "config/check.hpp"
+#include "model/check_samples.hpp"
 
 namespace pptrain {
 namespace {
@@ -27,118 +29,80 @@ void check_degrees(const Config& config, const Model& model) {
     throw_bad_input(
         {config.where("parallelism.tensor"),
          fmt::format("tensor = {} is more shards than each layer of {} can be divided into", *shards, model.name),
-         fmt::format("its heads are divided over a tensor-parallel group, where blocks differ in groups that "
-                     "all have: {}",
+         fmt::format("its heads (where it has none columns or classes) are divided over a tensor-parallel group, where "
+                     "blocks differ in groups that all have: {}",
                      most),
          fmt::format("use at most {} or \"auto\"", most)});
   }
 }
 
-void check_end_of_document(const Config& config, const Model& model) {
-  const AutoInt end = config.data.end_of_document;
-  if (!end || *end < model.sample.classes) return;
-  throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
-                   fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
-                   "give the token that the tokenizer puts behind a document"});
-}
-
-void check_source_length(const Config& config, const Model& model) {
-  if (!config.training.source_length || model.sample.has_source()) return;
-  throw_bad_input({config.where("training.source_length"),
-                   fmt::format("source_length = {} without a source", *config.training.source_length),
-                   fmt::format("a {} has no encoder beside a decoder", model.name), "leave the key out"});
-}
-
-/// What is about text of which every token predicts the next.
-void check_text_keys(const Config& config, const Model& model) {
-  if (model.sample.predicts_next()) return;
-  const std::string samples = fmt::format("the samples of a {} are in one HDF5 file, each by itself", model.name);
-  if (!config.data.mix.empty() && !config.data.mask_token) {
-    throw_bad_input({config.where("data.mix[0]"), "data.mix is for texts in which tokens predict the next one", samples,
-                     "name the file in [data] train"});
+/// Pixels of the smallest map that is normalised over a micro-batch; nothing: none is.
+std::optional<std::int64_t> fewest_rows(const Model& model) {
+  std::optional<std::int64_t> fewest;
+  for (const Layer& layer : model.layers) {
+    for (const Operator& op : layer.operators.operators) {
+      if (op.as<op::BatchNorm>() == nullptr) continue;
+      const std::int64_t rows = layer.operators.values[op.inputs.front()].rows;
+      fewest = std::min(fewest.value_or(rows), rows);
+    }
   }
-  if (config.data.attend_across_documents) return;
-  throw_bad_input({config.where("data.attend_across_documents"), "attend_across_documents = false without documents",
-                   samples, "leave the key out"});
+  return fewest;
 }
 
-void check_is_token(const Config& config, const Model& model, const std::string& key, std::int64_t token) {
-  if (token < model.sample.classes) return;
-  throw_bad_input({config.where("data." + key), fmt::format("{} of {} is no token", token, key),
-                   fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
-                   "give tokens of the tokenizer that the model was made with"});
+/// Why losses depend on the size of a micro-batch; "": they do not.
+std::string why_batches_count(const Config& config, const Model& model) {
+  if (model.normalises_batches())
+    return fmt::format("the batch norms of the {} normalise over a micro-batch", model.name);
+  return config.training.router_aux_loss > 0.0 ? "router_aux_loss balances experts over a micro-batch" : "";
 }
 
-/// What is about masked text from token files.
-void check_masks(const Config& config, const Model& model) {
-  const DataConfig& data = config.data;
-  if (!data.mask_token) {
-    if (data.unmasked_tokens.empty()) return;
-    throw_bad_input({config.where("data.unmasked_tokens"), "unmasked_tokens without mask_token",
-                     "nothing is hidden here: an HDF5 file says itself what is",
-                     "name the mask_token of the tokenizer"});
+/// Where losses depend on the size of a micro-batch, nobody but the user chooses it.
+void check_micro_batches(const Config& config, const Model& model) {
+  const std::string why = why_batches_count(config, model);
+  if (why.empty()) return;
+  const AutoInt micro = config.training.micro_batch_size;
+  const std::string place = config.where("training.micro_batch_size");
+  if (!micro) {
+    throw_bad_input({place, fmt::format("micro_batch_size = \"auto\" for a {}", model.name),
+                     why + ", whose size therefore changes every loss",
+                     fmt::format("set it to a number of samples: {} for the global batch, or a divisor of it for a "
+                                 "pipeline",
+                                 config.training.global_batch_size)});
   }
-  if (!model.sample.has_unlabelled() || model.sample.has_source()) {
-    throw_bad_input({config.where("data.mask_token"), fmt::format("mask_token for {}", model.name),
-                     "this model is not trained to find hidden tokens", "leave the key out"});
-  }
-  check_is_token(config, model, "mask_token", *data.mask_token);
-  for (const std::int64_t token : data.unmasked_tokens) check_is_token(config, model, "unmasked_tokens", token);
+  const std::optional<std::int64_t> rows = fewest_rows(model);
+  if (!rows || *rows * *micro > 1) return;
+  throw_bad_input({place, fmt::format("micro_batch_size = {} for a {}", *micro, model.name),
+                   "one of its batch norms then has one value in each channel, whose variance is 0",
+                   "use a micro_batch_size of 2 or more, or larger images"});
 }
 
-/// What is about images.
-void check_augmentation(const Config& config, const Model& model) {
-  const ImageShape& image = model.sample.image;
-  const bool moves = config.data.crop_padding > 0;
-  if (!moves && !config.data.flip) return;
-  const std::string key = moves ? "data.crop_padding" : "data.flip";
-  if (!model.sample.is_image()) {
-    throw_bad_input({config.where(key), fmt::format("{} for {}", key, model.name), "its samples are no images",
-                     "leave the key out"});
-  }
-  if (config.data.crop_padding < std::min(image.height, image.width)) return;
-  throw_bad_input({config.where(key), fmt::format("crop_padding = {}", config.data.crop_padding),
-                   fmt::format("nothing would be left of some images of {} x {} pixels", image.height, image.width),
-                   "use a few pixels, an eighth of a side or so"});
-}
-
-/// The balance of experts is that of each micro-batch: nobody but the user chooses its size.
 void check_router_loss(const Config& config, const Model& model) {
-  if (config.training.router_aux_loss == 0.0) return;
-  if (!model.routes()) {
-    throw_bad_input({config.where("training.router_aux_loss"),
-                     fmt::format("router_aux_loss = {} for a {}", config.training.router_aux_loss, model.name),
-                     "it is of models with experts", "leave the key out"});
-  }
-  if (config.training.micro_batch_size) return;
-  throw_bad_input({config.where("training.micro_batch_size"), "micro_batch_size = \"auto\" with router_aux_loss",
-                   "experts are balanced over each micro-batch, whose size therefore changes every loss",
-                   fmt::format("set it to the number of samples to balance over: {} for the global batch, or a divisor "
-                               "of it for a pipeline",
-                               config.training.global_batch_size)});
+  if (config.training.router_aux_loss == 0.0 || model.routes()) return;
+  throw_bad_input({config.where("training.router_aux_loss"),
+                   fmt::format("router_aux_loss = {} for a {}", config.training.router_aux_loss, model.name),
+                   "it is of models with experts", "leave the key out"});
 }
 
 }  // namespace
 
-void check_plan_balance(const Config& config, std::int64_t micro_batch_size, const std::string& source) {
+void check_plan_batches(const Config& config, const Model& model, std::int64_t micro_batch_size,
+                        const std::string& source) {
+  const std::string why = why_batches_count(config, model);
   const AutoInt micro = config.training.micro_batch_size;
-  if (config.training.router_aux_loss == 0.0 || micro == micro_batch_size) return;
-  throw_bad_input({source, fmt::format("micro_batch_size = {}", micro_batch_size),
-                   fmt::format("router_aux_loss is of each micro-batch, and the configuration has {}",
-                               micro ? fmt::format("one of {}", *micro) : "none"),
-                   "make both equal"});
+  if (why.empty() || micro == micro_batch_size) return;
+  throw_bad_input(
+      {source, fmt::format("micro_batch_size = {}", micro_batch_size),
+       fmt::format("{}, and the configuration has {}", why, micro ? fmt::format("one of {}", *micro) : "none"),
+       "make both equal"});
 }
 
 void check_fits(const Config& config, const Model& model) {
   check_router_loss(config, model);
+  check_micro_batches(config, model);
   if (config.model.names_dimensions()) return;
   check_degrees(config, model);
   check_annotations(config, model.num_layers(), layers_text(model));
-  check_end_of_document(config, model);
-  check_text_keys(config, model);
-  check_masks(config, model);
-  check_augmentation(config, model);
-  check_source_length(config, model);
+  check_samples(config, model);
 }
 
 Model build_model_of(const Config& config) {

@@ -20,6 +20,8 @@ struct LayerDescription {
   std::vector<Kernel> forward;
   std::vector<Kernel> backward_input;
   std::vector<Kernel> backward_weight;
+  double batch_norms = 0.0;          ///< as of `Layer`
+  double batch_norm_channels = 0.0;  ///< likewise
 };
 
 /// A model as a chain of layers. It need not be one that pptrain trains.

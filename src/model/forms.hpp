@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 /// Forms of the operators that kernels and descriptions share. CUDA sources include this: C++17.
 namespace pptrain {
 
@@ -16,5 +18,32 @@ struct NormForm {
 
 /// `gelu_tanh` and `gelu` are Hendrycks and Gimpel's, by tanh and by erf; `silu` is x / (1 + exp(-x)).
 enum class Activation { gelu_tanh, gelu, silu, relu };
+
+/// A rectangle that slides over a feature map of `height` x `width` pixels, with `padding` more on each side, by
+/// `stride` pixels at a time. A feature map has a row for each pixel, row by row of the image, and a column for each
+/// channel.
+struct Window {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  std::int64_t kernel_height = 1;
+  std::int64_t kernel_width = 1;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+
+  /// Places of the rectangle, which are the pixels of the result.
+  std::int64_t out_height() const { return (height + 2 * padding - kernel_height) / stride + 1; }
+  std::int64_t out_width() const { return (width + 2 * padding - kernel_width) / stride + 1; }
+  std::int64_t pixels() const { return height * width; }
+  std::int64_t out_pixels() const { return out_height() * out_width(); }
+  std::int64_t area() const { return kernel_height * kernel_width; }
+  /// Whether there is a place at all, and every place has a pixel of the map.
+  bool fits() const {
+    return height > 0 && width > 0 && kernel_height <= height + 2 * padding && kernel_width <= width + 2 * padding &&
+           padding < kernel_height && padding < kernel_width;
+  }
+};
+
+/// The largest number under a window, where padding counts for nothing, or the mean, without padding.
+enum class PoolKind { max, average };
 
 }  // namespace pptrain

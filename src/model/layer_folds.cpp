@@ -93,6 +93,18 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::Combine&) {
             return Needs{{op.inputs[1]}, {}};
           },
+          [&](const op::Convolution&) {
+            return Needs{{}, {op.inputs.front()}};
+          },
+          // Mean and variance of each channel are of the micro-batch, not of a sample.
+          [&](const op::BatchNorm&) {
+            return Needs{op.inputs, {}};
+          },
+          // Which of the pixels under a window was the largest.
+          [&](const op::Pool& pool) {
+            const Value& result = list.values[*op.output];
+            return Needs{{}, {}, false, pool.kind == PoolKind::max ? result.rows * result.columns : 0};
+          },
           nothing},
       op.kind);
 }
@@ -211,6 +223,19 @@ class Worker {
   void operator()(const op::Combine&) const { elementwise(input(), 1.5, 1.5); }
   void operator()(const op::Split&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Join&) const { elementwise(*op_.output, 2.0, 2.0); }
+  void operator()(const op::Convolution& c) const {
+    const double weights = static_cast<double>(layer_.parameters[op_.parameters.front()].size());
+    const double pixels = static_cast<double>(c.window.out_pixels());
+    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, WeightDivision::none});
+    if (are_samples(list(), input())) builder_.layer().backward_input.pop_back();
+  }
+  // Statistics, then the normalisation; backward two sums, then the gradient.
+  void operator()(const op::BatchNorm&) const { elementwise(input(), 3.0, 5.0, 2); }
+  void operator()(const op::Pool&) const {
+    const double both = elements(input()) + elements(*op_.output);
+    builder_.elementwise({both, both, 1, 1, Share::whole});
+  }
+  void operator()(const op::Flatten&) const { elementwise(input(), 2.0, 2.0); }
 
  private:
   const OperatorList& list() const { return layer_.operators; }
@@ -246,6 +271,11 @@ void fold(Layer& layer, double compute_bytes) {
   layer.output_bytes = layer.output ? layer.output->bytes() : 0.0;
   layer.stored_bytes = kept_bytes(layer.operators, Recompute::none, compute_bytes);
   layer.tensor_parallel_allreduce_bytes = allreduce_bytes(layer.operators);
+  for (const Operator& op : layer.operators.operators) {
+    if (op.as<op::BatchNorm>() == nullptr) continue;
+    layer.batch_norms += 1.0;
+    layer.batch_norm_channels += static_cast<double>(layer.operators.values[*op.output].columns);
+  }
   layer.signature = signature_of(layer);
 }
 

@@ -87,6 +87,12 @@ class LayerGraph {
                            const ExpertForm& form);
   ValueIndex combine(ValueIndex x, ValueIndex choice, const ExpertForm& form);
 
+  // Of feature maps, whose rows are the pixels of `window.height` x `window.width` and whose columns are channels.
+  /// To `out` channels; the weight is (out, channels, height, width) in files.
+  ValueIndex convolution(const std::string& name, ValueIndex x, const Window& window, std::int64_t out, bool bias);
+  ValueIndex batch_norm(const std::string& name, ValueIndex x, double epsilon, double momentum);
+  ValueIndex pool(ValueIndex x, PoolKind kind, const Window& window);
+  ValueIndex flatten(ValueIndex x);
   /// The end of a language model: a norm of the stream, the product with the vocabulary's rows, the loss.
   struct OutputShape {
     std::string norm;  ///< names of the norm ...

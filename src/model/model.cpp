@@ -118,6 +118,19 @@ std::vector<ParameterSpec> logical_parameters(const Model& model) {
   return parameters;
 }
 
+std::vector<ParameterSpec> stored_tensors(const Model& model) {
+  std::vector<ParameterSpec> tensors = logical_parameters(model);
+  for (const Layer& layer : model.layers) tensors.insert(tensors.end(), layer.buffers.begin(), layer.buffers.end());
+  return tensors;
+}
+
+bool Model::normalises_batches() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    const std::vector<Operator>& all = layer.operators.operators;
+    return std::any_of(all.begin(), all.end(), [](const Operator& op) { return op.as<op::BatchNorm>() != nullptr; });
+  });
+}
+
 std::map<std::string, std::int64_t> axes_of(const Model& model) {
   std::map<std::string, std::int64_t> axes;
   for (const ShardAxis axis : shard_axes()) {
@@ -133,7 +146,10 @@ std::int64_t Model::axis_size(ShardAxis axis) const {
 }
 
 std::int64_t Model::divided_units() const {
-  return axis_size(axes.contains(ShardAxis::heads) ? ShardAxis::heads : ShardAxis::columns);
+  for (const ShardAxis axis : {ShardAxis::heads, ShardAxis::columns}) {
+    if (axes.contains(axis)) return axis_size(axis);
+  }
+  return axis_size(ShardAxis::classes);
 }
 
 std::vector<SharedParameter> Model::shared_parameters() const {

@@ -42,6 +42,7 @@ struct ParameterSpec {
   FileLayout layout = FileLayout::same;
   std::vector<std::int64_t> file_shape = {};  ///< of the same elements in files; empty: as here
   bool hidden = false;                        ///< of a layer between the first and the last; `build_model` says it
+  bool buffer = false;                        ///< kept with the parameters, but not trained
 
   std::int64_t size() const;
   AxisDivision division() const { return {axis, groups, unit, sharing}; }
@@ -91,17 +92,20 @@ struct OperatorList {
 struct Layer {
   std::string name;  ///< unique: "embedding", "block.0", ..., "output"
   std::vector<ParameterSpec> parameters;
-  OperatorList operators;          ///< divided by columns, or as Megatron does
-  OperatorList by_rows;            ///< the same divided by rows of weights; empty where it cannot be
-  std::optional<Boundary> input;   ///< nothing: the layer is the first one and reads the samples
-  std::optional<Boundary> output;  ///< nothing: it is the last one and computes the loss
-  Work work;                       ///< of all its operators, per sample
-  double flop_forward = 0.0;       ///< per sample; backward_input and backward_weight likewise
+  std::vector<ParameterSpec> buffers;  ///< what its operators keep from step to step beside, on every device whole
+  OperatorList operators;              ///< divided by columns, or as Megatron does
+  OperatorList by_rows;                ///< the same divided by rows of weights; empty where it cannot be
+  std::optional<Boundary> input;       ///< nothing: the layer is the first one and reads the samples
+  std::optional<Boundary> output;      ///< nothing: it is the last one and computes the loss
+  Work work;                           ///< of all its operators, per sample
+  double flop_forward = 0.0;           ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
   double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
+  double batch_norms = 0.0;                      ///< how many sum over the replicas of a stage ...
+  double batch_norm_channels = 0.0;              ///< ... and how many channels they have together
   std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names
 
   std::int64_t num_parameters() const;
@@ -174,7 +178,8 @@ struct Model {
   std::int64_t num_parameters() const;
   /// Length of a logical axis, 0 where the model has none, 1 for `none`.
   std::int64_t axis_size(ShardAxis axis) const;
-  /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers' inner products.
+  /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers' inner products, or
+  /// else classes.
   std::int64_t divided_units() const;
   /// What crosses behind a layer that is not the last.
   const Boundary& boundary_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
@@ -184,10 +189,15 @@ struct Model {
   double flop_per_sample() const;
   /// Whether rows go to experts.
   bool routes() const;
+  /// Whether a layer computes with sums over the micro-batch, so that losses depend on the size of one.
+  bool normalises_batches() const;
 };
 
 /// The parameters of a model, a shared one once, in the order of the layers.
 std::vector<ParameterSpec> logical_parameters(const Model& model);
+
+/// What checkpoints and folders hold of a model: its parameters, then its buffers.
+std::vector<ParameterSpec> stored_tensors(const Model& model);
 
 /// Length of each axis by its name in plans.
 std::map<std::string, std::int64_t> axes_of(const Model& model);

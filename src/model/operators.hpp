@@ -233,17 +233,44 @@ struct WeightedGate {
 struct Combine {
   ExpertForm form;
 };
+/// Each pixel of the result is the product of the weight with the pixels under the window, fp32 in any precision.
+/// Parameters: the weight (out, channels * window), a row of it as (channel, row, column), and with `bias` b (out).
+/// Every member of a group computes all of it.
+struct Convolution {
+  Window window;
+  bool bias = false;
+};
+
+/// y = (x - mean) / sqrt(variance + epsilon) * gain + offset, where mean and biased variance of a channel are those of
+/// all pixels of a micro-batch, of all its replicas together (Ioffe and Szegedy, "Batch normalization", 2015).
+/// Parameters: gain and offset (channels). Buffers, by `name`: running_mean and running_var, which become
+/// (1 - momentum) of themselves + momentum * the micro-batch's mean and unbiased variance, and which an evaluation
+/// takes in their place; num_batches_tracked.
+struct BatchNorm {
+  std::string name;  ///< what the names of its buffers begin with
+  double epsilon = 1e-5;
+  double momentum = 0.1;
+};
+
+/// One number for the pixels under a window, channel by channel.
+struct Pool {
+  PoolKind kind = PoolKind::max;
+  Window window;
+};
+
+/// A feature map as one row of each sample, channel by channel.
+struct Flatten {};
 
 }  // namespace op
 
 /// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
 /// works in place writes the value that it reads.
 struct Operator {
-  using Kind =
-      std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
-                   op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take,
-                   op::Split, op::Join, op::Loss, op::ClassToken, op::Router, op::Dispatch, op::ExpertLinear,
-                   op::WeightedGate, op::Combine, op::ExpertBalance, op::Dropout>;
+  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
+                            op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
+                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::Router,
+                            op::Dispatch, op::ExpertLinear, op::WeightedGate, op::Combine, op::ExpertBalance,
+                            op::Dropout, op::Convolution, op::BatchNorm, op::Pool, op::Flatten>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss, or a part of it

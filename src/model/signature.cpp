@@ -43,6 +43,10 @@ std::string text(const DistanceBuckets& b) {
   return b.count == 0 ? "" : fmt::format(":{}:{}:{}", b.count, b.largest, b.both_sides);
 }
 
+std::string text(const Window& w) {
+  return fmt::format("{}:{}:{}:{}:{}:{}", w.height, w.width, w.kernel_height, w.kernel_width, w.stride, w.padding);
+}
+
 /// What tells operators of one kind apart, beside their values and parameters.
 std::string dimensions(const Operator& op) {
   return std::visit(
@@ -72,7 +76,11 @@ std::string dimensions(const Operator& op) {
           [](const op::Dispatch& d) { return text(d.form); },
           [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division)); },
           [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
-          [](const op::Combine& c) { return text(c.form); }, [](const op::ExpertBalance& b) { return text(b.form); },
+          [](const op::Combine& c) { return text(c.form); },
+          [](const op::ExpertBalance& b) { return text(b.form); },
+          [](const op::Convolution& c) { return fmt::format("{}:{}", text(c.window), c.bias); },
+          [](const op::BatchNorm& n) { return fmt::format("{}:{}", n.epsilon, n.momentum); },
+          [](const op::Pool& p) { return fmt::format("{}:{}", static_cast<int>(p.kind), text(p.window)); },
           [](const auto&) { return std::string(); }},
       op.kind);
 }

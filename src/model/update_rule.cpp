@@ -40,6 +40,10 @@ UpdateRule update_rule(const OptimizerConfig& optimizer, const ParameterSpec& pa
   return entry->rule(optimizer, parameter);
 }
 
+std::vector<StateSpec> states_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
+  return parameter.buffer ? std::vector<StateSpec>() : update_rule(optimizer, parameter).states;
+}
+
 bool is_whole_update(const UpdateRule& rule) { return rule.scope != UpdateScope::element; }
 
 ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent) {
@@ -54,7 +58,7 @@ ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent) {
 
 std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
   std::vector<ParameterSpec> quantities = {parameter};
-  for (const StateSpec& state : update_rule(optimizer, parameter).states) {
+  for (const StateSpec& state : states_of(optimizer, parameter)) {
     quantities.push_back(state_spec(parameter, state.extent));
   }
   return quantities;

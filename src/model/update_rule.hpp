@@ -43,13 +43,16 @@ struct UpdateRule {
 
 UpdateRule update_rule(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
 
+/// What the optimizer keeps of a stored tensor; nothing of a buffer.
+std::vector<StateSpec> states_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
+
 /// Whether a step needs of a parameter more than the elements that it updates.
 bool is_whole_update(const UpdateRule& rule);
 
 /// Shape of a state, and how it is divided where the parameter is; the name is the parameter's.
 ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent);
 
-/// The quantities of training of a parameter: its weights, then what the optimizer keeps.
+/// The quantities of training of a stored tensor: its weights, then what the optimizer keeps.
 std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
 
 /// Bytes that the optimizer keeps per parameter of the model: of the layer that has most of them, so that no stage

@@ -131,6 +131,8 @@ ModelDescription describe(const Model& model, Precision precision) {
     sizes.output_bytes = layer.output_bytes;
     sizes.stored_bytes = layer.stored_bytes;
     sizes.tensor_parallel_allreduce_bytes = layer.tensor_parallel_allreduce_bytes;
+    sizes.batch_norms = layer.batch_norms;
+    sizes.batch_norm_channels = layer.batch_norm_channels;
     description.layers.push_back(sizes);
   }
   for (const SharedParameter& shared : model.shared_parameters()) {

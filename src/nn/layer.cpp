@@ -43,6 +43,7 @@ std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, Layer
   store.start_unit(chunk);
   std::vector<std::size_t> indices;
   for (const ParameterSpec& spec : layer.parameters) indices.push_back(add(spec));
+  for (const ParameterSpec& buffer : layer.buffers) context.parameters.buffers().add(buffer);
   return indices;
 }
 

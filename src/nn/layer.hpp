@@ -21,6 +21,13 @@ struct DropoutNumbers {
   std::int64_t first_sample = 0;  ///< of a micro-batch: its number among all samples of the training
 };
 
+/// What a micro-batch is computed for.
+enum class BatchUse {
+  training,
+  recomputation,  ///< its forward pass comes again: what is kept from step to step has been updated
+  evaluation,
+};
+
 /// What a micro-batch brings to a device, in that device's memory. R = samples * rows of a sample (`SampleShape`).
 struct Batch {
   std::size_t samples = 0;
@@ -40,6 +47,7 @@ struct Batch {
   LossForm loss_form;                          ///< of the loss that is summed and whose gradient is asked for
   double balance = 0.0;           ///< what a row of experts' balance counts for in the scaled loss; 0: nothing
   double* balance_sum = nullptr;  ///< to which forward adds each layer's balance times the rows; null: nowhere
+  BatchUse use = BatchUse::training;
 };
 
 /// The part of the model a device holds, and what its layers run on.
@@ -58,9 +66,10 @@ struct LayerContext {
     std::shared_ptr<const Tensor> table;
   };
   std::vector<RotaryTable> rotary_tables = {};  ///< that layers have made (nn/rotary_table.hpp)
-  /// The stage's replicas with this one's shard, in their order, over whose samples layers sum; null: there is this one
-  /// alone.
+  /// The stage's replicas with this one's shard, in their order, over whose samples layers sum, and what each has of a
+  /// micro-batch; null: there is this one alone.
   Communicator* replicas = nullptr;
+  std::vector<Interval> samples = {};
 
   /// What each member of the group has of an axis, and what this one has.
   std::vector<Interval> parts(ShardAxis axis) const;
@@ -84,7 +93,8 @@ using SavedPtr = std::unique_ptr<Saved>;
 /// The gradient of the loss is taken apart: `backward_input` gives the gradient of the input and
 /// leaves in `saved` what `backward_weight` needs; the latter adds the gradients of weights and
 /// biases. LayerNorm's own gradients come with `backward_input`, whose data they share.
-/// All three are Collective over the tensor-parallel group, and `forward` over the replicas where layers sum over them.
+/// All three are Collective over the tensor-parallel group, and over the replicas of the stage where layers sum over
+/// them, as batch norms do.
 class LayerModule {
  public:
   virtual ~LayerModule() = default;

@@ -4,6 +4,11 @@
 
 namespace pptrain {
 
+FeatureMaps& OperatorModule::feature_maps() const {
+  PPTRAIN_ASSERT(place_.context.backend.feature_maps != nullptr, "a feature map on a device that computes none");
+  return *place_.context.backend.feature_maps;
+}
+
 std::size_t OperatorModule::columns(ValueIndex v) const {
   const Value& of = value(v);
   return static_cast<std::size_t>(of.is_whole() ? of.columns : of.divided.size_of(part(v)));

@@ -96,6 +96,7 @@ void ParameterStore::begin_allocation(Arena& arena, Kernels& kernels, DType comp
     if (copies_) unit.copies = copies_.matrix().columns_from(unit.begin, unit.end - unit.begin);
   }
   touched_.assign(parameters_.size(), 0);
+  buffers_.allocate(arena);
 }
 
 void ParameterStore::allocate_weights(Arena& arena, Kernels& kernels, DType compute_type) {
@@ -303,6 +304,7 @@ void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interva
     copy(weights_.f32() + units_[u].own_offset, units_[u].weights + own.begin, own.size());
     drop_weights(u);
   }
+  buffers_.fill(values);
   refresh_copies();
 }
 

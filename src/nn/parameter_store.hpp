@@ -8,6 +8,7 @@
 #include "base/ids.hpp"
 #include "kernels/kernels.hpp"
 #include "model/model.hpp"
+#include "nn/buffer_store.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {
@@ -73,6 +74,9 @@ class ParameterStore {
   void allocate_weights(Arena& arena, Kernels& kernels, DType compute_type);
 
   const std::vector<LocalParameter>& parameters() const { return parameters_; }
+  /// What layers keep beside parameters; replicas and members do not divide it.
+  BufferStore& buffers() { return buffers_; }
+  const BufferStore& buffers() const { return buffers_; }
   /// Index of a parameter by name; nothing when the device does not hold it.
   std::optional<std::size_t> find(const std::string& name) const;
   const ReplicaSharding& sharding() const { return sharding_; }
@@ -128,7 +132,8 @@ class ParameterStore {
   /// Copies n elements within the device's memory.
   void copy(float* to, const float* from, std::int64_t n) const;
 
-  /// Sets every weight from `values(spec, interval of the flattened whole, output)`, output in memory of the host.
+  /// Sets every weight and buffer from `values(spec, interval of the flattened whole, output)`, output in memory of the
+  /// host.
   void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
 
  private:
@@ -159,6 +164,7 @@ class ParameterStore {
   float* gradient(std::size_t index);
 
   std::vector<LocalParameter> parameters_;
+  BufferStore buffers_;
   std::vector<char> touched_;
   std::vector<Unit> units_;
   Arena* arena_ = nullptr;

@@ -28,6 +28,7 @@ Tensor RecomputedLayer::backward_input(const Batch& batch, Tensor gradient, Save
   auto& kept = static_cast<Kept&>(saved);
   Batch again = batch;
   again.loss = again.balance_sum = nullptr;  // have been counted
+  again.use = BatchUse::recomputation;
   layer_->forward(again, std::move(kept.input), &kept.whole);
   return layer_->backward_input(batch, std::move(gradient), *kept.whole);
 }

@@ -161,6 +161,8 @@ Profile analytic_profile(const ModelDescription& model, const BytesPerParameter&
                               layer.tensor_parallel_allreduce_bytes,
                               {},
                               {}});
+    profile.layers.back().batch_norms = layer.batch_norms;
+    profile.layers.back().batch_norm_channels = layer.batch_norm_channels;
     std::vector<ProfileRow>& rows = profile.layers.back().rows;
     for (const DeviceKind* kind : used_kinds(cluster)) {
       const Roofline roofline = roofline_of(*kind, model.precision, source);

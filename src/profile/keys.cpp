@@ -42,6 +42,10 @@ const KeyTable layer = {
      {"stored_bytes", "bytes per sample", "", "What is held from the start of F to the end of W."},
      {"tensor_parallel_allreduce_bytes", "bytes per sample", "",
       "What a tensor-parallel group sums in F, and as much in B."},
+     {"batch_norms", "number", "0",
+      "How many batch norms it has, whose statistics replicas exchange for each micro-batch: gathered in F, summed in "
+      "B."},
+     {"batch_norm_channels", "number", "0", "How many channels these have together, of 8 bytes each way."},
      {"seconds", "array of objects", "", "Its times; between two numbers of samples they are interpolated."},
      {"update", "array of objects", "unknown: it takes no time", "What the optimizer step over it takes."}}};
 

@@ -46,6 +46,8 @@ struct ProfileLayer {
   /// Seconds of the optimizer step over this layer per (device kind, degree); absent: unknown, 0.
   std::map<std::pair<std::string, int>, double> update_seconds;
   double undivided_parameters = 0.0;  ///< of its parameters, what every member of a tensor-parallel group holds
+  double batch_norms = 0.0;           ///< whose statistics the replicas of a stage exchange for each micro-batch
+  double batch_norm_channels = 0.0;   ///< of all of them together
 };
 
 struct BytesPerParameter {

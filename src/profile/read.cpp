@@ -102,6 +102,10 @@ ProfileLayer read_layer(const JsonNode& node) {
   layer.output_bytes = node.at("output_bytes").number_at_least(0.0);
   layer.stored_bytes = node.at("stored_bytes").number_at_least(0.0);
   layer.tensor_parallel_allreduce_bytes = node.at("tensor_parallel_allreduce_bytes").number_at_least(0.0);
+  if (node.has("batch_norms")) layer.batch_norms = node.at("batch_norms").number_at_least(0.0);
+  if (node.has("batch_norm_channels")) {
+    layer.batch_norm_channels = node.at("batch_norm_channels").number_at_least(0.0);
+  }
   read_rows(node.at("seconds"), layer);
   if (node.has("update")) read_updates(node.at("update"), layer);
   return layer;

@@ -32,6 +32,10 @@ Json layer_json(const ProfileLayer& layer) {
                {"stored_bytes", json_number(layer.stored_bytes)},
                {"tensor_parallel_allreduce_bytes", json_number(layer.tensor_parallel_allreduce_bytes)}};
   if (layer.undivided_parameters > 0.0) json["undivided_parameters"] = json_number(layer.undivided_parameters);
+  if (layer.batch_norms > 0.0) {
+    json["batch_norms"] = json_number(layer.batch_norms);
+    json["batch_norm_channels"] = json_number(layer.batch_norm_channels);
+  }
   json["seconds"] = Json::array();
   for (const ProfileRow& row : layer.rows) json["seconds"].push_back(row_json(row));
   for (const auto& [key, seconds] : layer.update_seconds) {

@@ -72,7 +72,8 @@ std::string check_collectives(const Programs& programs) {
 
 }  // namespace
 
-std::string find_violation(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties) {
+std::string find_violation(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties,
+                           ReplicaTasks replicas) {
   const std::vector<TieEnd> ends = tie_ends(plan, ties);
   std::map<std::tuple<int, int, int>, std::optional<Interval>> tied_rows;  // by both ends and the shard
   for (const Program& program : programs) {
@@ -82,11 +83,11 @@ std::string find_violation(const Plan& plan, const Programs& programs, const std
   }
   std::string violation = check_collectives(programs);
   if (violation.empty()) violation = check_gathers(plan, programs);
-  return violation.empty() ? walk_messages(plan, programs) : violation;
+  return violation.empty() ? walk_messages(plan, programs, replicas) : violation;
 }
 
-void check_programs(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties) {
-  const std::string violation = find_violation(plan, programs, ties);
+void check_programs(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties, ReplicaTasks replicas) {
+  const std::string violation = find_violation(plan, programs, ties, replicas);
   PPTRAIN_ASSERT(violation.empty(), "the compiled programs are wrong: {}", violation);
 }
 

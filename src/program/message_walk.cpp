@@ -17,12 +17,16 @@ TransferKey key_of(DeviceId from, DeviceId to, const Instruction& i) {
           i.micro_batch.value, i.interval.begin, i.interval.end, i.units};
 }
 
+/// What identifies a task that all devices of a stage run together.
+using TaskKey = std::tuple<int, Op, int, int>;
+
 /// What identifies a gather: stage, replica or shard, payload, chunk and micro-batch.
 using GatherKey = std::tuple<int, int, Payload, int, int>;
 
 class Walker {
  public:
-  Walker(const Plan& plan, const Programs& programs) : plan_(plan), programs_(programs), next_(programs.size(), 0) {}
+  Walker(const Plan& plan, const Programs& programs, ReplicaTasks replicas)
+      : plan_(plan), programs_(programs), meets_(replicas == ReplicaTasks::meet), next_(programs.size(), 0) {}
 
   std::string run() {
     for (bool progress = true; progress && violation_.empty();) {
@@ -58,10 +62,11 @@ class Walker {
     return progress;
   }
 
-  /// Whether any program holds the send that program p is stuck for. A gather is stuck for those who do not come.
+  /// Whether any program holds the send that program p is stuck for. A gather is stuck for those who do not come, as is
+  /// a task.
   bool is_sent_somewhere(std::size_t p) const {
     const Instruction& wait = programs_[p].instructions[next_[p]];
-    if (wait.op == Op::gather_received) return true;
+    if (wait.op != Op::wait_receive) return true;
     const TransferKey key = key_of(wait.peer, programs_[p].device, wait);
     for (const Program& program : programs_) {
       for (const Instruction& i : program.instructions) {
@@ -82,6 +87,7 @@ class Walker {
       violation_ = fmt::format("device {} posts twice: \"{}\"", program.device.value, to_string(i));
     }
     if (i.op == Op::gather_received) return gather(program, i);
+    if (meets_ && meets(i.op)) return meet(program, i);
     if (i.op != Op::wait_receive) return violation_.empty();
     const TransferKey key = key_of(i.peer, program.device, i);
     if (posted_.count(key) == 0) {
@@ -102,17 +108,32 @@ class Walker {
     return static_cast<int>(present.size()) == group.size;
   }
 
+  /// Passes through layers with sums over the micro-batch; an evaluation forms none.
+  static bool meets(Op op) { return op == Op::forward || op == Op::backward || op == Op::backward_input; }
+
+  /// Whether all devices of the stage have come to the task.
+  bool meet(const Program& program, const Instruction& i) {
+    std::set<int>& present = meeting_[{program.stage.value, i.op, i.chunk.value, i.micro_batch.value}];
+    present.insert(program.device.value);
+    const Stage& stage = plan_.stages[program.stage.index()];
+    return static_cast<int>(present.size()) == stage.replicas * stage.tensor_parallel;
+  }
+
   const Plan& plan_;
   const Programs& programs_;
+  bool meets_;
   std::vector<std::size_t> next_;
   std::set<TransferKey> sent_;
   std::set<TransferKey> posted_;
   std::map<GatherKey, std::set<int>> gathering_;  // devices that have come
+  std::map<TaskKey, std::set<int>> meeting_;      // likewise
   std::string violation_;
 };
 
 }  // namespace
 
-std::string walk_messages(const Plan& plan, const Programs& programs) { return Walker(plan, programs).run(); }
+std::string walk_messages(const Plan& plan, const Programs& programs, ReplicaTasks replicas) {
+  return Walker(plan, programs, replicas).run();
+}
 
 }  // namespace pptrain

@@ -28,6 +28,8 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   return join(sizes);
 }
 
+bool is_count(const ParameterSpec& spec) { return spec.buffer && spec.shape.empty(); }
+
 const Family& family_named(const std::string& type) {
   const auto found =
       std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
@@ -40,7 +42,7 @@ const Family& family_named(const std::string& type) {
 ModelWeights::ModelWeights(const std::string& folder, const Model& model) : files_(folder) {
   const std::vector<ParameterSpec> parameters = logical_parameters(model);
   bare_ = !files_.has(parameters.front().name) && files_.has(without_first_part(parameters.front().name));
-  for (const ParameterSpec& spec : parameters) check(spec);
+  for (const ParameterSpec& spec : stored_tensors(model)) check(spec);
   check_unused(model);
   check_second_output(model);
 }
@@ -57,8 +59,16 @@ std::string ModelWeights::name_of(const ParameterSpec& spec) const {
   return name;
 }
 
+/// Files that are older than the count of batches lack it.
+bool ModelWeights::lacks_count(const ParameterSpec& spec) const { return is_count(spec) && !files_.has(name_of(spec)); }
+
 void ModelWeights::check(const ParameterSpec& spec) const {
   const std::string name = name_of(spec);
+  if (lacks_count(spec)) return;
+  if (is_count(spec)) {
+    files_.count(name);
+    return;
+  }
   const WeightTensor& tensor = files_.tensor(name);
   files_.read(name, {0, 0}, nullptr);  // refuses types that no element can be read from
   if (tensor.shape == file_shape(spec)) return;
@@ -69,7 +79,7 @@ void ModelWeights::check(const ParameterSpec& spec) const {
 
 void ModelWeights::check_unused(const Model& model) const {
   std::set<std::string> used;
-  for (const ParameterSpec& spec : logical_parameters(model)) used.insert(name_of(spec));
+  for (const ParameterSpec& spec : stored_tensors(model)) used.insert(name_of(spec));
   std::vector<std::string> ignored = family_named(model.name).not_needed;
   // A tied output layer may be there a second time.
   if (!model.shared_parameters().empty()) ignored.insert(ignored.end(), {"lm_head.weight", "embed_out.weight"});
@@ -114,6 +124,10 @@ void ModelWeights::check_second_output(const Model& model) const {
 
 void ModelWeights::read(const ParameterSpec& spec, Interval elements, float* out) const {
   const std::string name = name_of(spec);
+  if (is_count(spec)) {
+    *out = lacks_count(spec) ? 0.0F : static_cast<float>(files_.count(name));
+    return;
+  }
   for_each_run(spec, elements, [&](const LayoutRun& run) {
     float* to = out + (run.ours.begin - elements.begin);
     if (run.stride == 1) return files_.read(name, {run.theirs, run.theirs + run.ours.size()}, to);

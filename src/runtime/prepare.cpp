@@ -22,13 +22,12 @@
 #include "probe/rank_hosts.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
-#include "runtime/attention_check.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
+#include "runtime/host_operators.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
-#include "runtime/router_check.hpp"
 #include "runtime/search_display.hpp"
 
 namespace pptrain {
@@ -138,8 +137,7 @@ RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options
   RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
   collectively(world, waiter, [&] {
     check_optimizer(config, device);
-    check_routers(config, model, device);
-    check_attention(config, model, device);
+    check_operators(config, model, device);
   });
   return device;
 }
@@ -188,7 +186,7 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
     const Plan plan = read_plan(path);
     check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, path);
     check_blocks_executable(plan, model, path);
-    check_plan_balance(config, plan.micro_batch_size, path);
+    check_plan_batches(config, model, plan.micro_batch_size, path);
     text = write_plan(plan);
   });
   return parse_plan(broadcast(world, text, waiter), path);

@@ -10,6 +10,10 @@ ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool g
     const PassSeconds pass = repartition_seconds(instance, boundary);
     between_ += PhaseSeconds{pass.forward, pass.backward, 0.0, pass.backward};
   }
+  for (const StagePart& part : parts.all()) {
+    const TensorSeconds norms = batch_norm_seconds(instance, part);
+    between_ += PhaseSeconds{norms.forward, norms.backward, 0.0, norms.backward};
+  }
   if (!gathers) return;
   for (const StagePart& part : parts.all()) {
     const double gather = gather_seconds(instance, part);

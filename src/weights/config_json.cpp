@@ -162,6 +162,19 @@ std::vector<std::int64_t> ConfigJson::integers(const std::string& key) const {
   return numbers;
 }
 
+std::vector<std::string> ConfigJson::mixed(const std::string& key) const {
+  const nlohmann::ordered_json& value = at(key);
+  const char* wanted = "a list of whole numbers and texts";
+  if (!value.is_array()) refuse_type(key, wanted);
+  std::vector<std::string> texts;
+  for (const nlohmann::ordered_json& one : value) {
+    const std::optional<std::int64_t> number = whole_number(one);
+    if (!number && !one.is_string()) refuse_type(key, wanted);
+    texts.push_back(number ? std::to_string(*number) : one.get<std::string>());
+  }
+  return texts;
+}
+
 std::int64_t ConfigJson::num_entries(const std::string& key, std::int64_t fallback) const {
   const nlohmann::ordered_json* value = find(key);
   if (value == nullptr) return fallback;

@@ -48,6 +48,8 @@ class ConfigJson {
   std::vector<std::string> texts(const std::string& key) const;
   /// A list of whole numbers, as `mlp_only_layers`; none where the key is left out.
   std::vector<std::int64_t> integers(const std::string& key) const;
+  /// A list of whole numbers and texts, as `cfg` of VGG, all as texts; it must be there.
+  std::vector<std::string> mixed(const std::string& key) const;
   /// How many entries an object has, as `id2label`; whatever they are.
   std::int64_t num_entries(const std::string& key, std::int64_t fallback) const;
   /// An object in this one, whose keys are noted too; it must be there.

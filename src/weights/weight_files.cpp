@@ -123,6 +123,17 @@ const WeightTensor& WeightFiles::tensor(const std::string& name) const { return 
 
 const std::string& WeightFiles::file_of(const std::string& name) const { return files_[place_of(name).file].path(); }
 
+std::int64_t WeightFiles::count(const std::string& name) const {
+  const Place& place = place_of(name);
+  const WeightTensor& found = tensors_[place.tensor];
+  if (!is_count(found.type) || num_elements(found) != 1) {
+    throw_bad_input({fmt::format("{}: tensor \"{}\"", file_of(name), name),
+                     fmt::format("has {} elements of the type {}", num_elements(found), name_of(found.type)),
+                     "it is one whole number (I64)", "use the weights of another export"});
+  }
+  return read_count(files_[place.file].bytes().data() + place.begin);
+}
+
 void WeightFiles::read(const std::string& name, Interval elements, float* out) const {
   const Place& place = place_of(name);
   const WeightTensor& found = tensors_[place.tensor];

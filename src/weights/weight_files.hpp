@@ -40,6 +40,9 @@ class WeightFiles {
   /// room for `elements.size()`. Other types throw `Error` (exit code 2), as a missing tensor does.
   void read(const std::string& name, Interval elements, float* out) const;
 
+  /// A single whole number (I64). Another type or shape throws `Error` (exit code 2), as a missing tensor does.
+  std::int64_t count(const std::string& name) const;
+
  private:
   struct Place {
     std::size_t tensor;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/bfloat16.hpp"
@@ -92,6 +93,14 @@ bool is_convertible(WeightType type) {
   return type == WeightType::f32 || type == WeightType::bf16 || type == WeightType::f16;
 }
 
+bool is_count(WeightType type) { return type == WeightType::i64; }
+
+std::int64_t read_count(const std::byte* stored) {
+  std::int64_t count = 0;
+  std::memcpy(&count, stored, sizeof(count));
+  return count;
+}
+
 void widen(WeightType type, const std::byte* stored, std::span<float> out) {
   PPTRAIN_ASSERT(is_convertible(type), "{}", name_of(type));
   if (type == WeightType::f32) {
@@ -105,8 +114,13 @@ void widen(WeightType type, const std::byte* stored, std::span<float> out) {
 }
 
 void narrow(WeightType type, std::span<const float> values, std::byte* stored) {
-  PPTRAIN_ASSERT(is_convertible(type), "{}", name_of(type));
-  if (type == WeightType::f32) {
+  PPTRAIN_ASSERT(is_convertible(type) || is_count(type), "{}", name_of(type));
+  if (is_count(type)) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto count = static_cast<std::int64_t>(std::llround(values[i]));
+      std::memcpy(stored + i * sizeof(count), &count, sizeof(count));
+    }
+  } else if (type == WeightType::f32) {
     if (!values.empty()) std::memcpy(stored, values.data(), values.size_bytes());
   } else if (type == WeightType::bf16) {
     narrow_blocks(values, stored, [](float value) { return BFloat16::round(value); });

@@ -52,7 +52,8 @@ void refuse_overflow(std::span<const float> values, std::int64_t first, const st
 WeightWriter::WeightWriter(const std::string& folder, std::vector<WeightTensor> tensors, std::int64_t piece_bytes)
     : folder_(folder), tensors_(std::move(tensors)) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    PPTRAIN_ASSERT(is_convertible(tensors_[i].type), "{} is {}", tensors_[i].name, name_of(tensors_[i].type));
+    PPTRAIN_ASSERT(is_convertible(tensors_[i].type) || is_count(tensors_[i].type), "{} is {}", tensors_[i].name,
+                   name_of(tensors_[i].type));
     const bool is_new = targets_.try_emplace(tensors_[i].name, Target{i, 0, 0, {}}).second;
     PPTRAIN_ASSERT(is_new, "{} twice", tensors_[i].name);
   }

@@ -24,8 +24,9 @@ inline constexpr std::int64_t default_piece_bytes = 5'000'000'000;
 class WeightWriter {
  public:
   /// Lays the tensors out in this order, a new file wherever one would exceed `piece_bytes`; a longer tensor has a file
-  /// of its own. Names differ and types are convertible (`is_convertible`). The folder is made where it is missing; one
-  /// that cannot be written, or that holds weights already, throws `Error` (exit code 2, or 4 on a full disk).
+  /// of its own. Names differ and types are convertible (`is_convertible`) or count (`is_count`). The folder is made
+  /// where it is missing; one that cannot be written, or that holds weights already, throws `Error` (exit code 2, or 4
+  /// on a full disk).
   WeightWriter(const std::string& folder, std::vector<WeightTensor> tensors,
                std::int64_t piece_bytes = default_piece_bytes);
 

@@ -228,6 +228,33 @@ wrong t5 "an odd number of buckets" "$config" '7 buckets' set-key relative_atten
 with_pairs model/data.h5
 expect "a t5 continues no text" 2 'a t5 continues no text' "$pptrain" generate model --prompt one
 
+# convolutional [SIDE [MICRO_BATCH]]: what a job of convolutional networks says beside.
+convolutional() {
+  sed -i "s|^global_batch_size.*|&\nmicro_batch_size = ${2:-4}|; s|^from.*|&\nimage_size = ${1:-32}|" job.toml
+}
+for family in resnet vgg; do
+  with_samples "$family" model/data.h5
+  convolutional
+  expect "$family is valid" 0 "model: valid, a $family of [56] layers and [0-9]+ parameters, with weights" "$pptrain" validate model
+  expect "$family trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+  with_samples "$family" text.txt
+  convolutional
+  refused "text for a $family" 'job\.toml:8' 'text\.txt: the file cannot be read as HDF5'
+done
+with_samples resnet model/data.h5
+refused "batch norms over micro-batches of any size" 'job\.toml(:[0-9]+)?' 'micro_batch_size = "auto" for a resnet'
+with_samples resnet model/data.h5
+convolutional 8 1
+refused "batch norms of one value" 'job\.toml:13' 'one value in each channel'
+with_samples resnet model/data.h5
+convolutional 64
+refused "images of another size" 'job\.toml:8' 'its shape is'
+with_samples vgg model/data.h5
+convolutional 64
+refused "two sizes of images" "$config" 'images of 32 x 32 pixels'
+wrong vgg "a list of something else" "$config" '"cfg"|cfg' set-key cfg '"M"'
+wrong resnet "blocks that nobody knows" "$config" 'layer_type = "preact"' set-key layer_type '"preact"'
+
 # --- planning from config.json alone
 start llama
 rm model/model.safetensors

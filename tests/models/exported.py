@@ -5,6 +5,7 @@ the same loss once more.
 
     exported.py PPTRAIN TEST_NN TEST_RUNTIME [MODELS FAMILY...]    # the programs with the tests of src/nn and src/runtime"""
 
+import copy
 import json
 import os
 import pathlib
@@ -49,6 +50,7 @@ shuffle = false
 steps = {steps}
 sequence_length = {length}
 {source}global_batch_size = {batch}
+micro_batch_size = {micro}
 [parallelism]
 tensor = {ranks}
 [checkpoint]
@@ -66,15 +68,17 @@ def pptrain(program, *arguments, ranks=1):
     return done.stdout
 
 
-def from_folder(folder):
-    return f'from = "{folder}"'
+def from_folder(folder, side=0):
+    """`side`: of images, where config.json does not say it."""
+    return f'from = "{folder}"' + (f"\nimage_size = {side}" if side else "")
 
 
 def train(program, scratch, model, tokens, shape, ranks=1, steps=STEPS):
     """The run directory of a training; its losses. `model`: keys of [model]."""
     output = tempfile.mkdtemp(dir=scratch)
     job = pathlib.Path(output) / "job.toml"
-    job.write_text(JOB.format(output=output, model=model, tokens=tokens, steps=steps, ranks=ranks, **shape))
+    job.write_text(JOB.format(output=output, model=model, tokens=tokens, steps=steps, ranks=ranks,
+                              **{"micro": '"auto"', **shape}))
     pptrain(program, job, ranks=ranks)
     run = next((pathlib.Path(output) / "job").iterdir())
     with h5py.File(run / "metrics.h5", "r") as file:
@@ -117,7 +121,7 @@ def check_bits(family, checkpoint, folder, prefix=""):
         names = {name if name == "lm_head.weight" else prefix + name: name for name in file["parameters"]}
         assert set(names) == set(exported), set(names) ^ set(exported)
         for name, values in exported.items():
-            ours = file["parameters"][names[name]][:]
+            ours = file["parameters"][names[name]][()]
             conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
             if conv1d or "relative_attention_bias" in name:
                 values = values.T
@@ -159,12 +163,20 @@ def check_labelled_logits(test_runtime, title, folder, data, shape, source_lengt
         logits = pathlib.Path(scratch) / "logits"
         subprocess.run([test_runtime, "[encoder_logits_for_peer]"], check=True, stdout=subprocess.DEVNULL, env={
             **os.environ, "PPTRAIN_PEER_MODEL": str(folder), "PPTRAIN_PEER_DATA": str(data),
-            "PPTRAIN_PEER_LENGTH": str(shape["length"]), "PPTRAIN_PEER_LOGITS": str(logits),
-            "PPTRAIN_PEER_SOURCE_LENGTH": str(source_length)})
+            "PPTRAIN_PEER_LENGTH": str(shape["length"]), "PPTRAIN_PEER_IMAGE": str(shape["side"]),
+            "PPTRAIN_PEER_SOURCE_LENGTH": str(source_length), "PPTRAIN_PEER_LOGITS": str(logits)})
         ours = numpy.fromfile(logits, dtype=numpy.float32).reshape(theirs.shape)
     difference = numpy.abs(ours - theirs).max()
     assert difference < LOGITS, (title, difference)
     return difference
+
+
+def loss_as_trained(loaded, taken, labels):
+    """Of a batch, whose own statistics batch norms take; running averages are left as they are."""
+    model = copy.deepcopy(loaded).train()
+    with torch.no_grad():
+        logits = model(**taken).logits
+        return torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.flatten()).item()
 
 
 def check_labelled(programs, models, family, expected):
@@ -172,11 +184,15 @@ def check_labelled(programs, models, family, expected):
     program, _, test_runtime = programs
     data = models / family / "data.h5"
     source_length = expected.get("S", 0)
-    shape = {"batch": expected["batch"], "length": expected.get("T", 1),
+    shape = {"batch": expected["batch"], "length": expected.get("T", 1), "side": 0,
              "source": f"source_length = {source_length}\n" if source_length else ""}
+    if "hidden_sizes" in json.loads((models / family / "config.json").read_text()):
+        # Its config.json does not say how large images are, and its batch norms go by the micro-batch.
+        shape["side"] = training.read_samples(data)["pixel_values"].shape[-1]
+        shape["micro"] = shape["batch"]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        run, losses = train(program, scratch, from_folder(models / family), data, shape, ranks=2)
+        run, losses = train(program, scratch, from_folder(models / family, shape["side"]), data, shape, ranks=2)
         exported = scratch / "exported"
         checkpoint = run / "checkpoints" / f"step-{STEPS - 1}.h5"
         pptrain(program, "export", checkpoint, "-o", exported)
@@ -189,14 +205,14 @@ def check_labelled(programs, models, family, expected):
         loaded = training.load(exported).eval()
         taken = {name: values[:shape["batch"]] for name, values in samples.items()}
         labels = taken.pop("labels")
+        theirs = loss_as_trained(loaded, taken, labels)
         with torch.no_grad():
             logits = loaded(**taken).logits
-            theirs = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.flatten()).item()
         assert abs(theirs - losses[-1]) < LOSS, (family, theirs, losses[-1])
         difference = check_labelled_logits(test_runtime, family, exported, again, shape, source_length, logits[0].numpy())
         saved = scratch / "saved"
         loaded.save_pretrained(saved)
-        _, ours = train(program, scratch, from_folder(saved), again, shape, steps=1)
+        _, ours = train(program, scratch, from_folder(saved, shape["side"]), again, shape, steps=1)
         assert abs(ours[0] - theirs) < LOSS, (family, ours[0], theirs)
     print(f"exported: {family}: loss {theirs:.6f}, pptrain's {losses[-1]:.6f}, imported again {ours[0]:.6f}, logits within "
           f"{difference:.1e}")

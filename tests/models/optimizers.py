@@ -65,7 +65,7 @@ def make(o, parameters, decays):
         return True
 
     if o["name"] == "sgd":
-        return [torch.optim.SGD(groups(everything), lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"],
+        return [torch.optim.SGD(groups(everything), lr=o["lr"], momentum=o["momentum"], nesterov=o.get("nesterov", False),
                                 foreach=False)]
     if o["name"] == "lion":
         return [Lion(groups(everything), o["lr"], o["beta1"], o["beta2"])]

@@ -73,6 +73,7 @@ struct Bench {
     for (const ParameterSpec& spec : layer.parameters) {
       indices.push_back(store.add(spec, context.part(spec.axis), model.axis_size(spec.axis)));
     }
+    for (const ParameterSpec& buffer : layer.buffers) store.buffers().add(buffer);
     const std::vector<FusedOperator> operators = fuses ? fused(layer.operators) : unfused(layer.operators);
     module = std::make_unique<OperatorLayer>(layer.operators, operators, indices, context);
     store.allocate(arena, host_kernels(), DType::f32);
@@ -374,6 +375,39 @@ TEST_CASE("gradients of feed-forward parts with experts") {
         Bench of_shared(build_family(shared, {5, 4.0}), index, fuses, recompute);
         check_layer(of_shared);
       }
+    }
+  }
+}
+
+TEST_CASE("gradients of a network of convolutions and dense layers") {
+  for (const char* hidden : {"[6, 5]", "[6, 5, 4]"}) {
+    const ConfigJson config = ConfigJson::parse(
+        std::string(
+            R"({"model_type": "vgg", "cfg": [3, "M", 4, 2, "M"], "num_labels": 4, "image_size": 7, "hidden": )") +
+            hidden + "}",
+        "here");
+    const Model model = build_family(config, {5, 4.0});
+    for (std::size_t index = 0; index < model.layers.size(); ++index) {
+      INFO("layer " << index << ", dense layers " << hidden);
+      Bench bench(model, index);
+      check_layer(bench);
+    }
+  }
+}
+
+TEST_CASE("gradients of residual blocks with batch normalisation") {
+  for (const char* blocks : {R"("layer_type": "bottleneck")", R"("layer_type": "basic")",
+                             R"("downsample_in_bottleneck": true, "downsample_in_first_stage": true)"}) {
+    const ConfigJson config = ConfigJson::parse(
+        std::string(R"({"model_type": "resnet", "embedding_size": 3, "hidden_sizes": [8, 8], "depths": [2, 1],
+                        "num_channels": 2, "id2label": {"0": "a", "1": "b", "2": "c"}, )") +
+            blocks + "}",
+        "here");
+    const Model model = build_family(config, {.tokens = 5, .image_size = 31});
+    for (std::size_t index = 0; index < model.layers.size(); ++index) {
+      INFO("layer " << index << ", " << blocks);
+      Bench bench(model, index);
+      check_layer(bench);
     }
   }
 }

@@ -324,6 +324,79 @@ class Interpreter {
     }
     out() = y;
   }
+  /// Calls visit(pixel of the result, pixel of the map, place in the window) for all that lie under the window.
+  template <class Visit>
+  static void under(const Window& w, const Visit& visit) {
+    for (std::int64_t oy = 0; oy < w.out_height(); ++oy) {
+      for (std::int64_t ox = 0; ox < w.out_width(); ++ox) {
+        for (std::int64_t ky = 0; ky < w.kernel_height; ++ky) {
+          for (std::int64_t kx = 0; kx < w.kernel_width; ++kx) {
+            const std::int64_t y = oy * w.stride - w.padding + ky, x = ox * w.stride - w.padding + kx;
+            if (y < 0 || x < 0 || y >= w.height || x >= w.width) continue;
+            visit(static_cast<std::size_t>(oy * w.out_width() + ox), static_cast<std::size_t>(y * w.width + x),
+                  static_cast<std::size_t>(ky * w.kernel_width + kx));
+          }
+        }
+      }
+    }
+  }
+  void apply(const op::Convolution& c) {
+    const std::size_t channels = columns(), n = weight(0).size() / channels / static_cast<std::size_t>(c.window.area());
+    const auto from = static_cast<std::size_t>(c.window.pixels()), to = static_cast<std::size_t>(c.window.out_pixels());
+    const auto area = static_cast<std::size_t>(c.window.area());
+    Values y(static_cast<std::size_t>(batch_.samples) * to * n, 0.0);
+    for (std::size_t i = 0; i < y.size() && c.bias; ++i) y[i] = weight(1)[i % n];
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      under(c.window, [&](std::size_t result, std::size_t pixel, std::size_t place) {
+        for (std::size_t o = 0; o < n; ++o) {
+          for (std::size_t k = 0; k < channels; ++k) {
+            y[(s * to + result) * n + o] +=
+                in()[(s * from + pixel) * channels + k] * weight(0)[(o * channels + k) * area + place];
+          }
+        }
+      });
+    }
+    out() = y;
+  }
+  void apply(const op::BatchNorm& b) {
+    const std::size_t channels = columns();
+    const double rows = static_cast<double>(in().size() / channels);
+    Values y = in();
+    for (std::size_t c = 0; c < channels; ++c) {
+      double mean = 0.0, variance = 0.0;
+      for (std::size_t i = c; i < y.size(); i += channels) mean += y[i] / rows;
+      for (std::size_t i = c; i < y.size(); i += channels) variance += std::pow(y[i] - mean, 2) / rows;
+      for (std::size_t i = c; i < y.size(); i += channels) {
+        y[i] = (y[i] - mean) / std::sqrt(variance + b.epsilon) * weight(0)[c] + weight(1)[c];
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::Pool& p) {
+    const std::size_t channels = columns();
+    const auto from = static_cast<std::size_t>(p.window.pixels()), to = static_cast<std::size_t>(p.window.out_pixels());
+    const bool is_max = p.kind == PoolKind::max;
+    Values y(static_cast<std::size_t>(batch_.samples) * to * channels, is_max ? -HUGE_VAL : 0.0);
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      under(p.window, [&](std::size_t result, std::size_t pixel, std::size_t) {
+        for (std::size_t c = 0; c < channels; ++c) {
+          const double x = in()[(s * from + pixel) * channels + c];
+          double& r = y[(s * to + result) * channels + c];
+          r = is_max ? std::max(r, x) : r + x / static_cast<double>(p.window.area());
+        }
+      });
+    }
+    out() = y;
+  }
+  void apply(const op::Flatten&) {
+    const std::size_t channels = columns(), pixels = in().size() / channels / static_cast<std::size_t>(batch_.samples);
+    Values y(in().size());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const std::size_t s = i / (channels * pixels), c = i % channels, p = i / channels % pixels;
+      y[(s * channels + c) * pixels + p] = in()[i];
+    }
+    out() = y;
+  }
   void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 
   const Layer& layer_;

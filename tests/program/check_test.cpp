@@ -62,6 +62,32 @@ TEST_CASE("a cycle of waits is found") {
   CHECK(example.violation().find("a cycle of waits") != std::string::npos);
 }
 
+TEST_CASE("replicas that meet in their tasks come to them in one order") {
+  // Two replicas of one stage have nothing to say to one another but in the passes of their layers.
+  const Plan plan = uniform_plan(even_division(6, 1), 2, 1, 8, 2, "gpipe");
+  Programs programs = compile_training(plan, task_orders(plan), {{}});
+  CHECK(find_violation(plan, programs, {}, ReplicaTasks::meet).empty());
+  std::vector<Instruction>& first = programs.front().instructions;
+  const auto task = [&](int micro_batch) {
+    return std::find_if(first.begin(), first.end(), [micro_batch](const Instruction& i) {
+      return i.op == Op::forward && i.micro_batch == MicroBatchId(micro_batch);
+    });
+  };
+  std::iter_swap(task(1), task(2));
+  CHECK(find_violation(plan, programs, {}, ReplicaTasks::apart).empty());
+  CHECK(find_violation(plan, programs, {}, ReplicaTasks::meet).find("waits for ever at \"F0.") != std::string::npos);
+}
+
+TEST_CASE("every schedule lets replicas meet in their tasks") {
+  for (const std::string schedule :
+       {"gpipe", "1f1b", "dapple-b", "breadth-first", "zb-h1", "zb-h2", "zeropp", "auto"}) {
+    INFO(schedule);
+    const Plan plan = uniform_plan(even_division(6, 3), 2, 1, 16, 2, schedule);
+    CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {{}}), {}, ReplicaTasks::meet).empty());
+    CHECK(find_violation(plan, compile_evaluation(plan), {}, ReplicaTasks::meet).empty());
+  }
+}
+
 TEST_CASE("a task that runs twice, or before its forward, is found") {
   Example twice;
   twice.first().push_back(*twice.find(Op::forward));

@@ -27,8 +27,9 @@ Model without_loss(Model model) {
   return model;
 }
 
-/// Logits of the first sample of a step, row after row, by the weights of a folder.
-std::vector<float> logits_of(const std::string& folder, const Model& whole, const Dataset& data) {
+/// Logits of the first samples of a step, row after row, by the weights of a folder.
+std::vector<float> logits_of(const std::string& folder, const Model& whole, const Dataset& data,
+                             std::int64_t samples = 1, BatchUse use = BatchUse::evaluation) {
   const Model model = without_loss(whole);
   Arena arena;
   SilentCommunicator group;
@@ -39,21 +40,30 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
   store.allocate(arena, host_kernels(), DType::f32);
   const ModelWeights weights(folder, whole);
   store.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
-  std::vector<std::uint32_t> tokens(static_cast<std::size_t>(model.sample.input_tokens())), types(tokens);
-  std::vector<std::uint32_t> decoder_tokens(static_cast<std::size_t>(model.sample.rows));
-  std::int32_t source_length = 0;
-  std::vector<float> features(static_cast<std::size_t>(model.sample.features));
-  SampleSlot slot;
-  if (model.sample.tokens()) slot.tokens = tokens.data(), slot.token_types = types.data();
-  if (!model.sample.tokens()) slot.features = features.data();
-  if (model.sample.has_source()) slot.decoder_tokens = decoder_tokens.data(), slot.source_length = &source_length;
-  data.sample(0, 0, slot);
+  const auto count = [&](std::int64_t each) { return static_cast<std::size_t>(samples * each); };
+  std::vector<std::uint32_t> tokens(count(model.sample.input_tokens())), types(tokens);
+  std::vector<std::uint32_t> decoder_tokens(count(model.sample.rows));
+  std::vector<std::int32_t> source_lengths(count(1));
+  std::vector<float> features(count(model.sample.features));
+  for (std::int64_t i = 0; i < samples; ++i) {
+    SampleSlot slot;
+    const std::int64_t first = i * model.sample.input_tokens();
+    if (model.sample.tokens()) slot.tokens = tokens.data() + first, slot.token_types = types.data() + first;
+    if (!model.sample.tokens()) slot.features = features.data() + i * model.sample.features;
+    if (model.sample.has_source()) {
+      slot.decoder_tokens = decoder_tokens.data() + i * model.sample.rows;
+      slot.source_length = &source_lengths[static_cast<std::size_t>(i)];
+    }
+    data.sample(0, i, slot);
+  }
   Batch batch;
-  batch.samples = 1;
+  batch.samples = static_cast<std::size_t>(samples);
+  batch.use = use;
   batch.tokens = tokens.data();
   batch.token_types = types.data();
   batch.features = features.data();
-  if (model.sample.has_source()) batch.decoder_tokens = decoder_tokens.data(), batch.source_lengths = &source_length;
+  if (model.sample.has_source())
+    batch.decoder_tokens = decoder_tokens.data(), batch.source_lengths = source_lengths.data();
   Tensor x;
   for (const auto& layer : layers) x = layer->forward(batch, std::move(x), nullptr);
   return {x.f32(), x.f32() + x.size()};
@@ -70,6 +80,19 @@ TEST_CASE("logits of published encoders are those of transformers", "[np1]") {
     const std::vector<float> values = logits_of(folder, model, *reference.labelled);
     REQUIRE(values.size() == static_cast<std::size_t>(model.sample.rows * model.sample.classes));
     check_first_logits(name, values);
+  }
+}
+
+TEST_CASE("logits of published convolutional networks are those of PyTorch", "[np1]") {
+  for (const std::string& name : published_convolutions) {
+    INFO(name);
+    const Reference reference(name);
+    const std::string folder = test_data("models/") + name;
+    const Model model = build_model(reference.config.model, reference.config.training, folder);
+    // Batch norms take the statistics of the whole first batch.
+    const std::vector<float> values =
+        logits_of(folder, model, *reference.labelled, reference.config.training.global_batch_size, BatchUse::training);
+    check_first_logits(name, {values.begin(), values.begin() + model.sample.classes});
   }
 }
 
@@ -116,6 +139,7 @@ TEST_CASE("logits of an encoder's folder for another program to compare", "[.][e
   config.training.sequence_length = std::stoll(variable("PPTRAIN_PEER_LENGTH"));
   if (const std::int64_t source = std::stoll(variable("PPTRAIN_PEER_SOURCE_LENGTH")); source > 0)
     config.training.source_length = source;
+  config.model.image_size = std::stoll(variable("PPTRAIN_PEER_IMAGE"));
   const Model model = build_model(config.model, config.training, config.model.from);
   const std::vector<float> logits = logits_of(config.model.from, model, *open_datasets(config, model).train);
   std::ofstream out(variable("PPTRAIN_PEER_LOGITS"), std::ios::binary);

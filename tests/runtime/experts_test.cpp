@@ -85,10 +85,11 @@ TEST_CASE("a loss of experts' balance is refused without experts, and without a 
   Config& config = reference.config;
   const auto complaint = [&] { return complaint_of([&] { build_model_of(config); }); };
   CHECK_NOTHROW(build_model_of(config));
-  CHECK_NOTHROW(check_plan_balance(config, 2, "plan.json"));
-  CHECK_THAT(complaint_of([&] { check_plan_balance(config, 4, "plan.json"); }), Catch::Contains("one of 2"));
+  const Model model = build_model_of(config);
+  CHECK_NOTHROW(check_plan_batches(config, model, 2, "plan.json"));
+  CHECK_THAT(complaint_of([&] { check_plan_batches(config, model, 4, "plan.json"); }), Catch::Contains("one of 2"));
   config.training.micro_batch_size = {};
-  CHECK_THAT(complaint(), Catch::Contains("micro_batch_size = \"auto\" with router_aux_loss"));
+  CHECK_THAT(complaint(), Catch::Contains("micro_batch_size = \"auto\" for a mixtral"));
   config.training.router_aux_loss = 0.0;
   CHECK_NOTHROW(build_model_of(config));
   Reference dense("llama");

@@ -31,7 +31,7 @@ void check_grids() {
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     for (const auto& [pipeline, data, tensor] : grids(world_size())) {
       const std::int64_t batch = reference.config.training.global_batch_size;
-      if (pipeline > model.num_layers() || data > batch || tensor > model.axis_size(ShardAxis::heads)) continue;
+      if (pipeline > model.num_layers() || data > batch || tensor > model.divided_units()) continue;
       INFO(folder << ": pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
       const Plan plan = reference.plan(pipeline, data, tensor, std::max<std::int64_t>(batch / 2, data), "1f1b");
       check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
@@ -42,11 +42,12 @@ void check_grids() {
 /// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some with offloading.
 void check_drawn(std::uint64_t seed, int number) {
   for (const char* folder :
-       {"llama", "qwen2", "gemma", "gpt-neox", "opt", "bert", "vit", "t5", "mixtral", "qwen2-moe"}) {
+       {"llama", "qwen2", "gemma", "gpt-neox", "opt", "bert", "vit", "t5", "mixtral", "qwen2-moe", "vgg", "resnet"}) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    RandomShapes shapes(seed, DrawnBlocks::some,
-                        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
+    RandomShapes shapes(
+        seed, DrawnBlocks::some,
+        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model), reference.micro_batch_size});
     for (int i = 0; i < number; ++i) {
       Plan plan = shapes.plan(world_size());
       for (Stage& stage : plan.stages) {

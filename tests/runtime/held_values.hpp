@@ -65,6 +65,12 @@ inline void add_values(const ParameterStore& store, const std::vector<std::vecto
       }
     }
   }
+  const BufferStore& buffers = store.buffers();
+  for (std::size_t b = 0; b < buffers.specs().size(); ++b) {
+    for (std::int64_t e = 0; e < buffers.specs()[b].size(); ++e) {
+      values[{hash(buffers.specs()[b].name), 0, e}].add(buffers.values(b) + e);
+    }
+  }
   const std::vector<OwnPart> own = store.own_parts();
   for (std::size_t run = 0; run < own.size(); ++run) {
     const OwnPart& part = own[run];

@@ -252,7 +252,7 @@ TEST_CASE("published models train in 16 bits nearly as in fp32, on one rank and 
       for (const Plan& plan :
            {reference.plan(1, 1, 1, 4, "1f1b"), reference.plan(4, 1, 1, 2, "1f1b"), reference.plan(2, 1, 2, 4, "zb-h1"),
             with_zero(reference.plan(1, 2, 2, 4, "gpipe"), 3)}) {
-        if (plan.stages[0].tensor_parallel > model.axis_size(ShardAxis::heads)) continue;
+        if (plan.stages[0].tensor_parallel > model.divided_units()) continue;
         INFO(folder << ", " << to_string(precision) << ", " << plan.shape());
         const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps);
         for (std::size_t step = 0; step < steps; ++step) {

@@ -47,6 +47,20 @@ std::vector<std::uint32_t> read_tokens(const std::string& path) {
   return tokens;
 }
 
+/// Height of the images of a folder whose config.json does not say it; 0: it says it, or there are none.
+std::int64_t image_size_of(const std::string& folder) {
+  const nlohmann::json config = nlohmann::json::parse(std::ifstream(folder + "/config.json"));
+  if (!config.contains("hidden_sizes")) return 0;
+  const hid_t file = H5Fopen((folder + "/data.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t images = H5Dopen2(file, "images", H5P_DEFAULT), space = H5Dget_space(images);
+  hsize_t extents[4] = {};
+  H5Sget_simple_extent_dims(space, extents, nullptr);
+  H5Sclose(space);
+  H5Dclose(images);
+  H5Fclose(file);
+  return static_cast<std::int64_t>(extents[2]);
+}
+
 /// Of a folder of tests/data/models.
 Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   Config config;
@@ -81,6 +95,7 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
     config.lr_scheduler.minimum = optimizer.at("min_lr");
   }
   config.job.timeout = 600.0;
+  config.model.image_size = image_size_of(folder);
   return config;
 }
 
@@ -140,6 +155,10 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
   num_parameters = run.at("parameters");
   loss_tolerance = run.at("tolerance").at("loss");
   const Model model = build_model(config.model, config.training, folder);
+  if (model.normalises_batches()) {
+    micro_batch_size = run.value("micro", config.training.global_batch_size);
+    config.training.micro_batch_size = micro_batch_size;
+  }
   if (std::filesystem::exists(folder + "/data.h5")) {
     config.data.train = {folder + "/data.h5"};
     config.data.shuffle = false;
@@ -148,7 +167,7 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
     tokens = read_tokens(folder + "/tokens.bin");
   }
   const ModelWeights files(folder, model);
-  for (const ParameterSpec& spec : logical_parameters(model)) {
+  for (const ParameterSpec& spec : stored_tensors(model)) {
     std::vector<float>& values = weights[spec.name];
     values.resize(static_cast<std::size_t>(spec.size()));
     files.read(spec, {0, spec.size()}, values.data());
@@ -169,9 +188,10 @@ std::vector<std::string> joined(std::vector<std::string> all, const std::vector<
 
 }  // namespace
 
-std::vector<std::string> all_published() { return joined(published_texts(), published_encoders); }
+std::vector<std::string> all_published() {
+  return joined(joined(published_texts(), published_encoders), published_convolutions);
+}
 std::vector<std::string> published_texts() { return joined(published_models, published_experts); }
-std::vector<std::string> published_on_gpus() { return joined(published_models, published_encoders); }
 
 SampleSource Reference::samples(std::int64_t step) const {
   if (labelled)
@@ -188,12 +208,12 @@ SampleSource Reference::samples(std::int64_t step) const {
   };
 }
 
-Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
+Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t of_any, const std::string& schedule,
                      int chunks) const {
   const ScheduleChoice choice = {schedule, chunks, 0};
   const int layers = build_model(config.model, config.training, "test").num_layers();
   return uniform_plan(even_division(layers, pipeline * chunks), data, tensor, config.training.global_batch_size,
-                      micro_batch_size, choice);
+                      micro_batch_size > 0 ? micro_batch_size : of_any, choice);
 }
 
 void Reference::fill(Session& session) const {

@@ -29,6 +29,7 @@ struct Reference {
   std::int64_t num_parameters = 0;             ///< of a folder, as the library counted them
   std::map<std::string, double> tensor_norms;  ///< of step 0's gradients; not recorded for all
   double loss_tolerance = 5e-6;
+  std::int64_t micro_batch_size = 0;  ///< that the losses are of, where they depend on it; 0: of any
   /// Of the documents in samples where attention stays within them: a new one begins wherever (position + shift *
   /// sample) is a multiple of the length.
   std::int64_t document_length = 0, document_shift = 0;
@@ -38,7 +39,7 @@ struct Reference {
   SampleSource samples(std::int64_t step) const;
   /// Gives what a rank holds the recorded initial weights.
   void fill(Session& session) const;
-  /// Division of the chain's layers and batch over a grid.
+  /// Division of the chain's layers and batch over a grid; `micro_batch_size` where the losses are of any.
   Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
             int chunks = 1) const;
 };
@@ -50,10 +51,10 @@ inline const std::vector<std::string> published_models = {
     "gemma", "gpt2-hf",          "gpt-neox",     "gpt-neox-sequential", "opt"};
 inline const std::vector<std::string> published_experts = {"mixtral", "qwen2-moe"};
 inline const std::vector<std::string> published_encoders = {"bert", "vit", "t5", "t5-tied"};
+inline const std::vector<std::string> published_convolutions = {"vgg", "resnet"};
 std::vector<std::string> all_published();
-/// Those that continue texts, and those whose operators GPUs compute.
+/// Those that continue texts.
 std::vector<std::string> published_texts();
-std::vector<std::string> published_on_gpus();
 
 /// A schedule with the chunks per rank that it may have.
 struct Kind {

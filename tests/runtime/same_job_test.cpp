@@ -42,6 +42,22 @@ TEST_CASE("a checkpoint of a version without some keys goes on with their defaul
   CHECK(changed == std::vector<std::string>{"data.end_of_document = 3 (\"auto\" in the checkpoint)"});
 }
 
+TEST_CASE("a folder's job of a version without sizes of images goes on", "[checkpoint]") {
+  const std::string folder = "[model]\nfrom = \"somewhere\"\n";
+  const std::string there = write_config(parse_config(folder, "c.toml", ""));
+  CHECK(refused(without(there, "image_size"), folder) == accepted);
+  CHECK(refused(there, folder + "image_size = 64\n").find("model.image_size = 64 (0 in the checkpoint)") !=
+        std::string::npos);
+}
+
+TEST_CASE("another size of micro-batches is told where losses depend on it", "[checkpoint]") {
+  const CheckpointHead head = head_of(write_config(parse_config("[training]\nmicro_batch_size = 4\n", "c.toml", "")));
+  const Config here = parse_config("[training]\nmicro_batch_size = 2\n", "c.toml", "");
+  CHECK(changed_settings(head.state, here).empty());
+  CHECK(changed_settings(head.state, here, true) ==
+        std::vector<std::string>{"training.micro_batch_size = 2 (4 in the checkpoint)"});
+}
+
 TEST_CASE("a mix goes on with its weights, wherever its files lie", "[checkpoint]") {
   const std::string there = write_config(parse_config(mixed, "c.toml", ""));
   CHECK(refused(there, mixed) == accepted);

@@ -55,6 +55,14 @@ Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_bat
   return plan;
 }
 
+std::int64_t DrawnModel::most_members() const {
+  const auto heads = axes.find("heads");
+  if (heads != axes.end()) return heads->second;
+  std::int64_t fewest = axes.begin()->second;
+  for (const auto& [axis, size] : axes) fewest = std::min(fewest, size);
+  return fewest;
+}
+
 std::int64_t RandomShapes::pick(std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random_.bits(drawn_++) % static_cast<std::uint64_t>(high - low + 1));
 }
@@ -84,7 +92,7 @@ std::map<std::string, std::vector<Interval>> RandomShapes::shards(int tensor_par
 void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   const std::int64_t num_devices = stage.replicas * stage.tensor_parallel;
   std::vector<int> degrees;
-  for (int degree = 1; degree <= std::min(num_devices, model_.axes.at("heads")); ++degree) {
+  for (int degree = 1; degree <= std::min(num_devices, model_.most_members()); ++degree) {
     if (num_devices % degree == 0 && num_devices / degree <= micro_batch_size) degrees.push_back(degree);
   }
   if (degrees.empty()) return;
@@ -103,7 +111,7 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
 
 void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size) {
   const auto most = static_cast<std::int64_t>(devices.size());
-  stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, model_.axes.at("heads"))));
+  stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, model_.most_members())));
   stage.replicas = static_cast<int>(std::min(most / stage.tensor_parallel, micro_batch_size));
   for (int j = 0; j < stage.replicas; ++j) {
     const auto first = devices.begin() + static_cast<std::ptrdiff_t>(j) * stage.tensor_parallel;
@@ -124,6 +132,7 @@ Plan RandomShapes::plan(int num_devices) {
   plan.global_batch_size = model_.global_batch_size;
   plan.micro_batches = std::int64_t{1} << std::min(pick(0, 3), pick(0, 3));  // large ones for many replicas
   plan.micro_batches = std::min(plan.micro_batches, model_.global_batch_size);
+  if (model_.micro_batch_size > 0) plan.micro_batches = model_.global_batch_size / model_.micro_batch_size;
   plan.micro_batch_size = model_.global_batch_size / plan.micro_batches;
   const std::int64_t chunks = plan.schedule.virtual_stages;
   const auto num_stages = static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, model_.num_layers / chunks)));

@@ -32,6 +32,10 @@ struct DrawnModel {
   std::int64_t num_layers = 6;
   std::int64_t global_batch_size = 8;
   std::map<std::string, std::int64_t> axes = {{"heads", 4}, {"columns", 256}, {"vocabulary", 257}};
+  std::int64_t micro_batch_size = 0;  ///< of all plans; 0: drawn
+
+  /// What every member of a tensor-parallel group has one of at least.
+  std::int64_t most_members() const;
 };
 
 /// Draws plans of a model, by default the recorded GPT-2, over everything that the runtime executes: stages of

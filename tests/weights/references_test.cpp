@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The elements of every tensor of a file, F32 or BF16, by the description of the format alone.
+/// The elements of every tensor of a file, F32, BF16 or a single I64, by the description of the format alone.
 std::map<std::string, std::vector<float>> plain_read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   const std::string file{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -23,6 +23,13 @@ std::map<std::string, std::vector<float>> plain_read(const fs::path& path) {
   const nlohmann::json header = nlohmann::json::parse(file.substr(8, length));
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
+    if (entry.at("dtype") == "I64") {
+      std::int64_t count = 0;
+      const std::size_t begin = entry.at("data_offsets")[0];
+      std::memcpy(&count, file.data() + 8 + length + begin, sizeof(count));
+      tensors[name] = {static_cast<float>(count)};
+      continue;
+    }
     const bool is_wide = entry.at("dtype") == "F32";
     REQUIRE((is_wide || entry.at("dtype") == "BF16"));
     for (std::size_t at = entry.at("data_offsets")[0]; at < entry.at("data_offsets")[1]; at += is_wide ? 4 : 2) {
@@ -46,6 +53,7 @@ std::vector<fs::path> folders() {
 
 /// Values of a tensor, read by two ranks that share it unevenly.
 std::vector<float> read_in_parts(const WeightFiles& files, const WeightTensor& tensor) {
+  if (tensor.type == WeightType::i64) return {static_cast<float>(files.count(tensor.name))};
   const std::int64_t size = num_elements(tensor);
   std::vector<float> values(static_cast<std::size_t>(size));
   for (const Interval part : {Interval{size / 3, size}, Interval{0, size / 3}}) {

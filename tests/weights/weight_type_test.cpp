@@ -86,6 +86,15 @@ TEST_CASE("fp32 is read and written bit for bit", "[weights]") {
   CHECK(written == bits);
 }
 
+TEST_CASE("counts are whole numbers of eight bytes, to the nearest one", "[weights]") {
+  std::byte stored[17] = {};
+  std::byte* unaligned = stored + 1;
+  narrow(WeightType::i64, std::vector<float>{16777216.0F, 2.6F}, unaligned);
+  CHECK(read_count(unaligned) == 16777216);
+  CHECK(read_count(unaligned + 8) == 3);
+  CHECK((is_count(WeightType::i64) && !is_count(WeightType::i32) && !is_count(WeightType::f32)));
+}
+
 TEST_CASE("types are known by their names", "[weights]") {
   for (const char* name : {"F32", "BF16", "F16",  "F64", "I64",     "U64",     "I32",     "U32",     "I16",     "U16",
                            "I8",  "U8",   "BOOL", "C64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"}) {

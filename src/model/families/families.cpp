@@ -44,6 +44,9 @@ const std::vector<Family>& families() {
        {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
        {"classifier_dropout", "n_positions", "output_past"}},
+      // These are keys of a backbone without a head, and the names of the classes.
+      {"resnet", build_resnet, {}, {"out_features", "out_indices", "stage_names", "id2label", "label2id"}},
+      {"vgg", build_vgg},
   };
   return all;
 }

@@ -13,6 +13,7 @@ struct FamilyOptions {
   std::int64_t tokens = 0;         ///< positions of a sample
   double compute_bytes = 4.0;      ///< of a number in products
   std::int64_t source_tokens = 0;  ///< positions of the source, where there is one; 0: as many as of a sample
+  std::int64_t image_size = 0;     ///< pixels of an image's side, where `config.json` does not say it; 0: the family's
 };
 
 /// A family of models by transformers' `model_type`: turns a `config.json` into a chain whose parameters have the names
@@ -51,5 +52,7 @@ Model build_vit(const ConfigJson& config, const FamilyOptions& options);
 Model build_mixtral(const ConfigJson& config, const FamilyOptions& options);
 Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options);
 Model build_t5(const ConfigJson& config, const FamilyOptions& options);
+Model build_resnet(const ConfigJson& config, const FamilyOptions& options);
+Model build_vgg(const ConfigJson& config, const FamilyOptions& options);
 
 }  // namespace pptrain

@@ -16,9 +16,9 @@ constexpr std::int64_t most_elements_in_round = 8 * checkpoint_block_elements;
 
 std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerConfig& optimizer) {
   std::vector<CheckpointDataset> datasets;
-  for (const ParameterSpec& spec : logical_parameters(model)) {
+  for (const ParameterSpec& spec : stored_tensors(model)) {
     datasets.push_back({"/parameters/" + spec.name, spec.shape, 0, {}});
-    for (const StateSpec& state : update_rule(optimizer, spec).states) {
+    for (const StateSpec& state : states_of(optimizer, spec)) {
       const std::string path = "/optimizer/" + spec.name + "/" + state.name;
       datasets.push_back({path, state_spec(spec, state.extent).shape, 0, {}});
     }
@@ -52,7 +52,7 @@ void BlockTransfer::run(Direction direction, const std::string& path, const std:
   path_ = path;
   datasets_ = &datasets;
   attempt([&] { file_.emplace(path, direction == Direction::save ? DataFile::Mode::write : DataFile::Mode::read); });
-  const std::vector<ParameterSpec> parameters = logical_parameters(model_);
+  const std::vector<ParameterSpec> parameters = stored_tensors(model_);
   std::size_t d = 0;  // as `datasets_of` has them
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const std::vector<ParameterSpec> quantities = quantities_of(optimizer_, parameters[p]);

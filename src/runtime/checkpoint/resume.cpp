@@ -169,7 +169,9 @@ std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const Job
   });
   if (!prints) return from;
   log_info("Resuming from {}: {} steps done", from.path, from.state.step);
-  for (const std::string& text : changed_settings(from.state, config)) log_info("Changed: {}", text);
+  for (const std::string& text : changed_settings(from.state, config, model.normalises_batches())) {
+    log_info("Changed: {}", text);
+  }
   return from;
 }
 

@@ -39,6 +39,7 @@ Keys keys_of(const std::string& text) {
 Keys default_keys(const Config& config) {
   Config defaults;
   defaults.model.name = config.model.name;
+  defaults.model.from = config.model.from;
   return keys_of(write_config(defaults));
 }
 
@@ -144,8 +145,10 @@ void check_same_job(const std::string& path, const CheckpointHead& head, const C
   match_datasets(path, head.datasets, datasets);
 }
 
-std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config) {
-  return differences(state, config, changes_numbers);
+std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config, bool normalises_batches) {
+  return differences(state, config, [&](const std::string& key) {
+    return changes_numbers(key) || (normalises_batches && key == "training.micro_batch_size");
+  });
 }
 
 bool had_loss_scale(const CheckpointState& state) {

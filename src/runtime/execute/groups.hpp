@@ -79,7 +79,7 @@ struct Reach {
 /// Whether slices of a tied embedding's gradients come to the rank's stage, which all its replicas then gather.
 enum class TiedGathers { none, some };
 
-/// Whether layers sum over the replicas of their stage.
+/// Whether layers sum over the replicas of their stage, as batch norms do.
 enum class BatchSums { none, some };
 
 /// What makes the groups of one rank.

@@ -14,6 +14,7 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
       context_{device.backend, device.arena,     groups.tensor(),     store_,       device.model,
                device.type,    role.mesh.shards, role.mesh.recompute, role.division} {
   context_.replicas = groups.statistics();
+  context_.samples = role.mesh.samples;
   for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
   find_copies(device.ties, tie_ends(plan, device.ties));
   gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();

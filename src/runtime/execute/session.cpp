@@ -11,8 +11,8 @@
 namespace pptrain {
 namespace {
 
-Programs checked(const Plan& plan, Programs programs, const std::vector<Tie>& ties = {}) {
-  check_programs(plan, programs, ties);
+Programs checked(const Plan& plan, const Model& model, Programs programs, const std::vector<Tie>& ties = {}) {
+  check_programs(plan, programs, ties, model.normalises_batches() ? ReplicaTasks::meet : ReplicaTasks::apart);
   return programs;
 }
 
@@ -39,7 +39,8 @@ TiedGathers tied_gathers(const Program& program) {
 
 /// What is asked of routers is of whole micro-batches.
 BatchSums batch_sums(const Config& config, const Model& model) {
-  return config.training.router_aux_loss > 0.0 && model.routes() ? BatchSums::some : BatchSums::none;
+  const bool balances = config.training.router_aux_loss > 0.0 && model.routes();
+  return balances || model.normalises_batches() ? BatchSums::some : BatchSums::none;
 }
 
 }  // namespace
@@ -75,9 +76,9 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
       ties_(ties_of(model_, sizeof(float))),
-      training_(
-          checked(plan_, compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}), ties_)),
-      evaluation_(checked(plan_, compile_evaluation(plan_, options.forms))),
+      training_(checked(plan_, model_,
+                        compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}), ties_)),
+      evaluation_(checked(plan_, model_, compile_evaluation(plan_, options.forms))),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       communication_(options.communication),

@@ -16,7 +16,7 @@ Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model, c
   HeldParts after(world, waiter, held_state(model, to));
   MpiTransport transport(world);
   StateExchange exchange(rank_in(world), nodes, to.arena().device());
-  const std::vector<ParameterSpec> parameters = logical_parameters(model);
+  const std::vector<ParameterSpec> parameters = stored_tensors(model);
   collectively(world, waiter, [&] {
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
       const std::vector<ParameterSpec> quantities = quantities_of(from.config().optimizer, parameters[p]);

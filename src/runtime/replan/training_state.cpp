@@ -58,7 +58,7 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
   std::vector<StatePart> parts;
   if (session.device() == nullptr) return parts;
   std::map<std::string, int> index;
-  for (const ParameterSpec& spec : logical_parameters(model)) index.emplace(spec.name, static_cast<int>(index.size()));
+  for (const ParameterSpec& spec : stored_tensors(model)) index.emplace(spec.name, static_cast<int>(index.size()));
   const std::vector<std::vector<RunState>> state = session.optimizer()->state();
   Device& state_device = session.optimizer()->state_device();
   Device& device = session.arena().device();
@@ -71,6 +71,15 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
         const Interval whole = {0, static_cast<std::int64_t>(p.size())};
         parts.push_back(part_of(index.at(p.spec.name), p, 0, whole, store.weight(i), device));
       }
+    }
+    for (std::size_t i = 0; i < store.buffers().specs().size(); ++i) {
+      const ParameterSpec& spec = store.buffers().specs()[i];
+      StatePart& held = parts.emplace_back();
+      held.parameter = index.at(spec.name);
+      held.part = {0, 1};
+      held.local = {0, spec.size()};
+      held.values = store.buffers().values(i);
+      held.device = &device;
     }
     for (const OwnPart& own : store.own_parts()) {
       const LocalParameter& p = store.parameters()[own.parameter];

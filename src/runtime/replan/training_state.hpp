@@ -13,7 +13,7 @@ namespace pptrain {
 /// A part of the training state that a rank holds: some elements of one quantity of a logical parameter, in the order
 /// of the elements. Quantity 0 are the weights (fp32 masters), the others what the optimizer keeps (`quantities_of`).
 struct StatePart {
-  int parameter = 0;  ///< in `logical_parameters`
+  int parameter = 0;  ///< in `stored_tensors`
   int quantity = 0;
   ParameterSpec division;  ///< how the quantity is divided into shards; no name
   Interval part;           ///< the shard, on the axis ...

@@ -1,4 +1,5 @@
 // The whole training on GPUs against the host's and the recorded runs.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -6,10 +7,10 @@
 #include "comm/mpi.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/hardware.hpp"
-#include "runtime/attention_check.hpp"
 #include "runtime/checkpoint/block_transfer.hpp"
 #include "runtime/checkpoint/checkpointer.hpp"
 #include "runtime/checkpoint/resume.hpp"
+#include "runtime/host_operators.hpp"
 #include "runtime/noisy_text.hpp"
 #include "runtime/reference.hpp"
 #include "runtime/replan/redistribute.hpp"
@@ -112,10 +113,10 @@ const std::vector<std::string> one_of_each_family = {"llama",   "mistral",  "qwe
 
 TEST_CASE("published models train on a GPU as on the host", "[np1]") {
   const Gpu gpu(Gpus::own);
-  for (const std::string& folder : published_on_gpus()) {
+  for (const std::string& folder : all_published()) {
     INFO(folder);
     const Reference reference(folder);
-    if (needs_host_attention(build_model(reference.config.model, reference.config.training, "test"))) continue;
+    if (!what_needs_host(build_model(reference.config.model, reference.config.training, "test")).empty()) continue;
     check_plan(reference, reference.plan(1, 1, 1, 4, "1f1b"), gpu);
   }
 }

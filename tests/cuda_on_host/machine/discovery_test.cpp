@@ -4,11 +4,10 @@
 #include "comm/mpi.hpp"
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
-#include "runtime/attention_check.hpp"
 #include "runtime/gpu_table.hpp"
+#include "runtime/host_operators.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
-#include "runtime/router_check.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -122,41 +121,28 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
   }
 }
 
-TEST_CASE("attention that the host computes alone is refused where there are GPUs", "[np4]") {
+TEST_CASE("models with operators of the host alone are refused where there are GPUs", "[np4]") {
   cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
   Waiter waiter(600.0, CoreUse::shared);
   const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
-  for (const std::string name : {"t5", "bert"}) {
+  const std::map<std::string, std::string> refused = {
+      {"t5", "attention to a source, and with a bias by distance, is computed on the host alone"},
+      {"mixtral", "rows go to experts on the host alone"},
+      {"resnet", "convolutions are computed on the host alone"}};
+  for (const std::string name : {"t5", "mixtral", "resnet", "llama", "bert"}) {
+    INFO(name);
     Config config;
     config.model.from = test_data("models/") + name;
-    const Model model = build_model(config.model, config.training, "test");
-    CHECK_NOTHROW(check_attention(config, model, RankDevice()));
-    if (name == "bert") {
-      CHECK_NOTHROW(check_attention(config, model, gpu));
-    } else {
-      CHECK_THAT(complaint_of([&] { check_attention(config, model, gpu); }),
-                 Catch::Contains("a t5 where ranks compute with GPUs") && Catch::Contains("device = \"host\""));
-    }
-  }
-}
-
-TEST_CASE("models with experts are refused where there are GPUs", "[np4]") {
-  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
-  Waiter waiter(600.0, CoreUse::shared);
-  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
-  Config config;
-  for (const std::string folder : {"mixtral", "llama"}) {
-    config.model.from = test_data("models/") + folder;
     config.training.sequence_length = 16;
     const Model model = build_model(config.model, config.training, "test");
-    CHECK_NOTHROW(check_routers(config, model, RankDevice()));
-    if (folder == "llama") {
-      CHECK_NOTHROW(check_routers(config, model, gpu));
-    } else {
-      CHECK(complaint_of([&] { check_routers(config, model, gpu); })
-                .ends_with("a mixtral where ranks compute with GPUs (rows go to experts on the host alone); use [job] "
-                           "device = \"host\""));
+    CHECK_NOTHROW(check_operators(config, model, RankDevice()));
+    if (!refused.contains(name)) {
+      CHECK_NOTHROW(check_operators(config, model, gpu));
+      continue;
     }
+    CHECK(complaint_of([&] { check_operators(config, model, gpu); })
+              .ends_with(fmt::format("a {} where ranks compute with GPUs ({}); use [job] device = \"host\"", name,
+                                     refused.at(name))));
   }
 }
 

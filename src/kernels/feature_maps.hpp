@@ -1,0 +1,80 @@
+#pragma once
+
+#include <vector>
+
+#include "model/forms.hpp"
+#include "tensor/tensor.hpp"
+
+namespace pptrain {
+
+/// A convolution of feature maps: S samples of P pixels with C channels become Q = `window.out_pixels()` pixels with O.
+struct ConvolutionForm {
+  Window window;
+  std::int64_t channels = 0;
+  std::int64_t out = 0;
+
+  std::int64_t weights() const { return out * channels * window.area(); }
+};
+
+/// Convolutions of one device. Maps are (S * P, C) or (S * Q, O) f32 without gaps between rows, the weight (O, C *
+/// window) f32 with each row as (channel, row, column). Results may overlap no argument. Equal calls give equal bits.
+class Convolutions {
+ public:
+  virtual ~Convolutions() = default;
+  /// y = the convolution of x. bias (O), or null: none.
+  virtual void forward(const ConvolutionForm& form, const Matrix& x, const float* weight, const float* bias,
+                       const Matrix& y) = 0;
+  /// dx = the gradient of x.
+  virtual void backward_input(const ConvolutionForm& form, const Matrix& dy, const float* weight, const Matrix& dx) = 0;
+  /// dweight = its gradient, not added.
+  virtual void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy, float* dweight) = 0;
+};
+
+/// What one device computes of feature maps beside convolutions. Maps are f32 and as above; C channels.
+/// Every sum is formed in a fixed order.
+class FeatureMaps {
+ public:
+  virtual ~FeatureMaps() = default;
+  virtual Convolutions& convolutions() = 0;
+
+  /// y (S * Q, C) = the largest number under each window; chosen (S * Q, C) is its place in the window, row by row: the
+  /// first of equal ones, or of NaNs.
+  virtual void max_pool_forward(const Window& window, const Matrix& x, const Matrix& y, std::int32_t* chosen) = 0;
+  /// dx = the sum of what comes to each pixel.
+  virtual void max_pool_backward(const Window& window, const Matrix& dy, const std::int32_t* chosen,
+                                 const Matrix& dx) = 0;
+  /// y = the mean under each window, without padding.
+  virtual void average_pool_forward(const Window& window, const Matrix& x, const Matrix& y) = 0;
+  virtual void average_pool_backward(const Window& window, const Matrix& dy, const Matrix& dx) = 0;
+
+  /// Turns the pixels of `samples` maps: x (S * P, C) as y (S, C * P), channel by channel; `back` the other way.
+  virtual void flatten(std::size_t samples, const Matrix& x, const Matrix& y, bool back) = 0;
+
+  /// Of each channel of x (R, C): moments[c] is the mean, moments[C + c] the sum of the squared distances from it.
+  virtual void batch_moments(const Matrix& x, float* moments) = 0;
+  /// Joins the moments of several devices, (2, C) each one behind the other, of rows[d] rows each, in their order: mean
+  /// and biased variance of all of them (Chan, Golub and LeVeque, "Updating formulae", 1979). Devices without rows
+  /// count for nothing; all are 0 where none has any.
+  virtual void join_moments(const float* moments, const std::vector<double>& rows, std::size_t channels, float* mean,
+                            float* variance) = 0;
+  /// running = (1 - share) * running + share * factor * value.
+  virtual void update_running(float* running, const float* value, float share, float factor, std::size_t channels) = 0;
+  /// *counter += 1.
+  virtual void count(float* counter) = 0;
+
+  /// y = (x - mean) / sqrt(variance + epsilon) * gain + offset; x, y (R, C), the others (C).
+  virtual void batch_norm_forward(const Matrix& x, const float* mean, const float* variance, float epsilon,
+                                  const float* gain, const float* offset, const Matrix& y) = 0;
+  /// sums[c] = the sum of dy over the rows, sums[C + c] that of dy * (x - mean) / sqrt(variance + epsilon).
+  virtual void batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
+                               float epsilon, float* sums) = 0;
+  /// dx from the sums over all `rows` of the micro-batch.
+  virtual void batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
+                                   float epsilon, const float* gain, const float* sums, double rows,
+                                   const Matrix& dx) = 0;
+};
+
+/// The host's.
+FeatureMaps& host_feature_maps();
+
+}  // namespace pptrain

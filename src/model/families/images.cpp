@@ -1,0 +1,43 @@
+#include "model/families/images.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace pptrain {
+namespace {
+
+constexpr std::int64_t usual_side = 224;
+constexpr std::int64_t largest_image_side = 16384;
+
+}  // namespace
+
+ImageShape image_shape(const ConfigJson& config, const FamilyOptions& options) {
+  const bool says = config.has("image_size");
+  const std::int64_t fallback = options.image_size > 0 ? options.image_size : usual_side;
+  const std::int64_t side = config.size("image_size", fallback);
+  if (says && options.image_size > 0 && side != options.image_size) {
+    config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),
+                  fmt::format("[model] image_size = {} says something else", options.image_size),
+                  "leave [model] image_size out");
+  }
+  if (side > largest_image_side) {
+    config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),
+                  fmt::format("at most {} a side can be read", largest_image_side), "correct image_size");
+  }
+  return {config.size("num_channels", 3), side, side, 1};
+}
+
+Window FeatureMap::window(const ConfigJson& config, const std::string& what, std::int64_t kernel, std::int64_t stride,
+                          std::int64_t padding) const {
+  const Window window = {side, side, kernel, kernel, stride, padding};
+  if (window.fits()) return window;
+  config.refuse(
+      "", fmt::format("{} has nothing left of the image to work on", what),
+      fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs {1} x {1}", side, kernel - 2 * padding),
+      "use larger images ([model] image_size), or a network with fewer steps down");
+}
+
+double uniform_deviation(std::int64_t inputs) { return 1.0 / std::sqrt(3.0 * static_cast<double>(inputs)); }
+
+}  // namespace pptrain

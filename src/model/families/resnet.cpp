@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include "model/families/config_keys.hpp"
+#include "model/families/images.hpp"
+
+namespace pptrain {
+namespace {
+
+/// He et al., "Deep residual learning", 2015, with its classifier. Of a tensor-parallel group every member computes the
+/// features; the classes are divided (Jia et al., "Whale", 2022, section 2.1).
+class ResNetFamily {
+ public:
+  ResNetFamily(const ConfigJson& config, const FamilyOptions& options)
+      : config_(config),
+        compute_bytes_(options.compute_bytes),
+        image_(image_shape(config, options)),
+        map_{image_.height, image_.channels},
+        entry_(config.size("embedding_size", 64)),
+        widths_(config.has("hidden_sizes") ? config.integers("hidden_sizes")
+                                           : std::vector<std::int64_t>{256, 512, 1024, 2048}),
+        depths_(config.has("depths") ? config.integers("depths") : std::vector<std::int64_t>{3, 4, 6, 3}),
+        bottleneck_(config.text("layer_type", "bottleneck") == "bottleneck"),
+        activation_(activation_of(config, "hidden_act", "relu")),
+        stride_in_first_(config.boolean("downsample_in_bottleneck", false)),
+        downsamples_first_(config.boolean("downsample_in_first_stage", false)),
+        classes_(config.num_entries("id2label", 2)) {
+    config.only("problem_type", std::string("single_label_classification"), "each image has one class");
+    check();
+  }
+
+  Model build() {
+    Model model;
+    model.name = "resnet";
+    model.sample = {1, image_.pixels(), classes_, 0, image_};
+    model.axes = {{ShardAxis::classes, classes_}};
+    model.layers.push_back(embedding());
+    for (std::size_t s = 0; s < widths_.size(); ++s) {
+      for (std::int64_t i = 0; i < depths_[s]; ++i) {
+        const bool is_last = s + 1 == widths_.size() && i + 1 == depths_[s];
+        model.layers.push_back(block(s, i, is_last));
+      }
+    }
+    model.layers.push_back(output());
+    return model;
+  }
+
+ private:
+  static constexpr double epsilon = 1e-5;
+  static constexpr double momentum = 0.1;
+
+  void check() const {
+    const std::string type = config_.text("layer_type", "bottleneck");
+    if (type != "bottleneck" && type != "basic") {
+      config_.refuse("layer_type", fmt::format("layer_type = \"{}\" is not known", type), "",
+                     "use \"bottleneck\" or \"basic\"");
+    }
+    if (widths_.empty() || widths_.size() != depths_.size()) {
+      config_.refuse("depths", fmt::format("{} stages have depths and {} a width", depths_.size(), widths_.size()),
+                     "each stage has both", "correct depths or hidden_sizes");
+    }
+    for (std::size_t s = 0; s < widths_.size(); ++s) {
+      if (depths_[s] < 1 || widths_[s] < (bottleneck_ ? 4 : 1)) {
+        config_.refuse("hidden_sizes", fmt::format("stage {} has {} blocks of {} channels", s, depths_[s], widths_[s]),
+                       "a stage has a block, and a bottleneck a quarter of its channels", "correct it");
+      }
+    }
+  }
+
+  /// Convolution and batch normalisation.
+  ValueIndex normalised(LayerGraph& g, const std::string& name, ValueIndex x, FeatureMap& map, std::int64_t out,
+                        std::int64_t kernel, std::int64_t stride) const {
+    const Window window = map.window(config_, name, kernel, stride, kernel / 2);
+    map = {window.out_height(), out};
+    return g.batch_norm(name + ".normalization", g.convolution(name + ".convolution", x, window, out, false), epsilon,
+                        momentum);
+  }
+  ValueIndex activated(LayerGraph& g, const std::string& name, ValueIndex x, FeatureMap& map, std::int64_t out,
+                       std::int64_t kernel, std::int64_t stride) const {
+    return g.activate(normalised(g, name, x, map, out, kernel, stride), activation_);
+  }
+
+  Layer embedding() {
+    LayerGraph g("embedding", "resnet.embedder.");
+    const ValueIndex pixels = g.features(image_.channels, map_.side * map_.side);
+    const ValueIndex x = activated(g, "embedder", pixels, map_, entry_, 7, 2);
+    const Window window = map_.window(config_, "the pooling of the embedding", 3, 2, 1);
+    map_.side = window.out_height();
+    g.output(g.pool(x, PoolKind::max, window));
+    return g.finish(compute_bytes_);
+  }
+
+  /// Figure 5 of the paper, and the projection where channels or pixels change. The last block ends with the average
+  /// over its pixels, so that a number per channel crosses to the classifier.
+  Layer block(std::size_t stage, std::int64_t i, bool is_last) {
+    const std::int64_t out = widths_[stage];
+    const std::int64_t stride = i == 0 && (stage > 0 || downsamples_first_) ? 2 : 1;
+    LayerGraph g(fmt::format("block.{}.{}", stage, i), fmt::format("resnet.encoder.stages.{}.layers.{}.", stage, i));
+    const ValueIndex x = g.input(map_.port());
+    ValueIndex shortcut = x;
+    FeatureMap branch = map_, beside = map_;
+    if (map_.channels != out || stride != 1) shortcut = normalised(g, "shortcut", x, beside, out, 1, stride);
+    const ValueIndex y = bottleneck_ ? bottleneck(g, x, branch, out, stride) : basic(g, x, branch, out, stride);
+    map_ = branch;
+    ValueIndex result = g.activate(g.add(shortcut, y), activation_);
+    if (is_last) result = g.pool(result, PoolKind::average, map_.window(config_, "the average", map_.side, 1, 0));
+    g.output(result);
+    return g.finish(compute_bytes_);
+  }
+
+  ValueIndex basic(LayerGraph& g, ValueIndex x, FeatureMap& map, std::int64_t out, std::int64_t stride) const {
+    x = activated(g, "layer.0", x, map, out, 3, stride);
+    return normalised(g, "layer.1", x, map, out, 3, 1);
+  }
+  ValueIndex bottleneck(LayerGraph& g, ValueIndex x, FeatureMap& map, std::int64_t out, std::int64_t stride) const {
+    const std::int64_t inner = out / 4;
+    x = activated(g, "layer.0", x, map, inner, 1, stride_in_first_ ? stride : 1);
+    x = activated(g, "layer.1", x, map, inner, 3, stride_in_first_ ? 1 : stride);
+    return normalised(g, "layer.2", x, map, out, 1, 1);
+  }
+
+  Layer output() const {
+    LayerGraph g("output", "");
+    const ValueIndex x = g.input({1, widths_.back()});
+    g.loss(g.linear("classifier.1", x,
+                    {.out = classes_,
+                     .columns = {ShardAxis::classes},
+                     .bias = true,
+                     .wide = true,
+                     .deviation = uniform_deviation(widths_.back())}));
+    return g.finish(compute_bytes_);
+  }
+
+  const ConfigJson& config_;
+  double compute_bytes_;
+  ImageShape image_;
+  FeatureMap map_;  ///< that the next layer reads
+  std::int64_t entry_;
+  std::vector<std::int64_t> widths_;
+  std::vector<std::int64_t> depths_;
+  bool bottleneck_;
+  Activation activation_;
+  bool stride_in_first_;
+  bool downsamples_first_;
+  std::int64_t classes_;
+};
+
+}  // namespace
+
+Model build_resnet(const ConfigJson& config, const FamilyOptions& options) {
+  return ResNetFamily(config, options).build();
+}
+
+}  // namespace pptrain

@@ -1,0 +1,105 @@
+// Convolutions by oneDNN against those by products, and the statistics of feature maps against double.
+#include "kernels/feature_maps.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/host_convolutions.hpp"
+#include "support/catch.hpp"
+
+using namespace pptrain;
+
+namespace {
+
+std::vector<float> numbers(const std::string& name, std::int64_t n, float shift = 0.0F) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  CounterRandom(3, name).fill_normal(0, values.size(), values.data());
+  for (float& value : values) value += shift;
+  return values;
+}
+
+Matrix as_map(std::vector<float>& values, std::int64_t channels) {
+  return {values.data(), values.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels)};
+}
+
+/// What the three passes of a convolution give.
+std::vector<std::vector<float>> passes(Convolutions& by, const ConvolutionForm& form, std::int64_t samples, bool bias) {
+  const Window& w = form.window;
+  std::vector<float> x = numbers("x", samples * w.pixels() * form.channels), weight = numbers("w", form.weights());
+  std::vector<float> dy = numbers("dy", samples * w.out_pixels() * form.out), offset = numbers("b", form.out);
+  std::vector<float> y(dy.size()), dx(x.size()), dweight(weight.size(), 7.0F);
+  by.forward(form, as_map(x, form.channels), weight.data(), bias ? offset.data() : nullptr, as_map(y, form.out));
+  by.backward_input(form, as_map(dy, form.out), weight.data(), as_map(dx, form.channels));
+  by.backward_weight(form, as_map(x, form.channels), as_map(dy, form.out), dweight.data());
+  return {y, dx, dweight};
+}
+
+void check_close(const std::vector<float>& a, const std::vector<float>& b) {
+  float largest = 0.0F, difference = 0.0F;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a[i]));
+    const float d = std::abs(a[i] - b[i]);
+    difference = d <= difference ? difference : d;
+  }
+  CHECK(difference <= 5e-6F * largest);
+}
+
+}  // namespace
+
+TEST_CASE("convolutions of the library are those by products") {
+  const std::unique_ptr<Convolutions> plain = kernels::make_patch_convolutions();
+  const std::vector<ConvolutionForm> forms = {{{32, 32, 7, 7, 2, 3}, 3, 4},   {{9, 9, 3, 3, 1, 1}, 5, 17},
+                                              {{8, 6, 1, 1, 2, 0}, 16, 32},   {{5, 7, 3, 2, 2, 0}, 2, 3},
+                                              {{14, 14, 3, 3, 2, 1}, 64, 16}, {{1, 1, 1, 1, 1, 0}, 48, 5}};
+  for (const ConvolutionForm& form : forms) {
+    for (const bool bias : {false, true}) {
+      INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to " << form.out);
+      const auto expected = passes(*plain, form, 3, bias);
+      const auto found = passes(host_feature_maps().convolutions(), form, 3, bias);
+      for (std::size_t i = 0; i < expected.size(); ++i) check_close(expected[i], found[i]);
+      CHECK(found == passes(host_feature_maps().convolutions(), form, 3, bias));
+    }
+  }
+}
+
+TEST_CASE("the largest pixel under a window is the first of equal ones, and a NaN where there is one") {
+  const Window window = {2, 2, 2, 2, 1, 1};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> x = {1.0F, 1.0F, nan, 1.0F}, y(9), dx(4);
+  std::vector<std::int32_t> chosen(9);
+  host_feature_maps().max_pool_forward(window, as_map(x, 1), as_map(y, 1), chosen.data());
+  CHECK(y[0] == 1.0F);
+  CHECK(y[1] == 1.0F);
+  CHECK(chosen[1] == 2);  // the left one of the lower row
+  CHECK(std::isnan(y[4]));
+  CHECK(chosen[4] == 2);
+  const std::vector<float> ones(9, 1.0F);
+  std::vector<float> dy = ones;
+  host_feature_maps().max_pool_backward(window, as_map(dy, 1), chosen.data(), as_map(dx, 1));
+  CHECK(dx == std::vector<float>{2.0F, 2.0F, 4.0F, 1.0F});
+}
+
+TEST_CASE("moments of parts join to those of the whole, far from zero too") {
+  constexpr std::size_t channels = 70, rows = 100;
+  std::vector<float> x = numbers("x", channels * rows, 1000.0F);
+  const Matrix all = as_map(x, channels);
+  std::vector<float> moments(4 * 2 * channels), mean(channels), variance(channels);
+  const std::vector<double> parts = {13, 0, 60, 27};
+  std::size_t first = 0;
+  for (std::size_t d = 0; d < parts.size(); ++d) {
+    const auto count = static_cast<std::size_t>(parts[d]);
+    host_feature_maps().batch_moments(all.rows_from(first, count), moments.data() + 2 * channels * d);
+    first += count;
+  }
+  host_feature_maps().join_moments(moments.data(), parts, channels, mean.data(), variance.data());
+  for (std::size_t c = 0; c < channels; ++c) {
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t r = 0; r < rows; ++r) sum += static_cast<double>(x[r * channels + c]) / rows;
+    for (std::size_t r = 0; r < rows; ++r)
+      squares += std::pow(static_cast<double>(x[r * channels + c]) - sum, 2) / rows;
+    CHECK(mean[c] == Approx(sum).epsilon(1e-7));
+    CHECK(variance[c] == Approx(squares).epsilon(1e-5));
+  }
+}
