@@ -126,7 +126,8 @@ class Chain {
                     {.out = s_.hidden, .rows = columns, .bias = b.feed_forward_bias, .deviation = s_.stream_deviation});
   }
 
-  /// Both gates are computed before the divided products, as whole values are.
+  /// Every member computes the router and the shared expert's gate whole. They come before x enters divided products,
+  /// behind which gradients of it are summed over the members.
   ValueIndex routed_feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
     const ExpertsShape& e = b.experts;
     const ValueIndex choice = g.router(e.part + ".gate", x, e.form, e.normalised, 1.0 / num_routers());

@@ -105,6 +105,7 @@ TEST_CASE("published models have their numbers of parameters", "[chain]") {
   CHECK(parameters("qwen2.5-7b") == 7'615'616'512);
   CHECK(parameters("mistral-7b-v0.1") == 7'241'732'096);
   CHECK(parameters("pythia-1.4b") == 1'414'647'808);
+  CHECK(parameters("mixtral-8x7b") == 46'702'792'704);
 }
 
 Config published_job(const std::string& more) {

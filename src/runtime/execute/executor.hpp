@@ -115,9 +115,9 @@ class Executor {
   };
 
   std::int64_t count_targets(const Iteration& iteration) const;
-  /// What sums over the targets are divided by; a batch without any has a loss of 0.
   /// Rows of the global batch that pass through layers.
   double global_rows() const { return static_cast<double>(plan_.global_batch_size * model_.sample.rows); }
+  /// What sums over the targets are divided by; a batch without any has a loss of 0.
   double divisor() const { return static_cast<double>(std::max<std::int64_t>(result_.targets, 1)); }
   void run_instruction(const Program& program, std::size_t number, const Iteration& iteration);
   void execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration);
