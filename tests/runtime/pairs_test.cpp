@@ -4,8 +4,11 @@
 
 #include "job_folder.hpp"
 #include "reference.hpp"
+#include "runtime/model_weights.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 #include "support/files.hpp"
+#include "weights/weight_writer.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -91,4 +94,39 @@ TEST_CASE("a job makes pairs as it needs them, and learns from them", "[np2]") {
   const std::vector<double> losses = read_series(folder.run("outputs") / "metrics.h5", "/steps/loss");
   CHECK(losses.back() < 0.85 * losses.front());
   CHECK(read_series(folder.run("outputs") / "metrics.h5", "/evaluation/loss").front() < 0.9 * losses.front());
+}
+
+TEST_CASE("copies of a shared table are passed over, an output that differs from the one it is tied to is refused",
+          "[np1]") {
+  const Reference reference("t5-tied");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const WeightFiles files(reference.config.model.from);
+  const auto values_of = [&](const std::string& name) {
+    std::vector<float> values(static_cast<std::size_t>(num_elements(files.tensor(name))));
+    files.read(name, {0, static_cast<std::int64_t>(values.size())}, values.data());
+    return values;
+  };
+  const JobFolder folder;
+  for (const bool differs : {false, true}) {
+    const std::string path = folder.path() + (differs ? "/other" : "/copies");
+    std::vector<WeightTensor> tensors = files.tensors();
+    const std::vector<std::string> copies = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+                                             "lm_head.weight"};
+    for (const std::string& name : copies)
+      tensors.push_back({name, WeightType::f32, files.tensor("shared.weight").shape});
+    WeightWriter writer(path, tensors);
+    for (const WeightTensor& tensor : files.tensors()) writer.write(tensor.name, 0, values_of(tensor.name));
+    std::vector<float> table = values_of("shared.weight");
+    for (const std::string& name : copies) {
+      if (differs && name == "lm_head.weight") table.back() += 1.0F;
+      writer.write(name, 0, table);
+    }
+    writer.commit();
+    if (differs) {
+      CHECK_THAT(complaint_of([&] { ModelWeights(path, model); }),
+                 Catch::Contains("lm_head.weight is another tensor than shared.weight"));
+    } else {
+      CHECK_NOTHROW(ModelWeights(path, model));
+    }
+  }
 }
