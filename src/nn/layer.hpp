@@ -44,7 +44,7 @@ struct Batch {
   /// (samples), for attention to the source: how many of its positions are no padding; null: all.
   const std::int32_t* source_lengths = nullptr;
   std::optional<DropoutNumbers> dropout = {};  ///< nothing: no element is dropped
-  LossForm loss_form = {};                          ///< of the loss that is summed and whose gradient is asked for
+  LossForm loss_form = {};                     ///< of the loss that is summed and whose gradient is asked for
   double balance = 0.0;           ///< what a row of experts' balance counts for in the scaled loss; 0: nothing
   double* balance_sum = nullptr;  ///< to which forward adds each layer's balance times the rows; null: nowhere
   BatchUse use = BatchUse::training;
