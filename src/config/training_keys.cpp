@@ -1,0 +1,170 @@
+#include "config/training_keys.hpp"
+
+#include "config/ranges.hpp"
+
+namespace pptrain {
+namespace {
+
+void visit(KeyVisitor& v, MixPart& part) {
+  v.input_paths({"path", "As train: one file or several, one behind the other."}, part.path, "");
+  v.number({"weight", "Share of the samples that are taken from here, in units of the sum of all weights."},
+           part.weight, positive("a source without samples is none"));
+}
+
+void visit_documents(KeyVisitor& v, DataConfig& data) {
+  v.integer_or_auto({"end_of_document",
+                     "The token that ends a document; with \"auto\" documents are what an .idx file says. Each file "
+                     "begins one in any case."},
+                    data.end_of_document, at_least(0));
+  v.flag(
+      {"attend_across_documents", "Whether attention reaches from a document into those before it in the same sample."},
+      data.attend_across_documents);
+}
+
+/// Masked text from token files.
+void visit_masks(KeyVisitor& v, DataConfig& data) {
+  v.integer_or_auto({"mask_token",
+                     "The token that stands where one is hidden, for models of masked text: train and validation are "
+                     "token files then, of which positions are hidden anew in each epoch. With \"auto\" they are HDF5 "
+                     "files of masked text."},
+                    data.mask_token, at_least(0));
+  v.number({"mask_probability", "Share of the positions that have a label, with mask_token."}, data.mask_probability,
+           {0.0, 1.0, true, true, "some positions are to be predicted, from others"});
+  v.integers({"unmasked_tokens", "Tokens that are never hidden, such as those that begin and end a text."},
+             data.unmasked_tokens, at_least(0));
+}
+
+void visit_augmentation(KeyVisitor& v, DataConfig& data) {
+  v.integer({"crop_padding",
+             "Pixels by which each image of the training is moved at most, at random, with zeros where nothing was."},
+            data.crop_padding, between(0, 16384));
+  v.flag({"flip", "Whether half of the images of the training, drawn anew in each epoch, are mirrored."}, data.flip);
+}
+
+Precision precision_of(const std::string& name) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+    if (name == to_string(precision)) return precision;
+  }
+  return Precision::fp32;
+}
+
+}  // namespace
+
+void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
+  const std::string keyword = model.is_classifier() || !model.from.empty() ? synthetic_data : "";
+  v.input_paths(
+      {"train",
+       "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
+       "bytes are the tokens; for a classifier, for images, for masked text and for pairs of texts an HDF5 file, or "
+       "\"synthetic\": samples that are made as they are needed."},
+      data.train, keyword);
+  v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);
+  v.flag({"shuffle",
+          "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
+         data.shuffle);
+  if (!model.is_classifier()) visit_documents(v, data);
+  if (!model.from.empty()) {
+    visit_masks(v, data);
+    visit_augmentation(v, data);
+  }
+  data.mix.resize(
+      v.elements({"mix", "Sources that samples are mixed from by their weights, in place of train; for transformers."},
+                 data.mix.size()));
+  for (std::size_t i = 0; i < data.mix.size(); ++i) {
+    v.begin_element("mix", i);
+    visit(v, data.mix[i]);
+    v.end_element();
+  }
+}
+
+void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
+  v.integer({"steps", "Optimizer steps to train for."}, training.steps, at_least(1));
+  if (!model.is_classifier())
+    v.integer({"sequence_length", "Tokens of a sample; of one with a source those that are predicted."},
+              training.sequence_length, at_least(1));
+  if (!model.from.empty()) {
+    v.integer_or_auto({"source_length",
+                       "Tokens of a source, for models that have an encoder and a decoder; \"auto\": "
+                       "as sequence_length."},
+                      training.source_length, at_least(1));
+  }
+  v.integer({"global_batch_size", "Samples of a step, over all replicas."}, training.global_batch_size, at_least(1));
+  v.integer_or_auto({"micro_batch_size", "Samples that enter the pipeline together; they divide the global batch."},
+                    training.micro_batch_size, at_least(1));
+  std::string precision = to_string(training.precision);
+  v.name({"precision", "What products are computed in; weights and optimizer state are kept in fp32 in any case."},
+         precision, {"fp32", "bf16", "fp16"});
+  training.precision = precision_of(precision);
+  v.number_or({"loss_scale", "Factor on the loss with fp16; \"dynamic\": as large as gradients stay finite with."},
+              training.loss_scale, "dynamic", between(1.0, 16777216.0));
+  std::string gradients = to_string(training.gradient_precision);
+  v.name({"gradient_precision", "In what gradients travel from replica to replica."}, gradients, {"fp32", "bf16"});
+  training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
+  v.number({"z_loss",
+            "Weight of the squared logarithm of the softmax's sum in the loss of training (1e-4), which keeps logits "
+            "small; 0: none."},
+           training.z_loss, not_negative("it keeps logits small"));
+  v.number({"dropout",
+            "Probability that an element of what a branch of a layer adds to the stream, or of the stream behind the "
+            "first layer, is dropped in training (0.1); 0: none."},
+           training.dropout, below_one("something has to be left"));
+  v.number({"label_smoothing",
+            "Part of each target in the loss of training that all classes share alike (0.1), so that a model does not "
+            "become too sure; 0: none."},
+           training.label_smoothing, below_one("the rest is the target's own"));
+  v.number({"router_aux_loss",
+            "Weight of the balance of experts in the loss of training (0.01), over each layer and micro-batch, whose "
+            "size must be set with it; 0: none."},
+           training.router_aux_loss, not_negative("it keeps experts in use"));
+}
+
+void visit(KeyVisitor& v, OptimizerConfig& optimizer) {
+  v.name({"name", "The optimizer."}, optimizer.name, {"adamw", "sgd", "lion", "adafactor", "muon"});
+  v.number({"learning_rate", "Largest step size; the scheduler lowers it."}, optimizer.learning_rate,
+           positive("nothing is learned otherwise"));
+  v.number({"beta1", "AdamW, Muon: weight of the past in the running mean of gradients; Lion: in its step."},
+           optimizer.beta1, below_one("it is the weight of the past in a running mean"));
+  v.number({"beta2",
+            "AdamW, Muon: weight of the past in the running mean of squared gradients; Lion: in that of gradients."},
+           optimizer.beta2, below_one("it is the weight of the past in a running mean"));
+  v.number({"epsilon", "AdamW, Muon: what is added to the root that is divided by."}, optimizer.epsilon,
+           positive("it keeps a division finite"));
+  v.number_or({"weight_decay",
+               "Part of a weight that goes in a step, times the learning rate; not of norms and biases. \"auto\": 0.1, "
+               "of SGD 0."},
+              optimizer.weight_decay, "auto", not_negative());
+  v.number({"gradient_clip", "Largest global norm of the gradient, which is scaled down to it; 0: no clipping."},
+           optimizer.gradient_clip, not_negative("it is a norm, 0 for no clipping"));
+  v.number({"momentum", "SGD: weight of the past in the sum of gradients that it steps by; 0: none is kept."},
+           optimizer.momentum, below_one("steps would not stop growing"));
+  v.flag({"nesterov", "SGD: whether a step goes on by the momentum that follows from it (Nesterov's)."},
+         optimizer.nesterov);
+  v.number({"beta2_decay", "Adafactor: step t moves its running means by t to this power of the way."},
+           optimizer.beta2_decay,
+           Range{-1.0, 0.0, false, true, "the running means would not settle, or settle too soon"});
+  v.number({"epsilon2", "Adafactor: the least root mean square of a parameter that its step is in proportion to."},
+           optimizer.epsilon2, positive("weights of 0 would stay so"));
+  v.number({"clip_threshold", "Adafactor: the largest root mean square of a step before it is scaled."},
+           optimizer.clip_threshold, positive("it is a size"));
+  v.number({"muon_learning_rate",
+            "Muon: largest step size of its matrices; it is lowered as `learning_rate`, which is that of all others."},
+           optimizer.muon_learning_rate, positive("nothing is learned otherwise"));
+  v.number({"muon_momentum", "Muon: weight of the past in the running mean of the gradients of its matrices."},
+           optimizer.muon_momentum, below_one("it is the weight of the past in a running mean"));
+}
+
+void visit(KeyVisitor& v, LrSchedulerConfig& scheduler) {
+  v.name({"name", "How the learning rate falls from its largest value to the least one, over the steps of the job."},
+         scheduler.name, {"constant", "linear", "cosine", "wsd", "step"});
+  v.integer({"warmup_steps", "Steps over which the learning rate rises from 0 first."}, scheduler.warmup_steps,
+            at_least(0));
+  v.number({"minimum", "Where the learning rate ends; constant ignores it."}, scheduler.minimum, not_negative());
+  v.integer({"decay_steps",
+             "wsd: over how many last steps the learning rate falls in a straight line; before it is constant."},
+            scheduler.decay_steps, at_least(0));
+  v.integer({"step_interval", "step: after every so many steps behind the warm-up the learning rate is lowered."},
+            scheduler.step_interval, at_least(0));
+  v.number({"step_factor", "step: what it is multiplied by then."}, scheduler.step_factor, between(0.0, 1.0));
+}
+
+}  // namespace pptrain
