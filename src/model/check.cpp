@@ -85,6 +85,10 @@ void check_router_loss(const Config& config, const Model& model) {
 
 }  // namespace
 
+bool sums_over_micro_batches(const Config& config, const Model& model) {
+  return !why_batches_count(config, model).empty();
+}
+
 void check_plan_batches(const Config& config, const Model& model, std::int64_t micro_batch_size,
                         const std::string& source) {
   const std::string why = why_batches_count(config, model);

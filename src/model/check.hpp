@@ -12,6 +12,10 @@ namespace pptrain {
 /// channel.
 void check_fits(const Config& config, const Model& model);
 
+/// Whether layers sum over all samples of a micro-batch, so that losses depend on its size: batch norms, and the
+/// balance of experts where it is part of the loss.
+bool sums_over_micro_batches(const Config& config, const Model& model);
+
 /// Refuses (exit code 2) a plan of `source` whose micro-batches are of another size than the configuration's, where
 /// losses depend on it.
 void check_plan_batches(const Config& config, const Model& model, std::int64_t micro_batch_size,

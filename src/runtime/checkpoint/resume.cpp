@@ -10,6 +10,7 @@
 #include "comm/mpi.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "io/checkpoint_folder.hpp"
+#include "model/check.hpp"
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/same_job.hpp"
 
@@ -169,7 +170,7 @@ std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const Job
   });
   if (!prints) return from;
   log_info("Resuming from {}: {} steps done", from.path, from.state.step);
-  for (const std::string& text : changed_settings(from.state, config, model.normalises_batches())) {
+  for (const std::string& text : changed_settings(from.state, config, sums_over_micro_batches(config, model))) {
     log_info("Changed: {}", text);
   }
   return from;

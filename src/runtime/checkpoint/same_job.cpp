@@ -145,9 +145,10 @@ void check_same_job(const std::string& path, const CheckpointHead& head, const C
   match_datasets(path, head.datasets, datasets);
 }
 
-std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config, bool normalises_batches) {
+std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config,
+                                          bool micro_batches_count) {
   return differences(state, config, [&](const std::string& key) {
-    return changes_numbers(key) || (normalises_batches && key == "training.micro_batch_size");
+    return changes_numbers(key) || (micro_batches_count && key == "training.micro_batch_size");
   });
 }
 

@@ -15,9 +15,9 @@ void check_same_job(const std::string& path, const CheckpointHead& head, const C
                     const std::string& data_fingerprint, std::vector<CheckpointDataset>& datasets);
 
 /// What else differs and changes the numbers, for a message: "optimizer.learning_rate = 0.01 (0.02 in the checkpoint)".
-/// `normalises_batches`: whether the size of a micro-batch does (`Model::normalises_batches`).
+/// `micro_batches_count`: whether the size of a micro-batch does (`sums_over_micro_batches`).
 std::vector<std::string> changed_settings(const CheckpointState& state, const Config& config,
-                                          bool normalises_batches = false);
+                                          bool micro_batches_count = false);
 
 /// Whether the job that left the checkpoint had a loss scale; without one `CheckpointState::loss_scale` is 1, which is
 /// also a value of the scale.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "model/check.hpp"
 #include "optim/learning_rate.hpp"
 #include "program/check.hpp"
 #include "program/model_ties.hpp"
@@ -11,8 +12,8 @@
 namespace pptrain {
 namespace {
 
-Programs checked(const Plan& plan, const Model& model, Programs programs, const std::vector<Tie>& ties = {}) {
-  check_programs(plan, programs, ties, model.normalises_batches() ? ReplicaTasks::meet : ReplicaTasks::apart);
+Programs checked(const Plan& plan, Programs programs, ReplicaTasks replicas, const std::vector<Tie>& ties = {}) {
+  check_programs(plan, programs, ties, replicas);
   return programs;
 }
 
@@ -37,10 +38,12 @@ TiedGathers tied_gathers(const Program& program) {
   return some ? TiedGathers::some : TiedGathers::none;
 }
 
-/// What is asked of routers is of whole micro-batches.
+ReplicaTasks replica_tasks(const Config& config, const Model& model) {
+  return sums_over_micro_batches(config, model) ? ReplicaTasks::meet : ReplicaTasks::apart;
+}
+
 BatchSums batch_sums(const Config& config, const Model& model) {
-  const bool balances = config.training.router_aux_loss > 0.0 && model.routes();
-  return balances || model.normalises_batches() ? BatchSums::some : BatchSums::none;
+  return sums_over_micro_batches(config, model) ? BatchSums::some : BatchSums::none;
 }
 
 }  // namespace
@@ -76,9 +79,9 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       arena_(options.memory_bytes, options.device_name, options.backend.device),
       waiter_(config.job.timeout, core_use),
       ties_(ties_of(model_, sizeof(float))),
-      training_(checked(plan_, model_,
-                        compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}), ties_)),
-      evaluation_(checked(plan_, model_, compile_evaluation(plan_, options.forms))),
+      training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}),
+                        replica_tasks(config, model_), ties_)),
+      evaluation_(checked(plan_, compile_evaluation(plan_, options.forms), ReplicaTasks::apart)),
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       communication_(options.communication),
