@@ -67,7 +67,7 @@ MetricsHistory some_history(std::int64_t steps) {
     history.integers["steps/step"].push_back(step);
     history.integers["steps/peak_bytes"].push_back(1000000 + step);
     for (const char* name : {"loss", "grad_norm", "learning_rate", "loss_scale", "iteration_seconds",
-                             "tokens_per_second", "model_flops_utilization"}) {
+                             "tokens_per_second", "model_flops_utilization", "experts_balance"}) {
       history.reals[std::string("steps/") + name].push_back(2.0 + std::sin(x));
     }
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
