@@ -34,7 +34,7 @@ struct ScalePacks {
   }
 };
 
-struct DropoutBlocks : bodies::Dropout {
+struct DropoutBlocks : bodies::DropoutBlock {
   template <unsigned N>
   PPTRAIN_FUNCTION void apply(std::size_t, std::size_t block) const {
     (*this)(block);
@@ -80,7 +80,7 @@ void CudaKernels::scale(float* x, float factor, std::size_t n) {
 }
 
 void CudaKernels::dropout(float* x, std::size_t n, const DropoutMask& mask) {
-  const bodies::Dropout body = bodies::Dropout::of(x, n, mask);
+  const bodies::DropoutBlock body = bodies::DropoutBlock::of(x, n, mask);
   launch_packs<1>(device_.stream(), {1, body.num_blocks()}, true, DropoutBlocks{body});
 }
 

@@ -21,7 +21,7 @@ void HostKernels::scale(float* x, float factor, std::size_t n) {
 }
 
 void HostKernels::dropout(float* x, std::size_t n, const DropoutMask& mask) {
-  const bodies::Dropout body = bodies::Dropout::of(x, n, mask);
+  const bodies::DropoutBlock body = bodies::DropoutBlock::of(x, n, mask);
   launch_elements("dropout", body.num_blocks(), body);
 }
 

@@ -135,7 +135,7 @@ std::string complaint_of_job(const std::string& training, const std::string& mor
 
 TEST_CASE("the size of a micro-batch is the user's where losses depend on it", "[families]") {
   CHECK_THAT(complaint_of_job(""), Catch::Contains("micro_batch_size = \"auto\" for a resnet") &&
-                                       Catch::Contains("set it to the number of samples to normalise together: 8"));
+                                       Catch::Contains("set it to a number of samples: 8 for the global batch"));
   CHECK(complaint_of_job("micro_batch_size = 1") == "nothing was refused");  // the smallest map has 16 pixels
   const Config config = parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 4\n", "job.toml", "");
   CHECK_NOTHROW(check_plan_batches(config, resnet(), 4, "plan.json"));

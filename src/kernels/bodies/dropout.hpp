@@ -11,14 +11,14 @@
 namespace pptrain::kernels::bodies {
 
 /// Elements of x (n) that one block of random numbers decides about: dropped, or scaled up.
-struct Dropout {
+struct DropoutBlock {
   float* x;
   std::uint64_t n;
   DropoutMask mask;
   std::uint32_t threshold;
   float scale;
 
-  static Dropout of(float* x, std::size_t n, const DropoutMask& mask) {
+  static DropoutBlock of(float* x, std::size_t n, const DropoutMask& mask) {
     return {x, n, mask, static_cast<std::uint32_t>(mask.rate * 4294967296.0),
             static_cast<float>(1.0 / (1.0 - mask.rate))};
   }
