@@ -5,6 +5,7 @@
 #include <dnnl.hpp>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace pptrain::kernels {
 namespace {
