@@ -182,7 +182,8 @@ refused "documents of a bert" 'job\.toml:8' 'attend_across_documents = false wit
 with_samples vit model/data.h5
 sed -i '/^train/a crop_padding = 2\nflip = true' job.toml
 expect "a vit is trained on images that are moved and mirrored" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
-sed -i 's/^crop_padding.*/crop_padding = 32/' job.toml
+with_samples vit model/data.h5
+sed -i '/^train/a crop_padding = 32' job.toml
 refused "images that are moved out of sight" 'job\.toml:8' 'crop_padding = 32 .*nothing would be left'
 with_samples bert model/data.h5
 sed -i '/^train/a flip = true' job.toml
