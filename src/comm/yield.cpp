@@ -34,6 +34,12 @@ long count_ready() {
   return ready;
 }
 
+/// Of many ranks one in eight more: the launcher and the kernel's threads run now and then.
+long most_ready_of_job() {
+  const long ranks = num_ranks_of_host();
+  return std::max(ranks + ranks / 8, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -56,7 +62,7 @@ void YieldPolicy::yielded(double now, double seconds, const std::function<long()
 
 int sched_yield() noexcept {
   using namespace pptrain;
-  thread_local YieldPolicy policy(std::max<long>(num_ranks_of_host(), sysconf(_SC_NPROCESSORS_ONLN)));
+  thread_local YieldPolicy policy(most_ready_of_job());
   const double start = seconds_now();
   if (const double nap = policy.nap(start); nap > 0.0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(nap));
