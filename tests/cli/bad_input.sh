@@ -5,8 +5,6 @@
 set -euo pipefail
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/common.sh"
-# mpirun waits as long for ranks of a failed job before it kills them, and here they have all ended.
-export OMPI_MCA_odls_base_sigkill_timeout=0
 
 # bytes WIDTH NUMBER...: the numbers as little-endian integers of WIDTH bytes, as escapes for printf.
 bytes() {
@@ -60,7 +58,13 @@ TOML
 }
 
 # job RANKS ARGUMENT...: a run of pptrain.
-job() { run "$longest_seconds" "$mpiexec" -np "$1" "$pptrain" "${@:2}"; }
+# mpirun waits a second for ranks of a failed job before it kills them. Those of a training end together, behind the message;
+# those of other commands end one by one.
+job() {
+  local patience=1
+  if [[ $2 == *.toml || $2 == train ]]; then patience=0; fi
+  OMPI_MCA_odls_base_sigkill_timeout=$patience run "$longest_seconds" "$mpiexec" -np "$1" "$pptrain" "${@:2}"
+}
 
 written() { find outputs -type f 2>/dev/null | head -n 1; }
 

@@ -7,7 +7,7 @@ models=$(realpath -- "$3")
 here=$(dirname -- "$(realpath -- "$0")")
 # shellcheck source=tests/cli/common.sh
 . "$here/common.sh"
-# mpirun waits as long for ranks of a failed job before it kills them, and here they have all ended.
+# mpirun waits as long for ranks of a failed training before it kills them, and they end together.
 export OMPI_MCA_odls_base_sigkill_timeout=0
 
 # start FAMILY: a fresh folder "model" of this family, and a job that trains it.
