@@ -22,8 +22,7 @@ void CommandLine::tokenize() {
   describe(sub,
            "Tokens are the bytes of the text, the pieces of a SentencePiece model, or those of a tokenizer.json with "
            "byte-pair encoding (GPT-2, Llama, Qwen, Mistral, Gemma) or WordPiece (BERT). Prints the vocabulary_size "
-           "that [model] then "
-           "needs; [data] train names the file.\n\n"
+           "that [model] then needs; [data] train names the file.\n\n"
            "With --tokenizer each file is a document, and so is each line of a .jsonl file. Tokens have 16 bits where "
            "the vocabulary has at most 65536, else 32.",
            {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"},

@@ -22,19 +22,20 @@ MaskedDataset::MaskedDataset(std::unique_ptr<Dataset> text, const MaskOptions& o
       of_windows_(options.seed, "data.mask.windows") {}
 
 void MaskedDataset::sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const {
-  std::vector<std::uint32_t> text(static_cast<std::size_t>(options_.length));
-  SampleSlot inner;
-  inner.tokens = text.data();
-  text_->sample(step, index, inner);
-  hide(text, {of_samples_, step * options_.global_batch_size + index}, slot);
+  const auto read = [&](const SampleSlot& text) { text_->sample(step, index, text); };
+  hide(tokens_of(read), {of_samples_, step * options_.global_batch_size + index}, slot);
 }
 
 void MaskedDataset::window(std::int64_t index, const SampleSlot& slot) const {
+  hide(tokens_of([&](const SampleSlot& text) { text_->window(index, text); }), {of_windows_, index}, slot);
+}
+
+std::vector<std::uint32_t> MaskedDataset::tokens_of(const std::function<void(const SampleSlot&)>& read) const {
   std::vector<std::uint32_t> text(static_cast<std::size_t>(options_.length));
-  SampleSlot inner;
-  inner.tokens = text.data();
-  text_->window(index, inner);
-  hide(text, {of_windows_, index}, slot);
+  SampleSlot slot;
+  slot.tokens = text.data();
+  read(slot);
+  return text;
 }
 
 void MaskedDataset::hide(const std::vector<std::uint32_t>& text, const Draws& draws, const SampleSlot& slot) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,8 +25,8 @@ struct MaskOptions {
 /// are drawn, eight in ten show the mask, one in ten any token and one in ten its own; all have their own token as
 /// label, the others none. At least one position is drawn where one may be. Every token has type 0.
 ///
-/// Which positions are drawn follows from seed, step and sample, so that they differ from epoch to epoch (Liu et al.,
-/// "RoBERTa", 2019, section 4.1) and not from plan to plan; those of a window are the same in every evaluation.
+/// Positions are drawn by seed, step and sample, so that they differ from epoch to epoch (Liu et al., "RoBERTa", 2019,
+/// section 4.1) and not from plan to plan; those of a window are the same in every evaluation.
 class MaskedDataset final : public Dataset {
  public:
   MaskedDataset(std::unique_ptr<Dataset> text, const MaskOptions& options);
@@ -40,6 +41,8 @@ class MaskedDataset final : public Dataset {
     const CounterRandom& random;
     std::int64_t sample;
   };
+  /// The tokens that `read` puts into a slot for them.
+  std::vector<std::uint32_t> tokens_of(const std::function<void(const SampleSlot&)>& read) const;
   void hide(const std::vector<std::uint32_t>& text, const Draws& draws, const SampleSlot& slot) const;
   std::vector<std::size_t> drawn_positions(const std::vector<std::uint32_t>& text, const Draws& draws) const;
   bool may_be_hidden(std::uint32_t token) const;

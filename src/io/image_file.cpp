@@ -106,18 +106,21 @@ void ImageFile::read(Interval rows, float* pixels) const {
   std::transform(values.begin(), values.end(), pixels, pixel_of);
 }
 
-void ImageFile::row(std::int64_t index, const SampleSlot& slot) const {
-  if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
-  if (slot.features != nullptr) order_pixels(options_.image, image(index).data(), slot.features);
-}
+void ImageFile::row(std::int64_t index, const SampleSlot& slot) const { fill(index, {}, slot); }
 
 void ImageFile::training_row(std::int64_t index, std::int64_t number, const SampleSlot& slot) const {
-  if (slot.features == nullptr || !options_.augmentation.changes()) return row(index, slot);
+  fill(index, number, slot);
+}
+
+void ImageFile::fill(std::int64_t index, std::optional<std::int64_t> number, const SampleSlot& slot) const {
   if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
-  const std::vector<float> pixels = image(index);
-  std::vector<float> changed(pixels.size());
-  options_.augmentation.apply(options_.image, number, pixels.data(), changed.data());
-  order_pixels(options_.image, changed.data(), slot.features);
+  if (slot.features == nullptr) return;
+  std::vector<float> pixels = image(index);
+  if (number && options_.augmentation.changes()) {
+    const std::vector<float> stored = pixels;
+    options_.augmentation.apply(options_.image, *number, stored.data(), pixels.data());
+  }
+  order_pixels(options_.image, pixels.data(), slot.features);
 }
 
 /// (channel, row, column)

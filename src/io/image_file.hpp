@@ -41,6 +41,8 @@ class ImageFile final : public FeatureTable {
   /// Images as they lie in the file.
   void read(Interval rows, float* pixels) const;
   std::vector<float> image(std::int64_t index) const;
+  /// A row as it is, or changed as sample `number` of the training is.
+  void fill(std::int64_t index, std::optional<std::int64_t> number, const SampleSlot& slot) const;
 
   SampleFile file_;
   ImageFileOptions options_;

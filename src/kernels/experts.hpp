@@ -36,7 +36,7 @@ class ExpertOrder {
   /// The dispatched rows of an expert are [begin(e), begin(e + 1)).
   std::size_t begin(std::size_t expert) const { return begins_[expert]; }
   std::size_t count(std::size_t expert) const { return begins_[expert + 1] - begins_[expert]; }
-  /// Where the row is dispatched to for its choice `j` < k.
+  /// The dispatched row that holds row `row` for its choice `j` < k.
   std::size_t place(std::size_t row, std::size_t j) const { return places_[row * chosen_ + j]; }
   /// The weights of the choices, by place.
   std::vector<float> weights(const Matrix& choice) const;

@@ -50,7 +50,8 @@ class FeatureMaps {
   /// Turns the pixels of `samples` maps: x (S * P, C) as y (S, C * P), channel by channel; `back` the other way.
   virtual void flatten(std::size_t samples, const Matrix& x, const Matrix& y, bool back) = 0;
 
-  /// Of each channel of x (R, C): moments[c] is the mean, moments[C + c] the sum of the squared distances from it.
+  /// Computes moments (2, C) of each channel of x (R, C): moments[c] is the mean, moments[C + c] the sum of the squared
+  /// distances from it.
   virtual void batch_moments(const Matrix& x, float* moments) = 0;
   /// Joins the moments of several devices, (2, C) each one behind the other, of rows[d] rows each, in their order: mean
   /// and biased variance of all of them (Chan, Golub and LeVeque, "Updating formulae", 1979). Devices without rows

@@ -4,8 +4,8 @@
 
 namespace pptrain {
 
-/// The probabilities that rows of logits are to have: `own` for the class of a row, and `uniform` for every class
-/// beside that.
+/// The probabilities that rows of logits are to have: `uniform` for every class, and `own` in addition for the class of
+/// the row.
 struct Targets {
   const std::int32_t* classes = nullptr;  ///< (R); below 0: the row has no target
   std::int64_t first_class = 0;           ///< the class of column 0, where a group divides the classes

@@ -51,12 +51,11 @@ std::optional<std::int64_t> fewest_rows(const Model& model) {
 
 /// Why losses depend on the size of a micro-batch; "": they do not.
 std::string why_batches_count(const Config& config, const Model& model) {
-  if (model.normalises_batches())
-    return fmt::format("the batch norms of the {} normalise over a micro-batch", model.name);
+  if (fewest_rows(model)) return fmt::format("the batch norms of the {} normalise over a micro-batch", model.name);
   return config.training.router_aux_loss > 0.0 ? "router_aux_loss balances experts over a micro-batch" : "";
 }
 
-/// Where losses depend on the size of a micro-batch, nobody but the user chooses it.
+/// Refuses a size of micro-batches that the planner would choose, where losses depend on it: the user chooses it then.
 void check_micro_batches(const Config& config, const Model& model) {
   const std::string why = why_batches_count(config, model);
   if (why.empty()) return;

@@ -27,14 +27,14 @@ void check_source_length(const Config& config, const Model& model) {
 /// What is about text of which every token predicts the next.
 void check_text_keys(const Config& config, const Model& model) {
   if (model.sample.predicts_next()) return;
-  const std::string samples = fmt::format("the samples of a {} are in one HDF5 file, each by itself", model.name);
   if (!config.data.mix.empty() && !config.data.mask_token) {
-    throw_bad_input({config.where("data.mix[0]"), "data.mix is for texts in which tokens predict the next one", samples,
+    throw_bad_input({config.where("data.mix[0]"), "data.mix is for texts in which tokens predict the next one",
+                     fmt::format("the samples of a {} are in one HDF5 file, each by itself", model.name),
                      "name the file in [data] train"});
   }
   if (config.data.attend_across_documents) return;
   throw_bad_input({config.where("data.attend_across_documents"), "attend_across_documents = false without documents",
-                   samples, "leave the key out"});
+                   fmt::format("a {} knows no documents within a sample", model.name), "leave the key out"});
 }
 
 void check_is_token(const Config& config, const Model& model, const std::string& key, std::int64_t token) {

@@ -271,6 +271,7 @@ void fold(Layer& layer, double compute_bytes) {
   layer.output_bytes = layer.output ? layer.output->bytes() : 0.0;
   layer.stored_bytes = kept_bytes(layer.operators, Recompute::none, compute_bytes);
   layer.tensor_parallel_allreduce_bytes = allreduce_bytes(layer.operators);
+  layer.batch_norms = layer.batch_norm_channels = 0.0;
   for (const Operator& op : layer.operators.operators) {
     if (op.as<op::BatchNorm>() == nullptr) continue;
     layer.batch_norms += 1.0;

@@ -124,13 +124,6 @@ std::vector<ParameterSpec> stored_tensors(const Model& model) {
   return tensors;
 }
 
-bool Model::normalises_batches() const {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
-    const std::vector<Operator>& all = layer.operators.operators;
-    return std::any_of(all.begin(), all.end(), [](const Operator& op) { return op.as<op::BatchNorm>() != nullptr; });
-  });
-}
-
 std::map<std::string, std::int64_t> axes_of(const Model& model) {
   std::map<std::string, std::int64_t> axes;
   for (const ShardAxis axis : shard_axes()) {

@@ -189,8 +189,6 @@ struct Model {
   double flop_per_sample() const;
   /// Whether rows go to experts.
   bool routes() const;
-  /// Whether a layer computes with sums over the micro-batch, so that losses depend on the size of one.
-  bool normalises_batches() const;
 };
 
 /// The parameters of a model, a shared one once, in the order of the layers.

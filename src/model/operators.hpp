@@ -233,6 +233,7 @@ struct WeightedGate {
 struct Combine {
   ExpertForm form;
 };
+
 /// Each pixel of the result is the product of the weight with the pixels under the window, fp32 in any precision.
 /// Parameters: the weight (out, channels * window), a row of it as (channel, row, column), and with `bias` b (out).
 /// Every member of a group computes all of it.

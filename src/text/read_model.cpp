@@ -85,10 +85,6 @@ AddedToken read_added_token(const TokenizerNode& node) {
   return token;
 }
 
-}  // namespace
-
-namespace {
-
 WordPieceModel read_word_piece(const TokenizerNode& node) {
   node.allow_keys({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
   TokenTable tokens = read_vocabulary(node.at("vocab"));

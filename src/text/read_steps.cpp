@@ -43,12 +43,17 @@ SplitRule read_punctuation(const TokenizerNode& node) {
   return {punctuation, node.has("behavior") ? read_behavior(node.at("behavior")) : SplitBehavior::isolated};
 }
 
+/// Cuts at white space, which no word has.
+SplitRule at_spaces(const TokenizerNode& node) {
+  return {Pattern::regex(R"(\s)", node.place()), SplitBehavior::removed};
+}
+
 SplitRule read_whitespace(const TokenizerNode& node) {
   node.allow_keys({"type"});
   // Rust's \w has the joiners, which Oniguruma's has not.
   if (node.type() == "Whitespace")
     return {Pattern::regex(R"([\w\u200C\u200D]+|[^\w\u200C\u200D\s]+)", node.place()), SplitBehavior::removed, true};
-  return {Pattern::regex(R"(\s)", node.place()), SplitBehavior::removed};
+  return at_spaces(node);
 }
 
 SplitRule read_delimiter(const TokenizerNode& node) {
@@ -148,7 +153,7 @@ void read_pre_tokenizer(const TokenizerNode& node, ReadPreTokenizer& read, int d
   if (type == "Punctuation") return read.steps.add(read_punctuation(node));
   if (type == "Whitespace" || type == "WhitespaceSplit") return read.steps.add(read_whitespace(node));
   if (type == "BertPreTokenizer") {
-    read.steps.add(SplitRule{Pattern::regex(R"(\s)", node.place()), SplitBehavior::removed});
+    read.steps.add(at_spaces(node));
     return read.steps.add(read_punctuation(node));
   }
   if (type == "CharDelimiterSplit") return read.steps.add(read_delimiter(node));

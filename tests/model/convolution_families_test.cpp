@@ -3,6 +3,7 @@
 
 #include "config/read.hpp"
 #include "model/check.hpp"
+#include "model/dropout.hpp"
 #include "model/families/families.hpp"
 #include "model/layer_folds.hpp"
 #include "model/update_rule.hpp"
@@ -75,7 +76,9 @@ TEST_CASE("running averages are stored, and neither counted nor trained", "[fami
   OptimizerConfig adamw;
   CHECK(quantities_of(adamw, embedding.buffers[0]).size() == 1);
   CHECK(quantities_of(adamw, embedding.parameters[0]).size() == 3);
-  CHECK((model.normalises_batches() && !vgg(R"(, "hidden": [4])").normalises_batches()));
+  CHECK(embedding.batch_norms == 1.0);
+  CHECK(sums_over_micro_batches(Config(), model));
+  CHECK_FALSE(sums_over_micro_batches(Config(), vgg(R"(, "hidden": [4])")));
 }
 
 TEST_CASE("the published ResNet-50 and VGG-16 have their parameters and products", "[families]") {
@@ -123,6 +126,17 @@ TEST_CASE("what a convolutional network cannot follow is refused", "[families]")
   CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [])"); }), Catch::Contains("dense layers"));
   CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [4], "image_size": 2)"); }),
              Catch::Contains("a feature map of 1 x 1 pixels comes to it"));
+}
+
+TEST_CASE("a layer has as many batch norms with dropout as without", "[families]") {
+  const Model plain = resnet();
+  Model dropping = resnet();
+  add_dropout(dropping, 0.1, 4.0, "job.toml");
+  const Layer& block = layer(plain, "block.1.0");
+  CHECK(block.batch_norms == 4.0);
+  CHECK(block.batch_norm_channels == 4.0 + 4.0 + 16.0 + 16.0);
+  CHECK(layer(dropping, "block.1.0").batch_norms == block.batch_norms);
+  CHECK(layer(dropping, "block.1.0").batch_norm_channels == block.batch_norm_channels);
 }
 
 /// What is said of a job for the residual network of the tests.

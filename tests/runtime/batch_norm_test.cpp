@@ -13,12 +13,6 @@ using namespace pptrain::test;
 
 namespace {
 
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
 /// What a run leaves in its buffers, by name: the norm of what all ranks that have one hold, which is the same.
 using Norms = std::map<std::string, double>;
 

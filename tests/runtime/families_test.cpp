@@ -9,12 +9,6 @@ using namespace pptrain::test;
 
 namespace {
 
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
 /// Grids of all ranks, with every degree that divides their number.
 std::vector<std::array<int, 3>> grids(int ranks) {
   std::vector<std::array<int, 3>> result;

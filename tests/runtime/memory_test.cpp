@@ -14,7 +14,10 @@ using namespace pptrain::test;
 
 namespace {
 
-Cluster equal_devices(int count) {
+constexpr Link at_once = {1e15, 1e-12};
+constexpr Link slow = {1e7, 1e-3};
+
+Cluster equal_devices(int count, const Link& link) {
   Cluster cluster;
   cluster.name = "test";
   cluster.device_kinds = {{"host", 64e9, {{"fp32", 1e12}}, 50e9}};
@@ -22,7 +25,7 @@ Cluster equal_devices(int count) {
   group.device_kind = "host";
   group.count = 1;
   group.num_devices = count;
-  group.link = group.uplink = {10e9, 1e-6};
+  group.link = group.uplink = link;
   group.host_link = {10e9, 1e-6};
   cluster.groups = {group};
   cluster.finish("made");
@@ -35,7 +38,7 @@ class Comparison {
   explicit Comparison(const std::string& run) : reference_(run), waiter_(600.0, CoreUse::shared) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    cluster_ = equal_devices(num_ranks_);
+    cluster_ = equal_devices(num_ranks_, at_once);
     model_ = build_model(reference_.config.model, reference_.config.training, "test");
     profile_ =
         measure_profile(MPI_COMM_WORLD, waiter_, reference_.config, model_, cluster_, RankMap::identity(num_ranks_),
@@ -66,20 +69,30 @@ class Comparison {
   /// Whether layers are timed at this degree.
   bool divides(int tensor) const { return model_.divided_units() % tensor == 0; }
 
+  /// How many outputs are still on their way at the peak is a matter of the machine: of how MPI copies them and of who
+  /// runs when. The arena holds what links that take no time leave, or what slow ones do, or something between.
   void check(const Plan& plan) {
-    const Instance instance = {profile_, cluster_, plan.global_batch_size, ties_of(reference_.config, profile_)};
-    const Programs programs = compile_training(plan, task_orders(plan), {instance.ties});
-    const Simulation simulation = simulate(instance, plan, programs);
-    const double simulated = simulation.devices[rank_].peak_bytes + uncounted_bytes(plan);
+    const double quick = simulated_bytes(plan, at_once);
+    const double late = simulated_bytes(plan, slow);
     const auto held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
     INFO(plan.shape() << " " << plan.schedule.name << " V " << plan.schedule.virtual_stages << " zero "
                       << plan.stages[0].zero_stage << " offload " << plan.stages[0].offload
                       << plan.stages[0].offload_activations << " recompute " << to_string(plan.stages[0].recompute)
-                      << " rank " << rank_ << ": " << held << " bytes held, " << simulated << " simulated");
-    CHECK(simulated == Approx(held).epsilon(0.05));
+                      << " rank " << rank_ << ": " << held << " bytes held, " << quick << " and " << late
+                      << " simulated");
+    CHECK(held >= 0.95 * std::min(quick, late));
+    CHECK(held <= 1.05 * std::max(quick, late));
   }
 
  private:
+  /// The peak of this rank over links like `link`.
+  double simulated_bytes(const Plan& plan, const Link& link) const {
+    const Instance instance = {profile_, equal_devices(num_ranks_, link), plan.global_batch_size,
+                               ties_of(reference_.config, profile_)};
+    const Programs programs = compile_training(plan, task_orders(plan), {instance.ties});
+    return simulate(instance, plan, programs).devices[rank_].peak_bytes + uncounted_bytes(plan);
+  }
+
   /// What predictions leave out, which only a model of small tensors notices: weights, gradients and what the optimizer
   /// keeps of a parameter begin on cache lines; running averages.
   double uncounted_bytes(const Plan& plan) const {

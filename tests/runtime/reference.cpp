@@ -155,7 +155,7 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
   num_parameters = run.at("parameters");
   loss_tolerance = run.at("tolerance").at("loss");
   const Model model = build_model(config.model, config.training, folder);
-  if (model.normalises_batches()) {
+  if (std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.batch_norms > 0.0; })) {
     micro_batch_size = run.value("micro", config.training.global_batch_size);
     config.training.micro_batch_size = micro_batch_size;
   }
@@ -187,6 +187,12 @@ std::vector<std::string> joined(std::vector<std::string> all, const std::vector<
 }
 
 }  // namespace
+
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
 
 std::vector<std::string> all_published() {
   return joined(joined(published_texts(), published_encoders), published_convolutions);

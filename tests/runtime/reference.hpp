@@ -56,6 +56,9 @@ std::vector<std::string> all_published();
 /// Those that continue texts.
 std::vector<std::string> published_texts();
 
+/// The number of ranks of this run.
+int world_size();
+
 /// A schedule with the chunks per rank that it may have.
 struct Kind {
   std::string schedule;

@@ -14,12 +14,6 @@ namespace {
 
 const std::vector<std::string> runs = {"untied", "tied", "untied_sgd", "untied_sched"};
 
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
 /// Elements of the model that this rank updates and counts in sums over the model.
 std::int64_t num_counted(Session& session) {
   if (session.device() == nullptr) return 0;

@@ -33,12 +33,6 @@ Model model_with_shared_blocks(const Reference& reference) {
   return model;
 }
 
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
 void check_same(const Curve& curve, const Curve& expected) {
   CHECK(largest_difference(curve.losses, expected.losses) <= 5e-6);
   for (std::size_t i = 0; i < curve.grad_norms.size(); ++i) {

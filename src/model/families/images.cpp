@@ -12,14 +12,12 @@ constexpr std::int64_t largest_image_side = 16384;
 
 }  // namespace
 
-ImageShape image_shape(const ConfigJson& config, const FamilyOptions& options) {
+ImageShape image_shape(const ConfigJson& config, std::int64_t job_side) {
   const bool says = config.has("image_size");
-  const std::int64_t fallback = options.image_size > 0 ? options.image_size : usual_side;
-  const std::int64_t side = config.size("image_size", fallback);
-  if (says && options.image_size > 0 && side != options.image_size) {
+  const std::int64_t side = config.size("image_size", job_side > 0 ? job_side : usual_side);
+  if (says && job_side > 0 && side != job_side) {
     config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),
-                  fmt::format("[model] image_size = {} says something else", options.image_size),
-                  "leave [model] image_size out");
+                  fmt::format("[model] image_size = {} says something else", job_side), "leave [model] image_size out");
   }
   if (side > largest_image_side) {
     config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),

@@ -5,13 +5,14 @@
 #include "model/families/families.hpp"
 #include "model/layer_graph.hpp"
 
-/// What the families of convolutional networks share: images are read pixel by pixel, so that a feature map has a row
-/// for each of them.
+/// What the families that read images share. Networks of convolutions read them pixel by pixel, so that a feature map
+/// has a row for each of them.
 namespace pptrain {
 
-/// Square images of `config.json` (`image_size`, `num_channels`) or of the job, of 224 pixels a side where nobody says
-/// it. Sizes that contradict each other or are too large throw `Error` (exit code 2).
-ImageShape image_shape(const ConfigJson& config, const FamilyOptions& options);
+/// Square images of `config.json` (`image_size`, `num_channels`), or of `job_side` pixels a side as the job says it; of
+/// 224 where neither does (`job_side` is 0). A patch is a pixel. Sizes that contradict each other or are too large
+/// throw `Error` (exit code 2).
+ImageShape image_shape(const ConfigJson& config, std::int64_t job_side = 0);
 
 /// A square feature map while a chain is written down.
 struct FeatureMap {

@@ -13,7 +13,7 @@ class ResNetFamily {
   ResNetFamily(const ConfigJson& config, const FamilyOptions& options)
       : config_(config),
         compute_bytes_(options.compute_bytes),
-        image_(image_shape(config, options)),
+        image_(image_shape(config, options.image_size)),
         map_{image_.height, image_.channels},
         entry_(config.size("embedding_size", 64)),
         widths_(config.has("hidden_sizes") ? config.integers("hidden_sizes")

@@ -16,7 +16,7 @@ class Vgg {
   Vgg(const ConfigJson& config, const FamilyOptions& options)
       : config_(config),
         compute_bytes_(options.compute_bytes),
-        image_(image_shape(config, options)),
+        image_(image_shape(config, options.image_size)),
         map_{image_.height, image_.channels},
         steps_(config.mixed("cfg")),
         hidden_(config.integers("hidden")),

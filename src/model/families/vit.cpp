@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include "model/families/encoder.hpp"
+#include "model/families/images.hpp"
 
 namespace pptrain {
 namespace {
-
-constexpr std::int64_t largest_side = 16384;
 
 /// Dosovitskiy et al., "An Image is Worth 16x16 Words", 2021, with its classifier: images in square patches, each a row
 /// of the stream behind that of a class, which the classifier reads; norms before attention and the feed-forward part.
@@ -35,16 +34,13 @@ class Vit {
 
  private:
   static ImageShape image_of(const ConfigJson& config) {
-    const std::int64_t size = config.size("image_size", 224), patch = config.size("patch_size", 16);
-    if (size > largest_side) {
-      config.refuse("image_size", fmt::format("images of {0} x {0} pixels", size),
-                    fmt::format("at most {} a side can be read", largest_side), "correct image_size");
-    }
-    if (size % patch != 0) {
-      config.refuse("patch_size", fmt::format("patches of {} pixels in images of {}", patch, size),
+    ImageShape image = image_shape(config);
+    image.patch = config.size("patch_size", 16);
+    if (image.height % image.patch != 0) {
+      config.refuse("patch_size", fmt::format("patches of {} pixels in images of {}", image.patch, image.height),
                     "each image is a whole number of patches", "correct patch_size or image_size");
     }
-    return {config.size("num_channels", 3), size, size, patch};
+    return image;
   }
 
   /// A convolution whose stride is its kernel: the product of each patch with the same weights.

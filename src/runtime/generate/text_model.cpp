@@ -58,15 +58,6 @@ void refuse_other_models(const Model& model, const std::string& source) {
                    "name a language model that predicts the next token"});
 }
 
-}  // namespace
-
-std::string why_no_text(const SampleShape& sample) {
-  if (sample.has_source()) return "its tokens follow from those of a source";
-  return sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers, not tokens";
-}
-
-namespace {
-
 /// A parameter is read whole; all pieces that a process has of it are asked for one after another.
 ParameterSource parameters_in(const std::string& checkpoint) {
   struct Reader {
@@ -116,6 +107,11 @@ TextModel open_folder(const std::string& folder, const std::string& tokenizer) {
 }
 
 }  // namespace
+
+std::string why_no_text(const SampleShape& sample) {
+  if (sample.has_source()) return "its tokens follow from those of a source";
+  return sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers, not tokens";
+}
 
 bool has_token_meaning(const Model& model, const std::string& folder) {
   return tokenizer_lies_in(folder) || has_bytes(model);
