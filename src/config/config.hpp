@@ -186,7 +186,8 @@ struct ParallelismConfig {
   std::string zero_group = "replicas";  ///< or "node": divided within a node, whole on every node
   bool offload = false;                 ///< whether optimizer state may be kept in the host's memory
   bool offload_activations = false;     ///< whether stored activations may be
-  std::string plan;                     ///< a PLAN.json to run as it is
+  std::string experts = "columns";  ///< what members of a tensor-parallel group have: columns of each, or "whole" ones
+  std::string plan;                 ///< a PLAN.json to run as it is
 };
 
 struct ClusterConfig {

@@ -133,6 +133,10 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.flag({"offload", "Whether planners may keep the optimizer state in the host's memory."}, parallelism.offload);
   v.flag({"offload_activations", "Whether planners may keep what layers store from F to B in the host's memory."},
          parallelism.offload_activations);
+  v.name({"experts",
+          "What members of a tensor-parallel group have of a model's experts: columns of each, or \"whole\" ones where "
+          "their number can be divided evenly."},
+         parallelism.experts, {"columns", "whole"});
   v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
 }
 

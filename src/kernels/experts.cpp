@@ -107,34 +107,59 @@ void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& 
   });
 }
 
-ExpertOrder::ExpertOrder(const Matrix& choice, std::size_t experts)
-    : rows_(choice.rows), chosen_(choice.columns / 2), begins_(experts + 1, 0), places_(rows_ * chosen_) {
-  const auto expert = [&](std::size_t row, std::size_t j) { return RowSoftmax::at(choice.at<float>(row, chosen_), j); };
+namespace {
+constexpr std::size_t elsewhere = static_cast<std::size_t>(-1);
+}
+
+ExpertOrder::ExpertOrder(const Matrix& choice, std::size_t experts, Interval own)
+    : own_(own),
+      rows_(choice.rows),
+      chosen_(choice.columns / 2),
+      begins_(static_cast<std::size_t>(own.size()) + 1, 0),
+      places_(rows_ * chosen_, elsewhere) {
+  PPTRAIN_ASSERT(own.begin >= 0 && own.end <= static_cast<std::int64_t>(experts), "experts {} to {}", own.begin,
+                 own.end);
+  // The expert's number among those that are here.
+  const auto expert = [&](std::size_t row, std::size_t j) -> std::optional<std::size_t> {
+    const std::size_t number = RowSoftmax::at(choice.at<float>(row, chosen_), j);
+    return own.contains(static_cast<std::int64_t>(number)) ? std::optional(number - first()) : std::nullopt;
+  };
   for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t j = 0; j < chosen_; ++j) ++begins_[expert(row, j) + 1];
+    for (std::size_t j = 0; j < chosen_; ++j) {
+      if (const auto e = expert(row, j)) ++begins_[*e + 1];
+    }
   }
-  for (std::size_t e = 0; e < experts; ++e) begins_[e + 1] += begins_[e];
+  for (std::size_t e = 0; e + 1 < begins_.size(); ++e) begins_[e + 1] += begins_[e];
   std::vector<std::size_t> next = begins_;
   for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t j = 0; j < chosen_; ++j) places_[row * chosen_ + j] = next[expert(row, j)]++;
+    for (std::size_t j = 0; j < chosen_; ++j) {
+      if (const auto e = expert(row, j)) places_[row * chosen_ + j] = next[*e]++;
+    }
   }
 }
 
+std::optional<std::size_t> ExpertOrder::place(std::size_t row, std::size_t j) const {
+  const std::size_t place = places_[row * chosen_ + j];
+  return place == elsewhere ? std::nullopt : std::optional(place);
+}
+
 std::vector<float> ExpertOrder::weights(const Matrix& choice) const {
-  std::vector<float> weights(places_.size());
+  std::vector<float> weights(num_dispatched());
   for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t j = 0; j < chosen_; ++j) weights[place(row, j)] = choice.at<float>(row)[j];
+    for (std::size_t j = 0; j < chosen_; ++j) {
+      if (const auto to = place(row, j)) weights[*to] = choice.at<float>(row)[j];
+    }
   }
   return weights;
 }
 
 void dispatch_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == out.type && out.rows == order.rows() * order.chosen(), "{} dispatched rows", out.rows);
+  PPTRAIN_ASSERT(x.type == out.type && out.rows == order.num_dispatched(), "{} dispatched rows", out.rows);
   with_type(x.type, [&](auto element) {
     using T = decltype(element);
     launch_rows("dispatch", 0, order.rows(), [&](const SerialTeam&, std::size_t row) {
       for (std::size_t j = 0; j < order.chosen(); ++j) {
-        std::memcpy(out.at<T>(order.place(row, j)), x.at<T>(row), x.columns * sizeof(T));
+        if (const auto to = order.place(row, j)) std::memcpy(out.at<T>(*to), x.at<T>(row), x.columns * sizeof(T));
       }
     });
   });
@@ -144,12 +169,19 @@ void combine_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out) 
   PPTRAIN_ASSERT(x.type == DType::f32 && out.type == DType::f32 && out.rows == order.rows(), "{} rows", out.rows);
   launch_rows("combine", 0, order.rows(), [&](const SerialTeam& team, std::size_t row) {
     float* sum = out.at<float>(row);
-    const float* first = x.at<float>(order.place(row, 0));
-    team.for_each(out.columns, [=](std::size_t c) { sum[c] = first[c]; });
-    for (std::size_t j = 1; j < order.chosen(); ++j) {
-      const float* more = x.at<float>(order.place(row, j));
-      team.for_each(out.columns, [=](std::size_t c) { sum[c] += more[c]; });
+    bool any = false;
+    for (std::size_t j = 0; j < order.chosen(); ++j) {
+      const auto from = order.place(row, j);
+      if (!from) continue;
+      const float* more = x.at<float>(*from);
+      if (any) {
+        team.for_each(out.columns, [=](std::size_t c) { sum[c] += more[c]; });
+      } else {
+        team.for_each(out.columns, [=](std::size_t c) { sum[c] = more[c]; });
+      }
+      any = true;
     }
+    if (!any) team.for_each(out.columns, [=](std::size_t c) { sum[c] = 0.0F; });
   });
 }
 

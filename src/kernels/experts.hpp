@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "base/interval.hpp"
 #include "tensor/tensor.hpp"
 
 /// What a feed-forward part with experts computes beside products and gates, on the host. Rows are tokens, R of them;
 /// each goes to k experts, so that R * k rows are *dispatched*: expert by expert, for each in the order of the tokens.
-/// All results depend on a row and what belongs to it alone, in a fixed order.
+/// A member that has some of the experts has the D <= R * k rows that go to these. All results depend on a row and what
+/// belongs to it alone, in a fixed order.
 namespace pptrain {
 
 /// Chooses k experts for every row of logits (R, E) f32. choice (R, 2k) f32 gets their weights, the largest first and
@@ -29,28 +32,35 @@ void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& 
 /// The places of dispatched rows, from what `choose_experts` has chosen.
 class ExpertOrder {
  public:
-  ExpertOrder(const Matrix& choice, std::size_t experts);
+  /// Of all E experts those in `own` are here.
+  ExpertOrder(const Matrix& choice, std::size_t experts, Interval own);
 
   std::size_t rows() const { return rows_; }
   std::size_t chosen() const { return chosen_; }
-  /// The dispatched rows of an expert are [begin(e), begin(e + 1)).
-  std::size_t begin(std::size_t expert) const { return begins_[expert]; }
-  std::size_t count(std::size_t expert) const { return begins_[expert + 1] - begins_[expert]; }
-  /// The dispatched row that holds row `row` for its choice `j` < k.
-  std::size_t place(std::size_t row, std::size_t j) const { return places_[row * chosen_ + j]; }
+  /// D, of all experts that are here.
+  std::size_t num_dispatched() const { return begins_.back(); }
+  const Interval& own() const { return own_; }
+  /// The dispatched rows of an expert that is here are [begin(e), begin(e + 1)).
+  std::size_t begin(std::size_t expert) const { return begins_[expert - first()]; }
+  std::size_t count(std::size_t expert) const { return begins_[expert - first() + 1] - begins_[expert - first()]; }
+  /// The dispatched row that holds row `row` for its choice `j` < k; nothing: that expert is elsewhere.
+  std::optional<std::size_t> place(std::size_t row, std::size_t j) const;
   /// The weights of the choices, by place.
   std::vector<float> weights(const Matrix& choice) const;
 
  private:
+  std::size_t first() const { return static_cast<std::size_t>(own_.begin); }
+
+  Interval own_;
   std::size_t rows_, chosen_;
   std::vector<std::size_t> begins_;  ///< of each expert's rows, and their end
   std::vector<std::size_t> places_;
 };
 
-/// out (R * k, C) = the rows of x (R, C), dispatched; of one type.
+/// out (D, C) = the rows of x (R, C), dispatched; of one type.
 void dispatch_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out);
 
-/// out (R, C) f32 = for every row the sum of its k dispatched rows of x (R * k, C) f32, that of the first choice first.
+/// out (R, C) f32 = for every row the sum of its dispatched rows of x (D, C) f32, that of the first choice first.
 void combine_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out);
 
 /// out = x with each row times its weight; x and out (R, C) T may be the same.

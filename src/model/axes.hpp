@@ -9,7 +9,7 @@
 namespace pptrain {
 
 /// Logical axis along which a parameter or a value may be divided over a tensor-parallel group.
-enum class ShardAxis { none, heads, columns, vocabulary, classes, inputs };
+enum class ShardAxis { none, heads, columns, vocabulary, classes, inputs, experts };
 
 std::string to_string(ShardAxis axis);
 /// The axes that parameters are divided along, and their names in plans and profiles.
@@ -17,8 +17,9 @@ const std::vector<ShardAxis>& shard_axes();
 const std::vector<std::string>& shard_axis_names();
 
 /// How a product of activations with weights is divided over a tensor-parallel group: not at all,
-/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3).
-enum class WeightDivision { none, columns, rows };
+/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3); or each member
+/// has the whole weights of some experts and computes the rows that go to these (Lepikhin et al., "GShard", 2020).
+enum class WeightDivision { none, columns, rows, experts };
 
 /// How a dimension of size groups * (axis size / sharing) * unit is divided by intervals of an axis. `sharing`
 /// positions of the axis need the same unit: query heads and their key head. The part [b, e) has, in each group g, the

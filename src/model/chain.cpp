@@ -44,6 +44,17 @@ std::int64_t common_heads(const std::vector<BlockShape>& blocks, std::int64_t co
   return length;
 }
 
+/// How many experts each block with any has; 0: they differ, or there are none.
+std::int64_t common_experts(const std::vector<BlockShape>& blocks) {
+  std::int64_t number = 0;
+  for (const BlockShape& block : blocks) {
+    const std::int64_t own = block.experts.form.experts;
+    if (own > 0 && number > 0 && own != number) return 0;
+    number = std::max(number, own);
+  }
+  return number;
+}
+
 class Chain {
  public:
   explicit Chain(const ChainShape& shape)
@@ -54,8 +65,9 @@ class Chain {
     model.name = s_.name;
     model.sample = {s_.tokens, 0, s_.vocabulary};
     model.axes = {{ShardAxis::heads, heads_}, {ShardAxis::columns, columns_}, {ShardAxis::vocabulary, s_.vocabulary}};
+    if (const std::int64_t experts = common_experts(s_.blocks); experts > 0) model.axes[ShardAxis::experts] = experts;
     model.layers.push_back(embedding());
-    for (std::size_t i = 0; i < s_.blocks.size(); ++i) model.layers.push_back(block(i));
+    for (std::size_t i = 0; i < s_.blocks.size(); ++i) add_block(model, i);
     model.layers.push_back(output());
     return model;
   }
@@ -71,19 +83,54 @@ class Chain {
     return g.finish(s_.compute_bytes);
   }
 
-  Layer block(std::size_t i) const {
+  /// A part with experts is a layer of its own, so that a plan may divide the experts over devices that share the
+  /// samples of the attention before them.
+  void add_block(Model& model, std::size_t i) const {
     const BlockShape& b = s_.blocks[i];
-    LayerGraph g(fmt::format("block.{}", i), fmt::format("model.layers.{}.", i), s_.deviation);
-    const ValueIndex x = g.input({s_.tokens, s_.hidden});
-    const ValueIndex attended = attention(g, g.norm("input_layernorm", x, b.norm), b);
-    if (b.parallel) {
-      const ValueIndex widened = feed_forward(g, g.norm("post_attention_layernorm", x, b.norm), b);
-      g.output(g.add(g.add(x, attended), widened));
-    } else {
-      const ValueIndex middle = g.add(x, attended);
-      g.output(g.add(middle, feed_forward(g, g.norm("post_attention_layernorm", middle, b.norm), b)));
+    if (b.experts.form.experts == 0) {
+      model.layers.push_back(layer(i, "", {WeightDivision::columns}, [&](LayerGraph& g) { put_block(g, b); }));
+      return;
+    }
+    model.layers.push_back(layer(i, ".attention", {WeightDivision::columns}, [&](LayerGraph& g) {
+      const ValueIndex x = g.input({s_.tokens, s_.hidden});
+      g.output(with_attention(g, x, b));
+    }));
+    model.layers.push_back(layer(i, ".experts", {WeightDivision::columns, WeightDivision::experts}, [&](LayerGraph& g) {
+      const ValueIndex x = g.input({s_.tokens, s_.hidden});
+      g.output(with_feed_forward(g, x, b));
+    }));
+  }
+
+  /// `put` writes the layer down once for every way in which it may be divided.
+  template <class Put>
+  Layer layer(std::size_t i, const std::string& part, const std::vector<WeightDivision>& divisions,
+              const Put& put) const {
+    LayerGraph g(fmt::format("block.{}{}", i, part), fmt::format("model.layers.{}.", i), s_.deviation);
+    for (const WeightDivision division : divisions) {
+      g.begin_division(division);
+      put(g);
     }
     return g.finish(s_.compute_bytes);
+  }
+
+  void put_block(LayerGraph& g, const BlockShape& b) const {
+    const ValueIndex x = g.input({s_.tokens, s_.hidden});
+    if (b.parallel) {
+      const ValueIndex of_attention = attention(g, g.norm("input_layernorm", x, b.norm), b);
+      const ValueIndex of_rows = feed_forward(g, g.norm("post_attention_layernorm", x, b.norm), b);
+      g.output(g.add(g.add(x, of_attention), of_rows));
+    } else {
+      g.output(with_feed_forward(g, with_attention(g, x, b), b));
+    }
+  }
+
+  /// The stream with the attention's part added.
+  ValueIndex with_attention(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
+    return g.add(x, attention(g, g.norm("input_layernorm", x, b.norm), b));
+  }
+  /// The stream with the feed-forward part added.
+  ValueIndex with_feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
+    return g.add(x, feed_forward(g, g.norm("post_attention_layernorm", x, b.norm), b));
   }
 
   /// A position of the axis has `per_position` query heads, and key heads of its own or one with its neighbours.

@@ -30,9 +30,15 @@ std::size_t LayerGraph::parameter(ParameterSpec spec) {
   return layer_.parameters.size() - 1;
 }
 
-void LayerGraph::begin_rows() {
-  rows_ = true;
+void LayerGraph::begin_division(WeightDivision division) {
+  division_ = division;
   entered_.clear();
+}
+
+OperatorList& LayerGraph::list() {
+  return division_ == WeightDivision::rows      ? layer_.by_rows
+         : division_ == WeightDivision::experts ? layer_.by_experts
+                                                : layer_.operators;
 }
 
 void LayerGraph::enter(ValueIndex x) {

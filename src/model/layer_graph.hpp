@@ -117,12 +117,14 @@ class LayerGraph {
   Layer finish(double compute_bytes);
 
   const Value& value(ValueIndex v) const { return list().values[v]; }
-  /// What follows is the same layer as it is divided by rows of its weights, with the parameters of before.
-  void begin_rows();
+  /// What follows is the same layer as it is divided otherwise, with the parameters of before: `rows` or `experts`.
+  void begin_division(WeightDivision division);
+  /// How what follows is divided; `columns` until it is said.
+  WeightDivision division() const { return division_; }
 
  private:
-  OperatorList& list() { return rows_ ? layer_.by_rows : layer_.operators; }
-  const OperatorList& list() const { return rows_ ? layer_.by_rows : layer_.operators; }
+  OperatorList& list();
+  const OperatorList& list() const { return const_cast<LayerGraph*>(this)->list(); }
   ValueIndex make(const Value& value);
   std::size_t parameter(ParameterSpec spec);
   std::vector<std::size_t> norm_parameters(const std::string& name, const NormForm& form, std::int64_t width);
@@ -132,6 +134,8 @@ class LayerGraph {
   ValueIndex in_place(Operator::Kind kind, ValueIndex x);
   /// Divided operators read it: their gradients of it will be summed.
   void enter(ValueIndex x);
+  /// The form as members have it.
+  ExpertForm as_divided(ExpertForm form) const;
   /// What has entered divided operators is read by one that is not: those read it by another name from here on.
   void keep_apart(ValueIndex x);
   ValueIndex take(ValueIndex x, const AxisDivision& columns);
@@ -140,7 +144,7 @@ class LayerGraph {
   Layer layer_;
   std::string prefix_;
   double deviation_;
-  bool rows_ = false;
+  WeightDivision division_ = WeightDivision::columns;
   std::vector<Port> output_ports_;  ///< where they have been named
   std::set<ValueIndex> entered_;
 };

@@ -3,6 +3,11 @@
 
 namespace pptrain {
 
+ExpertForm LayerGraph::as_divided(ExpertForm form) const {
+  form.divided = form.experts > 0 && division_ == WeightDivision::experts;
+  return form;
+}
+
 ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised,
                               double share) {
   const ValueIndex logits = linear(name, x, {.out = form.experts, .full = true});
@@ -16,18 +21,27 @@ ValueIndex LayerGraph::dispatch(ValueIndex x, ValueIndex choice, const ExpertFor
   enter(x);
   const Value from = value(x);
   const ValueIndex rows = make({from.rows * form.chosen, from.columns, from.element, {}});
-  put(op::Dispatch{form}, {x, choice}, rows);
+  put(op::Dispatch{as_divided(form)}, {x, choice}, rows);
   return rows;
 }
 
 ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, ValueIndex x, ValueIndex choice,
                                      const ExpertForm& form, const LinearShape& shape) {
+  const ExpertForm experts = as_divided(form);
   const bool by_rows = shape.rows.axis != ShardAxis::none;
   const Value from = value(x);
   std::vector<std::size_t> weights;
-  for (const std::string& name : names) weights.push_back(linear_parameters(name, from.columns, shape).front());
-  const ValueIndex y = make({from.rows, shape.out, by_rows ? Element::fp32 : Element::compute, shape.columns});
-  put(op::ExpertLinear{form, by_rows ? WeightDivision::rows : WeightDivision::columns}, {x, choice}, y, weights);
+  for (std::size_t e = 0; e < names.size(); ++e) {
+    weights.push_back(linear_parameters(names[e], from.columns, shape).front());
+    layer_.parameters[weights.back()].expert = static_cast<std::int64_t>(e);
+  }
+  Value result = {from.rows, shape.out, by_rows ? Element::fp32 : Element::compute, shape.columns};
+  if (experts.divided && !by_rows) result.divided = {ShardAxis::experts};
+  const ValueIndex y = make(result);
+  const WeightDivision division = experts.divided ? WeightDivision::experts
+                                  : by_rows       ? WeightDivision::rows
+                                                  : WeightDivision::columns;
+  put(op::ExpertLinear{experts, division}, {x, choice}, y, weights);
   return y;
 }
 
@@ -35,14 +49,14 @@ ValueIndex LayerGraph::weighted_gate(ValueIndex gate, ValueIndex up, ValueIndex 
                                      const ExpertForm& form) {
   enter(weights);
   const ValueIndex result = make(value(gate));
-  put(op::WeightedGate{form, activation}, {gate, up, weights}, result);
+  put(op::WeightedGate{as_divided(form), activation}, {gate, up, weights}, result);
   return result;
 }
 
 ValueIndex LayerGraph::combine(ValueIndex x, ValueIndex choice, const ExpertForm& form) {
   const Value from = value(x);
   const ValueIndex sum = make({from.rows / form.chosen, from.columns, Element::fp32, {}});
-  put(op::Combine{form}, {x, choice}, sum);
+  put(op::Combine{as_divided(form)}, {x, choice}, sum);
   return in_place(op::Sum{}, sum);
 }
 

@@ -43,7 +43,7 @@ Layer dense_layer(std::int64_t index, std::int64_t in, std::int64_t out, double 
   LayerGraph g(name, name);
   const auto begin = [&] { return index == 0 ? g.features(in) : g.input({1, in}); };
   g.output(activated(g, product.by_columns(g, begin())));
-  g.begin_rows();
+  g.begin_division(WeightDivision::rows);
   g.output(activated(g, product.by_rows(g, begin())));
   return g.finish(compute_bytes);
 }
@@ -53,7 +53,7 @@ Layer classifier_layer(std::int64_t in, std::int64_t classes, double compute_byt
                                   std::sqrt(1.0 / static_cast<double>(in))};
   LayerGraph g("classifier", "classifier");
   g.loss(product.by_columns(g, g.input({1, in})));
-  g.begin_rows();
+  g.begin_division(WeightDivision::rows);
   g.loss(product.by_rows(g, g.input({1, in})));
   Layer layer = g.finish(compute_bytes);
   // The logits: what would have to be summed if the weights were divided by rows (docs/cost.md, patterns).

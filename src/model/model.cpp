@@ -10,8 +10,8 @@
 namespace pptrain {
 
 const std::vector<ShardAxis>& shard_axes() {
-  static const std::vector<ShardAxis> axes = {ShardAxis::heads, ShardAxis::columns, ShardAxis::vocabulary,
-                                              ShardAxis::classes, ShardAxis::inputs};
+  static const std::vector<ShardAxis> axes = {ShardAxis::heads,   ShardAxis::columns, ShardAxis::vocabulary,
+                                              ShardAxis::classes, ShardAxis::inputs,  ShardAxis::experts};
   return axes;
 }
 
@@ -32,6 +32,7 @@ std::string to_string(ShardAxis axis) {
     case ShardAxis::vocabulary: return "vocabulary";
     case ShardAxis::classes: return "classes";
     case ShardAxis::inputs: return "inputs";
+    case ShardAxis::experts: return "experts";
   }
   return "";
 }
@@ -49,6 +50,10 @@ std::int64_t ParameterSpec::size() const { return product(shape, 0, shape.size()
 
 ParameterSpec ParameterSpec::divided_by(WeightDivision division) const {
   ParameterSpec spec = *this;
+  if (division == WeightDivision::experts) {
+    if (expert >= 0) spec.axis = ShardAxis::experts;
+    return spec;
+  }
   if (row_axis == ShardAxis::none || division == WeightDivision::columns) return spec;
   // Of weights their inputs are divided; a bias every member has.
   const bool divided = division == WeightDivision::rows && shape.size() == 2;
@@ -59,6 +64,9 @@ ParameterSpec ParameterSpec::divided_by(WeightDivision division) const {
 
 std::vector<Interval> ParameterSpec::shard_elements(Interval part, std::int64_t axis_size) const {
   if (axis == ShardAxis::none) return {{0, size()}};
+  if (axis == ShardAxis::experts) {
+    return part.contains(expert) ? std::vector<Interval>{{0, size()}} : std::vector<Interval>{};
+  }
   const auto sharded = static_cast<std::size_t>(dimension);
   const std::int64_t outer = product(shape, 0, sharded);
   const std::int64_t inner = product(shape, sharded + 1, shape.size());
@@ -92,6 +100,12 @@ std::int64_t Layer::num_parameters() const {
   std::int64_t sum = 0;
   for (const ParameterSpec& parameter : parameters) sum += parameter.size();
   return sum;
+}
+
+const OperatorList& Layer::divided_by(WeightDivision division) const {
+  const OperatorList& other = division == WeightDivision::rows ? by_rows : by_experts;
+  const bool has_other = division == WeightDivision::rows || division == WeightDivision::experts;
+  return has_other && !other.operators.empty() ? other : operators;
 }
 
 bool Layer::reads_decoder_tokens() const {

@@ -43,6 +43,7 @@ struct ParameterSpec {
   std::vector<std::int64_t> file_shape = {};  ///< of the same elements in files; empty: as here
   bool hidden = false;                        ///< of a layer between the first and the last; `build_model` says it
   bool buffer = false;                        ///< kept with the parameters, but not trained
+  std::int64_t expert = -1;  ///< of whose part it is alone, so that whole experts may be divided; -1: of none
 
   std::int64_t size() const;
   AxisDivision division() const { return {axis, groups, unit, sharing}; }
@@ -95,6 +96,7 @@ struct Layer {
   std::vector<ParameterSpec> buffers;  ///< what its operators keep from step to step beside, on every device whole
   OperatorList operators;              ///< divided by columns, or as Megatron does
   OperatorList by_rows;                ///< the same divided by rows of weights; empty where it cannot be
+  OperatorList by_experts;             ///< ... with the experts divided; empty where there are none
   std::optional<Boundary> input;       ///< nothing: the layer is the first one and reads the samples
   std::optional<Boundary> output;      ///< nothing: it is the last one and computes the loss
   Work work;                           ///< of all its operators, per sample
@@ -113,6 +115,8 @@ struct Layer {
   bool computes_loss() const { return !output; }
   bool reads_decoder_tokens() const;
   bool divides_either_way() const { return !by_rows.operators.empty(); }
+  /// The operators of a layer divided in this way, or as `operators` where it cannot be.
+  const OperatorList& divided_by(WeightDivision division) const;
 };
 
 /// Pixels of an image. With patches a model reads it patch by patch, row by row of these, each as (channel, row,

@@ -20,8 +20,9 @@ enum class Element { fp32, compute };
 
 /// What stands on an edge between two operators: (rows, columns) per sample, and how a tensor-parallel group has it.
 ///
-/// `divided` says along which axis its columns are divided over the group. Where it is not, every member has all of it,
-/// and gradients of it are fp32, since the members' are added up.
+/// `divided` says along which axis its columns are divided over the group; along experts its rows are, each member has
+/// those that go to its own. Where it is not divided, every member has all of it, and gradients of it are fp32, since
+/// the members' are added up.
 struct Value {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -29,12 +30,15 @@ struct Value {
   AxisDivision divided;
 
   bool is_whole() const { return divided.axis == ShardAxis::none; }
+  bool has_all_columns() const { return is_whole() || divided.axis == ShardAxis::experts; }
 };
 
-/// How rows go to experts: each to `chosen` of them.
+/// How rows go to experts: each to `chosen` of them. Where experts are `divided` a member has some of them whole, and
+/// of what is dispatched the rows that go to these; otherwise it has columns of every expert.
 struct ExpertForm {
   std::int64_t experts = 0;
   std::int64_t chosen = 0;
+  bool divided = false;
 
   bool operator==(const ExpertForm&) const = default;
 };
@@ -216,7 +220,7 @@ struct Dispatch {
 };
 
 /// x W_e^T for rows that are dispatched, where e is the expert that a row goes to. Inputs: the rows, the router's
-/// result. Parameters: the weights (out, in) of every expert. Divisions are those of `Linear`.
+/// result. Parameters: the weights (out, in) of every expert. Divisions are those of `Linear`, or by experts.
 struct ExpertLinear {
   ExpertForm form;
   WeightDivision division = WeightDivision::none;

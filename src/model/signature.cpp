@@ -32,7 +32,7 @@ std::string text(const NormForm& form) {
   return fmt::format("{}:{}:{}", static_cast<int>(form.kind), form.epsilon, form.one_plus);
 }
 
-std::string text(const ExpertForm& form) { return fmt::format("{}:{}", form.experts, form.chosen); }
+std::string text(const ExpertForm& form) { return fmt::format("{}:{}:{}", form.experts, form.chosen, form.divided); }
 
 std::string text(const RotaryForm& f) {
   return fmt::format("{}:{}:{}:{}:{}:{}:{}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor,
@@ -100,7 +100,7 @@ std::string text(const OperatorList& list) {
 std::string signature_of(const Layer& layer) {
   std::string result;
   for (const ParameterSpec& spec : layer.parameters) result += text(spec) + ";";
-  return result + text(layer.operators) + text(layer.by_rows);
+  return result + text(layer.operators) + text(layer.by_rows) + text(layer.by_experts);
 }
 
 }  // namespace pptrain

@@ -51,7 +51,8 @@ ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent) {
   if (extent == StateExtent::elements) return spec;
   const int kept = extent == StateExtent::rows ? 0 : 1;
   spec.shape = {parameter.shape[static_cast<std::size_t>(kept)]};
-  if (spec.axis != ShardAxis::none && spec.dimension != kept) spec.axis = ShardAxis::none;
+  const bool whole = spec.axis == ShardAxis::none || spec.axis == ShardAxis::experts;
+  if (!whole && spec.dimension != kept) spec.axis = ShardAxis::none;
   spec.dimension = 0;
   return spec;
 }

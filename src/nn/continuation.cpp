@@ -18,10 +18,6 @@ OperatorList row_by_row(OperatorList list, std::int64_t positions) {
   return list;
 }
 
-const OperatorList& operators_of(const Layer& layer, WeightDivision division) {
-  return division == WeightDivision::rows && layer.divides_either_way() ? layer.by_rows : layer.operators;
-}
-
 }  // namespace
 
 /// This process's share of neighbouring layers.
@@ -32,7 +28,7 @@ class Continuation::Part {
     for (std::int64_t l = part.layers.begin; l < part.layers.end; ++l) {
       const Layer& layer = model.layers[static_cast<std::size_t>(l)];
       const std::vector<std::size_t> parameters = add_parameters(layer, ChunkId(0), context_);
-      const OperatorList list = row_by_row(operators_of(layer, part.division), model.sample.rows);
+      const OperatorList list = row_by_row(layer.divided_by(part.division), model.sample.rows);
       result_ = list.values[*list.output];
       layers_.push_back(std::make_unique<OperatorLayer>(
           list, fused(list), parameters, context_,

@@ -60,8 +60,7 @@ bool keeps_more_than_input(const Layer& layer, const OperatorList& list, DType t
 
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context) {
   const std::vector<std::size_t> indices = add_parameters(layer, chunk, context);
-  const bool by_rows = context.division == WeightDivision::rows && layer.divides_either_way();
-  const OperatorList& list = by_rows ? layer.by_rows : layer.operators;
+  const OperatorList& list = layer.divided_by(context.division);
   auto module = std::make_unique<OperatorLayer>(list, fused(list), indices, context);
   if (context.recompute != Recompute::full || !keeps_more_than_input(layer, list, context.type)) return module;
   module->keep_input();

@@ -11,7 +11,7 @@ FeatureMaps& OperatorModule::feature_maps() const {
 
 std::size_t OperatorModule::columns(ValueIndex v) const {
   const Value& of = value(v);
-  return static_cast<std::size_t>(of.is_whole() ? of.columns : of.divided.size_of(part(v)));
+  return static_cast<std::size_t>(of.has_all_columns() ? of.columns : of.divided.size_of(part(v)));
 }
 
 Tensor OperatorModule::new_value(const Batch& batch, ValueIndex v) const {

@@ -10,7 +10,7 @@ const std::string intervals = "array of intervals";
 const KeyDescription shards = {
     "shards", "object: arrays of intervals", "even",
     "Shares of the tensor-parallel members where they are not even: an interval per member for each of the profile's "
-    "axes."};
+    "axes. With `experts` a member has those experts whole; without, it has columns of every expert."};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "plan/parts.hpp"
 
 namespace pptrain {
 namespace {
@@ -104,15 +105,17 @@ void check_shards(const Division& division, const Axes& axes) {
 
 /// Along each axis of its layers a member holds at least one.
 void check_members(const Division& division, const Model& model) {
+  const WeightDivision weights = divides_experts(division.shards) ? WeightDivision::experts : WeightDivision::columns;
   for (const Interval& layers : division.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       for (const ParameterSpec& spec : model.layers[l].parameters) {
-        if (spec.axis == ShardAxis::none || division.members <= model.axis_size(spec.axis)) continue;
+        const ShardAxis axis = spec.divided_by(weights).axis;
+        if (axis == ShardAxis::none || division.members <= model.axis_size(axis)) continue;
         throw_bad_input({division.place,
                          fmt::format("tensor_parallel = {}, but the model has {} {}", division.members,
-                                     model.axis_size(spec.axis), to_string(spec.axis)),
+                                     model.axis_size(axis), to_string(axis)),
                          "each member holds at least one",
-                         fmt::format("use at most {} members", model.axis_size(spec.axis))});
+                         fmt::format("use at most {} members", model.axis_size(axis))});
       }
     }
   }

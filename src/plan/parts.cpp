@@ -83,6 +83,8 @@ const StagePart& StageParts::part_at(std::int64_t layer) const {
   PPTRAIN_ASSERT(false, "layer {} is not in the stage", layer);
 }
 
+bool divides_experts(const std::map<std::string, std::vector<Interval>>& shards) { return shards.contains("experts"); }
+
 MeshPlace place_in(const Stage& mesh, int device_of_stage) {
   return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <deque>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "plan/plan.hpp"
@@ -57,6 +59,9 @@ class StageParts {
   std::vector<StagePart> parts_;
   std::vector<Boundary> boundaries_;
 };
+
+/// Whether members with these shares have whole experts, instead of columns of all of them.
+bool divides_experts(const std::map<std::string, std::vector<Interval>>& shards);
 
 /// Where device `device_of_stage` (they count row after row) is in a mesh of its stage.
 struct MeshPlace {

@@ -20,6 +20,7 @@
 #include "planners/simulated/fitting_search.hpp"
 #include "planners/simulated/simulated_search.hpp"
 #include "planners/whale/whale.hpp"
+#include "planners/whole_experts.hpp"
 
 namespace pptrain {
 namespace {
@@ -190,6 +191,13 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   for (const Beside& beside : plans_beside(name, space, outcome, *result.plan, simulator)) {
     result.plan->alternatives.push_back(alternative_of(beside, *result.plan));
     if (beside.plan) result.others.push_back(*beside.plan);
+  }
+  if (restrictions.whole_experts) {
+    give_whole_experts(*result.plan, instance.profile);
+    for (Plan& other : result.others) give_whole_experts(other, instance.profile);
+    for (GridCandidate& grid : result.grids) {
+      if (grid.plan) give_whole_experts(*grid.plan, instance.profile);
+    }
   }
   result.plan->search_complete = outcome.complete;
   result.plan->search_candidates = outcome.num_examined;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/parts.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -33,7 +35,8 @@ json stage_document(const Stage& stage, const Profile& profile) {
           {"recompute", to_string(stage.recompute)},
           {"zero_stage", stage.zero_stage},
           {"offload", stage.offload},
-          {"uneven_shards", !stage.shards.empty()},
+          {"uneven_shards", stage.shards.size() > (divides_experts(stage.shards) ? 1 : 0)},
+          {"whole_experts", divides_experts(stage.shards)},
           {"blocks", stage.blocks.size()},
           {"offload_activations", stage.offload_activations}};
 }

@@ -34,7 +34,9 @@ std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
     own.mesh = *part.mesh;
     own.replica = place.replica;
     own.shard = place.shard;
-    own.division = part.pattern == TensorPattern::sp2 ? WeightDivision::rows : WeightDivision::columns;
+    own.division = part.pattern == TensorPattern::sp2   ? WeightDivision::rows
+                   : divides_experts(part.mesh->shards) ? WeightDivision::experts
+                                                        : WeightDivision::columns;
     for (std::size_t c = 0; c < places.size(); ++c) {
       if (places[c].stage != role.stage) continue;
       for (const Interval& layers : part.layers) {

@@ -98,6 +98,21 @@ double array_bytes(const Instance& instance, const Stage& stage, const Interval&
   return std::min(bytes, layer / stage.tensor_parallel);
 }
 
+/// Buffers of the sum of a chunk's gradients, of which two buckets are under way: all, or with ZeRO, which sums layer
+/// by layer, those of two neighbouring layers.
+double buffer_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
+  const double workspace = instance.profile.workspace_bytes;
+  const double all = std::min(workspace, chunk_gradient_bytes(instance, stage, layers));
+  if (stage.zero_stage == 0) return all;
+  const auto bucket = [&](std::int64_t l) {
+    const double gradients = instance.profile.bytes_per_parameter.gradient * instance.profile.layers[l].parameters;
+    return std::min(workspace / 2.0, gradients / stage.tensor_parallel);
+  };
+  double most = bucket(layers.begin);
+  for (std::int64_t l = layers.begin + 1; l < layers.end; ++l) most = std::max(most, bucket(l - 1) + bucket(l));
+  return std::min(most, all);
+}
+
 }  // namespace
 
 void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan, const Programs& programs) {
@@ -128,7 +143,7 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
     if (!whole || !counts_buffers(reduction.programs.front())) continue;
     const Stage& stage = plan.stages[programs[reduction.programs.front()].stage.index()];
     const Interval& layers = chunks[reduction.chunk.index()].layers;
-    reduction.buffer_bytes = std::min(instance.profile.workspace_bytes, chunk_gradient_bytes(instance, stage, layers));
+    reduction.buffer_bytes = buffer_bytes(instance, stage, layers);
     reduction.bucket_bytes = std::min(instance.profile.workspace_bytes / 2.0, array_bytes(instance, stage, layers));
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {

@@ -53,13 +53,14 @@ std::set<std::string> words_of(const fs::path& file) {
   return words;
 }
 
-/// Whatever belongs to the program and its build, from the root of the source.
+/// Whatever belongs to the program and its build, from the root of the source; not what Python has compiled beside it.
 std::vector<std::string> program_files() {
   const fs::path root = pptrain::source_file("");
   std::vector<std::string> files = {"CMakeLists.txt", "CMakePresets.json", "bootstrap.sh"};
   for (const char* folder : {"src", "apps", "cmake", "spack", "job-scripts"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), root).string());
+      if (entry.is_regular_file() && entry.path().extension() != ".pyc")
+        files.push_back(fs::relative(entry.path(), root).string());
     }
   }
   return files;

@@ -135,7 +135,7 @@ done
 for family in mixtral qwen2-moe; do
   start "$family"
   sed -i 's|^train.*|train = "model/tokens.bin"|' job.toml
-  expect "$family is valid" 0 "model: valid, a ${family//-/_} of 4 layers and [0-9]+ parameters, with weights" "$pptrain" validate model
+  expect "$family is valid" 0 "model: valid, a ${family//-/_} of 6 layers and [0-9]+ parameters, with weights" "$pptrain" validate model
   expect "$family trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
 done
 wrong mixtral "more experts than there are" "$config" 'num_experts_per_tok = 5 with num_local_experts = 4' set-key num_experts_per_tok 5

@@ -2,6 +2,7 @@
 
 #include "cost/instances.hpp"
 #include "planners/search.hpp"
+#include "planners/whole_experts.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
@@ -45,6 +46,38 @@ TEST_CASE("shards stay even where members are alike or nothing is known of the a
   CHECK(mixed.shards({0, 2}).empty());
   mixed.profile.axes.clear();
   CHECK(mixed.shards({0, 2}).empty());
+}
+
+TEST_CASE("whole experts are shared where they are asked for and each member gets one", "[planners]") {
+  Mixed mixed;
+  mixed.profile.axes["experts"] = 9;
+  const auto experts = [&](bool whole) {
+    const Shards shards = uneven_shards({mixed.profile, mixed.cluster, 4}, 2, {DeviceId(0), DeviceId(2)}, 0.0, whole);
+    CHECK(shards.contains("heads"));
+    return shards.contains("experts") ? shards.at("experts") : std::vector<Interval>();
+  };
+  CHECK(experts(true) == std::vector<Interval>{{0, 6}, {6, 9}});
+  CHECK(experts(false).empty());
+  mixed.profile.axes["experts"] = 1;
+  CHECK(experts(true).empty());
+}
+
+TEST_CASE("plans give members of a group equally many whole experts", "[planners]") {
+  Profile profile;
+  profile.axes = {{"experts", 8}};
+  Plan plan = uniform_plan({{0, 2}}, 1, 4, 8, 8, "1f1b");
+  plan.stages[0].blocks = {{{1, 2}, 2, 2, "megatron", {{0, 4}, {4, 8}}, {}}};
+  Plan uneven = plan;
+  uneven.stages[0].shards["columns"] = {{0, 1}, {1, 2}, {2, 3}, {3, 8}};
+  give_whole_experts(plan, profile);
+  CHECK(plan.stages[0].shards == Shards{{"experts", {{0, 2}, {2, 4}, {4, 6}, {6, 8}}}});
+  CHECK(plan.stages[0].blocks[0].shards == Shards{{"experts", {{0, 4}, {4, 8}}}});
+  give_whole_experts(uneven, profile);
+  CHECK_FALSE(uneven.stages[0].shards.contains("experts"));
+  profile.axes["experts"] = 6;  // four members cannot have equally many
+  Plan other = uniform_plan({{0, 2}}, 1, 4, 8, 8, "1f1b");
+  give_whole_experts(other, profile);
+  CHECK(other.stages[0].shards.empty());
 }
 
 TEST_CASE("a member whose memory is short holds less", "[planners]") {

@@ -1,6 +1,7 @@
 // Models with experts: the loss of their balance, which is of whole micro-batches, on any division of them.
 #include "base/error.hpp"
 #include "model/check.hpp"
+#include "plan/match.hpp"
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"
 #include "shaped_plans.hpp"
@@ -37,7 +38,88 @@ void check_balanced(const std::vector<std::array<int, 3>>& grids) {
   }
 }
 
+/// The plan with so many whole experts on each member of a tensor-parallel group.
+Plan with_experts(Plan plan, const std::vector<std::int64_t>& numbers) {
+  for (Stage& stage : plan.stages) {
+    for (const std::int64_t number : numbers) {
+      std::vector<Interval>& parts = stage.shards["experts"];
+      const std::int64_t begin = parts.empty() ? 0 : parts.back().end;
+      parts.push_back({begin, begin + number});
+    }
+  }
+  return plan;
+}
+
+/// Divisions of the experts over the members of grids (stages, replicas, shards), evenly and not.
+void check_divided(const std::string& folder, const std::array<int, 3>& grid,
+                   const std::vector<std::vector<std::int64_t>>& divisions) {
+  const Reference reference(folder);
+  const auto& [pipeline, data, tensor] = grid;
+  for (const std::vector<std::int64_t>& numbers : divisions) {
+    for (const int zero_stage : {0, 1, 2, 3}) {
+      if (zero_stage > 0 && data == 1) continue;
+      for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+        const Plan plan = with_experts(reference.plan(pipeline, data, tensor, 2, "1f1b"), numbers);
+        INFO(folder << ", " << plan.shape() << ", ZeRO " << zero_stage << ", " << numbers.front() << " experts first");
+        check_curve(train_reference(MPI_COMM_WORLD, reference, with(plan, zero_stage, recompute), 20), reference);
+      }
+    }
+  }
+}
+
+/// Replicas of everything but the experts, which all devices together divide.
+void check_experts_apart(const std::string& folder, const std::vector<std::int64_t>& numbers) {
+  const Reference reference(folder);
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const int devices = static_cast<int>(numbers.size());
+  for (const int zero_stage : {0, 1, 2, 3}) {
+    Plan plan = with(reference.plan(1, devices, 1, 4, "1f1b"), zero_stage, Recompute::none);
+    for (std::int64_t l = 0; l < model.num_layers(); ++l) {
+      if (model.layers[static_cast<std::size_t>(l)].by_experts.operators.empty()) continue;
+      Plan of_block = with_experts(reference.plan(1, 1, devices, 4, "1f1b"), numbers);
+      plan.stages[0].blocks.push_back(
+          {{l, l + 1}, 1, devices, "megatron", {{0, plan.micro_batch_size}}, of_block.stages[0].shards});
+    }
+    REQUIRE(plan.stages[0].blocks.size() == 2);
+    INFO(folder << ", ZeRO " << zero_stage);
+    check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("replicas that divide the experts between them train as recorded", "[np2]") {
+  check_experts_apart("mixtral", {1, 3});
+}
+TEST_CASE("replicas that divide the experts between them train as recorded on four ranks", "[np4]") {
+  check_experts_apart("mixtral", {1, 1, 1, 1});
+  check_experts_apart("qwen2-moe", {1, 4, 2, 1});
+}
+TEST_CASE("members that have whole experts train as recorded", "[np2]") {
+  check_divided("mixtral", {1, 1, 2}, {{2, 2}, {1, 3}});
+  check_divided("qwen2-moe", {1, 1, 2}, {{4, 4}, {7, 1}});
+}
+TEST_CASE("members that have whole experts train as recorded on four ranks", "[np4]") {
+  check_divided("mixtral", {1, 1, 4}, {{1, 1, 1, 1}});
+  check_divided("mixtral", {1, 2, 2}, {{3, 1}});
+  check_divided("qwen2-moe", {1, 1, 4}, {{1, 4, 2, 1}});
+  check_divided("qwen2-moe", {2, 1, 2}, {{3, 5}});
+}
+TEST_CASE("members that have whole experts train as recorded on eight ranks", "[np8]") {
+  check_divided("qwen2-moe", {1, 2, 4}, {{2, 2, 2, 2}, {1, 1, 1, 5}});
+}
+
+TEST_CASE("whole experts need a member each, and no more than there are", "[np1]") {
+  const Reference reference("mixtral");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const auto complaint = [&](int tensor, const std::vector<std::int64_t>& numbers) {
+    const Plan plan = with_experts(reference.plan(1, 1, tensor, 2, "1f1b"), numbers);
+    return complaint_of([&] { check_plan_model(plan, model, "plan.json"); });
+  };
+  CHECK(complaint(4, {1, 1, 1, 1}) == "nothing was refused");
+  CHECK_THAT(complaint(2, {2, 3}), Catch::Contains("they end at 5, but the model has 4 experts"));
+  CHECK_THAT(complaint(4, {2, 2, 0, 0}), Catch::Contains("a member has none"));
+}
 
 TEST_CASE("experts are balanced over each micro-batch as recorded", "[np1]") { check_balanced({{1, 1, 1}}); }
 TEST_CASE("experts are balanced so by two replicas, stages or shards", "[np2]") {
@@ -52,7 +134,7 @@ TEST_CASE("the balance does not depend on how unevenly replicas divide a micro-b
   const auto losses = [&](const Plan& plan) { return train_reference(MPI_COMM_WORLD, reference, plan, 20).losses; };
   const std::vector<double> alone = losses(reference.plan(1, 1, 1, 8, "1f1b"));
   CHECK(largest_difference(alone, reference.losses) > 1e-3);  // another micro-batch, another loss
-  const Plan uneven = shaped_plan({{{2}, {5, 2, 1}, 1, {}, 2}, {{2}, {8}, 1}}, 8);
+  const Plan uneven = shaped_plan({{{3}, {5, 2, 1}, 1, {}, 2}, {{3}, {8}, 1}}, 8);
   CHECK(largest_difference(losses(uneven), alone) <= reference.loss_tolerance);
 }
 

@@ -32,6 +32,10 @@ Cluster equal_devices(int count, const Link& link) {
   return cluster;
 }
 
+/// Which dispatched rows a member has: those of all experts, or of its own alone. Predictions are those of the former,
+/// so that a member with whole experts, of a model as small as these, holds up to an eighth less.
+enum class Rows { all, of_experts };
+
 /// Compares plans of one reference run; measures its layers first. Collective.
 class Comparison {
  public:
@@ -66,12 +70,13 @@ class Comparison {
     }
   }
 
+  std::int64_t experts() const { return model_.axis_size(ShardAxis::experts); }
   /// Whether layers are timed at this degree.
   bool divides(int tensor) const { return model_.divided_units() % tensor == 0; }
 
   /// How many outputs are still on their way at the peak is a matter of the machine: of how MPI copies them and of who
   /// runs when. The arena holds what links that take no time leave, or what slow ones do, or something between.
-  void check(const Plan& plan) {
+  void check(const Plan& plan, Rows rows = Rows::all) {
     const double quick = simulated_bytes(plan, at_once);
     const double late = simulated_bytes(plan, slow);
     const auto held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
@@ -80,7 +85,7 @@ class Comparison {
                       << plan.stages[0].offload_activations << " recompute " << to_string(plan.stages[0].recompute)
                       << " rank " << rank_ << ": " << held << " bytes held, " << quick << " and " << late
                       << " simulated");
-    CHECK(held >= 0.95 * std::min(quick, late));
+    CHECK(held >= (rows == Rows::all ? 0.95 : 0.85) * std::min(quick, late));
     CHECK(held <= 1.05 * std::max(quick, late));
   }
 
@@ -158,6 +163,20 @@ TEST_CASE("simulated peaks of published models are what arenas of four ranks hol
       compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 0, Recompute::none));
       compare.check(compare.plan(pipeline, data, tensor, 4, "gpipe", 1, 3, Recompute::full));
       compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 1, Recompute::selective));
+    }
+  }
+}
+
+TEST_CASE("simulated peaks with whole experts are what arenas of four ranks hold", "[np4]") {
+  for (const std::string& folder : published_experts) {
+    INFO(folder);
+    Comparison compare(folder);
+    for (const auto& [pipeline, data, tensor] : {std::array{1, 1, 4}, {1, 2, 2}, {2, 1, 2}}) {
+      for (const int zero_stage : {0, 3}) {
+        Plan plan = compare.plan(pipeline, data, tensor, 4, "1f1b", 1, zero_stage, Recompute::none);
+        for (Stage& stage : plan.stages) stage.shards["experts"] = even_division(compare.experts(), tensor);
+        compare.check(plan, Rows::of_experts);
+      }
     }
   }
 }

@@ -83,7 +83,8 @@ std::vector<Interval> RandomShapes::parts(std::int64_t size, std::int64_t count)
 std::map<std::string, std::vector<Interval>> RandomShapes::shards(int tensor_parallel) {
   std::map<std::string, std::vector<Interval>> drawn;
   for (const auto& [axis, size] : model_.axes) {
-    if (tensor_parallel > 1 && pick(0, 3) > 0) drawn[axis] = parts(size, tensor_parallel);
+    if (tensor_parallel == 1 || size < tensor_parallel) continue;
+    if (pick(0, 3) > 0) drawn[axis] = parts(size, tensor_parallel);
   }
   return drawn;
 }

@@ -2,25 +2,45 @@
 // the way back. These modules follow pointers: the device is the host.
 #include "kernels/experts.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "nn/operators/modules.hpp"
 
 namespace pptrain {
 namespace {
 
-/// What the modules have in common: the router's result is the last input.
+/// What the modules have in common: the router's result is the last input. Where experts are divided a member has the
+/// rows of its own ones; where no row goes to these it has one row of zeros, so that no tensor is empty.
 class ExpertModule : public OperatorModule {
  public:
   ExpertModule(const ExpertForm& form, OperatorPlace place) : OperatorModule(std::move(place)), form_(form) {}
 
  protected:
-  std::size_t experts() const { return static_cast<std::size_t>(form_.experts); }
   std::size_t chosen() const { return static_cast<std::size_t>(form_.chosen); }
   Matrix choice(const Pass& pass) const { return pass.matrix(op().inputs.back()); }
-  ExpertOrder order(const Pass& pass) const { return {choice(pass), experts()}; }
+  /// The experts that this member has.
+  Interval own() const { return form_.divided ? context().part(ShardAxis::experts) : Interval{0, form_.experts}; }
+  ExpertOrder order(const Pass& pass) const { return {choice(pass), static_cast<std::size_t>(form_.experts), own()}; }
+
+  /// A tensor for a value of dispatched rows, or for its gradient.
+  Tensor new_dispatched(const ExpertOrder& places, ValueIndex v) const {
+    return dispatched(places, v, type_of(value(v).element));
+  }
+  Tensor new_dispatched_gradient(const ExpertOrder& places, ValueIndex v) const {
+    return dispatched(places, v, value(v).is_whole() ? DType::f32 : type_of(value(v).element));
+  }
+  /// The dispatched rows of a value or gradient, without the row of zeros.
+  static Matrix used(const ExpertOrder& places, const Matrix& all) { return all.rows_from(0, places.num_dispatched()); }
 
  private:
+  Tensor dispatched(const ExpertOrder& places, ValueIndex v, DType type) const {
+    Tensor tensor(arena(), std::max<std::size_t>(places.num_dispatched(), 1), columns(v), type);
+    if (places.num_dispatched() == 0) std::memset(tensor.matrix().data, 0, tensor.size() * size_of(type));
+    return tensor;
+  }
+
   ExpertForm form_;
 };
 
@@ -28,18 +48,19 @@ class DispatchModule final : public ExpertModule {
  public:
   using ExpertModule::ExpertModule;
 
-  void forward(Batch& batch, Pass& pass) override { dispatch(batch, pass); }
+  void forward(Batch& /*batch*/, Pass& pass) override { dispatch(order(pass), pass); }
   void backward_input(const Batch& batch, Pass& pass) override {
+    const ExpertOrder places = order(pass);
     Tensor dx = new_gradient(batch, input());
-    combine_rows(order(pass), pass.gradients[output()].matrix, dx);
-    dispatch(batch, pass);
+    combine_rows(places, used(places, pass.gradients[output()].matrix), dx);
+    dispatch(places, pass);
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
 
  private:
-  void dispatch(const Batch& batch, Pass& pass) const {
-    Tensor rows = new_value(batch, output());
-    dispatch_rows(order(pass), pass.matrix(input()), rows);
+  void dispatch(const ExpertOrder& places, Pass& pass) const {
+    Tensor rows = new_dispatched(places, output());
+    dispatch_rows(places, pass.matrix(input()), used(places, rows));
     pass.values[output()] = std::move(rows);
   }
 };
@@ -49,23 +70,25 @@ class ExpertLinearModule final : public ExpertModule {
  public:
   using ExpertModule::ExpertModule;
 
-  void forward(Batch& batch, Pass& pass) override {
-    Tensor y = new_value(batch, output());
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    const ExpertOrder places = order(pass);
+    Tensor y = new_dispatched(places, output());
     const Matrix x = pass.matrix(input());
-    for_each_expert(order(pass), [&](std::size_t e, const Rows& rows) {
+    for_each_expert(places, [&](std::size_t e, const Rows& rows) {
       gemm().multiply(Transpose::no, rows.of(x), Transpose::yes, store().compute_matrix(parameter(e)), rows.of(y));
     });
     pass.values[output()] = std::move(y);
   }
 
-  void backward_input(const Batch& batch, Pass& pass) override {
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    const ExpertOrder places = order(pass);
     Tensor copy;
     const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
     Gradient& sum = pass.gradients[input()];
     const bool adds = sum && sum.is_own() && sum.matrix.type == DType::f32;
-    Tensor dx = adds ? Tensor() : new_gradient(batch, input());
+    Tensor dx = adds ? Tensor() : new_dispatched_gradient(places, input());
     const Matrix to = adds ? sum.matrix : dx.matrix();
-    for_each_expert(order(pass), [&](std::size_t e, const Rows& rows) {
+    for_each_expert(places, [&](std::size_t e, const Rows& rows) {
       gemm().multiply(Transpose::no, rows.of(dy), Transpose::no, store().compute_matrix(parameter(e)), rows.of(to),
                       {.accumulate = adds});
     });
@@ -77,8 +100,9 @@ class ExpertLinearModule final : public ExpertModule {
     const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
     const Matrix x = pass.matrix(input());
     const ExpertOrder places = order(pass);
-    for (std::size_t e = 0; e < experts(); ++e) {
-      if (places.count(e) == 0) store().adding(parameter(e));
+    for (std::int64_t e = own().begin; e < own().end; ++e) {
+      const auto expert = static_cast<std::size_t>(e);
+      if (places.count(expert) == 0) store().adding(parameter(expert));
     }
     for_each_expert(places, [&](std::size_t e, const Rows& rows) {
       gemm().multiply(Transpose::yes, rows.of(dy), Transpose::no, rows.of(x), store().gradient_matrix(parameter(e)),
@@ -95,11 +119,12 @@ class ExpertLinearModule final : public ExpertModule {
 
   Gemm& gemm() const { return context().backend.gemm; }
 
-  /// Calls `compute` for the experts that have rows.
+  /// Calls `compute` for the experts of this member that have rows.
   template <class Compute>
   void for_each_expert(const ExpertOrder& places, const Compute& compute) const {
-    for (std::size_t e = 0; e < experts(); ++e) {
-      if (places.count(e) > 0) compute(e, Rows{places.begin(e), places.count(e)});
+    for (std::int64_t e = own().begin; e < own().end; ++e) {
+      const auto expert = static_cast<std::size_t>(e);
+      if (places.count(expert) > 0) compute(expert, Rows{places.begin(expert), places.count(expert)});
     }
   }
 };
@@ -110,23 +135,25 @@ class WeightedGateModule final : public ExpertModule {
   WeightedGateModule(const op::WeightedGate& kind, OperatorPlace place)
       : ExpertModule(kind.form, std::move(place)), activation_(kind.activation) {}
 
-  void forward(Batch& batch, Pass& pass) override {
-    Tensor out = new_value(batch, output());
-    kernels().gate_forward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), out);
-    weigh_rows(out, weights(pass), out);
+  void forward(Batch& /*batch*/, Pass& pass) override {
+    const Matrix gate = pass.matrix(input(0));
+    Tensor out(arena(), gate.rows, gate.columns, gate.type);
+    kernels().gate_forward(activation_, gate, pass.matrix(input(1)), out);
+    weigh(out, weights(pass), out);
     pass.values[output()] = std::move(out);
   }
 
   void backward_input(const Batch& batch, Pass& pass) override {
     const std::vector<float> of_rows = weights(pass);
     const Matrix given = pass.gradients[output()].matrix;
-    Tensor gate(arena(), given.rows, given.columns, given.type);
-    Tensor up = new_gradient(batch, input(1));
-    Tensor again = new_value(batch, output());
-    weigh_rows(given, of_rows, gate);
+    const auto like_given = [&] { return Tensor(arena(), given.rows, given.columns, given.type); };
+    Tensor gate = like_given(), up = like_given(), again = like_given();
+    if (of_rows.empty()) kernels().convert(given, gate);
+    weigh(given, of_rows, gate);
     kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again);
-    add_weight_gradient(batch, pass, row_products(given, again), of_rows);
-    weigh_rows(again, of_rows, again);
+    const auto rows = [&](const Matrix& all) { return all.rows_from(0, of_rows.size()); };
+    add_weight_gradient(batch, pass, row_products(rows(given), rows(again)), of_rows);
+    weigh(again, of_rows, again);
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(0), make_gradient(std::move(gate)));
     add_gradient(pass, input(1), make_gradient(std::move(up)));
@@ -134,6 +161,11 @@ class WeightedGateModule final : public ExpertModule {
 
  private:
   bool are_routed() const { return chosen() > 0; }
+
+  /// out = the rows of x times their weights; behind them there may be a row of zeros. The two may be the same.
+  static void weigh(const Matrix& x, const std::vector<float>& of_rows, const Matrix& out) {
+    weigh_rows(x.rows_from(0, of_rows.size()), of_rows, out.rows_from(0, of_rows.size()));
+  }
 
   std::vector<float> weights(const Pass& pass) const {
     if (are_routed()) return order(pass).weights(choice(pass));
@@ -143,7 +175,7 @@ class WeightedGateModule final : public ExpertModule {
     return result;
   }
 
-  /// `products`: the gradients of the rows' weights, of this member's columns.
+  /// `products`: the gradients of the rows' weights, of this member's columns or experts.
   void add_weight_gradient(const Batch& batch, Pass& pass, const std::vector<float>& products,
                            const std::vector<float>& of_rows) const {
     Tensor gradient = new_gradient(batch, input(2));
@@ -152,7 +184,9 @@ class WeightedGateModule final : public ExpertModule {
       kernels().fill_zero(to.f32(), to.size());
       const ExpertOrder places = order(pass);
       for (std::size_t row = 0; row < to.rows; ++row) {
-        for (std::size_t j = 0; j < chosen(); ++j) to.at<float>(row)[j] = products[places.place(row, j)];
+        for (std::size_t j = 0; j < chosen(); ++j) {
+          if (const auto place = places.place(row, j)) to.at<float>(row)[j] = products[*place];
+        }
       }
     } else {
       for (std::size_t row = 0; row < to.rows; ++row) {
@@ -170,13 +204,15 @@ class CombineModule final : public ExpertModule {
   using ExpertModule::ExpertModule;
 
   void forward(Batch& batch, Pass& pass) override {
+    const ExpertOrder places = order(pass);
     Tensor sums = new_value(batch, output());
-    combine_rows(order(pass), pass.matrix(input()), sums);
+    combine_rows(places, used(places, pass.matrix(input())), sums);
     pass.values[output()] = std::move(sums);
   }
-  void backward_input(const Batch& batch, Pass& pass) override {
-    Tensor dx = new_gradient(batch, input());
-    dispatch_rows(order(pass), pass.gradients[output()].matrix, dx);
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    const ExpertOrder places = order(pass);
+    Tensor dx = new_dispatched_gradient(places, input());
+    dispatch_rows(places, pass.gradients[output()].matrix, used(places, dx));
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
 };

@@ -80,6 +80,18 @@ std::string devices_text(const Stage& stage, const Cluster& cluster) {
   return fmt::format("{} ({})", ranges(devices), kinds_text(stage, cluster));
 }
 
+/// What members have of the layers, where it is not an even share of each tensor.
+std::string shares_text(const std::map<std::string, std::vector<Interval>>& shards) {
+  std::string text;
+  const auto experts = shards.find("experts");
+  if (shards.size() > (experts == shards.end() ? 0 : 1)) text += ", uneven shards";
+  if (experts == shards.end()) return text;
+  std::vector<std::string> numbers;
+  for (const Interval& part : experts->second) numbers.push_back(fmt::format("{}", part.size()));
+  const bool alike = std::all_of(numbers.begin(), numbers.end(), [&](const auto& n) { return n == numbers.front(); });
+  return text + (alike ? fmt::format(", {} whole experts each", numbers.front()) : ", whole experts " + join(numbers));
+}
+
 /// What a stage does beside holding its layers: recomputation, ZeRO, offload, blocks, uneven shards.
 std::string choices_text(const Stage& stage) {
   std::string text;
@@ -88,10 +100,11 @@ std::string choices_text(const Stage& stage) {
   if (!stage.zero_groups.empty()) text += fmt::format(" in {} groups of replicas", stage.zero_groups.size());
   if (stage.offload) text += ", optimizer offloaded";
   if (stage.offload_activations) text += ", activations offloaded";
-  if (!stage.shards.empty()) text += ", uneven shards";
+  text += shares_text(stage.shards);
   for (const Block& block : stage.blocks) {
     text += fmt::format(", layers {}-{} {} {} x {}", block.layers.begin, block.layers.end - 1, block.pattern,
                         block.replicas, block.tensor_parallel);
+    text += shares_text(block.shards);
   }
   return text;
 }

@@ -23,7 +23,8 @@ void PipelineSearch::add(const TaskGraphs& graphs) {
     add(graphs, order++, devices, shards);
     bool any = false;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      shards[i] = uneven_shards(instance, graphs.graphs[i].tensor_parallel, devices[i], state);
+      shards[i] = uneven_shards(instance, graphs.graphs[i].tensor_parallel, devices[i], state,
+                                space_.restrictions.whole_experts);
       any = any || !shards[i].empty();
     }
     if (any) add(graphs, order++, devices, shards);

@@ -70,7 +70,7 @@ double whole_state_bytes(const Profile& profile) {
 }
 
 Shards uneven_shards(const Instance& instance, int tensor_parallel, const std::vector<DeviceId>& devices,
-                     double state_bytes) {
+                     double state_bytes, bool whole_experts) {
   const Profile& profile = instance.profile;
   if (tensor_parallel == 1 || profile.axes.empty() || of_one_kind(instance.cluster, devices)) return {};
   const Members members = members_of(columns_of(instance, tensor_parallel, devices));
@@ -79,6 +79,7 @@ Shards uneven_shards(const Instance& instance, int tensor_parallel, const std::v
   if (alike) return {};
   Shards shards;
   for (const auto& [axis, length] : profile.axes) {
+    if (axis == "experts" && (!whole_experts || length < tensor_parallel)) continue;
     if (length < tensor_parallel) return {};
     std::vector<LoadClass> classes;
     for (std::size_t k = 0; k < members.classes.size(); ++k) {

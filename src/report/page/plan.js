@@ -28,6 +28,7 @@ function stageRows(plan) {
     predicted && predicted.stage_seconds[s] !== undefined ? seconds(predicted.stage_seconds[s]) : "–",
     [stage.recompute === "none" ? null : `recompute ${stage.recompute}`, stage.zero_stage ? `ZeRO ${stage.zero_stage}` : null,
       stage.offload ? "optimizer offloaded" : null, stage.offload_activations ? "activations offloaded" : null, stage.uneven_shards ? "uneven shards" : null,
+      stage.whole_experts ? "whole experts" : null,
       stage.blocks ? plural(stage.blocks, "block") : null].filter(Boolean).join(", ") || "–",
   ]);
 }

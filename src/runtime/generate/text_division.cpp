@@ -49,7 +49,7 @@ void append(TextDivision& division, RankedLayers next) {
 
 TextDivision shared_by_all(const Model& model, int num_ranks, const std::string& source) {
   for (const auto& [axis, size] : axes_of(model)) {
-    if (num_ranks <= size) continue;
+    if (num_ranks <= size || axis == to_string(ShardAxis::experts)) continue;  // every rank has columns of each expert
     throw_bad_input({source, fmt::format("was started on {} ranks", num_ranks),
                      fmt::format("they share every layer, and the model has {} {}", size, axis),
                      fmt::format("start at most {} ranks, or divide the layers by a plan: --plan PLAN.json", size)});

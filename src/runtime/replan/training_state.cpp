@@ -10,13 +10,14 @@
 namespace pptrain {
 namespace {
 
-using Numbers = std::array<std::int64_t, 12>;
+using Numbers = std::array<std::int64_t, 13>;
 
 Numbers numbers_of(const StatePart& p) {
   return {p.parameter,          p.quantity,        static_cast<std::int64_t>(p.division.axis),
           p.division.dimension, p.division.groups, p.division.unit,
           p.part.begin,         p.part.end,        p.axis_size,
-          p.local.begin,        p.local.end,       p.division.sharing};
+          p.local.begin,        p.local.end,       p.division.sharing,
+          p.division.expert};
 }
 
 StatePart part_of(const Numbers& n) {
@@ -31,6 +32,7 @@ StatePart part_of(const Numbers& n) {
   p.axis_size = n[8];
   p.local = {n[9], n[10]};
   p.division.sharing = n[11];
+  p.division.expert = n[12];
   return p;
 }
 
