@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "base/names.hpp"
 #include "io/keys.hpp"
 
 namespace pptrain {
@@ -52,6 +53,11 @@ const std::vector<SeriesInfo> rank_reals = {
 
 const SeriesInfo rank_peak = {"peak_bytes", "B", "most memory in use since the start, by step and rank"};
 
+const SeriesInfo expert_rows = {
+    "rows", "1",
+    "positions of the global batch that went to each expert of each layer in the step; the attributes `layers` and "
+    "`experts` of the group say which column is whose"};
+
 const std::vector<SeriesInfo> drift_integers = {
     {"step", "1", "number of optimizer steps done when a rank was found to have fallen behind"},
     {"rank", "1", "that rank"},
@@ -81,17 +87,20 @@ Hdf5Handle make_group(const Hdf5Handle& file, const std::string& name) {
 const std::vector<MetricsSeries>& metrics_series() {
   static const std::vector<MetricsSeries> all = [] {
     std::vector<MetricsSeries> made;
-    const auto add = [&](const char* group, const std::vector<SeriesInfo>& infos, Series::Type type, bool by_rank) {
-      for (const SeriesInfo& info : infos) made.push_back({group, info, type, by_rank, is_newer(info)});
+    using Columns = MetricsSeries::Columns;
+    const auto add = [&](const char* group, const std::vector<SeriesInfo>& infos, Series::Type type,
+                         Columns columns = Columns::none) {
+      for (const SeriesInfo& info : infos) made.push_back({group, info, type, columns, is_newer(info)});
     };
-    add("steps", step_integers, Series::Type::integer, false);
-    add("steps", step_reals, Series::Type::real, false);
-    add("ranks", rank_reals, Series::Type::real, true);
-    add("ranks", {rank_peak}, Series::Type::integer, true);
-    add("evaluation", {step_integers[0]}, Series::Type::integer, false);
-    add("evaluation", {evaluation_loss}, Series::Type::real, false);
-    add("drift", drift_integers, Series::Type::integer, false);
-    add("drift", {drift_factor}, Series::Type::real, false);
+    add("steps", step_integers, Series::Type::integer);
+    add("steps", step_reals, Series::Type::real);
+    add("ranks", rank_reals, Series::Type::real, Columns::ranks);
+    add("ranks", {rank_peak}, Series::Type::integer, Columns::ranks);
+    add("experts", {expert_rows}, Series::Type::integer, Columns::experts);
+    add("evaluation", {step_integers[0]}, Series::Type::integer);
+    add("evaluation", {evaluation_loss}, Series::Type::real);
+    add("drift", drift_integers, Series::Type::integer);
+    add("drift", {drift_factor}, Series::Type::real);
     return made;
   }();
   return all;
@@ -100,22 +109,27 @@ const std::vector<MetricsSeries>& metrics_series() {
 std::vector<KeyTable> io_keys::metrics() {
   std::vector<KeyTable> tables = {{"/steps", "A row every `[metrics] interval` steps and after the last.", {}},
                                   {"/ranks", "The same rows.", {}},
+                                  {"/experts", "The same rows, of models with experts.", {}},
                                   {"/evaluation", "A row every `[metrics] evaluation_interval` steps.", {}},
                                   {"/drift", "A row for each rank that fell behind, and window of steps.", {}}};
   for (const MetricsSeries& series : metrics_series()) {
     const auto table =
         std::find_if(tables.begin(), tables.end(), [&](const KeyTable& one) { return one.path == "/" + series.group; });
-    const std::string shape = series.by_rank ? "[row, rank]" : "[row]";
+    const std::string shape = series.columns == MetricsSeries::Columns::ranks     ? "[row, rank]"
+                              : series.columns == MetricsSeries::Columns::experts ? "[row, layer x expert]"
+                                                                                  : "[row]";
     table->keys.push_back({series.info.name, shape + ", " + series.info.units, "", series.info.description});
   }
   return tables;
 }
 
 MetricsFile::MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
-                         const std::map<std::string, std::string>& environment, const MetricsHistory* history)
+                         const std::map<std::string, std::string>& environment, const MetricsHistory* history,
+                         const ExpertColumns& experts)
     : path_(path),
       num_ranks_(num_ranks),
-      num_columns_(std::max(num_ranks, history == nullptr ? 0 : history->num_ranks)) {
+      num_columns_(std::max(num_ranks, history == nullptr ? 0 : history->num_ranks)),
+      experts_(experts) {
   silence_hdf5();
   const std::string beside = history == nullptr ? path : path + ".new";
   try {
@@ -150,6 +164,12 @@ void MetricsFile::create(const std::string& path, const std::string& plan,
     rank_reals_.emplace_back(ranks.get(), info, Series::Type::real, num_columns_);
   }
   rank_integers_.emplace_back(ranks.get(), rank_peak, Series::Type::integer, num_columns_);
+  if (experts_.size() > 0) {
+    const Hdf5Handle group = make_group(file_.handle(), "experts");
+    write_attribute(group.get(), "layers", join(experts_.layers, " "));
+    write_attribute(group.get(), "experts", std::to_string(experts_.experts));
+    expert_rows_.emplace_back(group.get(), expert_rows, Series::Type::integer, experts_.size());
+  }
   const Hdf5Handle evaluation = make_group(file_.handle(), "evaluation");
   evaluation_.emplace_back(evaluation.get(), step_integers[0], Series::Type::integer, 0);
   evaluation_.emplace_back(evaluation.get(), evaluation_loss, Series::Type::real, 0);
@@ -177,10 +197,20 @@ void MetricsFile::append_history(const MetricsHistory& history) {
     append(rank_reals_[i], "ranks/" + rank_reals[i].name, history.num_ranks);
   }
   append(rank_integers_[0], "ranks/" + rank_peak.name, history.num_ranks);
+  append_expert_rows(history);
   append(evaluation_[0], "evaluation/step", 0);
   append(evaluation_[1], "evaluation/loss", 0);
   for (std::size_t i = 0; i < drift_integers.size(); ++i) append(drift_[i], "drift/" + drift_integers[i].name, 0);
   append(drift_[2], "drift/" + drift_factor.name, 0);
+}
+
+/// Rows of before, or as many missing ones where the file of before had none.
+void MetricsFile::append_expert_rows(const MetricsHistory& history) {
+  if (expert_rows_.empty()) return;
+  const std::size_t rows = history.integers.contains("steps/step") ? history.integers.at("steps/step").size() : 0;
+  std::vector<std::int64_t> values(rows * static_cast<std::size_t>(experts_.size()), missing_integer);
+  if (history.experts == experts_) values = history.integers.at("experts/rows");
+  expert_rows_[0].append(values);
 }
 
 template <class Action>
@@ -196,7 +226,10 @@ bool MetricsFile::attempt(const Action& action) {
   return writes_;
 }
 
-bool MetricsFile::append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks) {
+bool MetricsFile::append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks,
+                              std::span<const std::int64_t> expert_rows) {
+  PPTRAIN_ASSERT(static_cast<std::int64_t>(expert_rows.size()) == experts_.size(), "{} of {} experts",
+                 expert_rows.size(), experts_.size());
   PPTRAIN_ASSERT(static_cast<std::int64_t>(ranks.size()) == num_ranks_, "{} of {} ranks", ranks.size(), num_ranks_);
   return attempt([&] {
     const std::array<double, 8> reals = reals_of(metrics);
@@ -209,6 +242,7 @@ bool MetricsFile::append_step(const StepMetrics& metrics, std::span<const RankMe
     std::vector<std::int64_t> peaks(static_cast<std::size_t>(num_columns_), missing_integer);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) peaks[rank] = ranks[rank].peak_bytes;
     rank_integers_[0].append(peaks);
+    if (!expert_rows_.empty()) expert_rows_[0].append(expert_rows);
     step_integers_[1].append(std::span(&metrics.peak_bytes, 1));
     // Last, so that whoever counts steps finds all the rest of them.
     step_integers_[0].append(std::span(&metrics.step, 1));

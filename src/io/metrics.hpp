@@ -39,8 +39,9 @@ struct MetricsSeries {
   std::string group;  ///< "steps"
   SeriesInfo info;
   Series::Type type;
-  bool by_rank;  ///< [row, rank] instead of [row]
-  bool newer;    ///< older files lack it: its rows are NaN then
+  enum class Columns { none, ranks, experts };
+  Columns columns;  ///< [row] or [row, column]
+  bool newer;       ///< older files lack it: its rows are NaN then
 };
 
 /// All series of metrics.h5, group by group.
@@ -53,14 +54,17 @@ const std::vector<MetricsSeries>& metrics_series();
 class MetricsFile {
  public:
   /// Creates the file. `plan` becomes /plan; `environment` the attributes of /environment.
-  /// With a history the series begin with its rows, and the file takes the place of one that is there.
+  /// With a history the series begin with its rows, and the file takes the place of one that is there. `experts`: of a
+  /// model that has any.
   /// A file that cannot be created throws `Error` (exit code 2, and 4 where the disk is full), and nothing is left.
   MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
-              const std::map<std::string, std::string>& environment, const MetricsHistory* history = nullptr);
+              const std::map<std::string, std::string>& environment, const MetricsHistory* history = nullptr,
+              const ExpertColumns& experts = {});
 
-  /// Appends a row to /steps and /ranks, one entry per rank. False when it could not be written:
-  /// that is a warning, once, and nothing is written from then on.
-  bool append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks);
+  /// Appends a row to /steps, /ranks, one entry per rank, and /experts, one entry per column. False when it could not
+  /// be written: that is a warning, once, and nothing is written from then on.
+  bool append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks,
+                   std::span<const std::int64_t> expert_rows = {});
   /// Appends to /evaluation; the same rules.
   bool append_evaluation(std::int64_t step, double loss);
   /// Appends to /drift; the same rules.
@@ -72,6 +76,7 @@ class MetricsFile {
   void create(const std::string& path, const std::string& plan, const std::map<std::string, std::string>& environment,
               const MetricsHistory* history);
   void append_history(const MetricsHistory& history);
+  void append_expert_rows(const MetricsHistory& history);
   template <class Action>
   bool attempt(const Action& action);
 
@@ -79,12 +84,14 @@ class MetricsFile {
   bool writes_ = true;
   std::int64_t num_ranks_;
   std::int64_t num_columns_;  ///< of /ranks: ranks now or, if there were more, before
+  ExpertColumns experts_;
   // Closed in reverse order: datasets before the file.
   Hdf5Output file_;
   std::vector<Series> step_integers_;  // step, peak_bytes
   std::vector<Series> step_reals_;     // in the order of `step_reals`
   std::vector<Series> rank_reals_;     // compute, communication, idle
   std::vector<Series> rank_integers_;  // peak_bytes
+  std::vector<Series> expert_rows_;    // rows, where there are experts
   std::vector<Series> evaluation_;     // step, loss
   std::vector<Series> drift_;          // step, rank, factor
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <sstream>
 
 #include "io/hdf5_read.hpp"
 #include "io/metrics.hpp"
@@ -36,12 +37,13 @@ class Group {
         history.reals[path].assign(rows, std::numeric_limits<double>::quiet_NaN());
         continue;
       }
+      const bool by_column = series.columns != MetricsSeries::Columns::none;
       std::vector<std::int64_t> shape = {Hdf5Expected::any};
-      if (series.by_rank) shape.push_back(columns == 0 ? Hdf5Expected::any : columns);
+      if (by_column) shape.push_back(columns == 0 ? Hdf5Expected::any : columns);
       const bool is_integer = series.type == Series::Type::integer;
       const Hdf5Array array = open(series.info.name, is_integer ? Kind::integer : Kind::real, shape);
-      if (series.by_rank) columns = array.shape()[1];
-      if (series.by_rank && columns == 0) throw Hdf5Failure("reading " + name_, "it has no columns");
+      if (by_column) columns = array.shape()[1];
+      if (by_column && columns == 0) throw Hdf5Failure("reading " + name_, "it has no columns");
       if (is_integer) {
         history.integers[path] = first<std::int64_t>(array, rows);
       } else {
@@ -68,12 +70,29 @@ class Group {
   Hdf5Handle group_;
 };
 
+ExpertColumns experts_in(const Hdf5Handle& file) {
+  const Hdf5Handle group = open_group(file, "experts");
+  const auto text = [&](const char* name) {
+    return read_text(Hdf5Array::Place::attribute, group, name, most_text_bytes);
+  };
+  ExpertColumns columns;
+  std::istringstream names(text("layers"));
+  for (std::string name; names >> name;) columns.layers.push_back(name);
+  std::istringstream(text("experts")) >> columns.experts;
+  return columns;
+}
+
 MetricsHistory history_of(const Hdf5Handle& file, std::int64_t last_step) {
   MetricsHistory history;
   const Group steps(file, "steps");
   const std::size_t rows = steps.rows_until(last_step);
   steps.take(rows, history);
   history.num_ranks = Group(file, "ranks").take(rows, history);
+  if (has_link(file, "experts")) {
+    history.experts = experts_in(file);
+    if (Group(file, "experts").take(rows, history) != history.experts.size())
+      throw Hdf5Failure("reading experts", "it has not a column for each expert of its layers");
+  }
   for (const char* name : {"evaluation", "drift"}) {
     const Group group(file, name);
     group.take(group.rows_until(last_step), history);

@@ -7,9 +7,19 @@
 
 namespace pptrain {
 
+/// What the columns of /experts are: layer by layer, expert by expert.
+struct ExpertColumns {
+  std::vector<std::string> layers;  ///< names of those with experts; none: there is no such group
+  std::int64_t experts = 0;         ///< of each of them
+
+  std::int64_t size() const { return static_cast<std::int64_t>(layers.size()) * experts; }
+  bool operator==(const ExpertColumns&) const = default;
+};
+
 /// What metrics.h5 of a run holds up to some step, for a job that goes on from there.
 struct MetricsHistory {
-  std::int64_t num_ranks = 0;                                 ///< columns of /ranks
+  std::int64_t num_ranks = 0;  ///< columns of /ranks
+  ExpertColumns experts;
   std::map<std::string, std::vector<double>> reals;           ///< rows of "steps/loss", ...
   std::map<std::string, std::vector<std::int64_t>> integers;  ///< likewise
 };

@@ -85,11 +85,18 @@ void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool no
   });
 }
 
+void count_experts(const Matrix& choice, double* counts) {
+  const std::size_t chosen = choice.columns / 2;
+  for (std::size_t row = 0; row < choice.rows; ++row) {
+    for (std::size_t j = 0; j < chosen; ++j) counts[RowSoftmax::at(choice.at<float>(row, chosen), j)] += 1.0;
+  }
+}
+
 std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice) {
-  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
+  const std::size_t experts = logits.columns;
   std::vector<double> sums(2 * experts, 0.0);
+  count_experts(choice, sums.data());
   for (std::size_t row = 0; row < logits.rows; ++row) {
-    for (std::size_t j = 0; j < chosen; ++j) sums[RowSoftmax::at(choice.at<float>(row, chosen), j)] += 1.0;
     const RowSoftmax softmax(logits.at<float>(row), experts);
     for (std::size_t e = 0; e < experts; ++e) sums[experts + e] += static_cast<double>(softmax(e));
   }

@@ -26,6 +26,9 @@ void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool no
 /// over the rows of logits (R, E) and choice (R, 2k) f32.
 std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice);
 
+/// Adds to `counts` (E) how many rows of choice (R, 2k) f32 have chosen each expert.
+void count_experts(const Matrix& choice, double* counts);
+
 /// dlogits (R, E) f32 of the sum over rows and experts of weights (E) * softmax(logits).
 void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& weights, const Matrix& dlogits);
 

@@ -47,6 +47,8 @@ struct Batch {
   LossForm loss_form = {};                     ///< of the loss that is summed and whose gradient is asked for
   double balance = 0.0;           ///< what a row of experts' balance counts for in the scaled loss; 0: nothing
   double* balance_sum = nullptr;  ///< to which forward adds each layer's balance times the rows; null: nowhere
+  /// (experts), to which the router of the layer that runs adds how many rows chose each; null: nowhere.
+  double* expert_rows = nullptr;
   BatchUse use = BatchUse::training;
 };
 

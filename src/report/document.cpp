@@ -9,6 +9,7 @@
 #include "base/timing.hpp"
 #include "base/units.hpp"
 #include "report/describe_plan.hpp"
+#include "report/expert_shares.hpp"
 #include "report/reduce.hpp"
 #include "report/timeline.hpp"
 #include "simulate/order_options.hpp"
@@ -38,9 +39,8 @@ bool all_missing(const std::vector<double>& values) {
   return std::none_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
-/// Mean and extremes where a point stands for several rows; null where the run has no such numbers.
-json series(const MetricsHistory& history, const std::string& name, std::size_t per_point) {
-  const std::vector<double>& rows = history.reals.at("steps/" + name);
+/// Mean and extremes where a point stands for several rows; null where there are no numbers.
+json series(const std::vector<double>& rows, std::size_t per_point) {
   if (all_missing(rows)) return nullptr;
   const ReducedSeries reduced = reduce(rows, per_point);
   json result = {{"mean", numbers(reduced.mean)}};
@@ -57,7 +57,7 @@ json all_series(const MetricsHistory& history) {
   json result = {{"rows_per_point", per_point}, {"step", last_of_points(steps, per_point)}};
   for (const char* name :
        {"loss", "grad_norm", "learning_rate", "iteration_seconds", "tokens_per_second", "model_flops_utilization"}) {
-    result[name] = series(history, name, per_point);
+    result[name] = series(history.reals.at(std::string("steps/") + name), per_point);
   }
   return result;
 }
@@ -132,6 +132,19 @@ json ranks(const RunFolder& run) {
     list.push_back(std::move(entry));
   }
   return list;
+}
+
+/// How evenly rows went to experts: over time, and by layer in iterations of the last plan. Null without experts.
+json experts(const RunFolder& run) {
+  const MetricsHistory& history = run.metrics.history;
+  const ExpertShares shares = expert_shares(history, first_of_last(run));
+  if (all_missing(shares.fullest)) return nullptr;
+  json layers = json::array();
+  for (std::size_t l = 0; l < shares.of_layers.size(); ++l) {
+    layers.push_back({{"name", history.experts.layers[l]}, {"shares", numbers(shares.of_layers[l])}});
+  }
+  const std::size_t per_point = rows_per_point(shares.fullest.size(), most_points);
+  return {{"fullest", series(shares.fullest, per_point)}, {"layers", std::move(layers)}};
 }
 
 json job(const RunFolder& run) {
@@ -216,6 +229,7 @@ json report_document(const RunFolder& run) {
                    {"evaluation", evaluation(history)},
                    {"drift", drift(history)},
                    {"ranks", ranks(run)},
+                   {"experts", experts(run)},
                    {"nodes", nodes(run)},
                    {"plans", std::move(plans)},
                    {"timelines", timelines(run, notes)}};

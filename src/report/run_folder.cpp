@@ -132,7 +132,7 @@ bool close_metrics(const RunFolder& run) {
   }
   try {
     const MetricsFile closed(path, run.metrics.history.num_ranks, run.metrics.plan, run.metrics.environment,
-                             &run.metrics.history);
+                             &run.metrics.history, run.metrics.history.experts);
   } catch (const Error& error) {
     log_warning("{}", error.what());
     return false;

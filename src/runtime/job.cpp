@@ -181,8 +181,8 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   collectively(world, waiter, [&] {
     samples = std::make_unique<SamplePrompts>(job.config, job.model);
     recorder =
-        std::make_unique<Recorder>(world, patience, job.config, job.model.flop_per_sample(), job.machine,
-                                   job.instance.profile, plan, RunKind::training, start_of(from), job.device.backend());
+        std::make_unique<Recorder>(world, patience, job.config, recorded(job.model), job.machine, job.instance.profile,
+                                   plan, RunKind::training, start_of(from), job.device.backend());
     if (names && from && from->claimed) set_aside(from->damaged);
   });
   recorder->record_places(job.machine, running->session().groups().ways());

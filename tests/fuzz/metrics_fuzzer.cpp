@@ -10,14 +10,15 @@ using namespace pptrain;
 namespace {
 
 std::vector<std::string> objects() {
-  std::vector<std::string> names = {"/plan", "/environment", "/steps", "/ranks", "/evaluation", "/drift"};
+  std::vector<std::string> names = {"/plan", "/environment", "/steps", "/ranks", "/experts", "/evaluation", "/drift"};
   for (const MetricsSeries& series : metrics_series()) names.push_back("/" + series.group + "/" + series.info.name);
   return names;
 }
 
 void append_rows(MetricsFile& file) {
   const std::vector<RankMetrics> ranks = {{1, 2, 3, 4}, {5, 6, 7, 8}};
-  for (std::int64_t step = 1; step <= 5; ++step) file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks);
+  const std::vector<std::int64_t> rows = {3, 5, 4, 4};
+  for (std::int64_t step = 1; step <= 5; ++step) file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks, rows);
   file.append_evaluation(5, 0.5);
   file.append_drift(5, 1, 1.5);
 }
@@ -26,7 +27,7 @@ void append_rows(MetricsFile& file) {
 std::vector<std::string> sound_metrics(const std::string& path) {
   std::vector<std::string> both;
   {
-    MetricsFile file(path, 2, "{}", {{"hosts", "n0 n1"}});
+    MetricsFile file(path, 2, "{}", {{"hosts", "n0 n1"}}, nullptr, {{"a", "b"}, 2});
     append_rows(file);
     both.push_back(bytes_of(path));
   }
@@ -46,7 +47,11 @@ void check(const MetricsHistory& history) {
   const std::size_t rows = history.integers.at("steps/step").size();
   for (const MetricsSeries& series : metrics_series()) {
     const std::string name = series.group + "/" + series.info.name;
-    const auto columns = static_cast<std::size_t>(series.by_rank ? history.num_ranks : 1);
+    using Columns = MetricsSeries::Columns;
+    if (series.columns == Columns::experts && history.experts.size() == 0) continue;
+    const auto columns = static_cast<std::size_t>(series.columns == Columns::ranks     ? history.num_ranks
+                                                  : series.columns == Columns::experts ? history.experts.size()
+                                                                                       : 1);
     std::size_t size = 0;
     if (series.type == Series::Type::integer) {
       size = history.integers.at(name).size();
@@ -55,7 +60,7 @@ void check(const MetricsHistory& history) {
       size = history.reals.at(name).size();
       for (const double value : history.reals.at(name)) PPTRAIN_ASSERT(!is_outside(value), "{}", name);
     }
-    if (series.group == "steps" || series.group == "ranks") {
+    if (series.group == "steps" || series.columns != Columns::none) {
       PPTRAIN_ASSERT(size == rows * columns, "{} of {} x {} in {}", size, rows, columns, name);
     }
   }

@@ -134,6 +134,35 @@ TEST_CASE("a file of before there was a series goes on with it", "[metrics]") {
   CHECK(read_series(path, "steps/experts_balance").back() == row(20).experts_balance);
 }
 
+TEST_CASE("rows of experts go on where the file of before had them, and are missing where it had not", "[metrics]") {
+  const TestFolder folder("metrics_experts");
+  const std::string path = folder.path("metrics.h5"), without = folder.path("without.h5");
+  const ExpertColumns experts = {{"block.0.experts", "block.1.experts"}, 3};
+  const std::vector<RankMetrics> ranks = {{1, 2, 3, 4}};
+  {
+    MetricsFile file(path, 1, "{}", environment, nullptr, experts);
+    for (std::int64_t s = 1; s <= 4; ++s) {
+      file.append_step(row(s), ranks, std::vector<std::int64_t>{s, 2, 3, 4, 5, 10 * s});
+    }
+    MetricsFile(without, 1, "{}", environment).append_step(row(1), ranks);
+  }
+  const MetricsHistory history = read_metrics_history(path, 3);
+  CHECK(history.experts == experts);
+  CHECK(history.integers.at("experts/rows").size() == 3 * 6);
+  CHECK(read_metrics_history(without, 1).experts.size() == 0);
+  const MetricsHistory none = read_metrics_history(without, 1);
+  for (const MetricsHistory* before : {&history, &none}) {
+    MetricsFile(path, 1, "{}", environment, before, experts)
+        .append_step(row(4), ranks, std::vector<std::int64_t>{9, 8, 7, 6, 5, 4});
+    const MetricsContent content = read_metrics(path);
+    const std::vector<std::int64_t>& rows = content.history.integers.at("experts/rows");
+    const bool known = before == &history;
+    REQUIRE(rows.size() == (known ? 4 : 2) * 6);
+    CHECK(rows[5] == (known ? 10 : missing_integer));
+    CHECK(rows.back() == 4);
+  }
+}
+
 TEST_CASE("another process reads the metrics while they are written", "[metrics]") {
   if (!has_h5py()) return;
   const TestFolder folder("metrics_open");

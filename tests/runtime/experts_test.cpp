@@ -1,4 +1,7 @@
 // Models with experts: the loss of their balance, which is of whole micro-batches, on any division of them.
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.hpp"
 #include "model/check.hpp"
 #include "plan/match.hpp"
@@ -107,6 +110,30 @@ TEST_CASE("members that have whole experts train as recorded on four ranks", "[n
 }
 TEST_CASE("members that have whole experts train as recorded on eight ranks", "[np8]") {
   check_divided("qwen2-moe", {1, 2, 4}, {{2, 2, 2, 2}, {1, 1, 1, 5}});
+}
+
+TEST_CASE("rows of experts are counted once, whatever the plan", "[np4]") {
+  const Reference reference("qwen2-moe");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const auto counted = [&](const Plan& plan) {
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+    reference.fill(session);
+    session.evaluate(reference.samples(0));
+    return session.train(0, reference.samples(0)).expert_rows;
+  };
+  const std::vector<double> rows = counted(reference.plan(1, 1, 4, 8, "1f1b"));
+  const double all = static_cast<double>(reference.config.training.global_batch_size * model.sample.rows) * 3.0;
+  REQUIRE(rows.size() == 2 * 8);
+  for (const int layer : {0, 1}) {
+    const auto begin = rows.begin() + 8 * layer;
+    CHECK(std::accumulate(begin, begin + 8, 0.0) == all);
+    CHECK(*std::max_element(begin, begin + 8) > all / 8.0);
+  }
+  for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+    CHECK(counted(with(reference.plan(2, 2, 1, 2, "zb-h1"), 0, recompute)) == rows);
+    CHECK(counted(with(reference.plan(1, 2, 2, 2, "1f1b"), 3, recompute)) == rows);
+    CHECK(counted(with_experts(reference.plan(2, 1, 2, 4, "gpipe"), {3, 5})) == rows);
+  }
 }
 
 TEST_CASE("whole experts need a member each, and no more than there are", "[np1]") {

@@ -14,6 +14,7 @@ class RouterModule final : public OperatorModule {
   void forward(Batch& batch, Pass& pass) override {
     Tensor choice = new_value(batch, output());
     choose_experts(pass.matrix(input()), kind_.normalised, choice);
+    if (batch.expert_rows != nullptr) count_experts(choice, batch.expert_rows);
     pass.values[output()] = std::move(choice);
   }
   void backward_input(const Batch& batch, Pass& pass) override {

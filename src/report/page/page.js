@@ -65,6 +65,35 @@ function ranks() {
     seconds(rank.compute), seconds(rank.communication), seconds(rank.idle)])) });
 }
 
+// --- experts -----------------------------------------------------------------------------------
+
+function experts() {
+  if (!data.experts) return;
+  const layers = data.experts.layers.map(layer => {
+    const mean = 1 / layer.shares.length;
+    const most = Math.max(...layer.shares);
+    return { name: layer.name, shares: layer.shares, fullest: layer.shares.indexOf(most), times: most / mean,
+      least: Math.min(...layer.shares) / mean };
+  });
+  const times = value => digits(value, 3) + " ×";
+  const place = make("div", { class: "charts" });
+  const element = section("experts", "Experts",
+    make("p", {}, "How many rows the fullest expert of a layer has, in times of the mean: 1 is even. A device whose experts are asked " +
+      "for more has more to do."), legend([["--blue", "fullest"], ["--ink", "emptiest"]]), place);
+  lineChart(place, { title: "Fullest expert of all layers, times the mean", step: data.series.step, series: data.experts.fullest,
+    format: times });
+  barChart(element, `Fullest expert by layer${data.plans.length > 1 ? ", by the last plan" : ""}`, layers.map(layer => ({
+    label: layer.name.replace(".experts", ""),
+    parts: [{ class: "fill-compute", value: layer.times }],
+    tick: layer.least > 0 ? layer.least : undefined,
+    text: times(layer.times),
+    told: `${layer.name}: expert ${layer.fullest} has ${times(layer.times)} the mean, ` +
+      `${percent(layer.shares[layer.fullest])} of the rows; the emptiest ${times(layer.least)}`,
+  })), { most: Math.max(...layers.map(layer => layer.times)), axis: times, table: () => table("Share of each expert",
+    [{ title: "layer" }, ...layers[0].shares.map((_, e) => ({ title: String(e), number: true }))],
+    layers.map(layer => [layer.name, ...layer.shares.map(share => percent(share))]), () => false, true) });
+}
+
 // --- drift, environment ------------------------------------------------------------------------
 
 function drift() {
@@ -91,6 +120,7 @@ planSection();
 timelines();
 memory();
 ranks();
+experts();
 alternatives();
 drift();
 environment();

@@ -95,6 +95,7 @@ Executor::Executor(const Model& model, const Plan& plan, const std::vector<Tie>&
       kernels_(kernels),
       values_(0, {}, arena.device().host_memory()),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
+      expert_loads_(model),
       times_(arena.device(), waiter) {
   for (const ChunkPlace& place : chunk_places(plan)) {
     if (place.layers.end < model.num_layers())
@@ -114,6 +115,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   result_ = {};
   result_.targets = count_targets(iteration);
   arena_.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
+  expert_loads_.clear();
   waiter_.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
   if (device_ != nullptr) {

@@ -18,6 +18,7 @@
 #include "runtime/execute/activation_offload.hpp"
 #include "runtime/execute/device_model.hpp"
 #include "runtime/execute/device_times.hpp"
+#include "runtime/execute/expert_loads.hpp"
 #include "runtime/execute/groups.hpp"
 #include "runtime/execute/stop_wish.hpp"
 #include "tensor/device_copy.hpp"
@@ -46,10 +47,11 @@ struct Iteration {
 
 /// What came out of it. Loss and norm are known on every rank.
 struct IterationResult {
-  double loss = 0.0;         ///< mean over all targets of the global batch, before the update
-  double balance = 0.0;      ///< of experts, its mean over layers and micro-batches; with its weight part of the loss
-  std::int64_t targets = 0;  ///< how many these are
-  double grad_norm = 0.0;    ///< before clipping, without the loss scale
+  double loss = 0.0;     ///< mean over all targets of the global batch, before the update
+  double balance = 0.0;  ///< of experts, its mean over layers and micro-batches; with its weight part of the loss
+  std::vector<double> expert_rows = {};  ///< how many went to each expert, as `ExpertLoads` has them; training alone
+  std::int64_t targets = 0;              ///< how many these are
+  double grad_norm = 0.0;                ///< before clipping, without the loss scale
   double loss_scale = 1.0;
   bool skipped = false;  ///< no update: gradients were not finite; known on every rank
   double seconds = 0.0;
@@ -198,6 +200,7 @@ class Executor {
   const Instruction* next_task_ = nullptr;  ///< behind the current one, or null
   std::optional<ActivationOffload> offload_;
   Sums sums_;
+  ExpertLoads expert_loads_;
   DeviceTimes times_;
   std::vector<Traced> traced_;
   IterationResult result_;

@@ -165,11 +165,16 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());
     activation.saved.emplace_back();
     const auto& layers = parts[p]->layers(i.chunk);
+    const std::int64_t first_layer = parts[p]->first_layer(i.chunk);
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const bool is_last = p + 1 == parts.size() && l + 1 == layers.size();
       if (is_last && keep) fetch_for_next(i);
       SavedPtr saved;
-      x = layers[l]->forward(activation.batches[p], std::move(x), keep ? &saved : nullptr);
+      Batch& batch = activation.batches[p];
+      // Members of a group count the same rows.
+      const bool counts = keep && parts[p]->role().shard == 0;
+      batch.expert_rows = counts ? expert_loads_.of(first_layer + static_cast<std::int64_t>(l)) : nullptr;
+      x = layers[l]->forward(batch, std::move(x), keep ? &saved : nullptr);
       if (keep) keep_or_send(i, is_last, *saved);
       activation.saved.back().push_back(std::move(saved));
     }

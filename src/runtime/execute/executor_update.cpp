@@ -14,15 +14,18 @@ void Executor::wait_gradients() {
   }
 }
 
-/// With the loss goes whether to stop, so that this costs no message of its own.
+/// With the loss goes whether to stop, and how many rows went to experts, so that these cost no messages of their own.
 void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
   const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
   const StopWish wish = iteration.stop_wish ? iteration.stop_wish() : StopWish::none;
-  double sums[] = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
-                   wish == StopWish::interrupted ? 1.0 : 0.0,
-                   device_ != nullptr && iteration.router_aux_loss > 0.0 ? value_of(sums_.balance()) : 0.0};
-  groups_.all().all_reduce_sum(sums, 4);
+  std::vector<double> sums = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
+                              wish == StopWish::interrupted ? 1.0 : 0.0,
+                              device_ != nullptr && iteration.router_aux_loss > 0.0 ? value_of(sums_.balance()) : 0.0};
+  const auto scalars = static_cast<std::ptrdiff_t>(sums.size());
+  sums.insert(sums.end(), expert_loads_.rows().begin(), expert_loads_.rows().end());
+  groups_.all().all_reduce_sum(sums.data(), sums.size());
+  result_.expert_rows.assign(sums.begin() + scalars, sums.end());
   result_.balance = sums[3] / global_rows();
   result_.loss = sums[0] / divisor() + iteration.router_aux_loss * result_.balance;
   result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;

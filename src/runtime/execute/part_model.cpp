@@ -1,5 +1,7 @@
 #include "runtime/execute/part_model.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "runtime/execute/sharded_layer.hpp"
 #include "schedule/schedule.hpp"
@@ -22,6 +24,11 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
   in_first_group_ = group.begin == 0;
   store_.allocate(device.arena, device.backend.kernels, device.type,
                   {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size())});
+}
+
+std::int64_t PartModel::first_layer(ChunkId chunk) const {
+  const auto found = std::find(role_.chunks.begin(), role_.chunks.end(), chunk);
+  return role_.layers[static_cast<std::size_t>(found - role_.chunks.begin())].begin;
 }
 
 void PartModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& make) {

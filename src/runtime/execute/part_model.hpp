@@ -41,6 +41,8 @@ class PartModel {
   ParameterStore& parameters() { return store_; }
   const ParameterStore& parameters() const { return store_; }
   std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) { return chunks_.at(chunk.value); }
+  /// The number in the model of the first of them.
+  std::int64_t first_layer(ChunkId chunk) const;
   LayerContext& context() { return context_; }
   ReplicaShards& shards() { return shards_; }
   PartGroups& groups() { return groups_; }

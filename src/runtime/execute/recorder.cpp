@@ -101,9 +101,14 @@ std::shared_ptr<RunDirectory> open_directory(const Config& config, const RunStar
 
 }  // namespace
 
-Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
-                   const Profile& profile, const Plan& plan, RunKind kind, const RunStart& begins,
-                   const Backend& backend)
+RecordedModel recorded(const Model& model) {
+  const ExpertLoads loads(model);
+  return {model.flop_per_sample(), {loads.layers(), loads.experts()}};
+}
+
+Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const RecordedModel& model,
+                   const Machine& machine, const Profile& profile, const Plan& plan, RunKind kind,
+                   const RunStart& begins, const Backend& backend)
     : world_(world),
       waiter_(waiter),
       config_(config),
@@ -112,7 +117,8 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double 
       begins_(begins),
       tokens_per_step_(static_cast<double>(config.training.global_batch_size *
                                            (kind == RunKind::training ? config.rows_per_sample() : 1))),
-      flop_per_step_(flop_per_sample * static_cast<double>(config.training.global_batch_size)),
+      flop_per_step_(model.flop_per_sample * static_cast<double>(config.training.global_batch_size)),
+      experts_(model.experts),
       peak_flop_rate_(peak_flop_rate(machine.cluster, config.training.precision)) {
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
@@ -144,8 +150,8 @@ void Recorder::open_metrics(std::map<std::string, std::string> environment) {
   } catch (const Hdf5Failure& failure) {
     log_warning("{}: the series so far cannot be read ({}); they begin anew", begins_.metrics, failure.what());
   }
-  metrics_ =
-      std::make_unique<MetricsFile>(path, num_ranks_, write_plan(plan_), environment, history ? &*history : nullptr);
+  metrics_ = std::make_unique<MetricsFile>(path, num_ranks_, write_plan(plan_), environment,
+                                           history ? &*history : nullptr, experts_);
 }
 
 void Recorder::record_places(const Machine& machine, const std::vector<std::string>& ways) {
@@ -218,7 +224,9 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
     ranks.push_back({values[0], values[1], values[2], static_cast<std::int64_t>(values[3])});
     metrics.peak_bytes = std::max(metrics.peak_bytes, ranks.back().peak_bytes);
   }
-  metrics_->append_step(metrics, ranks);
+  std::vector<std::int64_t> expert_rows(static_cast<std::size_t>(experts_.size()), missing_integer);
+  if (has_numbers) expert_rows.assign(result.expert_rows.begin(), result.expert_rows.end());
+  metrics_->append_step(metrics, ranks, expert_rows);
 }
 
 void Recorder::record_loss_scale(std::int64_t step, const IterationResult& result, double next) {

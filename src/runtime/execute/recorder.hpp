@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "io/metrics.hpp"
 #include "io/run_directory.hpp"
+#include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
 #include "runtime/details.hpp"
@@ -35,13 +36,21 @@ struct RunStart {
   std::string checkpoint;  ///< the file, for /environment
 };
 
+/// What of a model is recorded.
+struct RecordedModel {
+  double flop_per_sample = 0.0;
+  ExpertColumns experts = {};  ///< whose rows are counted
+};
+
+RecordedModel recorded(const Model& model);
+
 /// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
  public:
   /// `waiter` waits for the figures of other ranks; `backend` is this one's. Makes the run directory. Throws exit code
   /// 2 when it cannot be written. Not collective.
-  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, double flop_per_sample, const Machine& machine,
+  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const RecordedModel& model, const Machine& machine,
            const Profile& profile, const Plan& plan, RunKind kind = RunKind::training, const RunStart& begins = {},
            const Backend& backend = host_backend());
 
@@ -89,6 +98,7 @@ class Recorder {
   double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no length where only
                             ///< times are known
   double flop_per_step_;
+  ExpertColumns experts_;
   double peak_flop_rate_;
   std::shared_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below
   std::unique_ptr<MetricsFile> metrics_;

@@ -1,0 +1,34 @@
+#include "runtime/execute/expert_loads.hpp"
+
+#include <algorithm>
+
+namespace pptrain {
+namespace {
+
+/// Experts of a layer; 0: it has none.
+std::int64_t experts_of(const Layer& layer) {
+  for (const Operator& op : layer.operators.operators) {
+    if (const auto* router = op.as<op::Router>()) return router->form.experts;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ExpertLoads::ExpertLoads(const Model& model) {
+  for (const Layer& layer : model.layers) experts_ = std::max(experts_, experts_of(layer));
+  for (std::int64_t l = 0; l < model.num_layers(); ++l) {
+    const Layer& layer = model.layers[static_cast<std::size_t>(l)];
+    if (experts_of(layer) == 0) continue;
+    place_[l] = names_.size() * static_cast<std::size_t>(experts_);
+    names_.push_back(layer.name);
+  }
+  rows_.resize(names_.size() * static_cast<std::size_t>(experts_));
+}
+
+double* ExpertLoads::of(std::int64_t layer) {
+  const auto found = place_.find(layer);
+  return found == place_.end() ? nullptr : rows_.data() + found->second;
+}
+
+}  // namespace pptrain
