@@ -33,9 +33,40 @@ class ChainLayer {
       refuse("rotary_share", fmt::format("{} of {} columns of a head turn", rotated, layer_.head_columns(hidden)),
              "rotary positions turn pairs of columns", "use another head_size or rotary_share");
     }
+    check_experts();
   }
 
  private:
+  void check_experts() const {
+    if (layer_.experts == 0) return check_no_experts();
+    if (layer_.experts_per_token > layer_.experts) {
+      refuse("experts_per_token",
+             fmt::format("experts_per_token = {} with experts = {}", layer_.experts_per_token, layer_.experts),
+             "a position goes to several experts, each another one", "correct one of the two numbers");
+    }
+    if (!layer_.gated) {
+      refuse("experts", "experts without gated = true", "experts are gated feed-forward parts, as in Mixtral",
+             "add gated = true");
+    }
+    const std::string key = layer_.parallel ? "parallel" : "feed_forward_bias";
+    if (!layer_.parallel && !layer_.feed_forward_bias) return;
+    refuse(key, fmt::format("{} = true with experts", key),
+           layer_.parallel ? "a part with experts comes behind attention, as a layer of its own"
+                           : "experts have no biases",
+           "remove the key");
+  }
+
+  /// A written configuration has all keys, so that only other values than the defaults ask for something.
+  void check_no_experts() const {
+    const LayerConfig none;
+    const std::string key = layer_.experts_per_token != none.experts_per_token     ? "experts_per_token"
+                            : layer_.experts_sum_to_one != none.experts_sum_to_one ? "experts_sum_to_one"
+                            : layer_.shared_expert != none.shared_expert           ? "shared_expert"
+                                                                                   : "";
+    if (key.empty()) return;
+    refuse(key, key + " without experts", "the block has one feed-forward part", "add experts, or remove the key");
+  }
+
   [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
                            const std::string& suggestion) const {
     const std::string full = place_ + "." + key;

@@ -28,6 +28,17 @@ void visit_attention(KeyVisitor& v, LayerConfig& layer) {
   v.flag({"head_norms", "Whether queries and keys are normalised head by head before they turn."}, layer.head_norms);
 }
 
+void visit_experts(KeyVisitor& v, LayerConfig& layer) {
+  v.integer(
+      {"experts",
+       "Feed-forward parts of which each position goes to some, as a router chooses; 0: one part for all positions."},
+      layer.experts, between(0, 65536));
+  v.integer({"experts_per_token", "To how many of them a position goes."}, layer.experts_per_token, between(1, 65536));
+  v.flag({"experts_sum_to_one", "Whether the weights of those are made to sum to 1."}, layer.experts_sum_to_one);
+  v.integer({"shared_expert", "Columns of a part that all positions go to as well, behind a gate; 0: there is none."},
+            layer.shared_expert, between(0, 4194304));
+}
+
 void visit_block(KeyVisitor& v, LayerConfig& layer) {
   v.integer({"repeat", "How many such blocks follow one another."}, layer.repeat, between(1, 65536));
   visit_attention(v, layer);
@@ -37,6 +48,7 @@ void visit_block(KeyVisitor& v, LayerConfig& layer) {
          layer.activation, {"gelu_tanh", "gelu", "silu", "relu"});
   v.flag({"gated", "Whether the activated product is multiplied by a second one, as in SwiGLU."}, layer.gated);
   v.flag({"feed_forward_bias", "Whether products of the feed-forward part have a bias."}, layer.feed_forward_bias);
+  visit_experts(v, layer);
   visit_norm(v, layer, "before attention and before the feed-forward part");
   v.flag({"parallel", "Whether both parts read the block's input and are added to it together, as in GPT-NeoX."},
          layer.parallel);

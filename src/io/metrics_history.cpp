@@ -79,6 +79,8 @@ ExpertColumns experts_in(const Hdf5Handle& file) {
   std::istringstream names(text("layers"));
   for (std::string name; names >> name;) columns.layers.push_back(name);
   std::istringstream(text("experts")) >> columns.experts;
+  constexpr std::int64_t most = 1 << 20;
+  if (columns.experts < 1 || columns.experts > most) throw Hdf5Failure("reading experts", "it has no number of them");
   return columns;
 }
 
@@ -90,8 +92,9 @@ MetricsHistory history_of(const Hdf5Handle& file, std::int64_t last_step) {
   history.num_ranks = Group(file, "ranks").take(rows, history);
   if (has_link(file, "experts")) {
     history.experts = experts_in(file);
-    if (Group(file, "experts").take(rows, history) != history.experts.size())
+    if (Group(file, "experts").take(rows, history) != history.experts.size()) {
       throw Hdf5Failure("reading experts", "it has not a column for each expert of its layers");
+    }
   }
   for (const char* name : {"evaluation", "drift"}) {
     const Group group(file, name);

@@ -42,7 +42,6 @@ class ExpertOrder {
   std::size_t chosen() const { return chosen_; }
   /// D, of all experts that are here.
   std::size_t num_dispatched() const { return begins_.back(); }
-  const Interval& own() const { return own_; }
   /// The dispatched rows of an expert that is here are [begin(e), begin(e + 1)).
   std::size_t begin(std::size_t expert) const { return begins_[expert - first()]; }
   std::size_t count(std::size_t expert) const { return begins_[expert - first() + 1] - begins_[expert - first()]; }

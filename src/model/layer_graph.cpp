@@ -32,13 +32,10 @@ std::size_t LayerGraph::parameter(ParameterSpec spec) {
 
 void LayerGraph::begin_division(WeightDivision division) {
   division_ = division;
+  list_ = division == WeightDivision::rows      ? &Layer::by_rows
+          : division == WeightDivision::experts ? &Layer::by_experts
+                                                : &Layer::operators;
   entered_.clear();
-}
-
-OperatorList& LayerGraph::list() {
-  return division_ == WeightDivision::rows      ? layer_.by_rows
-         : division_ == WeightDivision::experts ? layer_.by_experts
-                                                : layer_.operators;
 }
 
 void LayerGraph::enter(ValueIndex x) {

@@ -119,12 +119,10 @@ class LayerGraph {
   const Value& value(ValueIndex v) const { return list().values[v]; }
   /// What follows is the same layer as it is divided otherwise, with the parameters of before: `rows` or `experts`.
   void begin_division(WeightDivision division);
-  /// How what follows is divided; `columns` until it is said.
-  WeightDivision division() const { return division_; }
 
  private:
-  OperatorList& list();
-  const OperatorList& list() const { return const_cast<LayerGraph*>(this)->list(); }
+  OperatorList& list() { return layer_.*list_; }
+  const OperatorList& list() const { return layer_.*list_; }
   ValueIndex make(const Value& value);
   std::size_t parameter(ParameterSpec spec);
   std::vector<std::size_t> norm_parameters(const std::string& name, const NormForm& form, std::int64_t width);
@@ -144,8 +142,9 @@ class LayerGraph {
   Layer layer_;
   std::string prefix_;
   double deviation_;
-  WeightDivision division_ = WeightDivision::columns;
-  std::vector<Port> output_ports_;  ///< where they have been named
+  WeightDivision division_ = WeightDivision::columns;  ///< of what is put down, ...
+  OperatorList Layer::*list_ = &Layer::operators;      ///< ... and where it is
+  std::vector<Port> output_ports_;                     ///< where they have been named
   std::set<ValueIndex> entered_;
 };
 

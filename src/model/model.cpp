@@ -103,9 +103,9 @@ std::int64_t Layer::num_parameters() const {
 }
 
 const OperatorList& Layer::divided_by(WeightDivision division) const {
-  const OperatorList& other = division == WeightDivision::rows ? by_rows : by_experts;
-  const bool has_other = division == WeightDivision::rows || division == WeightDivision::experts;
-  return has_other && !other.operators.empty() ? other : operators;
+  if (division == WeightDivision::rows && !by_rows.operators.empty()) return by_rows;
+  if (division == WeightDivision::experts && !by_experts.operators.empty()) return by_experts;
+  return operators;
 }
 
 bool Layer::reads_decoder_tokens() const {

@@ -35,6 +35,11 @@ BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
   block.output_bias = layer.output_bias;
   block.feed_forward_bias = layer.feed_forward_bias;
   block.head_norms = layer.head_norms;
+  if (layer.experts > 0) {
+    block.experts.form = {layer.experts, layer.experts_per_token};
+    block.experts.normalised = layer.experts_sum_to_one;
+    block.experts.shared = layer.shared_expert;
+  }
   block.parallel = layer.parallel;
   block.window = layer.window;
   return block;

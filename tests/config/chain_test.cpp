@@ -53,6 +53,25 @@ TEST_CASE("layers that do not follow one another are refused", "[chain]") {
   CHECK(complaint_about(embedding + output).starts_with("chain.toml:1: a chain of 2 [[model.layer]]"));
 }
 
+TEST_CASE("experts of a block are read and written, and refused where they do not fit", "[chain]") {
+  const std::string experts = "gated = true\nexperts = 8\nexperts_per_token = 3\nshared_expert = 32\n";
+  const Config config = parse_chain(embedding + block("heads = 6\n" + experts) + output);
+  for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
+    const LayerConfig& layer = read.model.layer[1];
+    CHECK((layer.experts == 8 && layer.experts_per_token == 3 && layer.shared_expert == 32));
+    CHECK(layer.experts_sum_to_one);
+  }
+  const auto complaint = [](const std::string& keys) { return complaint_about_block("heads = 6\n" + keys); };
+  CHECK(complaint("gated = true\nexperts = 2\nexperts_per_token = 3\n")
+            .starts_with("chain.toml:9: experts_per_token = 3 with experts = 2"));
+  CHECK(complaint("experts = 4\n").starts_with("chain.toml:7: experts without gated = true"));
+  CHECK(complaint("gated = true\nexperts = 4\nparallel = true\n")
+            .starts_with("chain.toml:9: parallel = true with experts"));
+  CHECK(complaint("gated = true\nexperts = 4\nfeed_forward_bias = true\n")
+            .starts_with("chain.toml:9: feed_forward_bias = true with experts"));
+  CHECK(complaint("shared_expert = 4\n").starts_with("chain.toml:7: shared_expert without experts"));
+}
+
 TEST_CASE("dimensions of a block that do not fit are refused", "[chain]") {
   CHECK(complaint_about_block("heads = 5\n").starts_with("chain.toml:6: heads = 5 does not divide columns = 48"));
   CHECK(complaint_about_block("heads = 5\nhead_size = 10\n") == "nothing was refused");

@@ -34,6 +34,41 @@ void check_written_llama(int pipeline, int data, int tensor) {
   check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
 }
 
+/// The recorded run of a Qwen2-MoE, its dimensions written down.
+void check_written_experts(int pipeline, int data, int tensor) {
+  Reference reference("qwen2-moe");
+  reference.config.model = parse_config(R"(
+[model]
+vocabulary_size = 128
+[[model.layer]]
+kind = "embedding"
+columns = 40
+[[model.layer]]
+repeat = 2
+heads = 4
+key_heads = 2
+query_bias = true
+rotary_theta = 1e4
+feed_forward = 24
+activation = "silu"
+gated = true
+experts = 8
+experts_per_token = 3
+experts_sum_to_one = false
+shared_expert = 56
+norm = "rms"
+epsilon = 1e-6
+[[model.layer]]
+kind = "output"
+norm = "rms"
+epsilon = 1e-6
+)",
+                                        "own.toml", "")
+                               .model;
+  const Plan plan = reference.plan(pipeline, data, tensor, 4, "1f1b");
+  check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+}
+
 /// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them. No ReLU is
 /// among the activations: where rounding moves a sum across its kink a gradient jumps, and losses with it.
 struct Uneven {
@@ -91,6 +126,9 @@ void check_drawn_uneven(std::uint64_t seed, int number) {
 
 TEST_CASE("a written Llama trains as the published one", "[np1]") { check_written_llama(1, 1, 1); }
 TEST_CASE("a written Llama trains as the published one on four ranks", "[np4]") { check_written_llama(2, 1, 2); }
+
+TEST_CASE("written experts train as published ones", "[np1]") { check_written_experts(1, 1, 1); }
+TEST_CASE("written experts train as published ones on four ranks", "[np4]") { check_written_experts(2, 1, 2); }
 
 TEST_CASE("layers of different dimensions are divided as one rank has them", "[np4]") {
   const Uneven uneven;
