@@ -54,8 +54,8 @@ const std::vector<MetricsSeries>& metrics_series();
 class MetricsFile {
  public:
   /// Creates the file. `plan` becomes /plan; `environment` the attributes of /environment.
-  /// With a history the series begin with its rows, and the file takes the place of one that is there. `experts`: of a
-  /// model that has any.
+  /// The series begin with the rows of `history`, where there is one, and the file then takes the place of one that is
+  /// there. `experts` are the columns of /experts, of a model that has any.
   /// A file that cannot be created throws `Error` (exit code 2, and 4 where the disk is full), and nothing is left.
   MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
               const std::map<std::string, std::string>& environment, const MetricsHistory* history = nullptr,

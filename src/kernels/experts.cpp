@@ -118,14 +118,12 @@ namespace {
 constexpr std::size_t elsewhere = static_cast<std::size_t>(-1);
 }
 
-ExpertOrder::ExpertOrder(const Matrix& choice, std::size_t experts, Interval own)
+ExpertOrder::ExpertOrder(const Matrix& choice, Interval own)
     : own_(own),
       rows_(choice.rows),
       chosen_(choice.columns / 2),
       begins_(static_cast<std::size_t>(own.size()) + 1, 0),
       places_(rows_ * chosen_, elsewhere) {
-  PPTRAIN_ASSERT(own.begin >= 0 && own.end <= static_cast<std::int64_t>(experts), "experts {} to {}", own.begin,
-                 own.end);
   // The expert's number among those that are here.
   const auto expert = [&](std::size_t row, std::size_t j) -> std::optional<std::size_t> {
     const std::size_t number = RowSoftmax::at(choice.at<float>(row, chosen_), j);

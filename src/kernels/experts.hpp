@@ -35,8 +35,8 @@ void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& 
 /// The places of dispatched rows, from what `choose_experts` has chosen.
 class ExpertOrder {
  public:
-  /// Of all E experts those in `own` are here.
-  ExpertOrder(const Matrix& choice, std::size_t experts, Interval own);
+  /// The order of the rows of choice (R, 2k) f32 for the experts in `own`, which are those that are here.
+  ExpertOrder(const Matrix& choice, Interval own);
 
   std::size_t rows() const { return rows_; }
   std::size_t chosen() const { return chosen_; }

@@ -51,7 +51,7 @@ TEST_CASE("logits that are no numbers choose experts that there are, with weight
 TEST_CASE("dispatched rows lie expert by expert, each of these in the order of the rows") {
   // Rows go to (2, 0), (0, 1), (2, 1); the fourth expert has none.
   std::vector<float> choice = {0.6F, 0.4F, 2, 0, 0.7F, 0.3F, 0, 1, 0.9F, 0.1F, 2, 1};
-  const ExpertOrder order(matrix(choice, 4), 4, {0, 4});
+  const ExpertOrder order(matrix(choice, 4), {0, 4});
   std::vector<float> x = {1, 10, 2, 20, 3, 30}, rows(12), back(6);
   dispatch_rows(order, matrix(x, 2), matrix(rows, 2));
   CHECK(rows == std::vector<float>{1, 10, 2, 20, 2, 20, 3, 30, 1, 10, 3, 30});
@@ -66,10 +66,10 @@ TEST_CASE("a member has the rows of its own experts, and a row that goes to none
   // Rows go to (2, 0), (0, 1), (2, 1), (3, 0).
   std::vector<float> choice = {0.6F, 0.4F, 2, 0, 0.7F, 0.3F, 0, 1, 0.9F, 0.1F, 2, 1, 0.8F, 0.2F, 3, 0};
   std::vector<float> x = {1, 10, 2, 20, 3, 30, 4, 40}, whole(16), sum(8, 0.0F);
-  const ExpertOrder all(matrix(choice, 4), 4, {0, 4});
+  const ExpertOrder all(matrix(choice, 4), {0, 4});
   dispatch_rows(all, matrix(x, 2), matrix(whole, 2));
   for (const Interval& own : {Interval{0, 1}, {1, 3}, {3, 4}}) {
-    const ExpertOrder order(matrix(choice, 4), 4, own);
+    const ExpertOrder order(matrix(choice, 4), own);
     const auto first = static_cast<std::size_t>(own.begin), last = static_cast<std::size_t>(own.end) - 1;
     REQUIRE(order.num_dispatched() == all.begin(last) + all.count(last) - all.begin(first));
     std::vector<float> rows(2 * order.num_dispatched()), back(8, -1.0F);
@@ -82,7 +82,7 @@ TEST_CASE("a member has the rows of its own experts, and a row that goes to none
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += back[i];
   }
   CHECK(sum == std::vector<float>{2, 20, 4, 40, 6, 60, 8, 80});
-  CHECK_FALSE(ExpertOrder(matrix(choice, 4), 4, {1, 3}).place(3, 0));
+  CHECK_FALSE(ExpertOrder(matrix(choice, 4), {1, 3}).place(3, 0));
 }
 
 TEST_CASE("what becomes of a row does not depend on the rows beside it") {

@@ -403,7 +403,7 @@ TEST_CASE("gradients of residual blocks with batch normalisation") {
                         "num_channels": 2, "id2label": {"0": "a", "1": "b", "2": "c"}, )") +
             blocks + "}",
         "here");
-    // With images of this size no ReLU's input is so near 0 that a finite difference crosses it.
+    // Images of this size leave no ReLU's input so near 0 that a finite difference crosses it.
     const Model model = build_family(config, {.tokens = 5, .image_size = 19});
     for (std::size_t index = 0; index < model.layers.size(); ++index) {
       INFO("layer " << index << ", " << blocks);

@@ -1,5 +1,6 @@
 #include "planners/whale/uneven_shards.hpp"
 
+#include "config/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/search.hpp"
 #include "planners/whole_experts.hpp"
@@ -60,6 +61,22 @@ TEST_CASE("whole experts are shared where they are asked for and each member get
   CHECK(experts(false).empty());
   mixed.profile.axes["experts"] = 1;
   CHECK(experts(true).empty());
+}
+
+TEST_CASE("a search gives whole experts where the job asks for them, with the same prediction", "[planners]") {
+  Mixed mixed;
+  mixed.profile.axes["experts"] = 8;
+  const Instance instance = {mixed.profile, mixed.cluster, 4};
+  Restrictions restrictions = restrictions_of(parse_config("[parallelism]\nexperts = \"whole\"\n", "c.toml", ""));
+  CHECK(restrictions.whole_experts);
+  restrictions.pipeline = 1;
+  restrictions.tensor = 2;
+  const Plan whole = *search_plan("amp", instance, restrictions, "x").plan;
+  restrictions.whole_experts = false;
+  const Plan columns = *search_plan("amp", instance, restrictions, "x").plan;
+  CHECK(whole.stages[0].shards == Shards{{"experts", {{0, 4}, {4, 8}}}});
+  CHECK(columns.stages[0].shards.empty());
+  CHECK(whole.predicted->iteration_seconds == columns.predicted->iteration_seconds);
 }
 
 TEST_CASE("plans give members of a group equally many whole experts", "[planners]") {

@@ -32,8 +32,8 @@ Cluster equal_devices(int count, const Link& link) {
   return cluster;
 }
 
-/// Which dispatched rows a member has: those of all experts, or of its own alone. Predictions are those of the former,
-/// so that a member with whole experts, of a model as small as these, holds up to an eighth less.
+/// Says which dispatched rows a member has: those of all experts, or those of its own alone. Predictions are those of
+/// the former, so that a member with whole experts, of a model as small as these, holds up to an eighth less.
 enum class Rows { all, of_experts };
 
 /// Compares plans of one reference run; measures its layers first. Collective.

@@ -22,7 +22,7 @@ class ExpertModule : public OperatorModule {
   Matrix choice(const Pass& pass) const { return pass.matrix(op().inputs.back()); }
   /// The experts that this member has.
   Interval own() const { return form_.divided ? context().part(ShardAxis::experts) : Interval{0, form_.experts}; }
-  ExpertOrder order(const Pass& pass) const { return {choice(pass), static_cast<std::size_t>(form_.experts), own()}; }
+  ExpertOrder order(const Pass& pass) const { return {choice(pass), own()}; }
 
   /// A tensor for a value of dispatched rows, or for its gradient.
   Tensor new_dispatched(const ExpertOrder& places, ValueIndex v) const {

@@ -14,7 +14,8 @@ void Executor::wait_gradients() {
   }
 }
 
-/// With the loss goes whether to stop, and how many rows went to experts, so that these cost no messages of their own.
+/// Whether to stop and how many rows went to experts are summed together with the loss, so that they cost no messages
+/// of their own.
 void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
   const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;

@@ -16,14 +16,14 @@ std::int64_t experts_of(const Layer& layer) {
 }  // namespace
 
 ExpertLoads::ExpertLoads(const Model& model) {
-  for (const Layer& layer : model.layers) experts_ = std::max(experts_, experts_of(layer));
+  for (const Layer& layer : model.layers) columns_.experts = std::max(columns_.experts, experts_of(layer));
   for (std::int64_t l = 0; l < model.num_layers(); ++l) {
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
     if (experts_of(layer) == 0) continue;
-    place_[l] = names_.size() * static_cast<std::size_t>(experts_);
-    names_.push_back(layer.name);
+    place_[l] = static_cast<std::size_t>(columns_.size());
+    columns_.layers.push_back(layer.name);
   }
-  rows_.resize(names_.size() * static_cast<std::size_t>(experts_));
+  rows_.resize(static_cast<std::size_t>(columns_.size()));
 }
 
 double* ExpertLoads::of(std::int64_t layer) {

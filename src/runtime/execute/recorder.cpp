@@ -101,10 +101,7 @@ std::shared_ptr<RunDirectory> open_directory(const Config& config, const RunStar
 
 }  // namespace
 
-RecordedModel recorded(const Model& model) {
-  const ExpertLoads loads(model);
-  return {model.flop_per_sample(), {loads.layers(), loads.experts()}};
-}
+RecordedModel recorded(const Model& model) { return {model.flop_per_sample(), ExpertLoads(model).columns()}; }
 
 Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const RecordedModel& model,
                    const Machine& machine, const Profile& profile, const Plan& plan, RunKind kind,

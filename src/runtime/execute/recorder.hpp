@@ -42,6 +42,7 @@ struct RecordedModel {
   ExpertColumns experts = {};  ///< whose rows are counted
 };
 
+/// The same of a model that is trained.
 RecordedModel recorded(const Model& model);
 
 /// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
