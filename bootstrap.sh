@@ -291,7 +291,8 @@ command_test() {
   if ((busy)); then start_busy_loops; fi
   say "testing (log: $build/Testing/Temporary/LastTest.log)"
   local status=0
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(num_processors)" "${select[@]}" "$@" || status=$?
+  # Tests count in half cores (tests/CMakeLists.txt).
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$((2 * $(num_processors)))" "${select[@]}" "$@" || status=$?
   if [[ ${select[0]} == -LE ]]; then say "the long tests (full grids, fuzzing) run by: ./bootstrap.sh test --long"; fi
   return "$status"
 }

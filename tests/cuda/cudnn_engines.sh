@@ -1,6 +1,7 @@
 #!/bin/bash
-# cudnn_engines.sh PROGRAM CUDA_LIBRARIES: cuDNN, told the properties of a GPU instead of having one, takes the graphs of
-# attention and compiles kernels for them. The driver is the stub that CUDA brings for linking; 77 where there is none.
+# cudnn_engines.sh PROGRAM CUDA_LIBRARIES CAPABILITY...: cuDNN, told the properties of a GPU instead of having one, takes
+# the graphs of attention and compiles kernels for GPUs of these compute capabilities (900: 9.0). The driver is the stub
+# that CUDA brings for linking; 77 where there is none.
 set -eu
 program=$1 libraries=$2
 if [ ! -f "$libraries/stubs/libcuda.so" ]; then
@@ -10,7 +11,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ln -s "$libraries/stubs/libcuda.so" "$work/libcuda.so.1"
-for capability in 800 900 1000; do
+for capability in "${@:3}"; do
   # The properties of an H100, whose compute capability alone changes.
   cat > "$work/$capability.json" <<JSON
 {"deviceName": "GPU", "cudaDeviceId": 0, "deviceVer": $capability, "driverVer": 13000, "multiProcessorCount": 132,

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "base/half.hpp"
 #include "cublasLt.h"
@@ -77,22 +79,38 @@ struct Product {
   }
 
   void run() const {
+    const std::vector<double> rows = gather(d.rows, [this](auto row, auto k) { return a_at(row, k); });
+    const std::vector<double> columns = gather(d.columns, [this](auto column, auto k) { return b_at(k, column); });
+    const std::uint64_t n = terms();
     for (std::uint64_t column = 0; column < d.columns; ++column) {
-      for (std::uint64_t row = 0; row < d.rows; ++row) element(row, column);
+      const double* b_column = columns.data() + column * n;
+      for (std::uint64_t row = 0; row < d.rows; ++row) element(row, column, dot(rows.data() + row * n, b_column, n));
       if (matmul.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
-        double sum = 0;
-        for (std::uint64_t k = 0; k < terms(); ++k) sum += b_at(k, column);
-        save(d.type, matmul.bias, column, sum);
+        save(d.type, matmul.bias, column, std::accumulate(b_column, b_column + n, 0.0));
       }
     }
   }
 
  private:
-  void element(std::uint64_t row, std::uint64_t column) const {
+  /// The terms of each of `count` rows or columns side by side, since each is read many times.
+  template <class At>
+  std::vector<double> gather(std::uint64_t count, const At& at) const {
+    const std::uint64_t n = terms();
+    std::vector<double> values(count * n);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (std::uint64_t k = 0; k < n; ++k) values[i * n + k] = at(i, k);
+    }
+    return values;
+  }
+  static double dot(const double* x, const double* y, std::uint64_t n) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (std::uint64_t k = 0; k < n; ++k) sum += x[k] * y[k];
+    return sum;
+  }
+  void element(std::uint64_t row, std::uint64_t column, double sum) const {
     const std::size_t place = row + column * static_cast<std::uint64_t>(d.ld);
     const std::size_t aux_place = row + column * static_cast<std::uint64_t>(matmul.aux_ld);
-    double sum = 0;
-    for (std::uint64_t k = 0; k < terms(); ++k) sum += a_at(row, k) * b_at(k, column);
     double value = alpha * sum + (beta == 0.0f ? 0.0 : beta * static_cast<double>(load(d.type, d_data, place)));
     switch (matmul.epilogue) {
       case CUBLASLT_EPILOGUE_BIAS: value += load(d.type, matmul.bias, row); break;

@@ -22,7 +22,10 @@ double activation(Activation kind, double u) {
 class Interpreter {
  public:
   Interpreter(const Layer& layer, const Parameters& parameters, const PlainBatch& batch)
-      : layer_(layer), parameters_(parameters), batch_(batch), values_(layer.operators.values.size()) {}
+      : layer_(layer), batch_(batch), values_(layer.operators.values.size()) {
+    // Weights are read for each element, so their names are looked up once.
+    for (const ParameterSpec& spec : layer.parameters) weights_.push_back(&parameters.at(spec.name));
+  }
 
   Values run(const Values& x) {
     if (layer_.operators.input) values_[*layer_.operators.input] = x;
@@ -38,7 +41,7 @@ class Interpreter {
  private:
   const Values& in(std::size_t i = 0) const { return values_[op_->inputs[i]]; }
   Values& out() { return values_[*op_->output]; }
-  const Values& weight(std::size_t i) const { return parameters_.at(layer_.parameters[op_->parameters[i]].name); }
+  const Values& weight(std::size_t i) const { return *weights_[op_->parameters[i]]; }
   std::size_t columns(std::size_t i = 0) const {
     return static_cast<std::size_t>(layer_.operators.values[op_->inputs[i]].columns);
   }
@@ -400,8 +403,8 @@ class Interpreter {
   void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 
   const Layer& layer_;
-  const Parameters& parameters_;
   const PlainBatch& batch_;
+  std::vector<const Values*> weights_;  // of the layer's parameters
   const Operator* op_ = nullptr;
   std::vector<Values> values_;
   double loss_ = 0.0;

@@ -2,6 +2,7 @@
 #include "runtime/replan/redistribute.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -51,19 +52,23 @@ void check_move(const Job& job, const Plan& a, const Plan& b) {
   INFO(write_plan(a) << write_plan(b));
   const auto from = job.session(a);
   const auto to = job.session(b);
-  const Values before = values_of(*from);
-  const Values after = values_of(*to);
-  for (const auto& [key, places] : before) places.set(code(key));
+  const HeldValues before = values_of(*from);
+  const HeldValues after = values_of(*to);
+  for (const auto& [key, place] : before.places()) *place = code(key);
   const Redistributed moved = job.move(*from, *to);
   std::int64_t wrong = 0;
   std::int64_t lacking = 0;
-  for (const auto& [key, places] : after) {
-    if (!places.hold(code(key))) ++wrong;
-    if (!before.contains(key)) ++lacking;
+  std::int64_t held = 0;
+  std::optional<ValueKey> last;  // a value with two places is sent once
+  for (const auto& [key, place] : after.places()) {
+    if (*place != code(key)) ++wrong;
+    if (last == key) continue;
+    last = key;
+    ++(before.contains(key) ? held : lacking);
   }
   CHECK(wrong == 0);
   CHECK(moved.bytes_received == 4 * lacking);
-  CHECK(moved.bytes_kept == 4 * (static_cast<std::int64_t>(after.size()) - lacking));
+  CHECK(moved.bytes_kept == 4 * held);
   CHECK(sum_over_ranks(moved.bytes_sent) == sum_over_ranks(moved.bytes_received));
 }
 

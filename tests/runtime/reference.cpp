@@ -272,11 +272,11 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
     curve.losses.push_back(result.loss);
     curve.grad_norms.push_back(result.grad_norm);
     if (step > 0 || reference.tensor_norms.empty()) continue;
-    for (const auto& [name, norm] : reference.tensor_norms) {
-      double squares = own_squares(session, name);
-      session.groups().all().all_reduce_sum(&squares, 1);
-      curve.tensor_norms[name] = std::sqrt(squares);
-    }
+    std::vector<double> squares;
+    for (const auto& [name, norm] : reference.tensor_norms) squares.push_back(own_squares(session, name));
+    session.groups().all().all_reduce_sum(squares.data(), squares.size());
+    auto sum = squares.begin();
+    for (const auto& [name, norm] : reference.tensor_norms) curve.tensor_norms[name] = std::sqrt(*sum++);
   }
   curve.peak_bytes = session.arena().peak_bytes();
   curve.resting_bytes = session.arena().bytes_in_use();

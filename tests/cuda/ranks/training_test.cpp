@@ -152,7 +152,7 @@ TEST_CASE("published models train in 16 bits on a GPU nearly as in fp32", "[np1]
       const Model model = build_model(reference.config.model, reference.config.training, "test");
       const auto targets = static_cast<double>(reference.config.training.global_batch_size * model.sample.rows);
       const double spread = std::max(1.0, std::sqrt(128.0 / targets));
-      const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps_on(8, 3), gpu.options());
+      const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps_on(8, 2), gpu.options());
       for (std::size_t step = 0; step < curve.losses.size(); ++step) {
         CHECK(curve.losses[step] == Approx(reference.losses[step]).epsilon(rounding * spread));
       }
@@ -162,14 +162,17 @@ TEST_CASE("published models train in 16 bits on a GPU nearly as in fp32", "[np1]
 
 TEST_CASE("published models train on grids of GPUs as on the host", "[np4]") {
   const Gpu gpu(Gpus::own);
-  for (const std::string& folder : one_of_each_family) {
-    INFO(folder);
-    const Reference reference(folder);
+  for (std::size_t f = 0; f < one_of_each_family.size(); ++f) {
+    INFO(one_of_each_family[f]);
+    const Reference reference(one_of_each_family[f]);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     const std::int64_t heads = model.axis_size(ShardAxis::heads);
-    check_plan(reference, with_zero(reference.plan(2, 2, 1, 4, "1f1b"), 3), gpu);
-    if (heads >= 2) check_plan(reference, reference.plan(2, 1, 2, 2, "zb-h1"), gpu);
-    if (heads >= 4) check_plan(reference, reference.plan(1, 1, 4, 4, "gpipe"), gpu);
+    std::vector<Plan> plans = {with_zero(reference.plan(2, 2, 1, 4, "1f1b"), 3)};
+    if (heads >= 2) plans.push_back(reference.plan(2, 1, 2, 2, "zb-h1"));
+    if (heads >= 4) plans.push_back(reference.plan(1, 1, 4, 4, "gpipe"));
+    // The stand-in is slow, so there the families take turns.
+    if (hardware() != Hardware::gpus) plans = {plans[f % plans.size()]};
+    for (const Plan& plan : plans) check_plan(reference, plan, gpu);
   }
 }
 
