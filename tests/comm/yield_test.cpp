@@ -24,8 +24,8 @@ TEST_CASE("a rank naps after a long yield beside others, until the naps have las
   CHECK(policy.nap(1.0) == 0.0);
   policy.yielded(1.0, 5e-3, somebody_else);
   CHECK(policy.nap(1.01) == Approx(20e-6));
-  CHECK(policy.nap(1.09) > 0.0);
-  CHECK(policy.nap(1.11) == 0.0);
+  CHECK(policy.nap(1.99) > 0.0);
+  CHECK(policy.nap(2.01) == 0.0);
 }
 
 TEST_CASE("naps grow within a wait and begin anew with the next one", "[np2]") {
