@@ -32,7 +32,7 @@ ValueIndex normalised(LayerGraph& g, const std::string& prefix, ValueIndex x, Fe
                       momentum);
 }
 
-ValueIndex residual(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape) {
+ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape) {
   const auto step = [&](const std::string& name, ValueIndex from, FeatureMap& of, std::int64_t out, std::int64_t kernel,
                         std::int64_t stride) {
     return normalised(g, name + ".", from, of, of.window(kernel, stride, kernel / 2), out, shape.epsilon);

@@ -39,7 +39,7 @@ struct ResidualShape {
 
 /// Its convolutions with their batch norms, a projection where channels or pixels change, the sum of both, activated;
 /// `map` becomes the result's.
-ValueIndex residual(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape);
+ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape);
 
 /// A dense layer with a bias in front of a classifier.
 struct DenseLayer {

@@ -67,7 +67,7 @@ class OwnImages {
     shape.stride = stride;
     shape.activation = activation_named(layer.rectifier);
     shape.epsilon = layer.epsilon;
-    return residual(g, x, map_, shape);
+    return residual_block(g, x, map_, shape);
   }
 
   ValueIndex convolution(LayerGraph& g, ValueIndex x, const LayerConfig& layer, std::int64_t stride) {

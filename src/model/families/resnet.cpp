@@ -91,7 +91,7 @@ class ResNetFamily {
     shape.stride_in_first = bottleneck_ && stride_in_first_;
     shape.activation = activation_;
     shape.epsilon = epsilon;
-    ValueIndex result = residual(g, x, map_, shape);
+    ValueIndex result = residual_block(g, x, map_, shape);
     if (is_last) result = g.pool(result, PoolKind::average, map_.window(map_.side, 1, 0));
     g.output(result);
     return g.finish(compute_bytes_);
