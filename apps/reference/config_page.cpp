@@ -149,10 +149,10 @@ void add_keys_of_folder(KeyTable& table, const KeyTable& folder) {
   }
 }
 
-/// A chain with a layer of each kind.
+/// A layer of each kind, though no chain has all.
 Config chain_of_kinds() {
   Config config;
-  for (const char* kind : {"embedding", "block", "output"}) {
+  for (const char* kind : {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes"}) {
     config.model.layer.emplace_back();
     config.model.layer.back().kind = kind;
   }

@@ -16,9 +16,50 @@ class ChainLayer {
   void check_kind(const std::string& wanted, const std::string& reason) const {
     if (layer_.kind == wanted) return;
     refuse("kind", fmt::format("{} is of the kind \"{}\", not \"{}\"", place_, layer_.kind, wanted), reason,
-           "a chain is an embedding, blocks, and an output");
+           "a chain is an embedding, blocks, and an output, or images, convolutions and residual blocks, dense layers, "
+           "and classes");
   }
 
+  /// Follows the side of the feature map through a convolution or a residual block, or refuses what does not fit.
+  void follow_map(std::int64_t& side) const {
+    const bool is_block = layer_.kind == "residual";
+    if (layer_.wide > 0 && layer_.inner == 0) {
+      refuse("wide", fmt::format("wide = {} without inner", layer_.wide), "it is the width within a bottleneck",
+             "give inner too, or remove the key");
+    }
+    const std::int64_t kernel = is_block ? 3 : layer_.kernel, padding = is_block ? 1 : layer_.padded_by();
+    for (std::int64_t i = 0; i < layer_.repeat; ++i) {
+      follow_window(side, "the convolution", {"kernel", kernel}, {"padding", padding}, i == 0 ? layer_.stride : 1);
+      if (2 * padding + 1 == kernel && (i > 0 || layer_.stride == 1)) break;  // the others leave it as it is
+    }
+    if (layer_.pool == "none") return;
+    if (layer_.pool == "average" && layer_.pool_padding > 0) {
+      refuse("pool_padding", fmt::format("pool_padding = {} of an average", layer_.pool_padding),
+             "pixels that are not there have no mean", "leave it out, or use pool = \"max\"");
+    }
+    const std::int64_t size = layer_.pool_size > 0 ? layer_.pool_size : side;
+    follow_window(side, "the pooling", {"pool_size", size}, {"pool_padding", layer_.pool_padding},
+                  layer_.pool_stride > 0 ? layer_.pool_stride : size);
+  }
+
+ private:
+  using Named = std::pair<const char*, std::int64_t>;
+
+  void follow_window(std::int64_t& side, const char* what, Named size, Named padding, std::int64_t stride) const {
+    if (padding.second >= size.second) {
+      refuse(padding.first, fmt::format("{} = {} with {} = {}", padding.first, padding.second, size.first, size.second),
+             "a window of padding alone sees nothing", "use less padding");
+    }
+    if (side + 2 * padding.second < size.second) {
+      refuse(size.first, fmt::format("{} has nothing left of the image to work on", what),
+             fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs {1} x {1}", side,
+                         size.second - 2 * padding.second),
+             "use larger images, or a network with fewer steps down");
+    }
+    side = (side + 2 * padding.second - size.second) / stride + 1;
+  }
+
+ public:
   void check_block(std::int64_t hidden) const {
     if (layer_.head_size == 0 && hidden % layer_.heads != 0) {
       refuse("heads", fmt::format("heads = {} does not divide columns = {}", layer_.heads, hidden),
@@ -78,14 +119,29 @@ class ChainLayer {
   std::string place_;
 };
 
-}  // namespace
-
-void check_chain(const Config& config) {
+/// Feature maps, then dense layers, between images and classes.
+void check_images(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
-  if (layers.size() < 3) {
-    throw_bad_input({config.where("model.layer[0]"), fmt::format("a chain of {} [[model.layer]]", layers.size()),
-                     "it takes an embedding, a block and an output at least", "write the others down too"});
+  std::int64_t side = layers.front().image_size;
+  ChainLayer(config, 1).check_kind("convolution", "pixels go to a convolution first");
+  bool dense = false;
+  for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
+    const ChainLayer layer(config, i);
+    const std::string& kind = layers[i].kind;
+    dense = dense || kind == "dense";
+    if (dense) {
+      layer.check_kind("dense", "what follows a dense layer is another one, or the classes");
+    } else {
+      if (kind != "residual")
+        layer.check_kind("convolution", "a feature map goes to a convolution or a residual block");
+      layer.follow_map(side);
+    }
   }
+  ChainLayer(config, layers.size() - 1).check_kind("classes", "the last layer computes the loss");
+}
+
+void check_texts(const Config& config) {
+  const std::vector<LayerConfig>& layers = config.model.layer;
   ChainLayer(config, 0).check_kind("embedding", "tokens become vectors first");
   for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
     const ChainLayer layer(config, i);
@@ -93,6 +149,19 @@ void check_chain(const Config& config) {
     layer.check_block(layers.front().columns);
   }
   ChainLayer(config, layers.size() - 1).check_kind("output", "the last layer computes the loss");
+}
+
+}  // namespace
+
+void check_chain(const Config& config) {
+  const std::vector<LayerConfig>& layers = config.model.layer;
+  if (layers.size() < 3) {
+    throw_bad_input({config.where("model.layer[0]"), fmt::format("a chain of {} [[model.layer]]", layers.size()),
+                     "it takes an embedding, a block and an output, or images, a convolution and classes, at least",
+                     "write the others down too"});
+  }
+  if (layers.front().reads_images()) return check_images(config);
+  check_texts(config);
 }
 
 }  // namespace pptrain

@@ -42,10 +42,11 @@ struct Annotation {
 
 /// Equal layers of a network that the user writes down: an embedding, blocks, or the output layer.
 struct LayerConfig {
-  std::string kind = "block";  ///< or "embedding", "output"
-  std::int64_t repeat = 1;     ///< how many such layers follow one another
+  /// Of texts "embedding", "block", "output"; of images "images", "convolution", "residual", "dense", "classes".
+  std::string kind = "block";
+  std::int64_t repeat = 1;  ///< how many such layers follow one another
   // Only an embedding has:
-  std::int64_t columns = 64;  ///< hidden width, of the whole chain
+  std::int64_t columns = 64;  ///< hidden width, of the whole chain; of a dense layer its own
   bool positions = false;     ///< each place has a row of a second table
   // Only a block has:
   std::int64_t heads = 4;
@@ -71,11 +72,34 @@ struct LayerConfig {
   double epsilon = 1e-5;
   // Only the output layer has:
   bool tied = false;  ///< it shares the token embedding
+  // Only images have:
+  std::int64_t image_size = 224;  ///< pixels of a side
+  std::int64_t colours = 3;       ///< channels of an image
+  // A convolution and a residual block have:
+  std::int64_t channels = 64;      ///< of the result
+  std::int64_t stride = 1;         ///< of the first of `repeat`
+  std::string rectifier = "relu";  ///< `activation`, of a dense layer too; a convolution may have "none"
+  std::string pool = "none";       ///< behind the last of `repeat`: or "max", "average"
+  std::int64_t pool_size = 2;      ///< pixels of a side; 0: the whole map
+  std::int64_t pool_stride = 0;    ///< 0: as `pool_size`
+  std::int64_t pool_padding = 0;
+  // Only a convolution has:
+  std::int64_t kernel = 3;  ///< pixels of a side
+  AutoInt padding;          ///< nothing: half the kernel
+  bool batch_norm = false;  ///< in place of a bias
+  // Only a residual block has:
+  std::int64_t inner = 0;  ///< channels within a bottleneck; 0: two convolutions of 3 x 3
+  std::int64_t wide = 0;   ///< channels behind its 3 x 3; 0: `inner`
+  // Only classes have:
+  std::int64_t classes = 10;
 
   std::int64_t num_key_heads() const { return key_heads > 0 ? key_heads : heads; }
   std::int64_t head_columns(std::int64_t hidden) const { return head_size > 0 ? head_size : hidden / heads; }
   /// Columns of a head that turn.
   std::int64_t rotated_columns(std::int64_t hidden) const;
+  /// Whether it is the first of a network that reads images.
+  bool reads_images() const { return kind == "images"; }
+  std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
 };
 
 /// Names of the models that this version trains.

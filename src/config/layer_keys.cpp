@@ -54,12 +54,78 @@ void visit_block(KeyVisitor& v, LayerConfig& layer) {
          layer.parallel);
 }
 
+void visit_rectifier(KeyVisitor& v, LayerConfig& layer, bool optional) {
+  std::vector<std::string> names = {"relu", "gelu_tanh", "gelu", "silu"};
+  if (optional) names.push_back("none");
+  v.name({"activation", "What its sums go through."}, layer.rectifier, names);
+}
+
+void visit_pool(KeyVisitor& v, LayerConfig& layer) {
+  v.name({"pool", "What the pixels under a window become, behind the last of `repeat`: the largest or the mean."},
+         layer.pool, {"none", "max", "average"});
+  v.integer({"pool_size", "Pixels of the window's side; 0: the whole map."}, layer.pool_size, between(0, 16384));
+  v.integer({"pool_stride", "By how many pixels it moves; 0: by its size."}, layer.pool_stride, between(0, 16384));
+  v.integer({"pool_padding", "Pixels around the map, which are never the largest."}, layer.pool_padding,
+            between(0, 16384));
+}
+
+void visit_convolution(KeyVisitor& v, LayerConfig& layer) {
+  v.integer({"repeat", "How many such layers follow one another."}, layer.repeat, between(1, 65536));
+  v.integer({"channels", "Channels of the result."}, layer.channels, between(1, 1048576));
+  v.integer({"kernel", "Pixels of the window's side."}, layer.kernel, between(1, 16384));
+  v.integer({"stride", "By how many pixels it moves, in the first of `repeat`; by one in the others."}, layer.stride,
+            between(1, 16384));
+  v.integer_or_auto({"padding", "Zeros around the map; \"auto\": half the kernel, so that an odd one leaves the size."},
+                    layer.padding, between(0, 16384));
+  v.flag({"batch_norm", "Whether the sums are normalised over the micro-batch, in place of a bias."}, layer.batch_norm);
+  v.number({"epsilon", "What is added to the variance under its root."}, layer.epsilon,
+           positive("it keeps a division finite"));
+  visit_rectifier(v, layer, true);
+  visit_pool(v, layer);
+}
+
+void visit_residual(KeyVisitor& v, LayerConfig& layer) {
+  v.integer({"repeat", "How many such blocks follow one another."}, layer.repeat, between(1, 65536));
+  v.integer({"channels", "Channels of the result."}, layer.channels, between(1, 1048576));
+  v.integer(
+      {"inner",
+       "Channels within a bottleneck: convolutions of 1 x 1 to so many, of 3 x 3 among them, and of 1 x 1 back; 0: "
+       "two convolutions of 3 x 3."},
+      layer.inner, between(0, 1048576));
+  v.integer({"wide", "Channels behind a bottleneck's convolution of 3 x 3; 0: as in front of it."}, layer.wide,
+            between(0, 1048576));
+  v.integer({"stride", "Of the first block's first convolution of 3 x 3 and of its projection."}, layer.stride,
+            between(1, 16384));
+  v.number({"epsilon", "What batch norms add to the variance under its root."}, layer.epsilon,
+           positive("it keeps a division finite"));
+  visit_rectifier(v, layer, false);
+  visit_pool(v, layer);
+}
+
+void visit_image_layer(KeyVisitor& v, LayerConfig& layer) {
+  if (layer.kind == "convolution") return visit_convolution(v, layer);
+  if (layer.kind == "residual") return visit_residual(v, layer);
+  if (layer.kind == "images") {
+    v.integer({"image_size", "Pixels of an image's side."}, layer.image_size, between(1, 16384));
+    v.integer({"channels", "Channels of an image: 3 for colours, 1 for grey."}, layer.colours, between(1, 65536));
+  } else if (layer.kind == "classes") {
+    v.integer({"classes", "Classes, of which each image has one."}, layer.classes, between(1, 100000000));
+  } else {
+    v.integer({"repeat", "How many such layers follow one another."}, layer.repeat, between(1, 65536));
+    v.integer({"columns", "Numbers that it gives for each image."}, layer.columns, between(1, 1048576));
+    visit_rectifier(v, layer, false);
+  }
+}
+
 }  // namespace
 
 void visit_layer(KeyVisitor& v, LayerConfig& layer) {
-  v.name({"kind", "What the layer is. The first one is the embedding, the last one the output, all others are blocks."},
-         layer.kind, {"embedding", "block", "output"});
+  v.name({"kind",
+          "What the layer is. Of texts: an embedding, blocks, the output. Of images: images, convolutions and residual "
+          "blocks, dense layers, classes."},
+         layer.kind, {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes"});
   if (layer.kind == "block") return visit_block(v, layer);
+  if (layer.kind != "embedding" && layer.kind != "output") return visit_image_layer(v, layer);
   if (layer.kind == "output") {
     visit_norm(v, layer, "before the product with the vocabulary");
     v.flag({"tied", "Whether that product shares the weights of the token embedding."}, layer.tied);

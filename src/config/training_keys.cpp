@@ -51,7 +51,8 @@ Precision precision_of(const std::string& name) {
 }  // namespace
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
-  const std::string keyword = model.is_classifier() || !model.from.empty() ? synthetic_data : "";
+  const bool reads_images = !model.layer.empty() && model.layer.front().reads_images();
+  const std::string keyword = model.is_classifier() || !model.from.empty() || reads_images ? synthetic_data : "";
   v.input_paths(
       {"train",
        "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
@@ -63,10 +64,8 @@ void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
           "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
          data.shuffle);
   if (!model.is_classifier()) visit_documents(v, data);
-  if (!model.from.empty()) {
-    visit_masks(v, data);
-    visit_augmentation(v, data);
-  }
+  if (!model.from.empty()) visit_masks(v, data);
+  if (!model.from.empty() || reads_images) visit_augmentation(v, data);
   data.mix.resize(
       v.elements({"mix", "Sources that samples are mixed from by their weights, in place of train; for transformers."},
                  data.mix.size()));

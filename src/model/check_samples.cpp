@@ -71,10 +71,21 @@ void check_augmentation(const Config& config, const Model& model) {
     throw_bad_input({config.where(key), fmt::format("{} for {}", key, model.name), "its samples are no images",
                      "leave the key out"});
   }
+  if (config.data.train == std::vector{synthetic_data}) {
+    throw_bad_input({config.where(key), fmt::format("{} with train = \"synthetic\"", key),
+                     "images that are made are not moved", "leave the key out, or name a file"});
+  }
   if (config.data.crop_padding < std::min(image.height, image.width)) return;
   throw_bad_input({config.where(key), fmt::format("crop_padding = {}", config.data.crop_padding),
                    fmt::format("nothing would be left of some images of {} x {} pixels", image.height, image.width),
                    "use a few pixels, an eighth of a side or so"});
+}
+
+void check_image_size(const Config& config, const Model& model) {
+  if (config.model.image_size == 0 || model.sample.is_image()) return;
+  throw_bad_input({config.where("model.image_size"),
+                   fmt::format("image_size = {} for {}", config.model.image_size, model.name),
+                   "its samples are no images", "leave the key out"});
 }
 
 }  // namespace
@@ -84,6 +95,7 @@ void check_samples(const Config& config, const Model& model) {
   check_text_keys(config, model);
   check_masks(config, model);
   check_augmentation(config, model);
+  check_image_size(config, model);
   check_source_length(config, model);
 }
 

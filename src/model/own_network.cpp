@@ -1,23 +1,16 @@
+#include "model/own_network.hpp"
+
 #include <cmath>
 #include <map>
 
 #include "model/chain.hpp"
 #include "model/description.hpp"
-#include "model/trainable.hpp"
 
 namespace pptrain {
 namespace {
 
 NormForm norm_of(const LayerConfig& layer) {
   return {layer.norm == "rms" ? NormKind::rms : NormKind::layer, static_cast<float>(layer.epsilon), false};
-}
-
-Activation activation_named(const std::string& name) {
-  static const std::map<std::string, Activation> known = {{"gelu_tanh", Activation::gelu_tanh},
-                                                          {"gelu", Activation::gelu},
-                                                          {"silu", Activation::silu},
-                                                          {"relu", Activation::relu}};
-  return known.at(name);
 }
 
 BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
@@ -47,7 +40,16 @@ BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
 
 }  // namespace
 
+Activation activation_named(const std::string& name) {
+  static const std::map<std::string, Activation> known = {{"gelu_tanh", Activation::gelu_tanh},
+                                                          {"gelu", Activation::gelu},
+                                                          {"silu", Activation::silu},
+                                                          {"relu", Activation::relu}};
+  return known.at(name);
+}
+
 Model build_own_network(const ModelConfig& model, const TrainingConfig& training) {
+  if (model.layer.front().reads_images()) return build_own_images(model, training);
   ChainShape chain;
   chain.name = model.name;
   chain.vocabulary = model.vocabulary_size;

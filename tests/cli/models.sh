@@ -185,6 +185,12 @@ expect "a vit is trained on images that are moved and mirrored" 0 '' "$mpiexec" 
 with_samples vit model/data.h5
 sed -i '/^train/a crop_padding = 32' job.toml
 refused "images that are moved out of sight" 'job\.toml:8' 'crop_padding = 32 .*nothing would be left'
+with_samples vit model/data.h5
+sed -i 's/^train.*/train = "synthetic"\nflip = true/' job.toml
+refused "made images that are mirrored" 'job\.toml:8' 'data\.flip with train = "synthetic"'
+with_samples bert model/data.h5
+sed -i '/^from/a image_size = 32' job.toml
+refused "text of so many pixels" 'job\.toml:6' 'image_size = 32 for bert'
 with_samples bert model/data.h5
 sed -i '/^train/a flip = true' job.toml
 refused "text that is mirrored" 'job\.toml:8' 'data\.flip for bert'

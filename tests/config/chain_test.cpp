@@ -84,6 +84,61 @@ TEST_CASE("dimensions of a block that do not fit are refused", "[chain]") {
   CHECK(complaint_about_block("activation = \"tanh\"\n").find("gelu_tanh") != std::string::npos);
 }
 
+const std::string images = "[[model.layer]]\nkind = \"images\"\nimage_size = 20\n";
+const std::string classes = "[[model.layer]]\nkind = \"classes\"\nclasses = 7\n";
+
+std::string layer_of(const std::string& kind, const std::string& keys = "") {
+  return "[[model.layer]]\nkind = \"" + kind + "\"\n" + keys;
+}
+
+TEST_CASE("a chain that reads images is read and written", "[chain]") {
+  const Config config = parse_chain(
+      images + layer_of("convolution", "channels = 8\nkernel = 5\npadding = 1\nbatch_norm = true\npool = \"max\"\n") +
+      layer_of("residual", "channels = 32\ninner = 4\nstride = 2\nrepeat = 3\n") +
+      layer_of("dense", "columns = 40\nactivation = \"silu\"\n") + classes);
+  for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
+    const std::vector<LayerConfig>& layers = read.model.layer;
+    CHECK((layers.size() == 5 && layers[0].reads_images()));
+    CHECK((layers[0].image_size == 20 && layers[0].colours == 3));
+    CHECK((layers[1].channels == 8 && layers[1].kernel == 5 && layers[1].padded_by() == 1 && layers[1].batch_norm));
+    CHECK((layers[1].pool == "max" && layers[1].pool_size == 2 && layers[1].rectifier == "relu"));
+    CHECK((layers[2].inner == 4 && layers[2].stride == 2 && layers[2].repeat == 3 && layers[2].pool == "none"));
+    CHECK((layers[3].columns == 40 && layers[3].rectifier == "silu" && layers[4].classes == 7));
+  }
+  CHECK(LayerConfig{.kernel = 7}.padded_by() == 3);
+}
+
+TEST_CASE("layers of images that do not follow one another are refused", "[chain]") {
+  CHECK(complaint_about(images + layer_of("residual") + classes)
+            .starts_with("chain.toml:5: model.layer[1] is of the kind \"residual\", not \"convolution\""));
+  CHECK(complaint_about(images + layer_of("convolution") + layer_of("dense") + layer_of("convolution") + classes)
+            .starts_with("chain.toml:9: model.layer[3] is of the kind \"convolution\", not \"dense\""));
+  CHECK(complaint_about(images + layer_of("convolution") + output).find("not \"classes\"") != std::string::npos);
+  CHECK(complaint_about(images + layer_of("convolution") + block("") + classes).find("not \"convolution\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("a width within a bottleneck that is none is refused", "[chain]") {
+  CHECK(complaint_about(images + layer_of("convolution") + layer_of("residual", "wide = 8\n") + classes)
+            .starts_with("chain.toml:8: wide = 8 without inner"));
+}
+
+TEST_CASE("windows that see nothing of the image are refused", "[chain]") {
+  const auto complaint = [](const std::string& keys) {
+    return complaint_about(images + layer_of("convolution", keys) + classes);
+  };
+  CHECK(complaint("kernel = 21\npadding = 0\n").starts_with("chain.toml:6: the convolution has nothing left"));
+  CHECK(complaint("kernel = 20\npadding = 0\n") == "nothing was refused");
+  CHECK(complaint("kernel = 3\npadding = 3\n").starts_with("chain.toml:7: padding = 3 with kernel = 3"));
+  // 20 pixels a side become 18, 16, ..., 2, of which no 3 x 3 is left.
+  CHECK(complaint("padding = 0\nrepeat = 9\n") == "nothing was refused");
+  CHECK(complaint("padding = 0\nrepeat = 10\n").find("2 x 2 pixels comes to it, and it needs 3 x 3") !=
+        std::string::npos);
+  CHECK(complaint("stride = 20\npool = \"max\"\n").find("the pooling has nothing left") != std::string::npos);
+  CHECK(
+      complaint("pool = \"average\"\npool_padding = 1\n").starts_with("chain.toml:7: pool_padding = 1 of an average"));
+}
+
 TEST_CASE("keys of another kind of layer, and dimensions beside a chain, are refused", "[chain]") {
   CHECK(complaint_about_block("tied = true\n").starts_with("chain.toml:6: model.layer.tied is not known"));
   const std::string beside = "[model]\nhidden_size = 48\n" + embedding + block("") + output;

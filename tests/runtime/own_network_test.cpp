@@ -1,5 +1,7 @@
 // Networks written down as [[model.layer]]: the numbers of a published model of the same dimensions, and, where layers
 // differ, those of one rank on any division.
+#include <utility>
+
 #include "base/random.hpp"
 #include "config/read.hpp"
 #include "reference.hpp"
@@ -69,6 +71,94 @@ epsilon = 1e-6
   check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
 }
 
+const std::string written_vgg = R"(
+[[model.layer]]
+kind = "images"
+image_size = 32
+[[model.layer]]
+kind = "convolution"
+channels = 4
+pool = "max"
+[[model.layer]]
+kind = "convolution"
+channels = 8
+repeat = 2
+pool = "max"
+[[model.layer]]
+kind = "convolution"
+channels = 16
+pool = "max"
+[[model.layer]]
+kind = "dense"
+columns = 256
+[[model.layer]]
+kind = "dense"
+columns = 128
+[[model.layer]]
+kind = "classes"
+)";
+
+const std::string written_resnet = R"(
+[[model.layer]]
+kind = "images"
+image_size = 32
+[[model.layer]]
+kind = "convolution"
+channels = 4
+kernel = 7
+stride = 2
+batch_norm = true
+pool = "max"
+pool_size = 3
+pool_stride = 2
+pool_padding = 1
+[[model.layer]]
+kind = "residual"
+channels = 12
+inner = 3
+[[model.layer]]
+kind = "residual"
+channels = 24
+inner = 6
+stride = 2
+repeat = 2
+pool = "average"
+pool_size = 0
+[[model.layer]]
+kind = "classes"
+)";
+
+/// The recorded run of a folder whose network is written down: parameters have other names, in the same order.
+Reference written_images(const std::string& folder, const std::string& layers) {
+  Reference reference(folder);
+  const std::vector<ParameterSpec> published =
+      stored_tensors(build_model(reference.config.model, reference.config.training, "test"));
+  reference.config.model = parse_config(layers, "own.toml", "").model;
+  const std::vector<ParameterSpec> own =
+      stored_tensors(build_model(reference.config.model, reference.config.training, "test"));
+  REQUIRE(own.size() == published.size());
+  const auto weights = std::exchange(reference.weights, {});
+  const auto norms = std::exchange(reference.tensor_norms, {});
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    INFO(published[i].name << " is " << own[i].name);
+    REQUIRE(own[i].shape == published[i].shape);
+    reference.weights[own[i].name] = weights.at(published[i].name);
+    const auto norm = norms.find(published[i].name);
+    if (norm != norms.end()) reference.tensor_norms[own[i].name] = norm->second;
+  }
+  REQUIRE(reference.tensor_norms.size() == norms.size());
+  return reference;
+}
+
+void check_written_images(int pipeline, int data, int tensor) {
+  for (const auto& [folder, layers] : {std::pair{"vgg", written_vgg}, {"resnet", written_resnet}}) {
+    INFO(folder);
+    const Reference reference = written_images(folder, layers);
+    const Plan plan = reference.plan(pipeline, data, tensor, 4, "1f1b");
+    check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+  }
+}
+
 /// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them. No ReLU is
 /// among the activations: where rounding moves a sum across its kink a gradient jumps, and losses with it.
 struct Uneven {
@@ -129,6 +219,12 @@ TEST_CASE("a written Llama trains as the published one on four ranks", "[np4]") 
 
 TEST_CASE("written experts train as published ones", "[np1]") { check_written_experts(1, 1, 1); }
 TEST_CASE("written experts train as published ones on four ranks", "[np4]") { check_written_experts(2, 1, 2); }
+
+TEST_CASE("written networks of images train as published ones", "[np1]") { check_written_images(1, 1, 1); }
+TEST_CASE("written networks of images train as published ones on four ranks", "[np4]") {
+  check_written_images(2, 1, 2);
+  check_written_images(2, 2, 1);
+}
 
 TEST_CASE("layers of different dimensions are divided as one rank has them", "[np4]") {
   const Uneven uneven;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace pptrain {
 namespace {
 
@@ -25,17 +23,5 @@ ImageShape image_shape(const ConfigJson& config, std::int64_t job_side) {
   }
   return {config.size("num_channels", 3), side, side, 1};
 }
-
-Window FeatureMap::window(const ConfigJson& config, const std::string& what, std::int64_t kernel, std::int64_t stride,
-                          std::int64_t padding) const {
-  const Window window = {side, side, kernel, kernel, stride, padding};
-  if (window.fits()) return window;
-  config.refuse(
-      "", fmt::format("{} has nothing left of the image to work on", what),
-      fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs {1} x {1}", side, kernel - 2 * padding),
-      "use larger images ([model] image_size), or a network with fewer steps down");
-}
-
-double uniform_deviation(std::int64_t inputs) { return 1.0 / std::sqrt(3.0 * static_cast<double>(inputs)); }
 
 }  // namespace pptrain

@@ -2,6 +2,7 @@
 
 #include "model/families/config_keys.hpp"
 #include "model/families/images.hpp"
+#include "model/image_layers.hpp"
 
 namespace pptrain {
 namespace {
@@ -40,13 +41,13 @@ class ResNetFamily {
         model.layers.push_back(block(s, i, is_last));
       }
     }
-    model.layers.push_back(output());
+    model.layers.push_back(
+        class_output("classifier.1", {1, widths_.back()}, classes_, ShardAxis::classes, compute_bytes_));
     return model;
   }
 
  private:
   static constexpr double epsilon = 1e-5;
-  static constexpr double momentum = 0.1;
 
   void check() const {
     const std::string type = config_.text("layer_type", "bottleneck");
@@ -66,67 +67,33 @@ class ResNetFamily {
     }
   }
 
-  /// Convolution and batch normalisation.
-  ValueIndex normalised(LayerGraph& g, const std::string& name, ValueIndex x, FeatureMap& map, std::int64_t out,
-                        std::int64_t kernel, std::int64_t stride) const {
-    const Window window = map.window(config_, name, kernel, stride, kernel / 2);
-    map = {window.out_height(), out};
-    return g.batch_norm(name + ".normalization", g.convolution(name + ".convolution", x, window, out, false), epsilon,
-                        momentum);
-  }
-  ValueIndex activated(LayerGraph& g, const std::string& name, ValueIndex x, FeatureMap& map, std::int64_t out,
-                       std::int64_t kernel, std::int64_t stride) const {
-    return g.activate(normalised(g, name, x, map, out, kernel, stride), activation_);
-  }
-
   Layer embedding() {
     LayerGraph g("embedding", "resnet.embedder.");
     const ValueIndex pixels = g.features(image_.channels, map_.side * map_.side);
-    const ValueIndex x = activated(g, "embedder", pixels, map_, entry_, 7, 2);
-    const Window window = map_.window(config_, "the pooling of the embedding", 3, 2, 1);
+    const ValueIndex sums = normalised(g, "embedder.", pixels, map_, map_.window(7, 2, 3), entry_, epsilon);
+    const Window window = map_.window(3, 2, 1);
+    const ValueIndex x = g.pool(g.activate(sums, activation_), PoolKind::max, window);
     map_.side = window.out_height();
-    g.output(g.pool(x, PoolKind::max, window));
+    g.output(x);
     return g.finish(compute_bytes_);
   }
 
-  /// Figure 5 of the paper, and the projection where channels or pixels change. The last block ends with the average
-  /// over its pixels, so that a number per channel crosses to the classifier.
+  /// The last block ends with the average over its pixels, so that a number per channel crosses to the classifier.
   Layer block(std::size_t stage, std::int64_t i, bool is_last) {
     const std::int64_t out = widths_[stage];
     const std::int64_t stride = i == 0 && (stage > 0 || downsamples_first_) ? 2 : 1;
     LayerGraph g(fmt::format("block.{}.{}", stage, i), fmt::format("resnet.encoder.stages.{}.layers.{}.", stage, i));
     const ValueIndex x = g.input(map_.port());
-    ValueIndex shortcut = x;
-    FeatureMap branch = map_, beside = map_;
-    if (map_.channels != out || stride != 1) shortcut = normalised(g, "shortcut", x, beside, out, 1, stride);
-    const ValueIndex y = bottleneck_ ? bottleneck(g, x, branch, out, stride) : basic(g, x, branch, out, stride);
-    map_ = branch;
-    ValueIndex result = g.activate(g.add(shortcut, y), activation_);
-    if (is_last) result = g.pool(result, PoolKind::average, map_.window(config_, "the average", map_.side, 1, 0));
+    ResidualShape shape;
+    shape.out = out;
+    shape.inner = bottleneck_ ? out / 4 : 0;
+    shape.stride = stride;
+    shape.stride_in_first = bottleneck_ && stride_in_first_;
+    shape.activation = activation_;
+    shape.epsilon = epsilon;
+    ValueIndex result = residual_block(g, x, map_, shape);
+    if (is_last) result = g.pool(result, PoolKind::average, map_.window(map_.side, 1, 0));
     g.output(result);
-    return g.finish(compute_bytes_);
-  }
-
-  ValueIndex basic(LayerGraph& g, ValueIndex x, FeatureMap& map, std::int64_t out, std::int64_t stride) const {
-    x = activated(g, "layer.0", x, map, out, 3, stride);
-    return normalised(g, "layer.1", x, map, out, 3, 1);
-  }
-  ValueIndex bottleneck(LayerGraph& g, ValueIndex x, FeatureMap& map, std::int64_t out, std::int64_t stride) const {
-    const std::int64_t inner = out / 4;
-    x = activated(g, "layer.0", x, map, inner, 1, stride_in_first_ ? stride : 1);
-    x = activated(g, "layer.1", x, map, inner, 3, stride_in_first_ ? 1 : stride);
-    return normalised(g, "layer.2", x, map, out, 1, 1);
-  }
-
-  Layer output() const {
-    LayerGraph g("output", "");
-    const ValueIndex x = g.input({1, widths_.back()});
-    g.loss(g.linear("classifier.1", x,
-                    {.out = classes_,
-                     .columns = {ShardAxis::classes},
-                     .bias = true,
-                     .wide = true,
-                     .deviation = uniform_deviation(widths_.back())}));
     return g.finish(compute_bytes_);
   }
 
