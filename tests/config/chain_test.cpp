@@ -105,7 +105,9 @@ TEST_CASE("a chain that reads images is read and written", "[chain]") {
     CHECK((layers[2].inner == 4 && layers[2].stride == 2 && layers[2].repeat == 3 && layers[2].pool == "none"));
     CHECK((layers[3].columns == 40 && layers[3].rectifier == "silu" && layers[4].classes == 7));
   }
-  CHECK(LayerConfig{.kernel = 7}.padded_by() == 3);
+  LayerConfig layer;
+  layer.kernel = 7;
+  CHECK(layer.padded_by() == 3);
 }
 
 TEST_CASE("layers of images that do not follow one another are refused", "[chain]") {
