@@ -42,24 +42,15 @@ class ChainLayer {
                   layer_.pool_stride > 0 ? layer_.pool_stride : size);
   }
 
- private:
-  using Named = std::pair<const char*, std::int64_t>;
-
-  void follow_window(std::int64_t& side, const char* what, Named size, Named padding, std::int64_t stride) const {
-    if (padding.second >= size.second) {
-      refuse(padding.first, fmt::format("{} = {} with {} = {}", padding.first, padding.second, size.first, size.second),
-             "a window of padding alone sees nothing", "use less padding");
-    }
-    if (side + 2 * padding.second < size.second) {
-      refuse(size.first, fmt::format("{} has nothing left of the image to work on", what),
-             fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs {1} x {1}", side,
-                         size.second - 2 * padding.second),
-             "use larger images, or a network with fewer steps down");
-    }
-    side = (side + 2 * padding.second - size.second) / stride + 1;
+  /// Refuses feature maps so large that numbers of weights behind them would overflow.
+  void check_map(std::int64_t side, std::int64_t channels) const {
+    constexpr std::int64_t most = std::int64_t{1} << 34;
+    if (side * side <= most / channels) return;
+    refuse(layer_.reads_images() ? "image_size" : "channels",
+           fmt::format("a map of {0} x {0} pixels and {1} channels", side, channels),
+           fmt::format("one of at most {} numbers can be planned", most), "use smaller images or fewer channels");
   }
 
- public:
   void check_block(std::int64_t hidden) const {
     if (layer_.head_size == 0 && hidden % layer_.heads != 0) {
       refuse("heads", fmt::format("heads = {} does not divide columns = {}", layer_.heads, hidden),
@@ -78,6 +69,22 @@ class ChainLayer {
   }
 
  private:
+  using Named = std::pair<const char*, std::int64_t>;
+
+  void follow_window(std::int64_t& side, const char* what, Named size, Named padding, std::int64_t stride) const {
+    if (padding.second >= size.second) {
+      refuse(padding.first, fmt::format("{} = {} with {} = {}", padding.first, padding.second, size.first, size.second),
+             "a window of padding alone sees nothing", "use less padding");
+    }
+    if (side + 2 * padding.second < size.second) {
+      refuse(size.first, fmt::format("{} has nothing left of the image to work on", what),
+             fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs {1} x {1}", side,
+                         size.second - 2 * padding.second),
+             "use larger images, or a network with fewer steps down");
+    }
+    side = (side + 2 * padding.second - size.second) / stride + 1;
+  }
+
   void check_experts() const {
     if (layer_.experts == 0) return check_no_experts();
     if (layer_.experts_per_token > layer_.experts) {
@@ -123,6 +130,7 @@ class ChainLayer {
 void check_images(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
   std::int64_t side = layers.front().image_size;
+  ChainLayer(config, 0).check_map(side, layers.front().colours);
   ChainLayer(config, 1).check_kind("convolution", "pixels go to a convolution first");
   bool dense = false;
   for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
@@ -135,6 +143,7 @@ void check_images(const Config& config) {
       if (kind != "residual")
         layer.check_kind("convolution", "a feature map goes to a convolution or a residual block");
       layer.follow_map(side);
+      layer.check_map(side, layers[i].channels);
     }
   }
   ChainLayer(config, layers.size() - 1).check_kind("classes", "the last layer computes the loss");

@@ -72,7 +72,7 @@ void visit_pool(KeyVisitor& v, LayerConfig& layer) {
 void visit_convolution(KeyVisitor& v, LayerConfig& layer) {
   v.integer({"repeat", "How many such layers follow one another."}, layer.repeat, between(1, 65536));
   v.integer({"channels", "Channels of the result."}, layer.channels, between(1, 1048576));
-  v.integer({"kernel", "Pixels of the window's side."}, layer.kernel, between(1, 16384));
+  v.integer({"kernel", "Pixels of the window's side."}, layer.kernel, between(1, 1024));
   v.integer({"stride", "By how many pixels it moves, in the first of `repeat`; by one in the others."}, layer.stride,
             between(1, 16384));
   v.integer_or_auto({"padding", "Zeros around the map; \"auto\": half the kernel, so that an odd one leaves the size."},

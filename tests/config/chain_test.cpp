@@ -125,6 +125,15 @@ TEST_CASE("a width within a bottleneck that is none is refused", "[chain]") {
             .starts_with("chain.toml:8: wide = 8 without inner"));
 }
 
+TEST_CASE("maps of more numbers than can be counted with weights are refused", "[chain]") {
+  const std::string large = "[[model.layer]]\nkind = \"images\"\nimage_size = 16384\n";
+  CHECK(complaint_about(large + "channels = 65\n" + layer_of("convolution") + classes)
+            .starts_with("chain.toml:3: a map of 16384 x 16384 pixels and 65 channels"));
+  CHECK(complaint_about(large + layer_of("convolution", "channels = 65\n") + classes)
+            .starts_with("chain.toml:6: a map of 16384 x 16384 pixels and 65 channels"));
+  CHECK(complaint_about(large + layer_of("convolution", "channels = 64\n") + classes) == "nothing was refused");
+}
+
 TEST_CASE("windows that see nothing of the image are refused", "[chain]") {
   const auto complaint = [](const std::string& keys) {
     return complaint_about(images + layer_of("convolution", keys) + classes);
