@@ -106,10 +106,12 @@ std::size_t BpeModel::end_of_part(std::string_view word, std::size_t begin) cons
   CodePoint left = at(begin);
   for (std::size_t end = begin + left.size; end < word.size();) {
     const CodePoint right = at(end);
-    // A character without token may be fused with one before it.
-    if (!joins_.joins(left.value, right.value) && symbol(word.substr(end, right.size))) return end;
+    // A character without token may be fused with one before it, or be left out between two that join.
+    if (symbol(word.substr(end, right.size))) {
+      if (!joins_.joins(left.value, right.value)) return end;
+      left = right;
+    }
     end += right.size;
-    left = right;
   }
   return word.size();
 }

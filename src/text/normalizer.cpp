@@ -30,6 +30,20 @@ utf8proc_option_t options_of(UnicodeForm form) {
   return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
 }
 
+std::string stripped(const StripText& step, std::string_view text) {
+  while (step.right && !text.empty()) {
+    const CodePoint last = code_point_before(text, text.size());
+    if (!is_white_space(last.value)) break;
+    text.remove_suffix(last.size);
+  }
+  while (step.left && !text.empty()) {
+    const CodePoint first = code_point_at(text, 0);
+    if (!is_white_space(first.value)) break;
+    text.remove_prefix(first.size);
+  }
+  return std::string(text);
+}
+
 struct ApplyStep {
   std::string& text;
   MatchMemory& memory;
@@ -39,6 +53,8 @@ struct ApplyStep {
     if (!text.empty()) text.insert(0, step.text);
   }
   void operator()(const ReplaceText& step) const { text = replaced_matches(step, text, memory); }
+  void operator()(const StripText& step) const { text = stripped(step, text); }
+  void operator()(const CharacterMap& step) const { text = step.normalized(text); }
   void operator()(const BertText& step) const { text = step.normalized(text); }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "text/bert_text.hpp"
+#include "text/character_map.hpp"
 #include "text/pattern.hpp"
 
 namespace pptrain {
@@ -26,10 +27,16 @@ struct ReplaceText {
   std::string text;
 };
 
+/// Takes white space away from the ends of a text.
+struct StripText {
+  bool left = true;
+  bool right = true;
+};
+
 /// Changes a text before it is cut into pieces.
 class Normalizer {
  public:
-  using Step = std::variant<UnicodeForm, PrependText, ReplaceText, BertText>;
+  using Step = std::variant<UnicodeForm, PrependText, ReplaceText, BertText, StripText, CharacterMap>;
 
   void add(Step step) { steps_.push_back(std::move(step)); }
   /// The text, which is UTF-8, after all steps.

@@ -12,7 +12,7 @@ namespace {
 void check_model_type(const TokenizerNode& node) {
   // Files of old, as GPT-2's, do not say what they are.
   const bool says = node.has("type");
-  if (says && node.type() != "BPE") node.refuse_type("model", {"BPE", "WordPiece"});
+  if (says && node.type() != "BPE") node.refuse_type("model", {"BPE", "WordPiece", "Unigram"});
   if (!says && !node.has("merges")) node.refuse("is no BPE model", "it has no merges", "use another tokenizer");
   node.allow_keys({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                    "byte_fallback", "ignore_merges", "vocab", "merges"});
@@ -95,6 +95,36 @@ WordPieceModel read_word_piece(const TokenizerNode& node) {
   return {std::move(tokens), std::move(options)};
 }
 
+/// A token and its score, `["▁the", -3.2]`.
+std::pair<std::string, double> read_scored_token(const TokenizerNode& node) {
+  if (!node.is_array() || node.value().size() != 2)
+    node.refuse("is no token with its score", "an array of a text and a number is needed",
+                "take the file as it was published");
+  const std::vector<TokenizerNode> pair = node.elements();
+  return {pair[0].string(), pair[1].number()};
+}
+
+UnigramModel read_unigram(const TokenizerNode& node) {
+  node.allow_keys({"type", "unk_id", "vocab", "byte_fallback"});
+  TokenTable tokens;
+  UnigramOptions options;
+  for (const TokenizerNode& element : node.at("vocab").elements()) {
+    const auto [text, score] = read_scored_token(element);
+    if (!tokens.add(text, static_cast<std::uint32_t>(options.scores.size())))
+      element.refuse(fmt::format("the token \"{}\" is there twice", shown(text)), "",
+                     "take the file as it was published");
+    options.scores.push_back(score);
+  }
+  if (options.scores.empty())
+    node.at("vocab").refuse("has no tokens", "there is nothing to cut text into", "take the file as it was published");
+  options.unknown = node.at("unk_id").token();
+  if (options.unknown >= options.scores.size())
+    node.at("unk_id").refuse("is the number of no token", fmt::format("there are {}", options.scores.size()),
+                             "take the file as it was published");
+  options.byte_fallback = node.boolean_or("byte_fallback", false);
+  return {std::move(tokens), std::move(options)};
+}
+
 BpeModel read_bpe(const TokenizerNode& node, bool bytes) {
   check_model_type(node);
   TokenTable tokens = read_vocabulary(node.at("vocab"));
@@ -114,9 +144,13 @@ BpeModel read_bpe(const TokenizerNode& node, bool bytes) {
 }  // namespace
 
 TokenModel read_model(const TokenizerNode& node, bool bytes) {
-  if (node.has("type") && node.type() == "WordPiece") {
-    if (!bytes) return read_word_piece(node);
-    node.refuse("is WordPiece behind ByteLevel", "words are characters there", "take the file as it was published");
+  const std::string type = node.has("type") ? node.type() : "BPE";
+  if (type == "WordPiece" || type == "Unigram") {
+    if (bytes)
+      node.refuse(fmt::format("is {} behind ByteLevel", type), "words are characters there",
+                  "take the file as it was published");
+    if (type == "WordPiece") return read_word_piece(node);
+    return read_unigram(node);
   }
   return read_bpe(node, bytes);
 }

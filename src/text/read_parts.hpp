@@ -25,7 +25,7 @@ void read_pre_tokenizer(const TokenizerNode& node, ReadPreTokenizer& read, int d
 /// A decoder, added to `decoder`.
 void read_decoder(const TokenizerNode& node, Decoder& decoder, int depth = 0);
 
-/// The model, BPE or WordPiece; `bytes`: words are bytes.
+/// The model, BPE, WordPiece or Unigram; `bytes`: words are bytes.
 TokenModel read_model(const TokenizerNode& node, bool bytes);
 
 /// The added tokens, whose numbers must be those that Hugging Face's library gives them.

@@ -71,6 +71,16 @@ BertText read_bert_text(const TokenizerNode& node) {
           node.boolean_or("strip_accents", lowers), lowers};
 }
 
+CharacterMap read_character_map(const TokenizerNode& node) {
+  node.allow_keys({"type", "precompiled_charsmap"});
+  const TokenizerNode table = node.at("precompiled_charsmap");
+  CharacterMap map;
+  if (!map.read(from_base64(table.string())))
+    table.refuse("is no table of characters", "SentencePiece's trie and texts are expected, as base 64",
+                 "take the file as it was published");
+  return map;
+}
+
 PrependScheme read_prepend(const TokenizerNode& node) {
   const bool adds = node.boolean_or("add_prefix_space", true);
   if (!node.has("prepend_scheme")) return adds ? PrependScheme::always : PrependScheme::never;
@@ -131,13 +141,19 @@ void read_normalizer(const TokenizerNode& node, Normalizer& normalizer, int dept
   } else if (type == "Replace") {
     node.allow_keys({"type", "pattern", "content"});
     normalizer.add(ReplaceText{read_pattern(node.at("pattern")), node.at("content").string()});
+  } else if (type == "Strip") {
+    node.allow_keys({"type", "strip_left", "strip_right"});
+    normalizer.add(StripText{node.boolean_or("strip_left", true), node.boolean_or("strip_right", true)});
+  } else if (type == "Precompiled") {
+    normalizer.add(read_character_map(node));
   } else if (type == "BertNormalizer") {
     normalizer.add(read_bert_text(node));
   } else if (type == "Sequence") {
     for (const TokenizerNode& step : read_sequence(node, "normalizers", depth))
       read_normalizer(step, normalizer, depth + 1);
   } else {
-    node.refuse_type("normalizer", {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace", "BertNormalizer", "Sequence"});
+    node.refuse_type("normalizer", {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace", "Strip", "Precompiled",
+                                    "BertNormalizer", "Sequence"});
   }
 }
 

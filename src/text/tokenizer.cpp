@@ -69,6 +69,8 @@ void TextEncoder::append_segment(std::string_view text, bool first, std::vector<
 void TextEncoder::append_word(std::string_view word, std::vector<std::uint32_t>& tokens) {
   if (const auto* pieces = std::get_if<WordPieceModel>(&parts_.model)) {
     pieces->append(word, tokens);
+  } else if (const auto* unigram = std::get_if<UnigramModel>(&parts_.model)) {
+    unigram->append(word, tokens);
   } else {
     std::get<BpeModel>(parts_.model).append(word, scratch_, tokens);
   }

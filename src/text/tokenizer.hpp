@@ -19,8 +19,8 @@ struct TokenizerParts;
 enum class SpecialTokens { shown, left_out };
 
 /// Text to tokens and back as Hugging Face's tokenizers do it, by the file tokenizer.json: byte-pair encoding of bytes
-/// (GPT-2, Llama 3, Qwen 2) or of characters with bytes for those that have no token (Llama 2, Mistral, Gemma), or
-/// WordPiece (BERT).
+/// (GPT-2, Llama 3, Qwen 2) or of characters with bytes for those that have no token (Llama 2, Mistral, Gemma),
+/// WordPiece (BERT) or unigram models (T5).
 ///
 /// Any number of threads may use one; each encodes by a `TextEncoder` of its own.
 class Tokenizer {

@@ -8,12 +8,13 @@
 #include "text/decoder.hpp"
 #include "text/normalizer.hpp"
 #include "text/pre_tokenizer.hpp"
+#include "text/unigram.hpp"
 #include "text/word_piece.hpp"
 
 namespace pptrain {
 
 /// What makes tokens of words.
-using TokenModel = std::variant<BpeModel, WordPieceModel>;
+using TokenModel = std::variant<BpeModel, WordPieceModel, UnigramModel>;
 
 /// The tokens of a model.
 inline const TokenTable& tokens_of(const TokenModel& model) {

@@ -212,9 +212,9 @@ refused "text to train on in UTF-16" 2 'wide.toml:[0-9]+' 'wide.txt is text in U
 
 job 1 tokenize wide.txt -o wide.bin
 refused "text to tokenize in UTF-16" 2 tokenize 'wide.txt is text in UTF-16.*iconv'
-echo '{"model": {"type": "Unigram", "vocab": {}}}' >tokenizer.json
+echo '{"model": {"type": "WordLevel", "vocab": {}}}' >tokenizer.json
 job 1 tokenize text.txt -o text.bin --tokenizer tokenizer.json
-refused "a tokenizer of another kind" 2 'tokenizer.json: model.type' 'the model "Unigram" is not known'
+refused "a tokenizer of another kind" 2 'tokenizer.json: model.type' 'the model "WordLevel" is not known'
 job 1 cluster encoded.toml
 refused "a cluster that is no TOML" 2 'encoded.toml:2:[0-9]+' 'UTF-8'
 

@@ -99,7 +99,7 @@ rm model/model.safetensors
 refused "no weights" 'model' 'safetensors'
 tokenizers=$models/../tokenizers
 expect "a tokenizer alone is valid" 0 'valid, a tokenizer of [0-9]+ tokens' "$pptrain" validate "$tokenizers/gpt2/tokenizer.json"
-echo '{"model": {"type": "Unigram"}}' >tokenizer.json
+echo '{"model": {"type": "WordLevel"}}' >tokenizer.json
 expect "a tokenizer that is not known" 2 'tokenizer.json: .*' "$pptrain" validate tokenizer.json
 expect "a folder without weights is valid" 0 'with no weights' "$pptrain" validate model
 

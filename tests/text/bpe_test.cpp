@@ -107,6 +107,18 @@ TEST_CASE("characters without token", "[bpe]") {
   CHECK(encoded(BpeModel(std::move(table), {}, {}), "?a?") == Tokens{5});
 }
 
+TEST_CASE("what stands around a character that is left out is merged, in short words and in long ones", "[bpe]") {
+  TokenTable table;
+  for (const char* text : {"a", "b", "ab"}) table.add(text, static_cast<std::uint32_t>(table.size()));
+  const BpeModel model(std::move(table), {{0, 1, 2}}, {});
+  for (const std::size_t length : {1, 20, 100}) {
+    Tokens expected(length, 0);
+    expected.back() = 2;
+    CHECK(encoded(model, std::string(length, 'a') + "??b") == expected);
+    CHECK(encoded(model, "?" + std::string(length, 'a') + "?b?") == expected);
+  }
+}
+
 TEST_CASE("a word that is a token may stay one", "[bpe]") {
   const auto model = [](bool ignore) {
     TokenTable table;

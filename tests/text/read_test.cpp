@@ -21,8 +21,9 @@ bool begins(const std::string& text, const std::string& start) {
 }
 
 TEST_CASE("what is not known is refused by file and key", "[read]") {
-  CHECK(begins(refused_with("/model/type", "\"Unigram\""), "t.json: model.type: the model \"Unigram\" is not known"));
-  CHECK(begins(refused_with("/model/type", "\"Unigram\""), "t.json: model.type: "));
+  CHECK(
+      begins(refused_with("/model/type", "\"WordLevel\""), "t.json: model.type: the model \"WordLevel\" is not known"));
+  CHECK(begins(refused_with("/model/type", "\"WordLevel\""), "t.json: model.type: "));
   CHECK(begins(refused_with("/model/dropout", "0.1"), "t.json: model.dropout: must be null (tokens would change"));
   CHECK(
       begins(refused_with("/model/end_of_word_suffix", "\"</w>\""), "t.json: model.end_of_word_suffix: must be empty"));

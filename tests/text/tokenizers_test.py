@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 try:
@@ -66,6 +67,15 @@ def corpus(rng):
     return lines
 
 
+def random_character(rng):
+    """One that the Unicode of 2002 has: of later ones the two sides' tables may say different things."""
+    while True:
+        ranges = [(0, 0x2FF), (0x300, 0x36F), (0x370, 0xD7FF), (0x1F300, 0x1F3FA)]
+        character = chr(rng.randint(*rng.choice(ranges)))
+        if character >= "\U0001f300" or unicodedata.ucd_3_2_0.category(character) == unicodedata.category(character) != "Cn":
+            return character
+
+
 def random_text(rng):
     """Pieces of the hard texts and of the corpus in another order."""
     parts = []
@@ -78,7 +88,7 @@ def random_text(rng):
         elif kind < 0.9:
             parts.append(rng.choice([" ", "  ", "\n", " \n", "\t", "\r\n", "'", ".", "-"]))
         else:
-            parts.append(chr(rng.choice([rng.randint(0, 0x2FF), rng.randint(0x300, 0x36F), rng.randint(0x370, 0xD7FF), rng.randint(0x1F300, 0x1FAFF)])))
+            parts.append(random_character(rng))
     return "".join(parts)
 
 
@@ -271,7 +281,70 @@ def lowered(rng, size):
     return Tokenizer.from_str(json.dumps(document))
 
 
-KINDS = [gpt2, llama3, qwen2, symbols, falcon, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet, bert, bert_cased, lowered]
+# SentencePiece's table for twenty-odd rules of ours: full-width letters, ligatures, fractions, composed letters, spaces, and
+# characters that vanish (spm_train --normalization_rule_tsv).
+CHARACTER_MAP = (
+    "AAQAAAAMAAAAAACAAQ0AAMwYAgABAACAgA0AAB4AAIDMOAIAgQ0AAAo1AAAJOQAAIQAAgA0AAIAJAACADSkAAKQsAgDMDAIAlTQDAIEFAAAkAACAhAQCAICIAwDhEAIAhbgCAKEFAAAnAACAi20AAA"
+    "MAAICrBQAAGwAAgBMAAICnBQAAoJEAAIDAAgCgBQAABwAAgIVwAgCESAIAgAQCAICNAACBBQAAGAAAgA8AAICsCAIAEQAAgK2xAACfQAIAkdACAJHIAgC/wQAAsvkAAKgdAAArAACANwAAADQAAACm"
+    "sQAAOgAAADsAAAA4AAAAvKgDALvIAgC9wQAAPAAAAD0AAACRjQEAQwAAAEAAAACSPQEARgAAAEcAAABEAAAARQAAAEoAAABLAAAASAAAAEkAAABOAAAATwAAAEwAAABNAAAAUgAAAFMAAABQAAAAUQ"
+    "AAAFYAAABXAAAAVAAAAFUAAABaAAAAWwAAAFgAAABZAAAAXgAAAF8AAABcAAAAXQAAAGIAAABjAAAAYbQCAGEAAABmAAAAZwAAAGW0AgBlAAAAagAAAGsAAABoAAAAaQAAAG4AAABvAAAAbAAAAG0A"
+    "AAChaQEAcwAAAHAAAACifQEAdgAAAHcAAAB0AAAAdQAAAHoAAAB7AAAAeAAAAHkAAAB+AAAAfwAAAHwAAAB9AAAAggAAAIMAAACAAAAAgQAAAIYAAACHAAAAhAAAAIUAAACKAAAAiwAAAIgAAACJAA"
+    "AAjgAAAI8AAACMAAAAjQAAAJIAAACTAAAAkAAAAJEAAACWAAAAlwAAAJQAAACVAAAAmgAAAJsAAACYAAAAmQAAAJ4AAACfAAAAnAAAAJ0AAACiAAAAowAAAKAAAAChAAAApgAAAKcAAACkAAAApQAA"
+    "AKoAAACrAAAAqAAAAKkAAACuAAAArwAAAKwAAACtAAAAsgAAALMAAACwAAAAsQAAALYAAAC3AAAAtAAAALUAAAC6AAAAuwAAALgAAAC5AAAAvgAAAL8AAAC8AAAAvQAAAMIAAADCBAEAwAAAAMEAAA"
+    "DGAAAAxwAAAMQAAADFAAAAygAAAMsAAADIAAAAyQAAAM4AAADPAAAAzAAAAM0AAADSAAAA0wAAANAAAADRAAAA1gAAANcAAADUAAAA1QAAANoAAADbAAAA2AAAANkAAADeAAAA3wAAANwAAADdAAAA"
+    "4xgBAOIAAQDhyAEA4CABAOYAAADnAAAA5AAAAOUAAADqAAAA6wAAAOgAAADpAAAA76wBAO8AAADsAAAA7QAAAPIAAADzAAAA8AAAAPAIAQD2AAAA9wAAAPQAAAD1AAAA+gAAAPsAAAD4AAAA+QAAAP"
+    "4AAAD/AAAA/AAAAP0AAAAAIAAuLi4AMQAxLzIAMgBBAEIAVklJSQBmaQDDhQDDoADDqQDOkwDqsIAA8J+YgAA=")
+
+
+def unigram(rng, size, pre, normalizer=None):
+    tokenizer = Tokenizer(models.Unigram())
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>",
+                                      show_progress=False)
+    tokenizer.train_from_iterator(corpus(rng), trainer)
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer
+
+
+def with_character_map(tokenizer, normalizer):
+    """The same with SentencePiece's table as a step of its normalizer."""
+    document = json.loads(tokenizer.to_str())
+    document["normalizer"] = normalizer({"type": "Precompiled", "precompiled_charsmap": CHARACTER_MAP})
+    return Tokenizer.from_str(json.dumps(document))
+
+
+def t5(rng, size):
+    tokenizer = unigram(rng, size, pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]))
+    tokenizer = with_character_map(tokenizer, lambda table: table)
+    tokenizer.post_processor = framed(None, tokenizer, "</s>")
+    return tokenizer
+
+
+def t5_later(rng, size):
+    """As transformers 5 converts SentencePiece's models."""
+    tokenizer = unigram(rng, size, pre_tokenizers.Metaspace())
+    spaces = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": MARK}
+    strip = {"type": "Strip", "strip_left": False, "strip_right": True}
+    return with_character_map(tokenizer, lambda table: {"type": "Sequence", "normalizers": [table, strip, spaces]})
+
+
+def unigram_bytes(rng, size):
+    """Whole texts as words, and bytes for what is unknown."""
+    tokenizer = unigram(rng, size, pre_tokenizers.Metaspace(), normalizers.Strip())
+    document = json.loads(tokenizer.to_str())
+    document["model"]["vocab"] += [["<0x%02X>" % byte, 0.0] for byte in range(256)]
+    document["model"]["byte_fallback"] = True
+    document["pre_tokenizer"] = None
+    tokenizer = Tokenizer.from_str(json.dumps(document))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.Replace(" ", MARK)])
+    tokenizer.decoder = llama_decoder(False)
+    return tokenizer
+
+
+KINDS = [gpt2, llama3, qwen2, symbols, falcon, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet, bert, bert_cased, lowered, t5, t5_later,
+         unigram_bytes]
 
 
 def case(tokenizer, text, raw=None):
