@@ -115,7 +115,10 @@ TEST_CASE("what stands around a character that is left out is merged, in short w
     Tokens expected(length, 0);
     expected.back() = 2;
     CHECK(encoded(model, std::string(length, 'a') + "??b") == expected);
-    CHECK(encoded(model, "?" + std::string(length, 'a') + "?b?") == expected);
+    std::string word = "?";
+    word.append(length, 'a');
+    word += "?b?";
+    CHECK(encoded(model, word) == expected);
   }
 }
 
