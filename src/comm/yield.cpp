@@ -16,7 +16,7 @@ namespace pptrain {
 namespace {
 
 constexpr double long_yield = 1.5e-3;  // more than ranks take from task to task, less than a time slice
-// Until a yield shows again whether others are there, which takes a slice of each of them.
+// Naps go on for so long until a yield shows again whether others are there, which takes a slice of each of them.
 constexpr double naps_last = 1.0;
 constexpr double first_nap = 20e-6;
 constexpr double longest_nap = 200e-6;

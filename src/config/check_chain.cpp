@@ -37,9 +37,8 @@ class ChainLayer {
       refuse("pool_padding", fmt::format("pool_padding = {} of an average", layer_.pool_padding),
              "pixels that are not there have no mean", "leave it out, or use pool = \"max\"");
     }
-    const std::int64_t size = layer_.pool_size > 0 ? layer_.pool_size : side;
-    follow_window(side, "the pooling", {"pool_size", size}, {"pool_padding", layer_.pool_padding},
-                  layer_.pool_stride > 0 ? layer_.pool_stride : size);
+    follow_window(side, "the pooling", {"pool_size", layer_.pool_side(side)}, {"pool_padding", layer_.pool_padding},
+                  layer_.pool_step(side));
   }
 
   /// Refuses feature maps so large that numbers of weights behind them would overflow.

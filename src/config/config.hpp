@@ -42,7 +42,8 @@ struct Annotation {
 
 /// Equal layers of a network that the user writes down: an embedding, blocks, or the output layer.
 struct LayerConfig {
-  /// Of texts "embedding", "block", "output"; of images "images", "convolution", "residual", "dense", "classes".
+  /// A network of texts has "embedding", "block", "output"; one of images "images", "convolution", "residual", "dense",
+  /// "classes".
   std::string kind = "block";
   std::int64_t repeat = 1;  ///< how many such layers follow one another
   // Only an embedding has:
@@ -100,6 +101,9 @@ struct LayerConfig {
   /// Whether it is the first of a network that reads images.
   bool reads_images() const { return kind == "images"; }
   std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
+  /// Side and stride of the pooling's window over a map of `side` x `side` pixels.
+  std::int64_t pool_side(std::int64_t side) const { return pool_size > 0 ? pool_size : side; }
+  std::int64_t pool_step(std::int64_t side) const { return pool_stride > 0 ? pool_stride : pool_side(side); }
 };
 
 /// Names of the models that this version trains.

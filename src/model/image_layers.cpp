@@ -8,7 +8,7 @@ namespace {
 
 constexpr double momentum = 0.1;  // of running averages, as in torch
 
-/// Of initial weights: torch's Linear has uniform ones up to 1 / sqrt(inputs).
+/// The deviation of initial weights: torch's Linear has uniform ones up to 1 / sqrt(inputs).
 double uniform_deviation(std::int64_t inputs) { return 1.0 / std::sqrt(3.0 * static_cast<double>(inputs)); }
 
 ValueIndex product(LayerGraph& g, const std::string& name, ValueIndex x, LayerGraph::LinearShape shape) {

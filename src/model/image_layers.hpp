@@ -37,8 +37,8 @@ struct ResidualShape {
   double epsilon = 1e-5;  ///< of batch norms
 };
 
-/// Its convolutions with their batch norms, a projection where channels or pixels change, the sum of both, activated;
-/// `map` becomes the result's.
+/// Adds a residual block: its convolutions with their batch norms, a projection where channels or pixels change, the
+/// sum of both, activated. `map` becomes the result's.
 ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape);
 
 /// A dense layer with a bias in front of a classifier.
@@ -52,8 +52,8 @@ struct DenseLayer {
 /// ones by rows.
 std::int64_t dense_units(const std::vector<DenseLayer>& layers);
 
-/// Dense layers `i` (from 0, even) and, where there is one, `i` + 1 as one layer of the chain. Its rows of `in` are
-/// laid one after another.
+/// Dense layers `i` (from 0, even) and, where there is one, `i` + 1 as one layer of the chain. The rows of its
+/// input `in` are laid one after another.
 Layer dense_pair(const std::vector<DenseLayer>& layers, std::size_t i, const Port& in, double compute_bytes);
 
 /// Classes with the loss. `axis`: `classes`, by which they are divided, or `none`, where every member computes all.

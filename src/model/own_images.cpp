@@ -82,8 +82,7 @@ class OwnImages {
   }
 
   ValueIndex pool(LayerGraph& g, ValueIndex x, const LayerConfig& layer) {
-    const std::int64_t size = layer.pool_size > 0 ? layer.pool_size : map_.side;
-    const Window window = map_.window(size, layer.pool_stride > 0 ? layer.pool_stride : size, layer.pool_padding);
+    const Window window = map_.window(layer.pool_side(map_.side), layer.pool_step(map_.side), layer.pool_padding);
     map_.side = window.out_height();
     return g.pool(x, layer.pool == "max" ? PoolKind::max : PoolKind::average, window);
   }

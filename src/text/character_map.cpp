@@ -2,9 +2,6 @@
 
 #include <utf8proc.h>
 
-#include <array>
-#include <optional>
-
 #include "text/utf8.hpp"
 
 namespace pptrain {

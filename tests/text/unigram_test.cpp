@@ -30,7 +30,7 @@ Tokens tokens_of(const UnigramModel& model, std::string_view word) {
   return out;
 }
 
-/// Every cut of a word into tokens, and the best of them.
+/// The score of the best cut of a word, found by trying every one.
 double best_score(const std::vector<std::pair<std::string, double>>& scored, std::string_view word) {
   if (word.empty()) return 0.0;
   double best = -HUGE_VAL;
