@@ -18,6 +18,10 @@
 
 namespace {
 
+/// The exit code of a rank whose error rank 0 tells, where no MPI_Finalize waits for rank 0: a launcher ends the others
+/// as soon as one rank ends with a failure, rank 0 before it has spoken too. The job's exit code is that of rank 0.
+constexpr int left_to_rank_0 = 0;
+
 int run(const pptrain::Options& options, bool prints) {
   try {
     pptrain::run_command(options);
@@ -42,6 +46,7 @@ int run(const pptrain::Options& options, bool prints) {
     const bool alone = error.thrown_by() == pptrain::ThrownBy::this_rank &&
                        (error.code() == pptrain::ExitCode::runtime_failure || error.code() == pptrain::ExitCode::other);
     if (prints || alone) pptrain::log_error("{}", error.what());
+    if (!prints && !alone && !pptrain::needs_machine(options)) return left_to_rank_0;
     if (alone && pptrain::needs_machine(options)) {
       // Aborting ends the others without a word, and they are about to say what they waited for.
       std::this_thread::sleep_for(std::chrono::seconds(2));
@@ -69,7 +74,7 @@ int main(int argc, char** argv) {
   pptrain::set_log_rank(rank, rank + 1);
   int exit_code = 0;
   const std::optional<pptrain::Options> options = pptrain::parse_options(argc, argv, rank == 0, exit_code);
-  if (!options) return exit_code;
+  if (!options) return rank == 0 ? exit_code : left_to_rank_0;
   omp_set_num_threads(1);
   if (!pptrain::needs_machine(*options)) return run(*options, rank == 0);
   const bool by_mpirun = pptrain::launched_by_mpirun();

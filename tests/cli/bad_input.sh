@@ -58,12 +58,15 @@ TOML
 }
 
 # job RANKS ARGUMENT...: a run of pptrain.
-# mpirun waits a second for ranks of a failed job before it kills them. Those of a training end together, behind the message;
-# those of other commands end one by one.
-job() {
-  local patience=1
-  if [[ $2 == *.toml || $2 == train ]]; then patience=0; fi
-  OMPI_MCA_odls_base_sigkill_timeout=$patience run "$longest_seconds" "$mpiexec" -np "$1" "$pptrain" "${@:2}"
+# mpirun kills the others at once when a rank of a job fails: rank 0 has to have spoken by then.
+job() { OMPI_MCA_odls_base_sigkill_timeout=0 run "$longest_seconds" "$mpiexec" -np "$1" "$pptrain" "${@:2}"; }
+
+# late_job ...: the same where rank 0 comes last.
+late_job() {
+  # shellcheck disable=SC2016  # expanded by each rank
+  OMPI_MCA_odls_base_sigkill_timeout=0 run "$longest_seconds" "$mpiexec" -np "$1" bash -c '
+    if [[ $OMPI_COMM_WORLD_RANK -eq 0 ]]; then sleep 1; fi
+    exec "$@"' late "$pptrain" "${@:2}"
 }
 
 written() { find outputs -type f 2>/dev/null | head -n 1; }
@@ -309,7 +312,11 @@ job 2 pla good.toml
 refused "a misspelt subcommand" 2 'command line' 'did you mean .pptrain plan.'
 job 2 train good.toml --steps 0
 refused "no steps" 2 'command line' '0 is no whole number of at least 1; see pptrain train --help'
+late_job 2 train good.toml --steps 0
+refused "no steps, where rank 0 is late" 2 'command line' '0 is no whole number of at least 1'
 mkdir folder
+late_job 2 validate folder
+refused "a folder instead of a file, where rank 0 is late" 2 'folder' 'directory'
 job 2 validate folder
 refused "a folder instead of a file" 2 'folder' 'directory'
 for command in "" train plan cluster profile validate; do
