@@ -33,7 +33,7 @@ Usage: ./bootstrap.sh COMMAND
   test [ctest options]           build, then run the tests (without those labelled long)
   test --long [ctest options]    build, then run the tests labelled long
   test --busy [--long] [...]     the same beside busy loops, two for each core: no test may depend on a free machine
-  bench [NAME ...]               build, then measure: kernels peer ranks prediction execution planners checkpoint
+  bench [NAME ...]               build, then measure: kernels peer ranks prediction profiles execution planners checkpoint
                                  (default: these); also papers, which plans published experiments and writes docs/papers.md,
                                  emulation, which rehearses some of them on 16 ranks and adds to it, and building, which does
                                  in a fresh clone without caches what a newcomer does
@@ -299,9 +299,9 @@ command_test() {
 
 command_bench() {
   local names=("$@") name
-  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction execution planners checkpoint); fi
+  if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction profiles execution planners checkpoint); fi
   for name in "${names[@]}"; do
-    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction execution planners checkpoint papers emulation building" 2
+    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction profiles execution planners checkpoint papers emulation building" 2
   done
   if [[ ${names[*]} == papers || ${names[*]} == emulation ]]; then
     setup pptrain

@@ -31,17 +31,18 @@ def follow(command, clone, environment):
     """Runs a command of bootstrap.sh; returns its wall and CPU seconds and the wall seconds of its parts, which end when it
     names the next one."""
     start, before = time.monotonic(), cpu_seconds()
-    parts, current = [], None
+    parts, current, last = [], None, collections.deque(maxlen=60)
     with subprocess.Popen(command, cwd=clone, env=environment, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         for line in process.stdout:
+            last.append(line)
             word = line.removeprefix("bootstrap: ").split(" ")[0] if line.startswith("bootstrap: ") else ""
             if word in PARTS:
                 current = [PARTS[word], time.monotonic()]
                 parts.append(current)
     end = time.monotonic()
     if process.returncode != 0:
-        sys.exit("{} ended with {}; see {}/build/bootstrap.log".format(" ".join(command), process.returncode, clone))
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}; it printed last:\n{''.join(last)}")
     limits = [begin for _, begin in parts[1:]] + [end]
     return {"command": " ".join(command), "seconds": end - start, "cpu_seconds": cpu_seconds() - before,
             "parts": [[name, limit - begin] for (name, begin), limit in zip(parts, limits)]}

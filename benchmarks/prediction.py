@@ -37,6 +37,10 @@ def measured_seconds(run):
         return statistics.median(metrics["/steps/iteration_seconds"][UNSTEADY_STEPS:].tolist())
 
 
+def model_name(shape):
+    return shape["name"] if "family" in shape else "GPT-2 " + shape["name"]
+
+
 def compare(shape, combination, steps):
     ranks, grid, micro_batch, schedule = combination
     name = "prediction-{}-{}-{}-{}".format(shape.get("family", "gpt2"), "x".join(map(str, grid)), micro_batch, schedule)
@@ -45,8 +49,7 @@ def compare(shape, combination, steps):
     run = measure.latest_run(name)
     predicted = json.loads((run / "plan.json").read_text())["predicted"]["iteration_seconds"]
     measured = measured_seconds(run)
-    model = shape["name"] if "family" in shape else "GPT-2 " + shape["name"]
-    return {"model": model, "ranks": ranks, "grid": "x".join(map(str, grid)), "micro_batch": micro_batch, "schedule": schedule,
+    return {"model": model_name(shape), "ranks": ranks, "grid": "x".join(map(str, grid)), "micro_batch": micro_batch, "schedule": schedule,
             "predicted": predicted, "measured": measured, "error": predicted / measured - 1}
 
 

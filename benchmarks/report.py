@@ -38,12 +38,21 @@ def ranks(result):
 
 
 def prediction(result):
-    rows = [[str(row["ranks"]), row["grid"], str(row["micro_batch"]), row["schedule"], f"{row['predicted']:.3f}",
+    rows = [[row["model"], str(row["ranks"]), row["grid"], str(row["micro_batch"]), row["schedule"], f"{row['predicted']:.3f}",
              f"{row['measured']:.3f}", f"{row['error']:+.1%}"] for row in result["rows"]]
     within = sum(abs(row["error"]) <= 0.15 for row in result["rows"])
     header = ("model", "ranks", "dp x pp x tmp", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
     return f"Seconds of an iteration in fp32, {measure.SMALL['batch']} samples; measured: the median step. " \
         f"{within} of {len(rows)} within 15 %.\n\n" + table(header, rows)
+
+
+def profiles(result):
+    rows = [[row["model"], f"{row['within']} of {row['layers']}", f"{row['worst']} ({row['share']:.1%})", f"{row['error']:+.0%}",
+             f"{row['moved']:.1%}", f"{row['ratio']:.2f}"] for row in result["rows"]]
+    header = ("model", "layers within 25 %", "furthest off (share of the step)", "by", "of the step in other layers",
+              "time computed / measured")
+    return "Share that each layer has of a step, in a profile that is computed from rates against one that is measured; layers of at " \
+        "least 1 % of the step.\n\n" + table(header, rows)
 
 
 def execution(result):
@@ -107,6 +116,7 @@ def building(result):
 SECTIONS = (("peer", "Whole steps beside PyTorch", peer),
             ("ranks", "What 16 ranks cost", ranks),
             ("prediction", "Predicted and measured", prediction),
+            ("profiles", "Computed and measured profiles", profiles),
             ("execution", "Simulated and executed", execution),
             ("planners", "Planning", planners),
             ("checkpoint", "Checkpoints", checkpoint),
