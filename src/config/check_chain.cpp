@@ -108,6 +108,7 @@ class ChainLayer {
     const LayerConfig none;
     const std::string key = layer_.experts_per_token != none.experts_per_token     ? "experts_per_token"
                             : layer_.experts_sum_to_one != none.experts_sum_to_one ? "experts_sum_to_one"
+                            : layer_.expert_capacity != none.expert_capacity       ? "expert_capacity"
                             : layer_.shared_expert != none.shared_expert           ? "shared_expert"
                                                                                    : "";
     if (key.empty()) return;

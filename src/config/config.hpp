@@ -65,6 +65,7 @@ struct LayerConfig {
   std::int64_t experts = 0;  ///< feed-forward parts, of which each position goes to some; 0: one part for all
   std::int64_t experts_per_token = 2;
   bool experts_sum_to_one = true;  ///< weights of the chosen ones
+  double expert_capacity = 0.0;    ///< rows of a sample that each takes, in even shares of them; 0: all
   std::int64_t shared_expert = 0;  ///< columns of a part that all positions go to as well; 0: there is none
   bool parallel = false;           ///< both parts of the block read its input
   std::int64_t window = 0;         ///< positions that are seen, 0: all earlier ones

@@ -35,6 +35,11 @@ void visit_experts(KeyVisitor& v, LayerConfig& layer) {
       layer.experts, between(0, 65536));
   v.integer({"experts_per_token", "To how many of them a position goes."}, layer.experts_per_token, between(1, 65536));
   v.flag({"experts_sum_to_one", "Whether the weights of those are made to sum to 1."}, layer.experts_sum_to_one);
+  v.number(
+      {"expert_capacity",
+       "Positions of a sample that an expert takes at most, where 1 is an even share of them, rounded up; the others "
+       "go on without it. 0: all that choose it."},
+      layer.expert_capacity, not_negative());
   v.integer({"shared_expert", "Columns of a part that all positions go to as well, behind a gate; 0: there is none."},
             layer.shared_expert, between(0, 4194304));
 }

@@ -65,6 +65,20 @@ void choose_experts(const Matrix& logits, bool normalised, const Matrix& choice)
   });
 }
 
+void limit_experts(std::size_t experts, std::size_t sample, std::size_t capacity, const Matrix& choice) {
+  const std::size_t chosen = choice.columns / 2;
+  PPTRAIN_ASSERT(choice.rows % sample == 0, "{} rows in samples of {}", choice.rows, sample);
+  launch_rows("limit experts", 0, choice.rows / sample, [&](const SerialTeam&, std::size_t number) {
+    std::vector<std::size_t> taken(experts, 0);
+    for (std::size_t j = 0; j < chosen; ++j) {
+      for (std::size_t row = number * sample; row < (number + 1) * sample; ++row) {
+        float& expert = choice.at<float>(row, chosen)[j];
+        if (++taken[static_cast<std::size_t>(expert)] > capacity) expert += static_cast<float>(experts);
+      }
+    }
+  });
+}
+
 void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
                              const Matrix& dlogits) {
   const std::size_t experts = logits.columns, chosen = choice.columns / 2;
@@ -80,22 +94,34 @@ void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool no
       for (std::size_t e = 0; e < experts; ++e) out[e] = -mean * softmax(e);
     }
     for (std::size_t j = 0; j < chosen; ++j) {
-      out[RowSoftmax::at(numbers, j)] += weights[j] * (normalised ? given[j] - mean : given[j]);
+      out[RowSoftmax::at(numbers, j) % experts] += weights[j] * (normalised ? given[j] - mean : given[j]);
     }
   });
 }
 
-void count_experts(const Matrix& choice, double* counts) {
+namespace {
+
+/// Calls `use` with the number of each choice.
+template <class Use>
+void for_each_choice(const Matrix& choice, const Use& use) {
   const std::size_t chosen = choice.columns / 2;
   for (std::size_t row = 0; row < choice.rows; ++row) {
-    for (std::size_t j = 0; j < chosen; ++j) counts[RowSoftmax::at(choice.at<float>(row, chosen), j)] += 1.0;
+    for (std::size_t j = 0; j < chosen; ++j) use(RowSoftmax::at(choice.at<float>(row, chosen), j));
   }
+}
+
+}  // namespace
+
+void count_experts(const Matrix& choice, std::size_t experts, double* counts) {
+  for_each_choice(choice, [&](std::size_t number) {
+    if (number < experts) counts[number] += 1.0;
+  });
 }
 
 std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice) {
   const std::size_t experts = logits.columns;
   std::vector<double> sums(2 * experts, 0.0);
-  count_experts(choice, sums.data());
+  for_each_choice(choice, [&](std::size_t number) { sums[number % experts] += 1.0; });
   for (std::size_t row = 0; row < logits.rows; ++row) {
     const RowSoftmax softmax(logits.at<float>(row), experts);
     for (std::size_t e = 0; e < experts; ++e) sums[experts + e] += static_cast<double>(softmax(e));

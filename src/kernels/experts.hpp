@@ -18,16 +18,21 @@ namespace pptrain {
 /// over the k chosen ones. Where logits are NaN so are weights.
 void choose_experts(const Matrix& logits, bool normalised, const Matrix& choice);
 
+/// Leaves out choices that are too many for an expert: of every `sample` rows it takes `capacity`, those of first
+/// choices before those of second ones, of equal ones those of earlier rows. E is added to the number of a choice that
+/// is left out; its weight stays.
+void limit_experts(std::size_t experts, std::size_t sample, std::size_t capacity, const Matrix& choice);
+
 /// dlogits (R, E) f32 from the gradient of the weights, the first k columns of dchoice (R, 2k) f32.
 void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
                              const Matrix& dlogits);
 
-/// For each of E experts how many rows have chosen it, then the sum of its softmax over all experts: 2E numbers, sums
-/// over the rows of logits (R, E) and choice (R, 2k) f32.
+/// For each of E experts how many rows have chosen it, left out or not, then the sum of its softmax over all experts:
+/// 2E numbers, sums over the rows of logits (R, E) and choice (R, 2k) f32.
 std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice);
 
-/// Adds to `counts` (E) how many rows of choice (R, 2k) f32 have chosen each expert.
-void count_experts(const Matrix& choice, double* counts);
+/// Adds to `counts` (E) how many rows of choice (R, 2k) f32 go to each expert.
+void count_experts(const Matrix& choice, std::size_t experts, double* counts);
 
 /// dlogits (R, E) f32 of the sum over rows and experts of weights (E) * softmax(logits).
 void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& weights, const Matrix& dlogits);
@@ -45,7 +50,7 @@ class ExpertOrder {
   /// The dispatched rows of an expert that is here are [begin(e), begin(e + 1)).
   std::size_t begin(std::size_t expert) const { return begins_[expert - first()]; }
   std::size_t count(std::size_t expert) const { return begins_[expert - first() + 1] - begins_[expert - first()]; }
-  /// The dispatched row that holds row `row` for its choice `j` < k; nothing: that expert is elsewhere.
+  /// The dispatched row that holds row `row` for its choice `j` < k; nothing: that expert is elsewhere, or full.
   std::optional<std::size_t> place(std::size_t row, std::size_t j) const;
   /// The weights of the choices, by place.
   std::vector<float> weights(const Matrix& choice) const;

@@ -177,11 +177,17 @@ class Chain {
   /// behind which gradients of it are summed over the members.
   ValueIndex routed_feed_forward(LayerGraph& g, ValueIndex x, const BlockShape& b) const {
     const ExpertsShape& e = b.experts;
-    const ValueIndex choice = g.router(e.part + ".gate", x, e.form, e.normalised, 1.0 / num_routers());
+    const ValueIndex choice = g.router(e.part + ".gate", x, {e.form, e.normalised, capacity(e)}, 1.0 / num_routers());
     std::optional<ValueIndex> shared_gate;
     if (e.shared > 0) shared_gate = g.linear(e.part + ".shared_expert_gate", x, {.out = 1, .full = true});
     const ValueIndex routed = experts(g, x, choice, b);
     return shared_gate ? g.add(routed, shared_expert(g, x, *shared_gate, b)) : routed;
+  }
+
+  /// Rows of a sample that an expert takes.
+  std::int64_t capacity(const ExpertsShape& e) const {
+    const double even = static_cast<double>(s_.tokens * e.form.chosen) / static_cast<double>(e.form.experts);
+    return static_cast<std::int64_t>(std::ceil(e.capacity * even));
   }
 
   double num_routers() const {

@@ -12,6 +12,7 @@ namespace pptrain {
 struct ExpertsShape {
   ExpertForm form;                 ///< without experts: one part for all positions
   bool normalised = false;         ///< as of `op::Router`
+  double capacity = 0.0;           ///< rows of a sample that an expert takes, in even shares; 0: all
   std::int64_t shared = 0;         ///< columns of the shared expert; 0: none
   std::string part = "mlp";        ///< name of the whole part, ...
   std::string gate = "gate_proj";  ///< ... of the product of an expert that is activated, ...

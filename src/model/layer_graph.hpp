@@ -77,7 +77,7 @@ class LayerGraph {
 
   /// A router's result for the rows of `x`; the weight of its logits has the name.
   /// `share`: of this layer's balance in the mean of all.
-  ValueIndex router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised, double share);
+  ValueIndex router(const std::string& name, ValueIndex x, const op::Router& router, double share);
   ValueIndex dispatch(ValueIndex x, ValueIndex choice, const ExpertForm& form);
   /// `names`: of each expert's weight. Columns, division and deviation are those of `shape`.
   ValueIndex expert_linear(const std::vector<std::string>& names, ValueIndex x, ValueIndex choice,

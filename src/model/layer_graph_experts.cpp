@@ -8,11 +8,11 @@ ExpertForm LayerGraph::as_divided(ExpertForm form) const {
   return form;
 }
 
-ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const ExpertForm& form, bool normalised,
-                              double share) {
+ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const op::Router& router, double share) {
+  const ExpertForm& form = router.form;
   const ValueIndex logits = linear(name, x, {.out = form.experts, .full = true});
   const ValueIndex choice = make({value(x).rows, 2 * form.chosen, Element::fp32, {}});
-  put(op::Router{form, normalised}, {logits}, choice);
+  put(router, {logits}, choice);
   put(op::ExpertBalance{form, share}, {logits, choice}, {});
   return choice;
 }

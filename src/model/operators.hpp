@@ -197,17 +197,23 @@ struct Loss {};
 /// Chooses for every row of logits (rows, experts) the `chosen` experts with the largest softmax, of equal ones those
 /// of lower numbers. The result (rows, 2 * chosen) is whole and fp32: the weights of these experts, the largest first,
 /// then their numbers. A weight is the softmax over all experts or, `normalised`, over the chosen ones, so that they
-/// sum to 1 (Shazeer et al., "Outrageously large neural networks", 2017; Jiang et al., "Mixtral of experts", 2024). A
-/// row's choice depends on that row alone: no expert is ever full.
+/// sum to 1 (Shazeer et al., "Outrageously large neural networks", 2017; Jiang et al., "Mixtral of experts", 2024).
+///
+/// A row's choice depends on that row alone. Where there is a `capacity` an expert takes no more than so many rows of a
+/// sample: those of first choices before those of second ones, of equal ones those of earlier rows (Lepikhin et al.,
+/// "GShard", 2020, Algorithm 1, with a sample as the group). The others go on without this expert, and its number in
+/// the result is `experts` larger.
 struct Router {
   ExpertForm form;
   bool normalised = false;
+  std::int64_t capacity = 0;  ///< 0: all that choose it
 };
 
 /// Adds to the loss how far from balanced the experts of a micro-batch are: experts * the sum over them of the share of
-/// rows that chose one and its mean softmax over all, which is `chosen` where all are alike (Fedus et al., "Switch
-/// transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all replicas of the
-/// micro-batch. Inputs: logits, the router's result. Nothing is computed unless a job asks for it (`Batch::balance`).
+/// rows that chose one, full or not, and its mean softmax over all, which is `chosen` where all are alike (Fedus et
+/// al., "Switch transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all
+/// replicas of the micro-batch. Inputs: logits, the router's result. Nothing is computed unless a job asks for it
+/// (`Batch::balance`).
 struct ExpertBalance {
   ExpertForm form;
   double share = 1.0;  ///< of this layer in their mean

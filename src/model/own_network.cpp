@@ -31,6 +31,7 @@ BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
   if (layer.experts > 0) {
     block.experts.form = {layer.experts, layer.experts_per_token};
     block.experts.normalised = layer.experts_sum_to_one;
+    block.experts.capacity = layer.expert_capacity;
     block.experts.shared = layer.shared_expert;
   }
   block.parallel = layer.parallel;

@@ -72,7 +72,7 @@ std::string dimensions(const Operator& op) {
           [](const op::Addition& a) { return fmt::format("{}", a.bias); },
           [](const op::Dropout& d) { return fmt::format("{}", d.rate); },
           [](const op::Split& s) { return fmt::format("{}", s.first); },
-          [](const op::Router& r) { return fmt::format("{}:{}", text(r.form), r.normalised); },
+          [](const op::Router& r) { return fmt::format("{}:{}:{}", text(r.form), r.normalised, r.capacity); },
           [](const op::Dispatch& d) { return text(d.form); },
           [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division)); },
           [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },

@@ -54,12 +54,13 @@ TEST_CASE("layers that do not follow one another are refused", "[chain]") {
 }
 
 TEST_CASE("experts of a block are read and written, and refused where they do not fit", "[chain]") {
-  const std::string experts = "gated = true\nexperts = 8\nexperts_per_token = 3\nshared_expert = 32\n";
+  const std::string experts =
+      "gated = true\nexperts = 8\nexperts_per_token = 3\nexpert_capacity = 1.25\nshared_expert = 32\n";
   const Config config = parse_chain(embedding + block("heads = 6\n" + experts) + output);
   for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
     const LayerConfig& layer = read.model.layer[1];
     CHECK((layer.experts == 8 && layer.experts_per_token == 3 && layer.shared_expert == 32));
-    CHECK(layer.experts_sum_to_one);
+    CHECK((layer.experts_sum_to_one && layer.expert_capacity == 1.25));
   }
   const auto complaint = [](const std::string& keys) { return complaint_about_block("heads = 6\n" + keys); };
   CHECK(complaint("gated = true\nexperts = 2\nexperts_per_token = 3\n")

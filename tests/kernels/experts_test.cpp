@@ -97,6 +97,29 @@ TEST_CASE("what becomes of a row does not depend on the rows beside it") {
   }
 }
 
+TEST_CASE("a full expert takes first choices before second ones and earlier rows before later ones") {
+  // Two samples of three rows, two choices each of four experts, of which each takes two rows of a sample.
+  std::vector<float> choice = {.6F, .4F, 0, 1, .6F, .4F, 0, 1, .7F, .3F, 1, 0,
+                               .6F, .4F, 2, 0, .6F, .4F, 2, 0, .8F, .2F, 2, 0};
+  limit_experts(4, 3, 2, matrix(choice, 4));
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    if (i % 4 > 1) numbers.push_back(choice[i]);
+  }
+  // Expert 1 has a first choice of row 2 before second ones of rows 0 and 1; 0 is full when row 2 would have it second.
+  CHECK(numbers == std::vector<float>{0, 1, 0, 5, 1, 4, 2, 0, 2, 0, 6, 4});
+  CHECK((choice[0] == .6F && choice[5] == .4F && choice[20] == .8F));  // weights stay
+  const ExpertOrder order(matrix(choice, 4), {0, 4});
+  CHECK((order.num_dispatched() == 8 && order.count(0) == 4 && order.count(1) == 2 && order.count(2) == 2));
+  CHECK_FALSE(order.place(5, 0));
+  std::vector<double> went(4, 0.0);
+  count_experts(matrix(choice, 4), 4, went.data());
+  CHECK(went == std::vector<double>{4, 2, 2, 0});
+  std::vector<float> logits(24, 0.0F);
+  const std::vector<double> sums = expert_sums(matrix(logits, 4), matrix(choice, 4));
+  CHECK((sums[0] == 6 && sums[1] == 3 && sums[2] == 3));  // who wanted them
+}
+
 TEST_CASE("choices and probabilities of experts are summed over rows") {
   std::vector<float> logits = {0, 0, 0, 0, std::log(2.0F), 0, 0, 0};
   std::vector<float> choice = {0.25F, 3, 0.4F, 0};

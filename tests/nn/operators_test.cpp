@@ -379,6 +379,20 @@ TEST_CASE("gradients of feed-forward parts with experts") {
   }
 }
 
+TEST_CASE("gradients of experts that do not take all rows") {
+  ChainShape routed = rich();
+  BlockShape& block = routed.blocks.front();
+  block.feed_forward_bias = block.parallel = false;
+  for (const bool normalised : {true, false}) {
+    block.experts = {{4, 2}, normalised, 0.4, 20};  // each takes one row of a sample
+    Bench bench(build_chain(routed), 2);
+    double sum = 0.0;
+    bench.batch.balance = 0.7;
+    bench.batch.balance_sum = &sum;
+    check_layer(bench);
+  }
+}
+
 TEST_CASE("gradients of a network of convolutions and dense layers") {
   for (const char* hidden : {"[6, 5]", "[6, 5, 4]"}) {
     const ConfigJson config = ConfigJson::parse(
@@ -431,7 +445,7 @@ TEST_CASE("a layer keeps from forward to backward what its description says") {
   ChainShape routed = rich();
   BlockShape& block = routed.blocks.emplace_back(routed.blocks.front());
   block.feed_forward_bias = false;
-  block.experts = {{7, 3}, true, 20};
+  block.experts = {{7, 3}, true, 0.0, 20};
   for (const std::size_t index : {1, 2, 3}) {
     for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
       Bench bench(build_chain(routed), index, true, recompute);

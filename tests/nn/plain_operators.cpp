@@ -251,7 +251,27 @@ class Interpreter {
       for (std::size_t j = 0; j < chosen; ++j) y.push_back(std::exp(logit(ranked[j])) / total);
       for (std::size_t j = 0; j < chosen; ++j) y.push_back(static_cast<double>(ranked[j]));
     }
+    if (r.capacity > 0) leave_out(r, y);
     out() = y;
+  }
+  /// Adds the number of experts to choices that find an expert full: for each the choices before it are counted anew.
+  void leave_out(const op::Router& r, Values& choice) const {
+    const auto chosen = static_cast<std::size_t>(r.form.chosen), experts = static_cast<std::size_t>(r.form.experts);
+    const Values wanted = choice;
+    const std::size_t all = choice.size() / (2 * chosen), of_sample = all / static_cast<std::size_t>(batch_.samples);
+    const auto number = [&](std::size_t row, std::size_t j) { return wanted[row * 2 * chosen + chosen + j]; };
+    for (std::size_t row = 0; row < all; ++row) {
+      for (std::size_t j = 0; j < chosen; ++j) {
+        std::int64_t before = 0;
+        for (std::size_t other = row / of_sample * of_sample; other < (row / of_sample + 1) * of_sample; ++other) {
+          for (std::size_t i = 0; i < chosen; ++i) {
+            const bool is_earlier = i < j || (i == j && other < row);
+            if (is_earlier && number(other, i) == number(row, j)) ++before;
+          }
+        }
+        if (before >= r.capacity) choice[row * 2 * chosen + chosen + j] += static_cast<double>(experts);
+      }
+    }
   }
   /// A row of those that go to experts.
   struct Routed {
@@ -265,6 +285,7 @@ class Interpreter {
     std::vector<Routed> rows;
     for (std::size_t at = 0; at < choice.size(); at += 2 * chosen) {
       for (std::size_t j = 0; j < chosen; ++j) {
+        if (choice[at + chosen + j] >= static_cast<double>(form.experts)) continue;  // it is full
         rows.push_back({static_cast<std::size_t>(choice[at + chosen + j]), at / (2 * chosen), choice[at + j]});
       }
     }
@@ -309,7 +330,10 @@ class Interpreter {
   void apply(const op::ExpertBalance& b) {
     const std::size_t experts = columns(), rows = in().size() / experts;
     Values chosen(experts, 0.0), probabilities(experts, 0.0);
-    for (const Routed& r : routed(b.form)) chosen[r.expert] += 1.0;
+    const auto k = static_cast<std::size_t>(b.form.chosen);
+    for (std::size_t i = 0; i < in(1).size(); ++i) {
+      if (i % (2 * k) >= k) chosen[static_cast<std::size_t>(in(1)[i]) % experts] += 1.0;
+    }
     for (std::size_t row = 0; row < rows; ++row) {
       double total = 0.0;
       for (std::size_t e = 0; e < experts; ++e) total += std::exp(in()[row * experts + e]);
@@ -321,7 +345,7 @@ class Interpreter {
   }
   void apply(const op::Combine& combine) {
     const std::vector<Routed> rows = routed(combine.form);
-    Values y(in().size() / static_cast<std::size_t>(combine.form.chosen), 0.0);
+    Values y(in(1).size() / static_cast<std::size_t>(2 * combine.form.chosen) * columns(), 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (std::size_t c = 0; c < columns(); ++c) y[rows[i].row * columns() + c] += in()[i * columns() + c];
     }

@@ -1,5 +1,6 @@
 // Networks written down as [[model.layer]]: the numbers of a published model of the same dimensions, and, where layers
 // differ, those of one rank on any division.
+#include <cmath>
 #include <utility>
 
 #include "base/random.hpp"
@@ -161,18 +162,28 @@ void check_written_images(int pipeline, int data, int tensor) {
 
 /// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them. No ReLU is
 /// among the activations: where rounding moves a sum across its kink a gradient jumps, and losses with it.
-struct Uneven {
+const std::string uneven_blocks =
+    "[[model.layer]]\nheads = 8\nkey_heads = 2\nfeed_forward = 96\nactivation = \"silu\"\nwindow = 5\n"
+    "query_bias = true\nhead_norms = true\nrotary_theta = 1e4\n"
+    "[[model.layer]]\nheads = 4\nkey_heads = 4\nfeed_forward = 72\ngated = true\nparallel = true\n"
+    "output_bias = true\nfeed_forward_bias = true\n"
+    "[[model.layer]]\nheads = 12\nkey_heads = 4\nhead_size = 6\nfeed_forward = 120\nactivation = \"gelu\"\n"
+    "rotary_theta = 1e4\nrotary_share = 0.7\n";
+
+/// Blocks whose experts take no more than an even share of a sample's rows, or a little more.
+const std::string full_experts =
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
+    "experts = 4\nexpert_capacity = 1.0\n"
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
+    "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = 1.1\nshared_expert = 24\n";
+
+/// A network with weights that are drawn; one rank says what its losses are.
+struct Drawn {
   Reference reference{"llama"};
   Model model;
 
-  Uneven() {
-    reference.config.model = own_network(
-        "[[model.layer]]\nheads = 8\nkey_heads = 2\nfeed_forward = 96\nactivation = \"silu\"\nwindow = 5\n"
-        "query_bias = true\nhead_norms = true\nrotary_theta = 1e4\n"
-        "[[model.layer]]\nheads = 4\nkey_heads = 4\nfeed_forward = 72\ngated = true\nparallel = true\n"
-        "output_bias = true\nfeed_forward_bias = true\n"
-        "[[model.layer]]\nheads = 12\nkey_heads = 4\nhead_size = 6\nfeed_forward = 120\nactivation = \"gelu\"\n"
-        "rotary_theta = 1e4\nrotary_share = 0.7\n");
+  explicit Drawn(const std::string& blocks) {
+    reference.config.model = own_network(blocks);
     model = build_model(reference.config.model, reference.config.training, "test");
     reference.weights.clear();
     for (const Layer& layer : model.layers) {
@@ -200,15 +211,15 @@ struct Uneven {
   }
 };
 
-void check_drawn_uneven(std::uint64_t seed, int number) {
-  const Uneven uneven;
+void check_drawn_plans(const std::string& blocks, std::uint64_t seed, int number) {
+  const Drawn drawn(blocks);
   RandomShapes shapes(
       seed, DrawnBlocks::some,
-      {uneven.model.num_layers(), uneven.reference.config.training.global_batch_size, axes_of(uneven.model)});
+      {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size, axes_of(drawn.model)});
   for (int i = 0; i < number; ++i) {
     const Plan plan = shapes.plan(num_ranks());
     INFO("plan " << i << " of seed " << seed);
-    uneven.check(plan, shapes.machine(plan, num_ranks()));
+    drawn.check(plan, shapes.machine(plan, num_ranks()));
   }
 }
 
@@ -227,7 +238,7 @@ TEST_CASE("written networks of images train as published ones on four ranks", "[
 }
 
 TEST_CASE("layers of different dimensions are divided as one rank has them", "[np4]") {
-  const Uneven uneven;
+  const Drawn uneven(uneven_blocks);
   REQUIRE(uneven.model.axis_size(ShardAxis::heads) == 4);
   REQUIRE(uneven.model.axis_size(ShardAxis::columns) == 24);
   // A network that does not learn would agree on every division.
@@ -239,7 +250,26 @@ TEST_CASE("layers of different dimensions are divided as one rank has them", "[n
   }
 }
 
-TEST_CASE("layers of different dimensions train by plans that are drawn", "[np4]") { check_drawn_uneven(11, 4); }
+TEST_CASE("layers of different dimensions train by plans that are drawn", "[np4]") {
+  check_drawn_plans(uneven_blocks, 11, 4);
+}
 TEST_CASE("layers of different dimensions train by plans that are drawn for eight ranks", "[np8]") {
-  check_drawn_uneven(12, 4);
+  check_drawn_plans(uneven_blocks, 12, 4);
+}
+
+TEST_CASE("experts that are full leave the same rows out on any division", "[np4]") {
+  const Drawn limited(full_experts);
+  CHECK(limited.reference.losses.back() < limited.reference.losses.front());
+  // Without the limit the losses are others: some rows are left out.
+  std::string unlimited = full_experts;
+  for (const std::string key : {"expert_capacity = 1.0", "expert_capacity = 1.1"}) {
+    unlimited.replace(unlimited.find(key), key.size(), "expert_capacity = 0.0");
+  }
+  CHECK(std::abs(Drawn(unlimited).reference.losses.back() - limited.reference.losses.back()) > 1e-4);
+  for (const auto& [pipeline, data, tensor] :
+       {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{4, 1, 1}, std::array{1, 4, 1}}) {
+    INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
+    limited.check(limited.reference.plan(pipeline, data, tensor, 4, "1f1b"));
+  }
+  check_drawn_plans(full_experts, 13, 4);
 }

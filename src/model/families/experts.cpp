@@ -48,7 +48,7 @@ Model build_mixtral(const ConfigJson& config, const FamilyOptions& options) {
   block.rotary = rotary_of(config, block.head_size, 1e6);
   const std::int64_t window = config.has("sliding_window") ? config.size("sliding_window") : 0;
   shape.windows = layer_windows(config, shape.layers, window, 0);
-  block.experts = {expert_form(config, "num_local_experts", 8, 2), true, 0, "block_sparse_moe", "w1", "w3", "w2"};
+  block.experts = {expert_form(config, "num_local_experts", 8, 2), true, 0.0, 0, "block_sparse_moe", "w1", "w3", "w2"};
   config.only("router_jitter_noise", 0.0, "rows go to experts as they are");
   return build_llama_chain(shape);
 }

@@ -14,7 +14,12 @@ class RouterModule final : public OperatorModule {
   void forward(Batch& batch, Pass& pass) override {
     Tensor choice = new_value(batch, output());
     choose_experts(pass.matrix(input()), kind_.normalised, choice);
-    if (batch.expert_rows != nullptr) count_experts(choice, batch.expert_rows);
+    const auto experts = static_cast<std::size_t>(kind_.form.experts);
+    if (kind_.capacity > 0) {
+      limit_experts(experts, static_cast<std::size_t>(value(input()).rows), static_cast<std::size_t>(kind_.capacity),
+                    choice);
+    }
+    if (batch.expert_rows != nullptr) count_experts(choice, experts, batch.expert_rows);
     pass.values[output()] = std::move(choice);
   }
   void backward_input(const Batch& batch, Pass& pass) override {
