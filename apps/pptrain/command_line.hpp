@@ -73,6 +73,7 @@ class CommandLine {
   void sampling(CLI::App* sub);
   void export_model();
   void documents(CLI::App* sub, CLI::Option* tokenizer);
+  void samples(CLI::App* sub, CLI::Option* tokenizer);
 
   Options& options_;
   CLI::App app_;

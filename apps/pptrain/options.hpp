@@ -35,6 +35,11 @@ struct Options {
   bool append_end_of_document = false;
   bool no_special_tokens = false;
   bool megatron = false;
+  std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four
+  std::optional<std::int64_t> source_length;
+  std::vector<std::string> pair_keys;
+  std::string source_prefix;
+  std::string padding_token;
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> micro_batch_size;
   std::string weight_type = "fp32";  ///< of `export`

@@ -19,15 +19,48 @@ void CommandLine::tokenize() {
       ->excludes(tokenizer)
       ->type_name("N");
   documents(sub, tokenizer);
-  describe(sub,
-           "Tokens are the bytes of the text, the pieces of a SentencePiece model, or those of a tokenizer.json with "
-           "byte-pair encoding (GPT-2, Llama, Qwen, Mistral, Gemma) or WordPiece (BERT). Prints the vocabulary_size "
-           "that [model] then needs; [data] train names the file.\n\n"
-           "With --tokenizer each file is a document, and so is each line of a .jsonl file. Tokens have 16 bits where "
-           "the vocabulary has at most 65536, else 32.",
-           {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"},
-            {"pptrain tokenize web.jsonl -o web.bin --tokenizer llama --append-eod",
-             "tokenize documents by the tokenizer.json in llama"}});
+  samples(sub, tokenizer);
+  describe(
+      sub,
+      "Tokens are the bytes of the text, the pieces of a SentencePiece model, or those of a tokenizer.json with "
+      "byte-pair encoding (GPT-2, Llama, Qwen, Mistral, Gemma), WordPiece (BERT) or unigrams (T5). Prints the "
+      "vocabulary_size that [model] then needs; [data] train names the file.\n\n"
+      "With --tokenizer each file is a document, and so is each line of a .jsonl file. Tokens have 16 bits where "
+      "the vocabulary has at most 65536, else 32.\n\n"
+      "With --sequence-length the tokens are samples in an HDF5 file: for models of masked text (BERT), or with "
+      "--pairs for encoder-decoders (T5).",
+      {{"pptrain tokenize book.txt -o book.bin --train-vocabulary 4096", "train a vocabulary and use it"},
+       {"pptrain tokenize web.jsonl -o web.bin --tokenizer llama --append-eod",
+        "tokenize documents by the tokenizer.json in llama"},
+       {"pptrain tokenize web.jsonl -o web.h5 --tokenizer bert --sequence-length 128", "make samples for a BERT"}});
+}
+
+void CommandLine::samples(CLI::App* sub, CLI::Option* tokenizer) {
+  CLI::Option* length = sub->add_option("--sequence-length", options_.sequence_length,
+                                        "write samples of T tokens, of targets with --pairs, into an HDF5 file")
+                            ->check(positive_count())
+                            ->needs(tokenizer)
+                            ->excludes("--megatron")
+                            ->type_name("T");
+  CLI::Option* pairs =
+      sub->add_option("--pairs", options_.pair_keys,
+                      "each line of a .jsonl file has a source and its target below these two keys, as a.b inside of a")
+          ->delimiter(',')
+          ->expected(2)
+          ->needs(length)
+          ->excludes("--json-key")
+          ->type_name("SOURCE,TARGET");
+  sub->add_option("--source-length", options_.source_length, "tokens of a source; none: as many as of a target")
+      ->check(positive_count())
+      ->needs(pairs)
+      ->type_name("S");
+  sub->add_option("--source-prefix", options_.source_prefix, "text in front of every source, as 'summarize: '")
+      ->needs(pairs)
+      ->type_name("TEXT");
+  sub->add_option("--pad-token", options_.padding_token,
+                  "the token behind the end of sources; none: the pad_token of tokenizer_config.json")
+      ->needs(pairs)
+      ->type_name("TOKEN");
 }
 
 void CommandLine::documents(CLI::App* sub, CLI::Option* tokenizer) {

@@ -8,7 +8,7 @@
 #include "base/rewritten_line.hpp"
 #include "base/timing.hpp"
 #include "base/units.hpp"
-#include "data/tokenize.hpp"
+#include "io/tokenize_samples.hpp"
 #include "runtime/progress.hpp"
 
 namespace pptrain {
@@ -56,6 +56,11 @@ TokenizeOptions tokenize_options(const Options& options) {
   tokenize.special_tokens = !options.no_special_tokens;
   tokenize.megatron = options.megatron;
   tokenize.json_key = options.json_key;
+  tokenize.sequence_length = options.sequence_length.value_or(0);
+  tokenize.source_length = options.source_length.value_or(0);
+  tokenize.pair_keys = options.pair_keys;
+  tokenize.source_prefix = options.source_prefix;
+  tokenize.padding_token = options.padding_token;
   tokenize.num_threads = static_cast<int>(options.threads.value_or(0));
   return tokenize;
 }
@@ -68,10 +73,13 @@ void run_tokenize(const Options& options) {
     TokenizeDisplay display;
     TokenizeOptions tokenize = tokenize_options(options);
     tokenize.progress = [&](const TokenizeProgress& progress) { display.show(progress); };
-    result = tokenize_files(tokenize);
+    result = options.sequence_length ? tokenize_samples(tokenize) : tokenize_files(tokenize);
   }
   std::string text = options.output + ": ";
-  if (!options.tokenizer.empty()) {
+  if (options.sequence_length) {
+    text += fmt::format("{} samples of {} tokens", result.num_samples, result.num_tokens);
+    if (result.num_cut > 0) text += fmt::format(" ({} texts are cut)", result.num_cut);
+  } else if (!options.tokenizer.empty()) {
     text += fmt::format("{} tokens of {} bits in {} document{}", result.num_tokens, 8 * result.token_bytes,
                         result.num_documents, result.num_documents == 1 ? "" : "s");
     if (!result.index_path.empty()) text += fmt::format(" (index: {})", result.index_path);

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,13 +15,6 @@
 
 namespace pptrain {
 namespace {
-
-/// The file where the bytes go in the end. What is there and no file, as /dev/null, is refused.
-std::string target_of(const std::string& path) {
-  const std::optional<std::string> target = replaced_file(path);
-  if (!target) throw_bad_input({path, "cannot be written", "something else than a file has this name", "name a file"});
-  return *target;
-}
 
 /// Whether the path still names the open file: a program that had it before may have renamed it.
 bool still_names(const std::string& path, int descriptor) {
@@ -37,7 +29,7 @@ bool lock_partial(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path, std::string suggestion)
-    : path_(target_of(path)), suggestion_(std::move(suggestion)) {
+    : path_(file_to_replace(path)), suggestion_(std::move(suggestion)) {
   open_partial();
   stream_.open(partial_, std::ios::binary | std::ios::trunc);
   if (stream_) return;

@@ -19,6 +19,12 @@ std::optional<std::string> replaced_file(const std::string& path) {
   return whole.empty() ? path : whole.string();
 }
 
+std::string file_to_replace(const std::string& path) {
+  const std::optional<std::string> file = replaced_file(path);
+  if (!file) throw_bad_input({path, "cannot be written", "something else than a file has this name", "name a file"});
+  return *file;
+}
+
 void throw_unwritable(Complaint complaint, int error) {
   if (complaint.reason.empty()) complaint.reason = std::strerror(error);
   if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO) throw_runtime_failure(complaint);

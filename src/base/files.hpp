@@ -11,6 +11,9 @@ struct Complaint;
 /// none yet. Nothing where something else has the name, as /dev/null, a pipe or a directory.
 std::optional<std::string> replaced_file(const std::string& path);
 
+/// The same; where something else has the name this throws `Error` (exit code 2).
+std::string file_to_replace(const std::string& path);
+
 /// Says that a file cannot be written, with the words of the system for `error`, an `errno`, where the complaint has no
 /// reason. Where the disk is full or fails, or a quota is used up, that is exit code 4; all else (no such folder, no
 /// permission) is bad input, exit code 2.

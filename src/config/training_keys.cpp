@@ -23,11 +23,12 @@ void visit_documents(KeyVisitor& v, DataConfig& data) {
 
 /// Masked text from token files.
 void visit_masks(KeyVisitor& v, DataConfig& data) {
-  v.integer_or_auto({"mask_token",
-                     "The token that stands where one is hidden, for models of masked text: train and validation are "
-                     "token files then, of which positions are hidden anew in each epoch. With \"auto\" they are HDF5 "
-                     "files of masked text."},
-                    data.mask_token, at_least(0));
+  v.integer_or_auto(
+      {"mask_token",
+       "The token that stands where one is hidden, for models of masked text: positions of train are hidden "
+       "anew in each epoch then. Train and validation are token files, or an HDF5 file of samples without "
+       "labels. With \"auto\" they are HDF5 files of masked text."},
+      data.mask_token, at_least(0));
   v.number({"mask_probability", "Share of the positions that have a label, with mask_token."}, data.mask_probability,
            {0.0, 1.0, true, true, "some positions are to be predicted, from others"});
   v.integers({"unmasked_tokens", "Tokens that are never hidden, such as those that begin and end a text."},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "text/utf8.hpp"
 
 namespace pptrain {
@@ -19,6 +20,14 @@ DocumentSource::DocumentSource(const std::vector<std::string>& paths, const Toke
     file.repaired = std::move(repaired.text);
     file.replaced = repaired.replaced;
     file.text = file.repaired;
+  }
+}
+
+void DocumentSource::warn_of_replaced_bytes() const {
+  for (const File& file : files_) {
+    if (file.replaced == 0) continue;
+    log_warning("{} is not UTF-8 in {} places; the character U+FFFD takes their place", file.mapped.path(),
+                file.replaced);
   }
 }
 

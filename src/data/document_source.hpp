@@ -34,9 +34,8 @@ class DocumentSource {
   bool has_lines(std::size_t file) const { return path(file).ends_with(".jsonl"); }
   /// Bytes of all files.
   std::int64_t num_bytes() const;
-  /// How many U+FFFD took the place of bytes that are no UTF-8.
-  std::size_t replaced(std::size_t file) const { return files_[file].replaced; }
-  std::size_t num_files() const { return files_.size(); }
+  /// Tells the user of files where U+FFFD took the place of bytes that are no UTF-8.
+  void warn_of_replaced_bytes() const;
 
  private:
   struct File {

@@ -23,18 +23,21 @@ MaskedDataset::MaskedDataset(std::unique_ptr<Dataset> text, const MaskOptions& o
 
 void MaskedDataset::sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const {
   const auto read = [&](const SampleSlot& text) { text_->sample(step, index, text); };
-  hide(tokens_of(read), {of_samples_, step * options_.global_batch_size + index}, slot);
+  hide(tokens_of(read, slot), {of_samples_, step * options_.global_batch_size + index}, slot);
 }
 
 void MaskedDataset::window(std::int64_t index, const SampleSlot& slot) const {
-  hide(tokens_of([&](const SampleSlot& text) { text_->window(index, text); }), {of_windows_, index}, slot);
+  hide(tokens_of([&](const SampleSlot& text) { text_->window(index, text); }, slot), {of_windows_, index}, slot);
 }
 
-std::vector<std::uint32_t> MaskedDataset::tokens_of(const std::function<void(const SampleSlot&)>& read) const {
+std::vector<std::uint32_t> MaskedDataset::tokens_of(const std::function<void(const SampleSlot&)>& read,
+                                                    const SampleSlot& slot) const {
   std::vector<std::uint32_t> text(static_cast<std::size_t>(options_.length));
-  SampleSlot slot;
-  slot.tokens = text.data();
-  read(slot);
+  SampleSlot unmasked;
+  unmasked.tokens = text.data();
+  unmasked.token_types = slot.token_types;
+  if (slot.token_types != nullptr) std::fill_n(slot.token_types, text.size(), 0U);
+  read(unmasked);
   return text;
 }
 
@@ -42,7 +45,6 @@ void MaskedDataset::hide(const std::vector<std::uint32_t>& text, const Draws& dr
   const std::vector<std::size_t> drawn = drawn_positions(text, draws);
   if (slot.num_targets != nullptr) *slot.num_targets = static_cast<std::int64_t>(drawn.size());
   if (slot.tokens != nullptr) std::copy(text.begin(), text.end(), slot.tokens);
-  if (slot.token_types != nullptr) std::fill_n(slot.token_types, text.size(), 0U);
   if (slot.targets != nullptr) std::fill_n(slot.targets, text.size(), no_target);
   for (const std::size_t position : drawn) {
     const std::uint64_t bits = draws.random.bits(index_of(draws.sample, options_.length, position) + 1);

@@ -23,7 +23,8 @@ struct MaskOptions {
 
 /// Masked text from the windows of another dataset (Devlin et al., "BERT", 2019, section 3.1). Of the positions that
 /// are drawn, eight in ten show the mask, one in ten any token and one in ten its own; all have their own token as
-/// label, the others none. At least one position is drawn where one may be. Every token has type 0.
+/// label, the others none. At least one position is drawn where one may be. Tokens have type 0 where the other dataset
+/// gives them none.
 ///
 /// Positions are drawn by seed, step and sample, so that they differ from epoch to epoch (Liu et al., "RoBERTa", 2019,
 /// section 4.1) and not from plan to plan; those of a window are the same in every evaluation.
@@ -41,8 +42,9 @@ class MaskedDataset final : public Dataset {
     const CounterRandom& random;
     std::int64_t sample;
   };
-  /// The tokens that `read` puts into a slot for them.
-  std::vector<std::uint32_t> tokens_of(const std::function<void(const SampleSlot&)>& read) const;
+  /// The tokens that `read` puts into a slot for them; their types go into that of the sample.
+  std::vector<std::uint32_t> tokens_of(const std::function<void(const SampleSlot&)>& read,
+                                       const SampleSlot& slot) const;
   void hide(const std::vector<std::uint32_t>& text, const Draws& draws, const SampleSlot& slot) const;
   std::vector<std::size_t> drawn_positions(const std::vector<std::uint32_t>& text, const Draws& draws) const;
   bool may_be_hidden(std::uint32_t token) const;

@@ -87,13 +87,17 @@ void append_text(TokenWriter& writer, const MappedFile& file, const std::optiona
 
 }  // namespace
 
+void check_tokenize_options(const TokenizeOptions& options, const std::string& second_output) {
+  check_options(options);
+  check_outputs(options, second_output);
+}
+
 TokenizeResult tokenize_files(const TokenizeOptions& options) {
   const auto beside = [&](const char* extension) {
     return std::filesystem::path(options.output).replace_extension(extension).string();
   };
   const std::string model_path = options.tokenizer.empty() ? beside(".model") : "";
-  check_options(options);
-  check_outputs(options, options.megatron ? beside(".idx") : model_path);
+  check_tokenize_options(options, options.megatron ? beside(".idx") : model_path);
   if (!options.tokenizer.empty()) return tokenize_documents(options);
   const std::vector<MappedFile> texts = open_texts(options.texts);
   TokenWriter writer(options.output);  // before a long training, so that a bad path is found at once

@@ -24,7 +24,7 @@ struct TokenizeOptions {
   // Only with a tokenizer:
   std::string tokenizer = {};  ///< tokenizer.json, or a folder with one; "": none
   bool append_end_of_document =
-      false;  ///< a token behind every document: that of `end_of_document`, or as named_end_of_document
+      false;  ///< a token behind every document: that of `end_of_document`, or eos_token of tokenizer_config.json
   std::string end_of_document = {};                ///< text of that token, which is then appended; "": none named
   bool special_tokens = true;                      ///< the tokens that the tokenizer puts around a text, as `<s>`
   bool megatron = false;                           ///< a pair NAME.bin and NAME.idx as Megatron-LM reads it
@@ -32,6 +32,12 @@ struct TokenizeOptions {
   int num_threads = 0;                             ///< 0: as many as there are cores
   std::size_t part_bytes = std::size_t{1} << 18U;  ///< of text that a thread takes at a time
   std::function<void(const TokenizeProgress&)> progress = {};  ///< called now and then; may be empty
+  // Only with a tokenizer, for `tokenize_samples`:
+  std::int64_t sequence_length = 0;         ///< T, tokens of a sample, or of the second text of a pair; 0: no samples
+  std::int64_t source_length = 0;           ///< S, tokens of the first text of a pair; 0: T
+  std::vector<std::string> pair_keys = {};  ///< of the two texts of a pair in lines of .jsonl files; none: no pairs
+  std::string source_prefix = {};           ///< text in front of the first text of every pair
+  std::string padding_token = {};           ///< text of the token behind the end of a source; "": pad_token
 };
 
 struct TokenizeResult {
@@ -42,6 +48,8 @@ struct TokenizeResult {
   std::int64_t num_documents = 0;  ///< with a tokenizer: those that have tokens
   std::size_t token_bytes = 2;     ///< of each token in the file
   std::string index_path;          ///< of the .idx file; "" without one
+  std::int64_t num_samples = 0;    ///< of `tokenize_samples`
+  std::int64_t num_cut = 0;        ///< texts of pairs of which the end was left out
 };
 
 /// Writes the texts as a token file.
@@ -54,5 +62,9 @@ struct TokenizeResult {
 ///
 /// Texts, tokenizers or models that cannot be read, or outputs that cannot be written, throw `Error` (exit code 2).
 TokenizeResult tokenize_files(const TokenizeOptions& options);
+
+/// Throws `Error` (exit code 2) where options contradict each other, or the output or `second_output` is a file that is
+/// read.
+void check_tokenize_options(const TokenizeOptions& options, const std::string& second_output);
 
 }  // namespace pptrain

@@ -15,12 +15,14 @@ constexpr std::int64_t most_table_rows = std::int64_t{1} << 34;   // a count of 
 
 MaskedTextFile::MaskedTextFile(const std::string& path, const MaskedTextOptions& options)
     : file_(path, options.source), options_(options) {
-  file_.open({"/input_ids, /token_type_ids and /labels", "the three datasets",
-              "correct [training] sequence_length or the file"},
-             [this] {
-               open();
-               check();
-             });
+  const SampleFile::Wording labelled = {"/input_ids, /token_type_ids and /labels",
+                                        "the three datasets, or set [data] mask_token where there are no /labels",
+                                        "correct [training] sequence_length or the file"};
+  const SampleFile::Wording unlabelled = {"/input_ids and /token_type_ids", "both datasets", labelled.correction};
+  file_.open(options_.labelled ? labelled : unlabelled, [this] {
+    open();
+    check();
+  });
 }
 
 void MaskedTextFile::open() {
@@ -32,12 +34,23 @@ void MaskedTextFile::open() {
   tokens_.emplace(of("input_ids", Hdf5Expected::any));
   const std::int64_t rows = tokens_->shape()[0];
   types_.emplace(of("token_type_ids", rows));
-  labels_.emplace(of("labels", rows));
+  if (options_.labelled) {
+    labels_.emplace(of("labels", rows));
+  } else {
+    refuse_labels(source);
+  }
   if (rows < options_.min_rows || rows > most_table_rows) {
     file_.refuse(fmt::format("{} samples", rows),
                  fmt::format("{} to {} can be read", options_.min_rows, most_table_rows), "name other data");
   }
-  num_labels_.resize(static_cast<std::size_t>(rows));
+  if (options_.labelled) num_labels_.resize(static_cast<std::size_t>(rows));
+}
+
+/// Where there are labels, tokens are hidden already.
+void MaskedTextFile::refuse_labels(const Hdf5Source& source) const {
+  if (check_hdf5(H5Lexists(source.file.get(), "labels", H5P_DEFAULT), "looking for /labels") == 0) return;
+  file_.refuse("it has /labels", "[data] mask_token hides tokens as they are read, and here some are hidden already",
+               "leave mask_token out, or give the text without /labels");
 }
 
 /// Reads in blocks, so that a large file is never in memory whole.
@@ -46,7 +59,7 @@ void MaskedTextFile::check() {
   for (std::int64_t first = 0; first < num_rows(); first += block) {
     check_rows({first, std::min(first + block, num_rows())});
   }
-  if (std::accumulate(num_labels_.begin(), num_labels_.end(), std::int64_t{0}) > 0) return;
+  if (!options_.labelled || std::accumulate(num_labels_.begin(), num_labels_.end(), std::int64_t{0}) > 0) return;
   file_.refuse("no position has a label", fmt::format("all numbers of /labels are {}", no_target),
                "give the tokens that are to be predicted at some positions");
 }
@@ -69,7 +82,7 @@ void MaskedTextFile::check_rows(Interval rows) {
   };
   check(*tokens_, "input_ids", "tokens", options_.vocabulary, false);
   check(*types_, "token_type_ids", "token types", options_.token_types, false);
-  check(*labels_, "labels", "tokens", options_.vocabulary, true);
+  if (labels_) check(*labels_, "labels", "tokens", options_.vocabulary, true);
 }
 
 template <class T>
@@ -81,11 +94,11 @@ void MaskedTextFile::read(const Hdf5Array& array, std::int64_t index, T* out) co
 }
 
 void MaskedTextFile::row(std::int64_t index, const SampleSlot& slot) const {
-  if (slot.num_targets != nullptr) *slot.num_targets = num_labels_[static_cast<std::size_t>(index)];
+  if (labels_ && slot.num_targets != nullptr) *slot.num_targets = num_labels_[static_cast<std::size_t>(index)];
   file_.read("sample", index, [&] {
     read(*tokens_, index, slot.tokens);
     read(*types_, index, slot.token_types);
-    read(*labels_, index, slot.targets);
+    if (labels_) read(*labels_, index, slot.targets);
   });
 }
 

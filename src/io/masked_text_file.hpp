@@ -16,25 +16,27 @@ struct MaskedTextOptions {
   std::int64_t vocabulary = 1;   ///< tokens and labels are below
   std::int64_t token_types = 1;  ///< types are below
   std::int64_t min_rows = 1;
-  std::string source;  ///< place for messages: the configuration's file and line
+  std::string source;    ///< place for messages: the configuration's file and line
+  bool labelled = true;  ///< false: positions are hidden as samples are read, and the file has no /labels
 };
 
 /// An HDF5 file with /input_ids, /token_type_ids and /labels, integers (n, T): the tokens of each sample as the model
-/// reads them, their types, and what is to be predicted at each position, -100 where nothing is. Samples are read one
-/// by one; how many labels each has stays in memory.
+/// reads them, their types, and, where it is labelled, what is to be predicted at each position, -100 where nothing is.
+/// Samples are read one by one; how many labels each has stays in memory.
 class MaskedTextFile final : public FeatureTable {
  public:
   /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
   /// has too few samples, no label at all, or a number that is out of range.
   MaskedTextFile(const std::string& path, const MaskedTextOptions& options);
 
-  std::int64_t num_rows() const override { return static_cast<std::int64_t>(num_labels_.size()); }
+  std::int64_t num_rows() const override { return tokens_->shape()[0]; }
   void row(std::int64_t index, const SampleSlot& slot) const override;
 
  private:
   void open();
   void check();
   void check_rows(Interval rows);
+  void refuse_labels(const Hdf5Source& source) const;
   template <class T>
   void read(const Hdf5Array& array, std::int64_t index, T* out) const;
 

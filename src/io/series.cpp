@@ -9,8 +9,6 @@
 namespace pptrain {
 namespace {
 
-constexpr std::int64_t chunk_elements = 512;  // 4 KiB, a block of most file systems
-
 using Extents = std::array<hsize_t, 2>;
 
 int rank_of(std::int64_t columns) { return columns == 0 ? 1 : 2; }
@@ -19,7 +17,17 @@ Extents extents(std::int64_t rows, std::int64_t columns) {
   return {static_cast<hsize_t>(rows), static_cast<hsize_t>(std::max<std::int64_t>(columns, 1))};
 }
 
-Hdf5Handle creation_properties(Series::Type type, std::int64_t columns) {
+hid_t stored_type(Series::Type type) {
+  switch (type) {
+    case Series::Type::integer: return H5T_STD_I64LE;
+    case Series::Type::real: return H5T_IEEE_F64LE;
+    case Series::Type::token: return H5T_STD_I32LE;
+    case Series::Type::flag: return H5T_STD_I8LE;
+  }
+  PPTRAIN_ASSERT(false, "no type of HDF5 for {}", static_cast<int>(type));
+}
+
+Hdf5Handle creation_properties(Series::Type type, std::int64_t columns, std::int64_t chunk_elements) {
   Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making creation properties");
   const std::int64_t rows = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(columns, 1));
   const Extents chunk = extents(rows, columns);
@@ -32,15 +40,15 @@ Hdf5Handle creation_properties(Series::Type type, std::int64_t columns) {
 
 }  // namespace
 
-Series::Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns)
+Series::Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns, std::int64_t chunk_elements)
     : name_(info.name), columns_(columns) {
   const Extents none = extents(0, columns);
   const Extents most = {H5S_UNLIMITED, none[1]};
   const Hdf5Handle space(H5Screate_simple(rank_of(columns), none.data(), most.data()), H5Sclose, "making a data space");
-  const Hdf5Handle properties = creation_properties(type, columns);
-  dataset_ = Hdf5Handle(H5Dcreate2(group, name_.c_str(), type == Type::real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
-                                   space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                        H5Dclose, "creating " + name_);
+  const Hdf5Handle properties = creation_properties(type, columns, chunk_elements);
+  dataset_ = Hdf5Handle(
+      H5Dcreate2(group, name_.c_str(), stored_type(type), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose, "creating " + name_);
   write_attribute(dataset_.get(), "units", info.units);
   write_attribute(dataset_.get(), "description", info.description);
 }

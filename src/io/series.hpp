@@ -20,14 +20,14 @@ struct SeriesInfo {
   std::string description;
 };
 
-/// An extendible dataset [row] or [row, column] to which rows are appended, chunked so that one
-/// chunk is some kilobytes.
+/// An extendible dataset [row] or [row, column] to which rows are appended, chunked.
 class Series {
  public:
-  enum class Type { integer, real };  ///< 64 bits each
+  enum class Type { integer, real, token, flag };  ///< the first two of 64 bits, then integers of 32 and of 8
 
-  /// `columns` = 0 makes a dataset of one dimension.
-  Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns);
+  /// `columns` = 0 makes a dataset of one dimension. A chunk has `chunk_elements` values, or a row where that is more.
+  Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns,
+         std::int64_t chunk_elements = page_elements);
 
   /// Appends a row, or several one behind the other, and flushes them, so that a reader sees them and a kill does not
   /// lose them. Throws `Hdf5Failure`.
@@ -35,6 +35,8 @@ class Series {
   void append(std::span<const double> rows);
 
  private:
+  static constexpr std::int64_t page_elements = 512;  // 4 KiB, a block of most file systems
+
   void append_rows(const void* rows, std::size_t size, hid_t memory_type);
 
   std::string name_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "data/masked_dataset.hpp"
 #include "data/mixed_dataset.hpp"
@@ -74,8 +76,8 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
   if (sample.has_source())
     return std::make_unique<PairFile>(path, PairFileOptions{sample.source, sample.rows, sample.classes, least, where});
   if (sample.has_unlabelled()) {
-    return std::make_unique<MaskedTextFile>(
-        path, MaskedTextOptions{sample.rows, sample.classes, sample.token_types, least, where});
+    return std::make_unique<MaskedTextFile>(path, MaskedTextOptions{sample.rows, sample.classes, sample.token_types,
+                                                                    least, where, !config.data.mask_token.has_value()});
   }
   if (sample.is_image()) {
     const ImageAugmentation augmentation = {config.data.crop_padding, config.data.flip,
@@ -86,9 +88,11 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
   return std::make_unique<FeatureFile>(path, FeatureFileOptions{sample.features, sample.classes, least, where});
 }
 
+bool is_hdf5(const std::string& path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
+
 /// Whether samples are windows of token files.
-bool takes_windows(const Config& config, const Model& model) {
-  return model.sample.predicts_next() || config.data.mask_token.has_value();
+bool takes_windows(const Config& config, const Model& model, const std::vector<std::string>& paths) {
+  return model.sample.predicts_next() || (config.data.mask_token && !std::any_of(paths.begin(), paths.end(), is_hdf5));
 }
 
 /// The samples of a text, some of its tokens hidden where the model is to find them.
@@ -101,13 +105,22 @@ std::unique_ptr<Dataset> with_masks(std::unique_ptr<Dataset> text, const Config&
                                    config.training.global_batch_size, static_cast<std::uint64_t>(config.job.seed)});
 }
 
+/// Synthetic text comes with what is hidden in it.
+void refuse_synthetic(const Config& config, const std::vector<std::string>& paths, const char* key) {
+  if (std::find(paths.begin(), paths.end(), synthetic_data) == paths.end()) return;
+  throw_bad_input({config.where(key), "synthetic text is masked already",
+                   "with mask_token positions of token files or of an HDF5 file are hidden as they are read",
+                   "leave mask_token out, or name a file"});
+}
+
 /// Tokens of an HDF5 file would be those of its bytes.
-void refuse_hdf5(const Config& config, const std::vector<std::string>& paths, const char* key) {
-  for (const std::string& path : paths) {
-    if (path != synthetic_data && !path.ends_with(".h5") && !path.ends_with(".hdf5")) continue;
-    throw_bad_input({config.where(key), path + " is no token file",
-                     "with mask_token positions of token files are hidden as they are read",
-                     "leave mask_token out, or name token files"});
+void refuse_mixed_hdf5(const Config& config) {
+  for (std::size_t i = 0; i < config.data.mix.size(); ++i) {
+    for (const std::string& path : config.data.mix[i].path) {
+      if (!is_hdf5(path)) continue;
+      throw_bad_input({config.where(fmt::format("data.mix[{}]", i)), path + " is no token file", "only these are mixed",
+                       "name token files, or the HDF5 file in train"});
+    }
   }
 }
 
@@ -115,14 +128,15 @@ void refuse_hdf5(const Config& config, const std::vector<std::string>& paths, co
 
 Datasets open_datasets(const Config& config, const Model& model) {
   const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
-    if (takes_windows(config, model)) {
-      if (config.data.mask_token) refuse_hdf5(config, paths, key);
+    if (config.data.mask_token) refuse_synthetic(config, paths, key);
+    if (takes_windows(config, model, paths)) {
       return with_masks(std::make_unique<TokenDataset>(paths, token_options(config, model, key)), config, model);
     }
     const FeatureOptions options = {config.training.global_batch_size, config.data.shuffle,
                                     static_cast<std::uint64_t>(config.job.seed), wraps(model)};
-    return std::make_unique<FeatureDataset>(open_table(config, model, paths, key), options);
+    return with_masks(std::make_unique<FeatureDataset>(open_table(config, model, paths, key), options), config, model);
   };
+  refuse_mixed_hdf5(config);
   Datasets datasets;
   datasets.train = config.data.mix.empty() ? open(config.data.train, "data.train")
                                            : with_masks(open_mix(config, model), config, model);

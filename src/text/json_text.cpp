@@ -10,21 +10,40 @@
 #include "base/names.hpp"
 
 namespace pptrain {
+namespace {
 
-std::string text_of_json_line(std::string_view line, const std::string& key, const std::string& where) {
+/// What is below a key, or below the parts of one with dots; null where there is nothing.
+const nlohmann::json* find_below(const nlohmann::json& object, const std::string& key) {
+  if (!object.is_object()) return nullptr;
+  const auto whole = object.find(key);
+  if (whole != object.end()) return &*whole;
+  const std::size_t dot = key.find('.');
+  if (dot == std::string::npos) return nullptr;
+  const auto outer = object.find(key.substr(0, dot));
+  return outer == object.end() ? nullptr : find_below(*outer, key.substr(dot + 1));
+}
+
+}  // namespace
+
+std::vector<std::string> texts_of_json_line(std::string_view line, const std::vector<std::string>& keys,
+                                            const std::string& where, const char* option) {
   const nlohmann::json document = nlohmann::json::parse(line, nullptr, false);
   if (!document.is_object())
     throw_bad_input({where, "this is no JSON object", "a .jsonl file has one on each line",
                      "correct the line, or give text in a file with another ending"});
-  const auto text = document.find(key);
-  if (text == document.end() || !text->is_string())
-    throw_bad_input({where, fmt::format("there is no text below \"{}\"", shown(key)),
-                     text == document.end() ? "the object has no such key" : "the value is no string",
-                     "name the key of the text with --json-key"});
-  return text->get<std::string>();
+  std::vector<std::string> texts;
+  for (const std::string& key : keys) {
+    const nlohmann::json* text = find_below(document, key);
+    if (text == nullptr || !text->is_string())
+      throw_bad_input({where, fmt::format("there is no text below \"{}\"", shown(key)),
+                       text == nullptr ? "the object has no such key" : "the value is no string",
+                       fmt::format("name the key of the text with {}", option)});
+    texts.push_back(text->get<std::string>());
+  }
+  return texts;
 }
 
-std::optional<std::string> named_end_of_document(const std::string& tokenizer) {
+std::optional<std::string> named_token(const std::string& tokenizer, const char* role) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path folder =
@@ -33,9 +52,8 @@ std::optional<std::string> named_end_of_document(const std::string& tokenizer) {
   std::ifstream file(path, std::ios::binary);
   if (!file.is_open()) return std::nullopt;
   const nlohmann::json document = nlohmann::json::parse(file, nullptr, false);
-  if (!document.is_object())
-    throw_bad_input({path, "this is no JSON object", "", "name the token with --eod-token, or correct the file"});
-  const auto token = document.find("eos_token");
+  if (!document.is_object()) throw_bad_input({path, "this is no JSON object", "", "correct the file"});
+  const auto token = document.find(role);
   if (token == document.end()) return std::nullopt;
   if (token->is_string()) return token->get<std::string>();
   const bool described = token->is_object() && token->contains("content") && token->at("content").is_string();

@@ -161,8 +161,21 @@ masks bert text.txt
 sed -i '/^mask_token/a unmasked_tokens = [32, 46]\nvalidation = "text.txt"' job.toml
 expect "a bert finds hidden tokens of a text" 0 'held-back data' "$mpiexec" -np 2 "$pptrain" job.toml \
   --set metrics.evaluation_interval=1
+# untrained VOCABULARY: the folder without weights, for a tokenizer with so many tokens.
+untrained() {
+  rm model/model.safetensors
+  damage set-key vocab_size "$1"
+  sed -i '/^from/a initial = "random"' job.toml
+}
+expect "text becomes samples of a bert" 0 'samples.h5: [0-9]+ samples of [0-9]+ tokens, vocabulary_size = 400' \
+  "$pptrain" tokenize text.txt -o samples.h5 --tokenizer "$tokenizers/bert" --sequence-length 32
+masks bert samples.h5
+untrained 400
+expect "a bert finds hidden tokens of samples" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
 masks bert model/data.h5
-refused "an HDF5 file to hide tokens of" 'job\.toml:7' 'data\.h5 is no token file'
+refused "a file of masked text to hide tokens of" 'job\.toml:7' 'data\.h5: it has /labels'
+masks bert synthetic
+refused "synthetic text to hide tokens of" 'job\.toml:7' 'synthetic text is masked already'
 masks bert text.txt
 sed -i 's/^mask_token.*/mask_token = 99999/' job.toml
 refused "a mask outside the vocabulary" 'job\.toml:8' '99999 of mask_token is no token'
@@ -211,6 +224,13 @@ for family in t5 t5-tied; do
 done
 with_pairs model/data.h5
 expect "t5 trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+for i in {1..20}; do echo "{\"en\": \"a cat $i\", \"de\": \"that hat $i sat\"}"; done >pairs.jsonl
+expect "lines become pairs of a t5" 0 'pairs.h5: 20 samples of [0-9]+ tokens, vocabulary_size = 400' \
+  "$pptrain" tokenize pairs.jsonl -o pairs.h5 --tokenizer "$tokenizers/t5" --pairs en,de --sequence-length 18 --source-length 26 \
+  --pad-token '<pad>'
+with_pairs pairs.h5
+untrained 400
+expect "a t5 trains on them" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
 with_pairs text.txt
 refused "text for a t5" 'job\.toml:7' 'text\.txt: the file cannot be read as HDF5 with /source and /target'
 with_pairs "$models/bert/data.h5"

@@ -125,7 +125,7 @@ TEST_CASE("the end of documents is named beside the tokenizer", "[documents]") {
                              .output = folder.path("t.bin"),
                              .tokenizer = folder.path("tokenizer.json"),
                              .append_end_of_document = true};
-  CHECK(refused(options).find("does not say which token ends a document") != std::string::npos);
+  CHECK(refused(options).find("the tokenizer does not say what its eos_token is") != std::string::npos);
   for (const char* config : {R"({"eos_token": "<|endoftext|>"})", R"({"eos_token": {"content": "<|endoftext|>"}})"}) {
     folder.write("tokenizer_config.json", config);
     CHECK(tokenize_files(options).num_documents == 1);

@@ -93,12 +93,23 @@ TEST_CASE("the longest added token is found, and takes the space it asks for", "
   CHECK(tokenizer.decode(Tokens{6, 0, 8}, SpecialTokens::left_out) == "a<y>");
 }
 
+std::vector<std::string> texts(std::string_view line, const std::vector<std::string>& keys = {"text"}) {
+  return texts_of_json_line(line, keys, "x:1", "--json-key");
+}
+
+std::string refused_line(std::string_view line, const std::vector<std::string>& keys = {"text"}) {
+  return complaint_of([&] { texts(line, keys); });
+}
+
 TEST_CASE("lines of JSON", "[read]") {
-  CHECK(text_of_json_line(R"({"id": 1, "text": "a\nb\u20ac"})", "text", "x:1") == "a\nb\u20ac");
-  CHECK(begins(complaint_of([] { text_of_json_line("{\"a\"", "text", "x:1"); }), "x:1: this is no JSON object"));
-  CHECK(begins(complaint_of([] { text_of_json_line("[]", "text", "x:1"); }), "x:1: this is no JSON object"));
-  CHECK(begins(complaint_of([] { text_of_json_line("{\"text\": 1}", "text", "x:2"); }), "x:2: there is no text below"));
-  CHECK(begins(complaint_of([] { text_of_json_line("{}", "body", "x:2"); }), "x:2: there is no text below \"body\""));
+  using Texts = std::vector<std::string>;
+  CHECK(texts(R"({"id": 1, "text": "a\nb\u20ac"})") == Texts{"a\nb\u20ac"});
+  CHECK(texts(R"({"t": {"en": "a", "x.de": "b"}, "t.fr": "c"})", {"t.x.de", "t.en", "t.fr"}) == Texts{"b", "a", "c"});
+  CHECK(begins(refused_line("{\"a\""), "x:1: this is no JSON object"));
+  CHECK(begins(refused_line("[]"), "x:1: this is no JSON object"));
+  CHECK(begins(refused_line("{\"text\": 1}"), "x:1: there is no text below \"text\" (the value is no string)"));
+  CHECK(begins(refused_line("{}", {"body"}), "x:1: there is no text below \"body\" (the object has no such key)"));
+  CHECK(begins(refused_line("{\"t\": \"a\"}", {"t.en"}), "x:1: there is no text below \"t.en\""));
 }
 
 }  // namespace

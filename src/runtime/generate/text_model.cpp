@@ -144,7 +144,7 @@ std::set<std::uint32_t> end_tokens(const std::string& folder, const std::string&
     if (!ids.empty()) return ids;
   }
   if (meaning.tokenizer() == nullptr) return {};
-  const std::optional<std::string> name = named_end_of_document(tokenizer.empty() ? folder : tokenizer);
+  const std::optional<std::string> name = named_token(tokenizer.empty() ? folder : tokenizer, "eos_token");
   const std::optional<std::uint32_t> token = name ? meaning.tokenizer()->token(*name) : std::nullopt;
   return token ? std::set<std::uint32_t>{*token} : std::set<std::uint32_t>();
 }

@@ -1,0 +1,223 @@
+#include "io/tokenize_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/error.hpp"
+#include "data/dataset.hpp"
+#include "data/document_encoder.hpp"
+#include "data/document_work.hpp"
+#include "io/sample_writer.hpp"
+#include "text/json_text.hpp"
+
+namespace pptrain {
+namespace {
+
+using Row = std::vector<std::int64_t>;
+
+void append(const std::vector<std::uint32_t>& tokens, Row& rows) {
+  rows.insert(rows.end(), tokens.begin(), tokens.end());
+}
+
+/// Appends tokens between those of a frame.
+void append_framed(const DocumentFrame& frame, const std::vector<std::uint32_t>& tokens, Row& rows) {
+  append(frame.before, rows);
+  append(tokens, rows);
+  append(frame.behind, rows);
+}
+
+/// Tokens of text that fit into a sample. Throws `Error` (exit code 2) where there is no room for any.
+std::int64_t room_in(std::int64_t length, const DocumentFrame& frame, const char* option) {
+  const std::int64_t room = length - frame.size();
+  if (room < 1) {
+    throw_bad_input({option, fmt::format("samples of {} tokens have no room for text", length),
+                     fmt::format("the tokenizer puts {} tokens around each", frame.size()), "give a larger number"});
+  }
+  return room;
+}
+
+/// Lays documents one behind another and cuts them into samples.
+class SamplePacker {
+ public:
+  SamplePacker(const DocumentFrame& frame, const TokenizeOptions& options)
+      : frame_(frame),
+        room_(room_in(options.sequence_length, frame, "--sequence-length")),
+        writer_(options.output,
+                {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, options.sequence_length},
+                 {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, options.sequence_length}}) {}
+
+  void append(std::span<const std::uint32_t> tokens) {
+    for (const std::uint32_t token : tokens) {
+      content_.push_back(token);
+      if (static_cast<std::int64_t>(content_.size()) == room_) end_sample();
+    }
+    write();
+  }
+
+  std::int64_t num_samples() const { return num_samples_; }
+  void commit() { writer_.commit(); }
+
+ private:
+  void end_sample() {
+    append_framed(frame_, content_, rows_);
+    content_.clear();
+    ++num_samples_;
+  }
+
+  void write() {
+    writer_.append(0, rows_);
+    writer_.append(1, Row(rows_.size(), 0));
+    rows_.clear();
+  }
+
+  const DocumentFrame& frame_;
+  std::int64_t room_;
+  SampleWriter writer_;
+  std::vector<std::uint32_t> content_;  ///< of the present sample
+  Row rows_;                            ///< samples that are not written yet
+  std::int64_t num_samples_ = 0;
+};
+
+/// The pairs of a part.
+struct PartPairs {
+  Row sources, targets;
+  std::int64_t num_tokens = 0;
+  std::int64_t num_cut = 0;
+};
+
+/// What every pair has in common.
+struct PairLayout {
+  DocumentFrame frame;
+  std::int64_t source_length = 0;
+  std::int64_t target_length = 0;
+  std::int64_t padding = 0;
+};
+
+/// Makes the samples of pairs, on one thread.
+class PairEncoder {
+ public:
+  PairEncoder(const DocumentSource& source, const Tokenizer& tokenizer, const PairLayout& layout,
+              const TokenizeOptions& options)
+      : source_(source), encoder_(tokenizer), layout_(layout), options_(options) {}
+
+  PartPairs operator()(const DocumentPart& part) {
+    PartPairs pairs;
+    for_each_line(source_, part, [&](std::string_view line, const std::string& where) {
+      const std::vector<std::string> texts = texts_of_json_line(line, options_.pair_keys, where, "--pairs");
+      if (append(options_.source_prefix + texts[0], layout_.source_length, layout_.padding, pairs.sources, pairs) ==
+          0) {
+        throw_bad_input({where, fmt::format("the text below \"{}\" has no token", options_.pair_keys[0]),
+                         "a source of padding alone says nothing", "leave the line out"});
+      }
+      append(texts[1], layout_.target_length, no_target, pairs.targets, pairs);
+    });
+    return pairs;
+  }
+
+ private:
+  /// Appends the tokens of a text with those around it, cut or filled up to `length`; returns how many there are.
+  std::int64_t append(const std::string& text, std::int64_t length, std::int64_t filling, Row& rows, PartPairs& pairs) {
+    std::vector<std::uint32_t> tokens;
+    encoder_.append(text, tokens);
+    const auto room = static_cast<std::size_t>(length - layout_.frame.size());
+    if (tokens.size() > room) {
+      tokens.resize(room);
+      ++pairs.num_cut;
+    }
+    append_framed(layout_.frame, tokens, rows);
+    const std::int64_t count = layout_.frame.size() + static_cast<std::int64_t>(tokens.size());
+    rows.insert(rows.end(), static_cast<std::size_t>(length - count), filling);
+    pairs.num_tokens += count;
+    return count;
+  }
+
+  const DocumentSource& source_;
+  TextEncoder encoder_;
+  const PairLayout& layout_;
+  const TokenizeOptions& options_;
+};
+
+PairLayout pair_layout(const TokenizeOptions& options, const Tokenizer& tokenizer) {
+  PairLayout layout;
+  layout.frame = make_frame(options, tokenizer);
+  layout.target_length = options.sequence_length;
+  layout.source_length = options.source_length > 0 ? options.source_length : options.sequence_length;
+  room_in(layout.target_length, layout.frame, "--sequence-length");
+  room_in(layout.source_length, layout.frame, "--source-length");
+  layout.padding =
+      token_in_role(options.tokenizer, tokenizer, {"pad_token", options.padding_token, "--pairs", "--pad-token"});
+  return layout;
+}
+
+void refuse_text_without_pairs(const TokenizeOptions& options) {
+  for (const std::string& path : options.texts) {
+    if (path.ends_with(".jsonl")) continue;
+    throw_bad_input({path, "there are no pairs in it", "pairs are the lines of a .jsonl file, an object each",
+                     "name a .jsonl file, or leave --pairs out"});
+  }
+}
+
+void make_pairs(const TokenizeOptions& options, const Tokenizer& tokenizer, DocumentSource& source,
+                TokenizeResult& result) {
+  const PairLayout layout = pair_layout(options, tokenizer);
+  SampleWriter writer(
+      options.output,
+      {{{"source", "1", "tokens that are read, filled up with padding"}, Series::Type::token, layout.source_length},
+       {{"target", "1", "tokens that are predicted, -100 behind their end"},
+        Series::Type::token,
+        layout.target_length}});
+  result.num_bytes = work_on_parts(
+      options, source, [&] { return PairEncoder(source, tokenizer, layout, options); },
+      [&](const PartPairs& part) {
+        writer.append(0, part.sources);
+        writer.append(1, part.targets);
+        result.num_samples += static_cast<std::int64_t>(part.targets.size()) / layout.target_length;
+        result.num_cut += part.num_cut;
+        return result.num_tokens += part.num_tokens;
+      });
+  if (result.num_samples == 0)
+    throw_bad_input({options.texts.front(), "there is no pair in it", "", "name other texts"});
+  writer.commit();
+}
+
+void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer, DocumentSource& source,
+                      TokenizeResult& result) {
+  const DocumentFrame frame = make_frame(options, tokenizer);
+  const DocumentFrame between = {{}, frame.behind};
+  SamplePacker packer(frame, options);
+  result.num_bytes = work_on_parts(
+      options, source, [&] { return DocumentEncoder(source, tokenizer, between, options.json_key); },
+      [&](const PartTokens& part) {
+        packer.append(part.tokens);
+        result.num_samples = packer.num_samples();
+        return result.num_tokens = result.num_samples * options.sequence_length;
+      });
+  if (result.num_samples == 0) {
+    throw_bad_input({options.texts.front(),
+                     fmt::format("the text fills no sample of {} tokens", options.sequence_length), "",
+                     "name more text, or give a smaller --sequence-length"});
+  }
+  packer.commit();
+}
+
+}  // namespace
+
+TokenizeResult tokenize_samples(const TokenizeOptions& options) {
+  check_tokenize_options(options, "");
+  if (!options.pair_keys.empty()) refuse_text_without_pairs(options);
+  const Tokenizer tokenizer = Tokenizer::read(options.tokenizer);
+  DocumentSource source(options.texts, tokenizer, options.part_bytes);
+  source.warn_of_replaced_bytes();
+  TokenizeResult result;
+  result.vocabulary_size = tokenizer.vocabulary_size();
+  if (options.pair_keys.empty()) {
+    make_masked_text(options, tokenizer, source, result);
+  } else {
+    make_pairs(options, tokenizer, source, result);
+  }
+  return result;
+}
+
+}  // namespace pptrain
