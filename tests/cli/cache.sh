@@ -43,18 +43,19 @@ warned "a home directory that cannot be reached"
 run 60 env HOME="$PWD/home" XDG_CACHE_HOME="$PWD/loop" "$pptrain" job.toml
 warned "a cache directory that cannot be reached"
 
-# The user is one whom this host does not know; only root can become one.
+# The user is one whom this host does not know; only root can become one. The program may be where that user may not go.
 unknown=54321
 as_unknown=(setpriv --reuid "$unknown" --regid "$unknown" --clear-groups)
 chmod 711 .
 chmod -R a+rwX outputs
-if [[ $(id -u) -eq 0 ]] && "${as_unknown[@]}" "$pptrain" --version >/dev/null 2>&1; then
+install -m 755 -- "$pptrain" program
+if [[ $(id -u) -eq 0 ]] && "${as_unknown[@]}" env "$PWD/program" --version >/dev/null 2>&1; then
   mkdir -m 700 locked
-  run 60 "${as_unknown[@]}" env HOME="$PWD/locked" "$pptrain" job.toml
+  run 60 "${as_unknown[@]}" env HOME="$PWD/locked" "$PWD/program" job.toml
   warned "a home directory that the user may not enter"
   check "the reason is told" printed 'locked/.cache/pptrain: Permission denied'
   before=$(ls -A /tmp/.cache/pptrain 2>/dev/null || true)
-  run 60 "${as_unknown[@]}" env -u HOME "$pptrain" job.toml
+  run 60 "${as_unknown[@]}" env -u HOME "$PWD/program" job.toml
   warned "neither HOME nor a home directory"
   check "no folder that users share is used" test "$before" == "$(ls -A /tmp/.cache/pptrain 2>/dev/null || true)"
 fi
