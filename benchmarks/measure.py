@@ -26,6 +26,7 @@ VIT = {"name": "ViT L6 H192", "family": "vit", "layers": 6, "hidden": 192, "head
 MIXTRAL = {**LLAMA, "name": "Mixtral L8 H256", "family": "mixtral", "feed_forward": 512, "experts": 8}
 T5 = {**SMALL, "name": "T5 L4+4 H256", "family": "t5", "layers": 4, "feed_forward": 1024}
 RESNET = {"name": "ResNet-50", "family": "resnet", "layers": 50, "hidden": 64, "heads": 1, "length": 64, "vocabulary": 1000, "batch": 16}
+RESNET_224 = {**RESNET, "name": "ResNet-50 of 224 x 224", "length": 224, "batch": 4}
 GPT2_124M = {"name": "124M", "layers": 12, "hidden": 768, "heads": 12, "length": 64, "vocabulary": 50257, "batch": 4}
 
 

@@ -56,7 +56,7 @@ def compare(shape, combination, steps):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--tolerance", type=float, default=0.15)
+    parser.add_argument("--tolerance", type=float, default=0.10)
     options = parser.parse_args()
     rows = []
     runs = [(measure.SMALL, combination) for combination in COMBINATIONS]

@@ -50,7 +50,7 @@ def main():
     cluster = measure.RESULTS / "profiles-cluster.toml"
     run("mpirun", "--bind-to", "none", "-np", 1, measure.PPTRAIN, "cluster", "--format", "toml", "-o", cluster)
     rows = []
-    for shape in (measure.SMALL, *prediction.FAMILIES):
+    for shape in (measure.SMALL, *prediction.FAMILIES, measure.RESNET_224):
         row = compare(shape, cluster)
         rows.append(row)
         print("{model}: {within} of {layers} layers within 25 %, furthest off {worst} ({share:.1%} of the step) by {error:+.0%}; "

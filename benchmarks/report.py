@@ -40,10 +40,10 @@ def ranks(result):
 def prediction(result):
     rows = [[row["model"], str(row["ranks"]), row["grid"], str(row["micro_batch"]), row["schedule"], f"{row['predicted']:.3f}",
              f"{row['measured']:.3f}", f"{row['error']:+.1%}"] for row in result["rows"]]
-    within = sum(abs(row["error"]) <= 0.15 for row in result["rows"])
+    within = sum(abs(row["error"]) <= 0.10 for row in result["rows"])
     header = ("model", "ranks", "dp x pp x tmp", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
     return f"Seconds of an iteration in fp32, {measure.SMALL['batch']} samples; measured: the median step. " \
-        f"{within} of {len(rows)} within 15 %.\n\n" + table(header, rows)
+        f"{within} of {len(rows)} within 10 %.\n\n" + table(header, rows)
 
 
 def profiles(result):

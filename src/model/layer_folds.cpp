@@ -214,7 +214,7 @@ class Worker {
   void operator()(const op::ExpertLinear& experts) const {
     const ParameterSpec& weight = layer_.parameters[op_.parameters.front()];
     Product product = pptrain::linear(rows(input()), static_cast<double>(weight.shape[1]),
-                                      static_cast<double>(weight.shape[0]), experts.division);
+                                      static_cast<double>(weight.shape[0]), experts.division());
     product.weights *= static_cast<double>(experts.form.experts);
     product.launches = static_cast<int>(experts.form.experts);
     builder_.product(product);

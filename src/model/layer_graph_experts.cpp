@@ -38,10 +38,7 @@ ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, Valu
   Value result = {from.rows, shape.out, by_rows ? Element::fp32 : Element::compute, shape.columns};
   if (experts.divided && !by_rows) result.divided = {ShardAxis::experts};
   const ValueIndex y = make(result);
-  const WeightDivision division = experts.divided ? WeightDivision::experts
-                                  : by_rows       ? WeightDivision::rows
-                                                  : WeightDivision::columns;
-  put(op::ExpertLinear{experts, division}, {x, choice}, y, weights);
+  put(op::ExpertLinear{experts, by_rows}, {x, choice}, y, weights);
   return y;
 }
 

@@ -173,11 +173,15 @@ std::vector<SharedParameter> Model::shared_parameters() const {
   return all;
 }
 
+std::int64_t Layer::num_experts() const {
+  for (const Operator& op : operators.operators) {
+    if (const auto* router = op.as<op::Router>()) return router->form.experts;
+  }
+  return 0;
+}
+
 bool Model::routes() const {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
-    return std::any_of(layer.operators.operators.begin(), layer.operators.operators.end(),
-                       [](const Operator& op) { return op.as<op::Router>() != nullptr; });
-  });
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.num_experts() > 0; });
 }
 
 double Model::flop_per_sample() const {

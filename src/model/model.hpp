@@ -111,6 +111,8 @@ struct Layer {
   std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names
 
   std::int64_t num_parameters() const;
+  /// Experts among which a router chooses; 0: none does.
+  std::int64_t num_experts() const;
   bool reads_samples() const { return !input; }
   bool computes_loss() const { return !output; }
   bool reads_decoder_tokens() const;

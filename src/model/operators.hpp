@@ -226,10 +226,15 @@ struct Dispatch {
 };
 
 /// x W_e^T for rows that are dispatched, where e is the expert that a row goes to. Inputs: the rows, the router's
-/// result. Parameters: the weights (out, in) of every expert. Divisions are those of `Linear`, or by experts.
+/// result. Parameters: the weights (out, in) of every expert, divided by experts or as those of `Linear` are.
 struct ExpertLinear {
   ExpertForm form;
-  WeightDivision division = WeightDivision::none;
+  bool by_rows = false;  ///< where experts are not divided
+
+  WeightDivision division() const {
+    if (form.divided) return WeightDivision::experts;
+    return by_rows ? WeightDivision::rows : WeightDivision::columns;
+  }
 };
 
 /// f(first input) * second input * a weight of the row. The third input is whole: a router's result, whose weights

@@ -74,7 +74,7 @@ std::string dimensions(const Operator& op) {
           [](const op::Split& s) { return fmt::format("{}", s.first); },
           [](const op::Router& r) { return fmt::format("{}:{}:{}", text(r.form), r.normalised, r.capacity); },
           [](const op::Dispatch& d) { return text(d.form); },
-          [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division)); },
+          [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division())); },
           [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
           [](const op::Combine& c) { return text(c.form); },
           [](const op::ExpertBalance& b) { return text(b.form); },

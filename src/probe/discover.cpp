@@ -69,7 +69,7 @@ std::map<std::string, int> speakers_of_processors(const std::vector<ProbedNode>&
 void measure_devices(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const FindPeakRates& find_peak_rates,
                      std::vector<ProbedNode>& nodes) {
   constexpr std::array<const char*, 3> precisions = {"fp32", "bf16", "fp16"};
-  constexpr std::size_t num_values = precisions.size() + 2;
+  constexpr std::size_t bandwidth = precisions.size(), link = bandwidth + 1, num_values = link + 2;
   const int rank = rank_in(world);
   const std::map<std::string, int> speakers = speakers_of_processors(nodes);
   std::vector<double> mine(num_values, 0.0);
@@ -77,23 +77,25 @@ void measure_devices(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const
     for (const auto& [model, speaker] : speakers) {
       if (speaker != rank) continue;
       const PeakRates rates = find_peak_rates();
-      for (std::size_t p = 0; p < precisions.size(); ++p) mine[p] = rates.at(precisions[p]);
+      for (std::size_t p = 0; p < precisions.size(); ++p) mine[p] = rates.flops.at(precisions[p]);
+      mine[bandwidth] = rates.memory_bandwidth;
     }
     for (const ProbedNode& node : nodes) {
       if (node.ranks.front() != rank || own == nullptr) continue;
       const Link host_link = measure_host_link(own->device);
-      mine[precisions.size()] = host_link.bandwidth;
-      mine[precisions.size() + 1] = host_link.latency;
+      mine[link] = host_link.bandwidth;
+      mine[link + 1] = host_link.latency;
     }
   });
   const std::vector<double> of_ranks = gather_to_all(world, mine, waiter);
   const auto values_of = [&](int r) { return &of_ranks[num_values * static_cast<std::size_t>(r)]; };
   for (ProbedNode& node : nodes) {
     const double* values = values_of(node.ranks.front());
-    node.host_link = {values[precisions.size()], values[precisions.size() + 1]};
+    node.host_link = {values[link], values[link + 1]};
     if (node.gpu) continue;
     const double* rates = values_of(speakers.at(node.host.cpu_model));
-    for (std::size_t p = 0; p < precisions.size(); ++p) node.flops[precisions[p]] = rates[p];
+    for (std::size_t p = 0; p < precisions.size(); ++p) node.rates.flops[precisions[p]] = rates[p];
+    node.rates.memory_bandwidth = rates[bandwidth];
   }
 }
 

@@ -32,7 +32,7 @@ void add_switches(Cluster& cluster, const std::vector<std::string>& names) {
 DeviceKind kind_of(const ProbedNode& node, const CorePool& pool) {
   if (!node.gpu) {
     return {device_kind_name(node.host.cpu_model), node.host.memory_bytes / static_cast<double>(pool.ranks.size()),
-            node.flops, 0.0};
+            node.rates.flops, node.rates.memory_bandwidth};
   }
   return {device_kind_name(node.gpu->name), node.memory_bytes, peak_flops(*node.gpu), node.gpu->memory_bandwidth};
 }

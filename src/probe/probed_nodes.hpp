@@ -24,7 +24,7 @@ struct ProbedNode {
   Link uplink;
   Link host_link;
   CoreSeconds core_seconds;
-  PeakRates flops;       ///< of a core of the host
+  PeakRates rates;       ///< of a core of the host
   std::string features;  ///< that Slurm gives the host
 };
 

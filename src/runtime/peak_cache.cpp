@@ -12,20 +12,24 @@
 namespace pptrain {
 namespace {
 
-constexpr const char* schema = "pptrain.peak_rates/1";
+constexpr const char* schema = "pptrain.peak_rates/2";
+constexpr const char* earlier_schema = "pptrain.peak_rates/1";  // without memory
 
-/// Nothing where the file is not there or is not to be used, which a warning says.
+/// Nothing where the file is not there, is of an earlier version, or cannot be used, which a warning says.
 std::optional<PeakRates> read_rates(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
   try {
     const nlohmann::json document = nlohmann::json::parse(file);
+    if (document.at("schema") == earlier_schema) return std::nullopt;
     if (document.at("schema") != schema || document.at("processor") != key)
       throw std::runtime_error("of something else");
-    PeakRates rates = document.at("flop_per_second").get<PeakRates>();
+    PeakRates rates = {document.at("flop_per_second").get<std::map<std::string, double>>(),
+                       document.at("bytes_per_second").get<double>()};
     for (const char* precision : {"fp32", "bf16", "fp16"}) {
-      if (!(rates.at(precision) > 0.0)) throw std::runtime_error("no rate");
+      if (!(rates.flops.at(precision) > 0.0)) throw std::runtime_error("no rate");
     }
+    if (!(rates.memory_bandwidth > 0.0)) throw std::runtime_error("no bandwidth");
     return rates;
   } catch (const std::exception&) {
     log_warning("{}: the peak rates kept there cannot be read; they are measured anew", path);
@@ -39,7 +43,10 @@ PeakRates kept_peak_rates(const std::string& path, const std::string& key, const
   if (path.empty()) return measure();
   if (std::optional<PeakRates> kept = read_rates(path, key)) return *kept;
   const PeakRates rates = measure();
-  const nlohmann::json document = {{"schema", schema}, {"processor", key}, {"flop_per_second", rates}};
+  const nlohmann::json document = {{"schema", schema},
+                                   {"processor", key},
+                                   {"flop_per_second", rates.flops},
+                                   {"bytes_per_second", rates.memory_bandwidth}};
   write_cache(path, document.dump(1) + "\n");
   return rates;
 }

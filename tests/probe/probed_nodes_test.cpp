@@ -29,7 +29,7 @@ Cluster cluster_of(const std::vector<RankHost>& ranks, const std::vector<Link>& 
     node.link = {300e9, 1e-5};
     node.uplink = {20e9, 2e-5};
     if (node.gpu) node.host_link = {50e9, 1e-5};
-    node.flops = {{"fp32", 1e11}};
+    node.rates.flops = {{"fp32", 1e11}};
   }
   Cluster cluster = found_cluster(nodes, device_pools(ranks, nodes), host_uplinks);
   return parse_cluster(write_cluster(cluster), "test");

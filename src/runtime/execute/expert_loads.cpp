@@ -3,23 +3,12 @@
 #include <algorithm>
 
 namespace pptrain {
-namespace {
-
-/// Experts of a layer; 0: it has none.
-std::int64_t experts_of(const Layer& layer) {
-  for (const Operator& op : layer.operators.operators) {
-    if (const auto* router = op.as<op::Router>()) return router->form.experts;
-  }
-  return 0;
-}
-
-}  // namespace
 
 ExpertLoads::ExpertLoads(const Model& model) {
-  for (const Layer& layer : model.layers) columns_.experts = std::max(columns_.experts, experts_of(layer));
+  for (const Layer& layer : model.layers) columns_.experts = std::max(columns_.experts, layer.num_experts());
   for (std::int64_t l = 0; l < model.num_layers(); ++l) {
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
-    if (experts_of(layer) == 0) continue;
+    if (layer.num_experts() == 0) continue;
     place_[l] = static_cast<std::size_t>(columns_.size());
     columns_.layers.push_back(layer.name);
   }
