@@ -27,22 +27,29 @@ def cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
+def what_failed(printed):
+    """What tests printed that failed, and the last lines."""
+    start = max(0, len(printed) - 30)
+    failed = [i for i, line in enumerate(printed[:start]) if "***" in line and "***Skipped" not in line]
+    return "".join("".join(printed[i:min(i + 40, start)]) + "...\n" for i in failed) + "".join(printed[start:])
+
+
 def follow(command, clone, environment):
     """Runs a command of bootstrap.sh; returns its wall and CPU seconds and the wall seconds of its parts, which end when it
     names the next one."""
     start, before = time.monotonic(), cpu_seconds()
-    parts, current, last = [], None, collections.deque(maxlen=60)
+    parts, current, printed = [], None, []
     with subprocess.Popen(command, cwd=clone, env=environment, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         for line in process.stdout:
-            last.append(line)
+            printed.append(line)
             word = line.removeprefix("bootstrap: ").split(" ")[0] if line.startswith("bootstrap: ") else ""
             if word in PARTS:
                 current = [PARTS[word], time.monotonic()]
                 parts.append(current)
     end = time.monotonic()
     if process.returncode != 0:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}; it printed last:\n{''.join(last)}")
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}; it printed\n{what_failed(printed)}")
     limits = [begin for _, begin in parts[1:]] + [end]
     return {"command": " ".join(command), "seconds": end - start, "cpu_seconds": cpu_seconds() - before,
             "parts": [[name, limit - begin] for (name, begin), limit in zip(parts, limits)]}
