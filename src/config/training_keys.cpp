@@ -21,7 +21,7 @@ void visit_documents(KeyVisitor& v, DataConfig& data) {
       data.attend_across_documents);
 }
 
-/// Masked text from token files.
+/// Visits the keys that say which positions of a text are hidden.
 void visit_masks(KeyVisitor& v, DataConfig& data) {
   v.integer_or_auto(
       {"mask_token",

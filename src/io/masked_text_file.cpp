@@ -46,7 +46,7 @@ void MaskedTextFile::open() {
   if (options_.labelled) num_labels_.resize(static_cast<std::size_t>(rows));
 }
 
-/// Where there are labels, tokens are hidden already.
+/// Refuses a file with /labels: some of its tokens are hidden already, and others would be hidden beside them.
 void MaskedTextFile::refuse_labels(const Hdf5Source& source) const {
   if (check_hdf5(H5Lexists(source.file.get(), "labels", H5P_DEFAULT), "looking for /labels") == 0) return;
   file_.refuse("it has /labels", "[data] mask_token hides tokens as they are read, and here some are hidden already",

@@ -44,7 +44,7 @@ void check_is_token(const Config& config, const Model& model, const std::string&
                    "give tokens of the tokenizer that the model was made with"});
 }
 
-/// What is about masked text from token files.
+/// Checks the keys that say which positions of a text are hidden.
 void check_masks(const Config& config, const Model& model) {
   const DataConfig& data = config.data;
   if (!data.mask_token) {

@@ -174,6 +174,9 @@ untrained 400
 expect "a bert finds hidden tokens of samples" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
 masks bert model/data.h5
 refused "a file of masked text to hide tokens of" 'job\.toml:7' 'data\.h5: it has /labels'
+with_samples bert model/data.h5
+sed -i 's|^train.*|mask_token = 4\n[[data.mix]]\npath = "model/data.h5"\nweight = 1.0|' job.toml
+refused "a mixed file of samples" 'job\.toml:[0-9]+' 'data\.h5 is no token file'
 masks bert synthetic
 refused "synthetic text to hide tokens of" 'job\.toml:7' 'synthetic text is masked already'
 masks bert text.txt

@@ -28,6 +28,19 @@ class Text final : public Dataset {
   }
 };
 
+/// The same text, whose tokens have types.
+class TypedText final : public Dataset {
+ public:
+  void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override {
+    window(step * batch + index, slot);
+  }
+  std::int64_t num_windows() const override { return 1000; }
+  void window(std::int64_t index, const SampleSlot& slot) const override {
+    Text().window(index, slot);
+    for (std::int64_t t = 0; t < length; ++t) slot.token_types[t] = static_cast<std::uint32_t>(t % 2);
+  }
+};
+
 /// Text of tokens that may not be hidden.
 class OnlySpecial final : public Dataset {
  public:
@@ -98,6 +111,13 @@ TEST_CASE("masked positions have their token as label, and show the mask, it or 
   CHECK(labels / (steps * batch * (length - 1)) == Approx(0.15).margin(0.0065));
   CHECK(masks / labels == Approx(0.801).margin(0.019));
   CHECK(own / labels == Approx(0.101).margin(0.015));
+}
+
+TEST_CASE("tokens keep their types where others are hidden", "[data]") {
+  const MaskedDataset dataset(std::make_unique<TypedText>(), {mask, 0.15, {begin_token}, length, 100, batch, 5});
+  const Sample sample = sample_of(dataset, 1, 2);
+  for (std::size_t t = 0; t < sample.types.size(); ++t) CHECK(sample.types[t] == t % 2);
+  CHECK(sample.tokens == sample_of(masked(0.15), 1, 2).tokens);
 }
 
 TEST_CASE("masks follow from seed, step and sample", "[data]") {
