@@ -152,7 +152,8 @@ void add_keys_of_folder(KeyTable& table, const KeyTable& folder) {
 /// A layer of each kind, though no chain has all.
 Config chain_of_kinds() {
   Config config;
-  for (const char* kind : {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes"}) {
+  for (const char* kind : {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes",
+                           "latent", "enlarge", "pixels"}) {
     config.model.layer.emplace_back();
     config.model.layer.back().kind = kind;
   }

@@ -16,8 +16,8 @@ class ChainLayer {
   void check_kind(const std::string& wanted, const std::string& reason) const {
     if (layer_.kind == wanted) return;
     refuse("kind", fmt::format("{} is of the kind \"{}\", not \"{}\"", place_, layer_.kind, wanted), reason,
-           "a chain is an embedding, blocks, and an output, or images, convolutions and residual blocks, dense layers, "
-           "and classes");
+           "a chain is an embedding, blocks, and an output; or images, convolutions and residual blocks, dense layers, "
+           "and classes; or a latent layer, blocks and enlarging layers, and pixels");
   }
 
   /// Follows the side of the feature map through a convolution or a residual block, or refuses what does not fit.
@@ -45,9 +45,36 @@ class ChainLayer {
   void check_map(std::int64_t side, std::int64_t channels) const {
     constexpr std::int64_t most = std::int64_t{1} << 34;
     if (side * side <= most / channels) return;
-    refuse(layer_.reads_images() ? "image_size" : "channels",
-           fmt::format("a map of {0} x {0} pixels and {1} channels", side, channels),
+    const std::string key = layer_.reads_images() || layer_.reads_latents() ? "image_size"
+                            : layer_.kind == "enlarge"                      ? "kind"
+                                                                            : "channels";
+    refuse(key, fmt::format("a map of {0} x {0} pixels and {1} channels", side, channels),
            fmt::format("one of at most {} numbers can be planned", most), "use smaller images or fewer channels");
+  }
+
+  /// A block over the pixels of a map.
+  void check_drawing_block(std::int64_t side, std::int64_t hidden) const {
+    check_block(hidden);
+    if (layer_.window > 0 && side % layer_.window != 0) {
+      refuse("window", fmt::format("window = {} does not divide the side of {} pixels", layer_.window, side),
+             "a map is divided into squares of equal size", "use a divisor of the side, or 0");
+    }
+    const std::string key = layer_.rotary_theta > 0.0 ? "rotary_theta" : layer_.experts > 0 ? "experts" : "";
+    if (key.empty()) return;
+    refuse(key, key + " in a block that draws images",
+           key == "experts" ? "its pixels all go to one part" : "pixels have places in two dimensions, not in a row",
+           "remove the key");
+  }
+
+  /// Follows side and columns of a map that is enlarged.
+  void follow_enlarging(std::int64_t& side, std::int64_t& columns) const {
+    side *= 2;
+    if (layer_.method != "shuffle") return;
+    if (columns % 4 != 0) {
+      refuse("method", fmt::format("method = \"shuffle\" where pixels have {} numbers", columns),
+             "a quarter of them goes to each of four pixels", "use columns that 4 divides at each such layer");
+    }
+    columns /= 4;
   }
 
   void check_block(std::int64_t hidden) const {
@@ -91,9 +118,9 @@ class ChainLayer {
              fmt::format("experts_per_token = {} with experts = {}", layer_.experts_per_token, layer_.experts),
              "a position goes to several experts, each another one", "correct one of the two numbers");
     }
-    if (!layer_.gated) {
-      refuse("experts", "experts without gated = true", "experts are gated feed-forward parts, as in Mixtral",
-             "add gated = true");
+    if (layer_.repeat % layer_.experts_every != 0) {
+      refuse("experts_every", fmt::format("experts_every = {} of repeat = {}", layer_.experts_every, layer_.repeat),
+             "blocks with experts come at equal distances", "use a divisor of repeat");
     }
     const std::string key = layer_.parallel ? "parallel" : "feed_forward_bias";
     if (!layer_.parallel && !layer_.feed_forward_bias) return;
@@ -107,6 +134,7 @@ class ChainLayer {
   void check_no_experts() const {
     const LayerConfig none;
     const std::string key = layer_.experts_per_token != none.experts_per_token     ? "experts_per_token"
+                            : layer_.experts_every != none.experts_every           ? "experts_every"
                             : layer_.experts_sum_to_one != none.experts_sum_to_one ? "experts_sum_to_one"
                             : layer_.expert_capacity != none.expert_capacity       ? "expert_capacity"
                             : layer_.shared_expert != none.shared_expert           ? "shared_expert"
@@ -149,6 +177,26 @@ void check_images(const Config& config) {
   ChainLayer(config, layers.size() - 1).check_kind("classes", "the last layer computes the loss");
 }
 
+/// Blocks and enlarging layers between latent numbers and pixels.
+void check_drawing(const Config& config) {
+  const std::vector<LayerConfig>& layers = config.model.layer;
+  std::int64_t side = layers.front().image_size, columns = layers.front().columns;
+  ChainLayer(config, 0).check_map(side, columns);
+  for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
+    const ChainLayer layer(config, i);
+    if (layers[i].kind == "enlarge") {
+      layer.follow_enlarging(side, columns);
+      layer.check_map(side, columns);
+    } else {
+      layer.check_kind("block", "a map goes to blocks, or is enlarged");
+      layer.check_drawing_block(side, columns);
+    }
+  }
+  const ChainLayer last(config, layers.size() - 1);
+  last.check_kind("pixels", "the last layer computes the loss");
+  last.check_map(side, layers.back().colours);
+}
+
 void check_texts(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
   ChainLayer(config, 0).check_kind("embedding", "tokens become vectors first");
@@ -166,10 +214,12 @@ void check_chain(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
   if (layers.size() < 3) {
     throw_bad_input({config.where("model.layer[0]"), fmt::format("a chain of {} [[model.layer]]", layers.size()),
-                     "it takes an embedding, a block and an output, or images, a convolution and classes, at least",
+                     "it takes an embedding, a block and an output, or images, a convolution and classes, or a latent "
+                     "layer, a block and pixels, at least",
                      "write the others down too"});
   }
   if (layers.front().reads_images()) return check_images(config);
+  if (layers.front().reads_latents()) return check_drawing(config);
   check_texts(config);
 }
 

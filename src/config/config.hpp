@@ -43,12 +43,12 @@ struct Annotation {
 /// Equal layers of a network that the user writes down: an embedding, blocks, or the output layer.
 struct LayerConfig {
   /// A network of texts has "embedding", "block", "output"; one of images "images", "convolution", "residual", "dense",
-  /// "classes".
+  /// "classes"; one that draws images "latent", "block", "enlarge", "pixels".
   std::string kind = "block";
   std::int64_t repeat = 1;  ///< how many such layers follow one another
-  // Only an embedding has:
-  std::int64_t columns = 64;  ///< hidden width, of the whole chain; of a dense layer its own
-  bool positions = false;     ///< each place has a row of a second table
+  // An embedding has:
+  std::int64_t columns = 64;  ///< hidden width, of the whole chain; of a dense or latent layer its own
+  bool positions = false;     ///< each place has a row of a second table; of a latent and an enlarging layer too
   // Only a block has:
   std::int64_t heads = 4;
   std::int64_t key_heads = 0;     ///< 0: as many as heads
@@ -68,15 +68,20 @@ struct LayerConfig {
   double expert_capacity = 0.0;    ///< rows of a sample that each takes, in even shares of them; 0: all
   std::int64_t shared_expert = 0;  ///< columns of a part that all positions go to as well; 0: there is none
   bool parallel = false;           ///< both parts of the block read its input
-  std::int64_t window = 0;         ///< positions that are seen, 0: all earlier ones
+  std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones; of images pixels of a square's side
+  std::int64_t experts_every = 1;  ///< one in so many of `repeat` has experts, the last of them
   // A block and the output layer have:
   std::string norm = "layer";  ///< or "rms"
   double epsilon = 1e-5;
   // Only the output layer has:
   bool tied = false;  ///< it shares the token embedding
-  // Only images have:
-  std::int64_t image_size = 224;  ///< pixels of a side
+  // Images have, and what draws them:
+  std::int64_t image_size = 224;  ///< pixels of a side; of a latent layer those of its map
   std::int64_t colours = 3;       ///< channels of an image
+  // Only a latent layer has:
+  std::int64_t inputs = 64;  ///< numbers of a sample
+  // Only an enlarging layer has:
+  std::string method = "bicubic";  ///< or "shuffle"
   // A convolution and a residual block have:
   std::int64_t channels = 64;      ///< of the result
   std::int64_t stride = 1;         ///< of the first of `repeat`
@@ -101,6 +106,8 @@ struct LayerConfig {
   std::int64_t rotated_columns(std::int64_t hidden) const;
   /// Whether it is the first of a network that reads images.
   bool reads_images() const { return kind == "images"; }
+  /// ... of one that draws images.
+  bool reads_latents() const { return kind == "latent"; }
   std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
   /// Side and stride of the pooling's window over a map of `side` x `side` pixels.
   std::int64_t pool_side(std::int64_t side) const { return pool_size > 0 ? pool_size : side; }

@@ -21,8 +21,11 @@ void visit_attention(KeyVisitor& v, LayerConfig& layer) {
            layer.rotary_theta, not_negative());
   v.number({"rotary_share", "Part of a head's columns that turns: pairs of columns."}, layer.rotary_share,
            {0.0, 1.0, true, false, "it is a part"});
-  v.integer({"window", "Latest positions that each sees, its own included; 0: all earlier ones."}, layer.window,
-            at_least(0));
+  v.integer(
+      {"window",
+       "Latest positions that each sees, its own included; 0: all earlier ones. Where images are drawn: pixels of "
+       "a side of the squares within which pixels see each other; 0: all see all."},
+      layer.window, at_least(0));
   v.flag({"query_bias", "Whether queries, keys and values have a bias."}, layer.query_bias);
   v.flag({"output_bias", "Whether the product behind attention has one."}, layer.output_bias);
   v.flag({"head_norms", "Whether queries and keys are normalised head by head before they turn."}, layer.head_norms);
@@ -33,6 +36,9 @@ void visit_experts(KeyVisitor& v, LayerConfig& layer) {
       {"experts",
        "Feed-forward parts of which each position goes to some, as a router chooses; 0: one part for all positions."},
       layer.experts, between(0, 65536));
+  v.integer({"experts_every",
+             "One in so many of `repeat` blocks has the experts, the last of them; the others have one part."},
+            layer.experts_every, between(1, 65536));
   v.integer({"experts_per_token", "To how many of them a position goes."}, layer.experts_per_token, between(1, 65536));
   v.flag({"experts_sum_to_one", "Whether the weights of those are made to sum to 1."}, layer.experts_sum_to_one);
   v.number(
@@ -107,6 +113,28 @@ void visit_residual(KeyVisitor& v, LayerConfig& layer) {
   visit_pool(v, layer);
 }
 
+void visit_positions(KeyVisitor& v, LayerConfig& layer) {
+  v.flag({"positions", "Whether each pixel has a row of a table, which is added to it."}, layer.positions);
+}
+
+/// The kinds that draw images, beside blocks.
+void visit_drawing_layer(KeyVisitor& v, LayerConfig& layer) {
+  if (layer.kind == "latent") {
+    v.integer({"inputs", "Numbers of a sample, from which an image is drawn."}, layer.inputs, between(1, 1048576));
+    v.integer({"image_size", "Pixels of a side of the map that they become."}, layer.image_size, between(1, 16384));
+    v.integer({"columns", "Numbers of each of its pixels."}, layer.columns, between(1, 1048576));
+    visit_positions(v, layer);
+  } else if (layer.kind == "enlarge") {
+    v.name({"method",
+            "How a map gets twice the side: \"bicubic\" between pixels, their numbers as many as before; \"shuffle\" "
+            "makes of the numbers of a pixel those of four, each with a quarter of them."},
+           layer.method, {"bicubic", "shuffle"});
+    visit_positions(v, layer);
+  } else {
+    v.integer({"channels", "Channels of an image: 3 for colours, 1 for grey."}, layer.colours, between(1, 65536));
+  }
+}
+
 void visit_image_layer(KeyVisitor& v, LayerConfig& layer) {
   if (layer.kind == "convolution") return visit_convolution(v, layer);
   if (layer.kind == "residual") return visit_residual(v, layer);
@@ -127,9 +155,12 @@ void visit_image_layer(KeyVisitor& v, LayerConfig& layer) {
 void visit_layer(KeyVisitor& v, LayerConfig& layer) {
   v.name({"kind",
           "What the layer is. Of texts: an embedding, blocks, the output. Of images: images, convolutions and residual "
-          "blocks, dense layers, classes."},
-         layer.kind, {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes"});
+          "blocks, dense layers, classes. To draw images: latent numbers, blocks and what enlarges maps, pixels."},
+         layer.kind,
+         {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes", "latent", "enlarge",
+          "pixels"});
   if (layer.kind == "block") return visit_block(v, layer);
+  if (layer.kind == "latent" || layer.kind == "enlarge" || layer.kind == "pixels") return visit_drawing_layer(v, layer);
   if (layer.kind != "embedding" && layer.kind != "output") return visit_image_layer(v, layer);
   if (layer.kind == "output") {
     visit_norm(v, layer, "before the product with the vocabulary");

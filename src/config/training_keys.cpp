@@ -53,7 +53,9 @@ Precision precision_of(const std::string& name) {
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const bool reads_images = !model.layer.empty() && model.layer.front().reads_images();
-  const std::string keyword = model.is_classifier() || !model.from.empty() || reads_images ? synthetic_data : "";
+  const bool draws = !model.layer.empty() && model.layer.front().reads_latents();
+  const std::string keyword =
+      model.is_classifier() || !model.from.empty() || reads_images || draws ? synthetic_data : "";
   v.input_paths(
       {"train",
        "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "

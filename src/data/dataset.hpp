@@ -11,7 +11,8 @@ inline constexpr std::int32_t no_target = -100;
 struct SampleSlot {
   std::uint32_t* tokens = nullptr;  ///< as many as the sequence, or a source, is long
   std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
-  float* features = nullptr;        ///< of a classifier
+  float* features = nullptr;        ///< of a classifier, and what images are drawn from
+  float* drawing = nullptr;         ///< the image that should be drawn, (row, column, channel)
   /// For each position of the sequence the first one of the same document; 0 where that begins before the sample.
   std::int32_t* document_begin = nullptr;
   std::uint32_t* token_types = nullptr;     ///< as many as the sequence is long, where tokens have types

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "data/feature_dataset.hpp"
-#include "io/hdf5_read.hpp"
 #include "io/image_augmentation.hpp"
 #include "io/sample_file.hpp"
+#include "io/stored_images.hpp"
 #include "model/model.hpp"
 
 namespace pptrain {
@@ -21,9 +21,8 @@ struct ImageFileOptions {
   ImageAugmentation augmentation = {};  ///< of samples of the training
 };
 
-/// An HDF5 file with /images (n, channels, height, width) and /labels (n), integers. Pixels are floating-point numbers,
-/// which a model reads as they are, or whole numbers p from 0 to 255, read as p / 127.5 - 1. Labels stay in memory,
-/// images are read one by one, patch by patch as `ImageShape` says.
+/// An HDF5 file with /images (`StoredImages`) and /labels (n), integers. Labels stay in memory, images are read one by
+/// one, patch by patch as `ImageShape` says.
 class ImageFile final : public FeatureTable {
  public:
   /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
@@ -37,17 +36,12 @@ class ImageFile final : public FeatureTable {
  private:
   void open();
   void read_labels(const Hdf5Handle& file);
-  void check_images() const;
-  /// Images as they lie in the file.
-  void read(Interval rows, float* pixels) const;
-  std::vector<float> image(std::int64_t index) const;
   /// A row as it is, or changed as sample `number` of the training is.
   void fill(std::int64_t index, std::optional<std::int64_t> number, const SampleSlot& slot) const;
 
   SampleFile file_;
   ImageFileOptions options_;
-  std::optional<Hdf5Array> images_;
-  bool whole_numbers_ = false;
+  StoredImages images_;
   std::vector<std::int32_t> labels_;
 };
 

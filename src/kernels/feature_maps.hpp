@@ -50,6 +50,18 @@ class FeatureMaps {
   /// Turns the pixels of `samples` maps: x (S * P, C) as y (S, C * P), channel by channel; `back` the other way.
   virtual void flatten(std::size_t samples, const Matrix& x, const Matrix& y, bool back) = 0;
 
+  /// y (S * 4 P, C or C / 4) = maps of twice the side.
+  virtual void enlarge(EnlargeKind kind, const MapSize& map, const Matrix& x, const Matrix& y) = 0;
+  /// dx = the sum of what comes to each number.
+  virtual void enlarge_backward(EnlargeKind kind, const MapSize& map, const Matrix& dy, const Matrix& dx) = 0;
+  /// Orders pixels: x (S * P, C) row by row of the map as y (S * P, C) square by square of `side` pixels a side; `back`
+  /// the other way.
+  virtual void order_tiles(const MapSize& map, std::int64_t side, const Matrix& x, const Matrix& y, bool back) = 0;
+  /// *loss += the sum over x (R, C) of factor * (x - goal)^2; goal (R, C) without gaps.
+  virtual void square_loss(const Matrix& x, const float* goal, double factor, double* loss) = 0;
+  /// x becomes its gradient: 2 * factor * (x - goal).
+  virtual void square_loss_gradient(const Matrix& x, const float* goal, float factor) = 0;
+
   /// Computes moments (2, C) of each channel of x (R, C): moments[c] is the mean, moments[C + c] the sum of the squared
   /// distances from it.
   virtual void batch_moments(const Matrix& x, float* moments) = 0;

@@ -18,6 +18,11 @@ class HostFeatureMaps final : public FeatureMaps {
   void average_pool_forward(const Window& window, const Matrix& x, const Matrix& y) override;
   void average_pool_backward(const Window& window, const Matrix& dy, const Matrix& dx) override;
   void flatten(std::size_t samples, const Matrix& x, const Matrix& y, bool back) override;
+  void enlarge(EnlargeKind kind, const MapSize& map, const Matrix& x, const Matrix& y) override;
+  void enlarge_backward(EnlargeKind kind, const MapSize& map, const Matrix& dy, const Matrix& dx) override;
+  void order_tiles(const MapSize& map, std::int64_t side, const Matrix& x, const Matrix& y, bool back) override;
+  void square_loss(const Matrix& x, const float* goal, double factor, double* loss) override;
+  void square_loss_gradient(const Matrix& x, const float* goal, float factor) override;
   void batch_moments(const Matrix& x, float* moments) override;
   void join_moments(const float* moments, const std::vector<double>& rows, std::size_t channels, float* mean,
                     float* variance) override;

@@ -88,6 +88,15 @@ void check_image_size(const Config& config, const Model& model) {
                    "its samples are no images", "leave the key out"});
 }
 
+/// What changes a loss over classes.
+void check_loss(const Config& config, const Model& model) {
+  const bool smooths = config.training.label_smoothing > 0.0;
+  if (!model.sample.has_drawing() || (!smooths && config.training.z_loss == 0.0)) return;
+  const std::string key = smooths ? "label_smoothing" : "z_loss";
+  throw_bad_input({config.where("training." + key), fmt::format("{} for {}", key, model.name),
+                   "its loss is a mean square over pixels, without classes", "leave the key out"});
+}
+
 }  // namespace
 
 void check_samples(const Config& config, const Model& model) {
@@ -97,6 +106,7 @@ void check_samples(const Config& config, const Model& model) {
   check_augmentation(config, model);
   check_image_size(config, model);
   check_source_length(config, model);
+  check_loss(config, model);
 }
 
 }  // namespace pptrain

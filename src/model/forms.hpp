@@ -43,6 +43,20 @@ struct Window {
   }
 };
 
+/// How a feature map gets twice the side. `bicubic` interpolates each channel (Keys, "Cubic convolution interpolation",
+/// 1981, with a = -0.75; what lies beyond an edge is the edge's pixel), as torch's `interpolate` does by default.
+/// `shuffle` makes of four channels of a pixel four pixels of one channel, row by row (Shi et al., "Real-time single
+/// image super-resolution", 2016; torch's `PixelShuffle`).
+enum class EnlargeKind { bicubic, shuffle };
+
+/// Pixels of a feature map.
+struct MapSize {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+
+  std::int64_t pixels() const { return height * width; }
+};
+
 /// The largest number under a window, where padding counts for nothing, or the mean, without padding.
 enum class PoolKind { max, average };
 

@@ -100,6 +100,9 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::BatchNorm&) {
             return Needs{op.inputs, {}};
           },
+          [&](const op::SquareLoss&) {
+            return Needs{op.inputs, {}};
+          },
           // Which of the pixels under a window was the largest.
           [&](const op::Pool& pool) {
             const Value& result = list.values[*op.output];
@@ -188,7 +191,9 @@ class Worker {
   }
   void operator()(const op::Rotary&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::SelfAttention& a) const {
-    add_fused_attention(builder_, a, rows(input()), rows(op_.inputs.back()));
+    if (a.span == 0) return add_fused_attention(builder_, a, rows(input()), rows(op_.inputs.back()));
+    const auto span = static_cast<double>(a.span);
+    add_fused_attention(builder_, a, span, span, rows(input()) / span);
   }
   void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
   void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
@@ -219,7 +224,10 @@ class Worker {
     product.launches = static_cast<int>(experts.form.experts);
     builder_.product(product);
   }
-  void operator()(const op::WeightedGate&) const { elementwise(input(), 5.0, 12.0, 3); }
+  void operator()(const op::WeightedGate&) const {
+    const bool gated = op_.inputs.size() == 3;
+    elementwise(input(), gated ? 5.0 : 4.0, gated ? 12.0 : 9.0, 3);
+  }
   void operator()(const op::Combine&) const { elementwise(input(), 1.5, 1.5); }
   void operator()(const op::Split&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Join&) const { elementwise(*op_.output, 2.0, 2.0); }
@@ -236,6 +244,18 @@ class Worker {
     builder_.elementwise({both, both, 1, 1, Share::whole});
   }
   void operator()(const op::Flatten&) const { elementwise(input(), 2.0, 2.0); }
+  void operator()(const op::Reshape&) const { elementwise(input(), 2.0, 2.0); }
+  // The gradient of the places is a sum over the samples, and goes on as it is.
+  void operator()(const op::Places&) const {
+    builder_.elementwise({3.0 * elements(input()), 0.0, 1, 0, Share::whole});
+    builder_.backward_weight({0.0, builder_.element_bytes() * elements(input()), 0.0, 0.0, 1, Share::whole});
+  }
+  void operator()(const op::Enlarge&) const {
+    const double both = elements(input()) + elements(*op_.output);
+    builder_.elementwise({both, both, 1, 1, Share::whole});
+  }
+  void operator()(const op::Tiles&) const { elementwise(input(), 2.0, 2.0); }
+  void operator()(const op::SquareLoss&) const { elementwise(input(), 2.0, 3.0); }
 
  private:
   const OperatorList& list() const { return layer_.operators; }

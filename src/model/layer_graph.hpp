@@ -82,8 +82,9 @@ class LayerGraph {
   /// `names`: of each expert's weight. Columns, division and deviation are those of `shape`.
   ValueIndex expert_linear(const std::vector<std::string>& names, ValueIndex x, ValueIndex choice,
                            const ExpertForm& form, const LinearShape& shape);
-  /// `form`: of the router whose result `weights` is; without experts these are logits (rows, 1).
-  ValueIndex weighted_gate(ValueIndex gate, ValueIndex up, ValueIndex weights, Activation activation,
+  /// `up`: nothing where the activated product is not multiplied by another. `form`: of the router whose result
+  /// `weights` is; without experts these are logits (rows, 1).
+  ValueIndex weighted_gate(ValueIndex gate, std::optional<ValueIndex> up, ValueIndex weights, Activation activation,
                            const ExpertForm& form);
   ValueIndex combine(ValueIndex x, ValueIndex choice, const ExpertForm& form);
 
@@ -93,6 +94,14 @@ class LayerGraph {
   ValueIndex batch_norm(const std::string& name, ValueIndex x, double epsilon, double momentum);
   ValueIndex pool(ValueIndex x, PoolKind kind, const Window& window);
   ValueIndex flatten(ValueIndex x);
+  ValueIndex enlarge(ValueIndex x, EnlargeKind kind, const MapSize& map);
+  /// The pixels of a map square by square, or `back`.
+  ValueIndex tiles(ValueIndex x, const MapSize& map, std::int64_t side, bool back);
+  /// As many numbers in `rows` rows.
+  ValueIndex reshape(ValueIndex x, std::int64_t rows);
+  /// `x` with a learned row added to each of its own; the name is whole.
+  ValueIndex places(const std::string& name, ValueIndex x);
+  void square_loss(ValueIndex x);
   /// The end of a language model: a norm of the stream, the product with the vocabulary's rows, the loss.
   struct OutputShape {
     std::string norm;  ///< names of the norm ...

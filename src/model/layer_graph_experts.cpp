@@ -42,11 +42,14 @@ ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, Valu
   return y;
 }
 
-ValueIndex LayerGraph::weighted_gate(ValueIndex gate, ValueIndex up, ValueIndex weights, Activation activation,
-                                     const ExpertForm& form) {
+ValueIndex LayerGraph::weighted_gate(ValueIndex gate, std::optional<ValueIndex> up, ValueIndex weights,
+                                     Activation activation, const ExpertForm& form) {
   enter(weights);
   const ValueIndex result = make(value(gate));
-  put(op::WeightedGate{as_divided(form), activation}, {gate, up, weights}, result);
+  std::vector<ValueIndex> inputs = {gate};
+  if (up) inputs.push_back(*up);
+  inputs.push_back(weights);
+  put(op::WeightedGate{as_divided(form), activation}, inputs, result);
   return result;
 }
 

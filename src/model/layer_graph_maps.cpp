@@ -68,4 +68,41 @@ ValueIndex LayerGraph::flatten(ValueIndex x) {
   return y;
 }
 
+ValueIndex LayerGraph::enlarge(ValueIndex x, EnlargeKind kind, const MapSize& map) {
+  const Value from = value(x);
+  const std::int64_t channels = kind == EnlargeKind::shuffle ? from.columns / 4 : from.columns;
+  PPTRAIN_ASSERT(map.pixels() == from.rows && channels > 0, "{} pixels of {} channels", from.rows, from.columns);
+  const ValueIndex y = make({4 * from.rows, channels, Element::fp32, {}});
+  put(op::Enlarge{kind, map}, {x}, y);
+  return y;
+}
+
+ValueIndex LayerGraph::tiles(ValueIndex x, const MapSize& map, std::int64_t side, bool back) {
+  PPTRAIN_ASSERT(map.pixels() == value(x).rows && map.height % side == 0 && map.width % side == 0,
+                 "squares of {} x {} in {} rows", side, side, value(x).rows);
+  const ValueIndex y = make(value(x));
+  put(op::Tiles{map, side, back}, {x}, y);
+  return y;
+}
+
+ValueIndex LayerGraph::reshape(ValueIndex x, std::int64_t rows) {
+  const Value from = value(x);
+  PPTRAIN_ASSERT(from.is_whole() && from.rows * from.columns % rows == 0, "{} x {} in {} rows", from.rows, from.columns,
+                 rows);
+  const ValueIndex y = make({rows, from.rows * from.columns / rows, from.element, {}});
+  put(op::Reshape{}, {x}, y);
+  return y;
+}
+
+ValueIndex LayerGraph::places(const std::string& name, ValueIndex x) {
+  const Value from = value(x);
+  const std::size_t table =
+      parameter({.name = prefix_ + name, .shape = {from.rows, from.columns}, .deviation = deviation_});
+  const ValueIndex y = make(from);
+  put(op::Places{}, {x}, y, {table});
+  return y;
+}
+
+void LayerGraph::square_loss(ValueIndex x) { put(op::SquareLoss{}, {x}, {}); }
+
 }  // namespace pptrain

@@ -153,9 +153,11 @@ struct SampleShape {
   std::int64_t token_types = 0;  ///< that a token may have; 0: tokens predict the next one
   ImageShape image = {};         ///< that the features are
   SourceShape source = {};
+  ImageShape drawing = {};  ///< that a sample is to become, in place of a class, each pixel with its channels
 
   bool tokens() const { return features == 0; }
   bool is_image() const { return image.channels > 0; }
+  bool has_drawing() const { return drawing.channels > 0; }
   bool has_source() const { return source.length > 0; }
   bool predicts_next() const { return tokens() && token_types == 0 && !has_source(); }
   /// Whether positions may be without a target, which is below 0 then.

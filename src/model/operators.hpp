@@ -133,6 +133,7 @@ struct SelfAttention {
   bool causal = true;            ///< whether positions behind the own one are hidden; without that there is no window
   DistanceBuckets buckets = {};  ///< of the bias by distance; none: there is no bias
   bool of_source = false;        ///< the keys are of the source, whose padding is not seen
+  std::int64_t span = 0;         ///< rows that see each other: the first `span` of a sample, the next ones; 0: all
 
   std::int64_t group() const { return heads / key_heads; }
 };
@@ -237,8 +238,9 @@ struct ExpertLinear {
   }
 };
 
-/// f(first input) * second input * a weight of the row. The third input is whole: a router's result, whose weights
-/// those of dispatched rows are; or, with `chosen` = 0, logits (rows, 1) whose sigmoid the weights are.
+/// f(first input) * second input * a weight of the row; without the second input f(first input) * that weight. The last
+/// input is whole: a router's result, whose weights those of dispatched rows are; or, with `chosen` = 0, logits
+/// (rows, 1) whose sigmoid the weights are.
 struct WeightedGate {
   ExpertForm form;
   Activation activation = Activation::silu;
@@ -277,16 +279,40 @@ struct Pool {
 /// A feature map as one row of each sample, channel by channel.
 struct Flatten {};
 
+/// The numbers of each sample in the same order as other rows and columns.
+struct Reshape {};
+
+/// x + a learned row for each row of a sample. Parameters: the rows (rows, columns).
+struct Places {};
+
+/// A feature map with twice the side.
+struct Enlarge {
+  EnlargeKind kind = EnlargeKind::bicubic;
+  MapSize map;  ///< of the input
+};
+
+/// The pixels of a feature map square by square, row by row of squares of `side` pixels a side, the pixels of a square
+/// row by row; with `back` the input has that order and the result that of a map.
+struct Tiles {
+  MapSize map;
+  std::int64_t side = 1;
+  bool back = false;
+};
+
+/// The mean, over the numbers of a sample, of their squared differences from those that it should have.
+struct SquareLoss {};
+
 }  // namespace op
 
 /// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
 /// works in place writes the value that it reads.
 struct Operator {
-  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
-                            op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
-                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::Router,
-                            op::Dispatch, op::ExpertLinear, op::WeightedGate, op::Combine, op::ExpertBalance,
-                            op::Dropout, op::Convolution, op::BatchNorm, op::Pool, op::Flatten>;
+  using Kind =
+      std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
+                   op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take,
+                   op::Split, op::Join, op::Loss, op::ClassToken, op::Router, op::Dispatch, op::ExpertLinear,
+                   op::WeightedGate, op::Combine, op::ExpertBalance, op::Dropout, op::Convolution, op::BatchNorm,
+                   op::Pool, op::Flatten, op::Reshape, op::Places, op::Enlarge, op::Tiles, op::SquareLoss>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss, or a part of it

@@ -13,6 +13,15 @@ NormForm norm_of(const LayerConfig& layer) {
   return {layer.norm == "rms" ? NormKind::rms : NormKind::layer, static_cast<float>(layer.epsilon), false};
 }
 
+/// Block `i` of those that a layer repeats.
+BlockShape repeated_block(const LayerConfig& layer, std::int64_t i, std::int64_t hidden) {
+  BlockShape block = own_block(layer, hidden);
+  if ((i + 1) % layer.experts_every != 0) block.experts = {};
+  return block;
+}
+
+}  // namespace
+
 BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
   BlockShape block;
   block.heads = layer.heads;
@@ -39,7 +48,9 @@ BlockShape own_block(const LayerConfig& layer, std::int64_t hidden) {
   return block;
 }
 
-}  // namespace
+double stream_deviation(double deviation, std::int64_t num_blocks) {
+  return deviation / std::sqrt(2.0 * static_cast<double>(num_blocks));
+}
 
 Activation activation_named(const std::string& name) {
   static const std::map<std::string, Activation> known = {{"gelu_tanh", Activation::gelu_tanh},
@@ -51,6 +62,7 @@ Activation activation_named(const std::string& name) {
 
 Model build_own_network(const ModelConfig& model, const TrainingConfig& training) {
   if (model.layer.front().reads_images()) return build_own_images(model, training);
+  if (model.layer.front().reads_latents()) return build_own_drawing(model, training);
   ChainShape chain;
   chain.name = model.name;
   chain.vocabulary = model.vocabulary_size;
@@ -61,10 +73,9 @@ Model build_own_network(const ModelConfig& model, const TrainingConfig& training
   chain.tied = model.layer.back().tied;
   for (const LayerConfig& layer : model.layer) {
     if (layer.kind != "block") continue;
-    chain.blocks.insert(chain.blocks.end(), static_cast<std::size_t>(layer.repeat), own_block(layer, chain.hidden));
+    for (std::int64_t i = 0; i < layer.repeat; ++i) chain.blocks.push_back(repeated_block(layer, i, chain.hidden));
   }
-  // Radford et al., 2019, section 2.3: what adds to the residual stream starts smaller.
-  chain.stream_deviation = chain.deviation / std::sqrt(2.0 * static_cast<double>(chain.blocks.size()));
+  chain.stream_deviation = stream_deviation(chain.deviation, static_cast<std::int64_t>(chain.blocks.size()));
   chain.compute_bytes = element_bytes(training.precision);
   return build_chain(chain);
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/blocks.hpp"
 #include "model/trainable.hpp"
 
 // What chains of `[[model.layer]]` share.
@@ -9,6 +10,16 @@ namespace pptrain {
 
 /// `name` as the configuration has it: "gelu_tanh", "gelu", "silu" or "relu".
 Activation activation_named(const std::string& name);
+
+/// The block that a layer says, over a stream of `hidden` columns.
+BlockShape own_block(const LayerConfig& layer, std::int64_t hidden);
+
+/// Weights whose products are added to the stream start smaller the more blocks there are (Radford et al., "Language
+/// models are unsupervised multitask learners", 2019, section 2.3).
+double stream_deviation(double deviation, std::int64_t num_blocks);
+
+/// A chain of latent numbers, blocks, what enlarges maps and pixels, which `check_chain` has looked at.
+Model build_own_drawing(const ModelConfig& model, const TrainingConfig& training);
 
 /// A chain of images, convolutions and residual blocks, dense layers and classes, which `check_chain` has looked at.
 Model build_own_images(const ModelConfig& model, const TrainingConfig& training);

@@ -47,6 +47,8 @@ std::string text(const Window& w) {
   return fmt::format("{}:{}:{}:{}:{}:{}", w.height, w.width, w.kernel_height, w.kernel_width, w.stride, w.padding);
 }
 
+std::string text(const MapSize& map) { return fmt::format("{}x{}", map.height, map.width); }
+
 /// What tells operators of one kind apart, beside their values and parameters.
 std::string dimensions(const Operator& op) {
   return std::visit(
@@ -65,7 +67,8 @@ std::string dimensions(const Operator& op) {
           [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
           [](const op::SelfAttention& a) {
             return fmt::format("{}:{}:{}:{}:{}{}{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
-                               a.causal ? "" : ":all", text(a.buckets), a.of_source ? ":source" : "");
+                               a.causal ? "" : ":all", text(a.buckets), a.of_source ? ":source" : "") +
+                   (a.span > 0 ? fmt::format(":{}", a.span) : "");
           },
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
@@ -80,6 +83,8 @@ std::string dimensions(const Operator& op) {
           [](const op::ExpertBalance& b) { return text(b.form); },
           [](const op::Convolution& c) { return fmt::format("{}:{}", text(c.window), c.bias); },
           [](const op::BatchNorm& n) { return fmt::format("{}:{}", n.epsilon, n.momentum); },
+          [](const op::Enlarge& e) { return fmt::format("{}:{}", static_cast<int>(e.kind), text(e.map)); },
+          [](const op::Tiles& t) { return fmt::format("{}:{}:{}", text(t.map), t.side, t.back); },
           [](const op::Pool& p) { return fmt::format("{}:{}", static_cast<int>(p.kind), text(p.window)); },
           [](const auto&) { return std::string(); }},
       op.kind);

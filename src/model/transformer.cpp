@@ -39,15 +39,16 @@ double causal_span(double tokens, double window) {
 
 }  // namespace
 
-void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens, double keys) {
+void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens, double keys,
+                         double sequences) {
   const double query_columns = static_cast<double>(attention.heads * attention.head_size);
   const double key_columns = static_cast<double>(attention.key_heads * attention.head_size);
   Kernel kernel;
   kernel.share = Share::divided;
   const double span = attention.causal ? causal_span(tokens, static_cast<double>(attention.window)) : keys;
-  kernel.flop = 2.0 * 2.0 * query_columns * tokens * span;
+  kernel.flop = sequences * 2.0 * 2.0 * query_columns * tokens * span;
   kernel.shard_bytes =
-      builder.element_bytes() * 2.0 * (tokens * query_columns + keys * key_columns);  // q, output; k, v
+      sequences * builder.element_bytes() * 2.0 * (tokens * query_columns + keys * key_columns);  // q, output; k, v
   builder.forward(kernel);
   kernel.flop *= 2.0;
   kernel.shard_bytes *= 2.0;  // and their gradients

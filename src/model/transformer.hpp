@@ -25,8 +25,10 @@ double block_parameters(const TransformerSizes& block);
 double attention_stored_bytes(const TransformerSizes& block, double element_bytes);
 double feed_forward_stored_bytes(const TransformerSizes& block, double element_bytes);
 
-/// The work of attention of `tokens` positions to `keys` of them, or of others, tile by tile, without projections.
-void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens, double keys);
+/// The work of attention of `tokens` positions to `keys` of them, or of others, tile by tile, without projections; for
+/// `sequences` of such positions in a sample.
+void add_fused_attention(LayerBuilder& builder, const op::SelfAttention& attention, double tokens, double keys,
+                         double sequences = 1.0);
 
 /// The work of attention of a layer over itself, its projections divided by heads.
 void add_self_attention(LayerBuilder& builder, const TransformerSizes& block);

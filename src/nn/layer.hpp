@@ -50,6 +50,8 @@ struct Batch {
   /// (experts), to which the router of the layer that runs adds how many rows chose each; null: nowhere.
   double* expert_rows = nullptr;
   BatchUse use = BatchUse::training;
+  /// (samples, pixels, channels), for the loss of a network that draws images: what it should have drawn.
+  const float* drawings = nullptr;
 };
 
 /// The part of the model a device holds, and what its layers run on.

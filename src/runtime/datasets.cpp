@@ -8,9 +8,11 @@
 #include "data/masked_dataset.hpp"
 #include "data/mixed_dataset.hpp"
 #include "data/synthetic_clusters.hpp"
+#include "data/synthetic_drawings.hpp"
 #include "data/synthetic_masked_text.hpp"
 #include "data/synthetic_pairs.hpp"
 #include "data/token_dataset.hpp"
+#include "io/drawing_file.hpp"
 #include "io/feature_file.hpp"
 #include "io/image_file.hpp"
 #include "io/masked_text_file.hpp"
@@ -40,12 +42,19 @@ std::unique_ptr<Dataset> open_mix(const Config& config, const Model& model) {
 }
 
 /// Whether a batch may take the last samples of a file and go on with the first.
-bool wraps(const Model& model) { return model.sample.has_unlabelled() || model.sample.is_image(); }
+bool wraps(const Model& model) {
+  return model.sample.has_unlabelled() || model.sample.is_image() || model.sample.has_drawing();
+}
 
 /// Samples that are made as they are needed.
 std::unique_ptr<FeatureTable> synthetic_table(const Config& config, const Model& model, const std::string& key) {
   const SampleShape& sample = model.sample;
   const auto seed = static_cast<std::uint64_t>(config.job.seed);
+  if (sample.has_drawing()) {
+    const ImageShape& image = sample.drawing;
+    return std::make_unique<SyntheticDrawings>(
+        SyntheticDrawingOptions{sample.features, image.channels, image.height, image.width, seed, key});
+  }
   if (!sample.has_unlabelled())
     return std::make_unique<SyntheticClusters>(ClusterOptions{sample.features, sample.classes, seed, key});
   if (sample.classes < 2) {
@@ -79,6 +88,8 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
     return std::make_unique<MaskedTextFile>(path, MaskedTextOptions{sample.rows, sample.classes, sample.token_types,
                                                                     least, where, !config.data.mask_token.has_value()});
   }
+  if (sample.has_drawing())
+    return std::make_unique<DrawingFile>(path, DrawingFileOptions{sample.features, sample.drawing, least, where});
   if (sample.is_image()) {
     const ImageAugmentation augmentation = {config.data.crop_padding, config.data.flip,
                                             static_cast<std::uint64_t>(config.job.seed)};

@@ -10,6 +10,7 @@ namespace {
 /// Why an operator has no kernels for GPUs; "": it has.
 const char* why_host(const Operator& op) {
   constexpr const char* maps = "convolutions are computed on the host alone";
+  constexpr const char* drawing = "images are drawn on the host alone";
   constexpr const char* experts = "rows go to experts on the host alone";
   return std::visit(overloaded{[](const op::SelfAttention& attention) {
                                  return attention.of_source || attention.buckets.count > 0
@@ -20,7 +21,8 @@ const char* why_host(const Operator& op) {
                                [](const op::Router&) { return experts; }, [](const op::Dispatch&) { return experts; },
                                [](const op::Convolution&) { return maps; }, [](const op::BatchNorm&) { return maps; },
                                [](const op::Pool&) { return maps; }, [](const op::Flatten&) { return maps; },
-                               [](const auto&) { return ""; }},
+                               [](const op::Enlarge&) { return drawing; }, [](const op::Tiles&) { return drawing; },
+                               [](const op::SquareLoss&) { return drawing; }, [](const auto&) { return ""; }},
                     op.kind);
 }
 

@@ -222,7 +222,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   StopRequest stop(config.job);
   const Model model = build_model_of(config);
   // An image is one row, and is counted as one sample, whatever stands there.
-  if (model.sample.is_image()) config.training.sequence_length = 1;
+  if (model.sample.is_image() || model.sample.has_drawing()) config.training.sequence_length = 1;
   if (model.sample.has_source()) config.training.source_length = model.sample.source.length;
   Datasets datasets;
   collectively(world, waiter, [&] {

@@ -59,6 +59,7 @@ class Chain {
     batch.decoder_tokens = tokens_on_device_;
     batch.targets = targets_on_device_;
     batch.features = features_on_device_;
+    batch.drawings = drawings_on_device_;
     batch.loss_scale = 1e-3F;
     batch.loss = loss();
     batch.dropout = DropoutNumbers{};
@@ -133,7 +134,8 @@ class Chain {
   void draw_samples(const Model& model) {
     const std::size_t rows = samples_ * static_cast<std::size_t>(model.sample.rows);
     const std::size_t inputs = samples_ * static_cast<std::size_t>(model.sample.features);
-    const auto classes = static_cast<std::uint64_t>(model.sample.classes);
+    const std::size_t pixels = samples_ * static_cast<std::size_t>(model.sample.drawing.pixels());
+    const auto classes = static_cast<std::uint64_t>(std::max<std::int64_t>(model.sample.classes, 1));
     const CounterRandom random(2, "profile");
     std::int32_t* targets = targets_.host(rows);
     // Those of a source and those of a decoder are as good as each other.
@@ -148,10 +150,12 @@ class Chain {
       types[i] = static_cast<std::uint32_t>(random.bits(i) % static_cast<std::uint64_t>(model.sample.token_types));
     }
     random.fill_normal(0, inputs, features_.host(inputs));
+    random.fill_normal(0, pixels, drawings_.host(pixels));
     targets_on_device_ = targets_.upload(arena_);
     tokens_on_device_ = tokens_.upload(arena_);
     types_on_device_ = types_.upload(arena_);
     features_on_device_ = features_.upload(arena_);
+    drawings_on_device_ = drawings_.upload(arena_);
   }
 
   /// Other members only exist on paper.
@@ -198,10 +202,10 @@ class Chain {
   std::unique_ptr<Optimizer> optimizer_;
   DeviceCopy<std::uint32_t> tokens_, types_;
   DeviceCopy<std::int32_t> targets_;
-  DeviceCopy<float> features_;
+  DeviceCopy<float> features_, drawings_;
   const std::uint32_t *tokens_on_device_ = nullptr, *types_on_device_ = nullptr;
   const std::int32_t* targets_on_device_ = nullptr;
-  const float* features_on_device_ = nullptr;
+  const float *features_on_device_ = nullptr, *drawings_on_device_ = nullptr;
   std::vector<float> random_rows_;
   std::size_t resident_bytes_ = 0;
   std::size_t stored_bytes_ = 0;    // by all layers

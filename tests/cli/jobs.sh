@@ -8,7 +8,7 @@ set -euo pipefail
 # What a summary says of four steps whose losses are numbers.
 losses='steps +4, loss [0-9.]+ to [0-9.]+'
 
-for job in classifier own-network own-images bert-small vit-small resnet-small t5-small mixtral-small; do
+for job in classifier own-network own-images bert-small vit-small resnet-small t5-small mixtral-small transgan-small; do
   expect "$job trains" 0 "$losses" "$mpiexec" -np 2 "$pptrain" "$inputs/$job.toml" --steps 4 --set "job.output=$folder/outputs"
 done
 finish

@@ -65,7 +65,10 @@ TEST_CASE("experts of a block are read and written, and refused where they do no
   const auto complaint = [](const std::string& keys) { return complaint_about_block("heads = 6\n" + keys); };
   CHECK(complaint("gated = true\nexperts = 2\nexperts_per_token = 3\n")
             .starts_with("chain.toml:9: experts_per_token = 3 with experts = 2"));
-  CHECK(complaint("experts = 4\n").starts_with("chain.toml:7: experts without gated = true"));
+  CHECK(complaint("experts = 4\n") == "nothing was refused");
+  CHECK(complaint("repeat = 6\nexperts = 4\nexperts_every = 4\n")
+            .starts_with("chain.toml:9: experts_every = 4 of repeat = 6"));
+  CHECK(complaint("experts_every = 2\n").starts_with("chain.toml:7: experts_every without experts"));
   CHECK(complaint("gated = true\nexperts = 4\nparallel = true\n")
             .starts_with("chain.toml:9: parallel = true with experts"));
   CHECK(complaint("gated = true\nexperts = 4\nfeed_forward_bias = true\n")
@@ -119,6 +122,40 @@ TEST_CASE("layers of images that do not follow one another are refused", "[chain
   CHECK(complaint_about(images + layer_of("convolution") + output).find("not \"classes\"") != std::string::npos);
   CHECK(complaint_about(images + layer_of("convolution") + block("") + classes).find("not \"convolution\"") !=
         std::string::npos);
+}
+
+const std::string latent = "[[model.layer]]\nkind = \"latent\"\ninputs = 7\nimage_size = 6\ncolumns = 24\n";
+const std::string pixels = "[[model.layer]]\nkind = \"pixels\"\n";
+
+TEST_CASE("a chain that draws images is read and written", "[chain]") {
+  const Config config =
+      parse_chain(latent + "positions = true\n" + layer_of("block", "heads = 2\nwindow = 3\nrepeat = 2\n") +
+                  layer_of("enlarge", "method = \"shuffle\"\n") + layer_of("block", "heads = 2\n") + pixels);
+  for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
+    const std::vector<LayerConfig>& layers = read.model.layer;
+    CHECK((layers.size() == 5 && layers[0].reads_latents() && layers[0].positions));
+    CHECK((layers[0].inputs == 7 && layers[0].image_size == 6 && layers[0].columns == 24));
+    CHECK((layers[1].window == 3 && layers[1].repeat == 2 && layers[2].method == "shuffle" && !layers[2].positions));
+    CHECK(layers[4].colours == 3);
+  }
+}
+
+TEST_CASE("layers that draw images and do not fit are refused", "[chain]") {
+  const auto complaint = [](const std::string& between) { return complaint_about(latent + between + pixels); };
+  CHECK(complaint(layer_of("convolution")).starts_with("chain.toml:7: model.layer[1] is of the kind \"convolution\""));
+  CHECK(complaint(layer_of("block", "heads = 5\n")).starts_with("chain.toml:8: heads = 5 does not divide columns"));
+  CHECK(complaint(layer_of("block", "window = 4\n")).starts_with("chain.toml:8: window = 4 does not divide the side"));
+  CHECK(complaint(layer_of("enlarge") + layer_of("block", "window = 4\n")) == "nothing was refused");
+  CHECK(complaint(layer_of("block", "rotary_theta = 1e4\n")).starts_with("chain.toml:8: rotary_theta in a block"));
+  CHECK(complaint(layer_of("block", "experts = 2\n")).starts_with("chain.toml:8: experts in a block that draws"));
+  // 24 numbers of a pixel become 6, which 4 does not divide.
+  const std::string shuffle = layer_of("enlarge", "method = \"shuffle\"\n");
+  CHECK(complaint(shuffle + layer_of("block", "heads = 2\n")) == "nothing was refused");
+  CHECK(complaint(shuffle + shuffle).find("\"shuffle\" where pixels have 6 numbers") != std::string::npos);
+  CHECK(complaint_about(latent + layer_of("block") + classes).find("not \"pixels\"") != std::string::npos);
+  std::string large;
+  for (int i = 0; i < 15; ++i) large += layer_of("enlarge");
+  CHECK(complaint(large).find("pixels and 24 channels") != std::string::npos);
 }
 
 TEST_CASE("a width within a bottleneck that is none is refused", "[chain]") {

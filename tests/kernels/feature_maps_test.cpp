@@ -48,6 +48,26 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
+TEST_CASE("maps are enlarged as torch does it") {
+  // torch 2.15: interpolate(scale_factor=2, mode="bicubic") of 2 x 3 pixels.
+  std::vector<float> x = {1.0F, 2.0F, -1.0F, 3.0F, 5.0F, 0.5F}, y(24);
+  host_feature_maps().enlarge(EnlargeKind::bicubic, {2, 3}, as_map(x, 1), as_map(y, 1));
+  check_close(y, {0.6947174F, 1.091637F,   1.780647F,  1.134094F,  -0.4829102F, -1.457924F, 1.323761F, 1.848434F,
+                  2.754044F,  2.052368F,   0.1396484F, -1.012405F, 2.359833F,   3.094925F,  4.357285F, 3.564819F,
+                  1.165039F,  -0.2786102F, 2.988876F,  3.851723F,  5.330681F,   4.483093F,  1.787598F, 0.1669083F});
+  // PixelShuffle(2) of two pixels of eight channels, (row, column, channel) here and (channel, row, column) there.
+  std::vector<float> pixels(16), shuffled(16);
+  for (std::size_t c = 0; c < 8; ++c) {
+    for (std::size_t p = 0; p < 2; ++p) pixels[p * 8 + c] = static_cast<float>(2 * c + p);
+  }
+  host_feature_maps().enlarge(EnlargeKind::shuffle, {1, 2}, as_map(pixels, 8), as_map(shuffled, 2));
+  const std::vector<float> torch = {0.0F, 2.0F,  1.0F, 3.0F,  4.0F,  6.0F,  5.0F,  7.0F,
+                                    8.0F, 10.0F, 9.0F, 11.0F, 12.0F, 14.0F, 13.0F, 15.0F};
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (std::size_t p = 0; p < 8; ++p) CHECK(shuffled[p * 2 + c] == torch[c * 8 + p]);
+  }
+}
+
 TEST_CASE("convolutions of the library are those by products") {
   const std::unique_ptr<Convolutions> plain = kernels::make_patch_convolutions();
   const std::vector<ConvolutionForm> forms = {{{32, 32, 7, 7, 2, 3}, 3, 4},   {{9, 9, 3, 3, 1, 1}, 5, 17},

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "config/read.hpp"
 #include "derivatives.hpp"
 #include "kernels/backend.hpp"
 #include "model/chain.hpp"
@@ -90,7 +91,8 @@ struct Bench {
     }
     for (std::size_t i = 0; i < rows; ++i) {
       plain.decoder_tokens.push_back(static_cast<std::uint32_t>(i * 3 % 19));
-      plain.targets.push_back(static_cast<std::int32_t>(i * 5 % static_cast<std::size_t>(model.sample.classes)));
+      plain.targets.push_back(
+          static_cast<std::int32_t>(i * 5 % std::max<std::size_t>(static_cast<std::size_t>(model.sample.classes), 1)));
       plain.token_types.push_back(static_cast<std::uint32_t>(i / 3 % 2));
     }
     batch.samples = samples;
@@ -98,6 +100,9 @@ struct Bench {
     plain.features.resize(samples * static_cast<std::size_t>(model.sample.features));
     CounterRandom(18, "features").fill_normal(0, plain.features.size(), plain.features.data());
     batch.features = plain.features.data();
+    plain.drawings.resize(samples * static_cast<std::size_t>(model.sample.drawing.pixels()));
+    CounterRandom(19, "drawings").fill_normal(0, plain.drawings.size(), plain.drawings.data());
+    batch.drawings = plain.drawings.data();
     batch.token_types = plain.token_types.data();
     batch.decoder_tokens = plain.decoder_tokens.data();
     batch.targets = plain.targets.data();
@@ -385,6 +390,7 @@ TEST_CASE("gradients of experts that do not take all rows") {
   block.feed_forward_bias = block.parallel = false;
   for (const bool normalised : {true, false}) {
     block.experts = {{4, 2}, normalised, 0.4, 20};  // each takes one row of a sample
+    block.gated = normalised;                       // ... and without a gate
     Bench bench(build_chain(routed), 2);
     double sum = 0.0;
     bench.batch.balance = 0.7;
@@ -422,6 +428,50 @@ TEST_CASE("gradients of residual blocks with batch normalisation") {
     for (std::size_t index = 0; index < model.layers.size(); ++index) {
       INFO("layer " << index << ", " << blocks);
       Bench bench(model, index);
+      check_layer(bench);
+    }
+  }
+}
+
+TEST_CASE("gradients of a network that draws images") {
+  const Config config = parse_config(R"(
+[[model.layer]]
+kind = "latent"
+inputs = 5
+image_size = 2
+columns = 8
+positions = true
+[[model.layer]]
+heads = 2
+[[model.layer]]
+kind = "enlarge"
+method = "bicubic"
+positions = true
+[[model.layer]]
+repeat = 2
+heads = 4
+window = 2
+[[model.layer]]
+kind = "enlarge"
+method = "shuffle"
+[[model.layer]]
+heads = 1
+window = 4
+[[model.layer]]
+kind = "pixels"
+channels = 2
+)",
+                                     "drawing.toml", "");
+  const Model model = build_model(config.model, config.training, "test");
+  REQUIRE(model.layers.size() == 8);
+  CHECK((model.sample.drawing == ImageShape{2, 8, 8, 0} && model.sample.features == 5));
+  // Blocks that are alike are equal layers: what orders pixels stands in those around them.
+  CHECK(model.layers[3].signature != model.layers[4].signature);
+  CHECK(model.layers[4].operators.operators.back().as<op::Tiles>() != nullptr);
+  for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
+    for (std::size_t index = 0; index < model.layers.size(); ++index) {
+      INFO("layer " << index << ", " << to_string(recompute));
+      Bench bench(model, index, true, recompute);
       check_layer(bench);
     }
   }

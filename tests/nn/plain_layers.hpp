@@ -26,6 +26,7 @@ struct PlainBatch {
   std::optional<DropoutNumbers> dropout = {};      ///< likewise
   std::vector<std::uint32_t> decoder_tokens = {};  ///< likewise
   std::vector<std::int32_t> source_lengths = {};   ///< likewise; empty: nothing is padding
+  std::vector<float> drawings = {};                ///< likewise
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

@@ -3,6 +3,7 @@
 #include <Random123/philox.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -119,6 +120,8 @@ class Interpreter {
   std::pair<std::size_t, std::size_t> seen_keys(const op::SelfAttention& a, std::size_t r, std::size_t keys) const {
     const std::size_t place = r % length(), sample = r / length();
     if (!a.causal) {
+      const auto span = static_cast<std::size_t>(a.span);
+      if (span > 0) return {place / span * span, (place / span + 1) * span};
       const bool padded = a.of_source && !batch_.source_lengths.empty();
       return {0, padded ? static_cast<std::size_t>(batch_.source_lengths[sample]) : keys};
     }
@@ -319,11 +322,11 @@ class Interpreter {
     if (g.form.chosen > 0) {
       for (const Routed& r : routed(g.form)) weights.push_back(r.weight);
     } else {
-      for (const double logit : in(2)) weights.push_back(1.0 / (1.0 + std::exp(-logit)));
+      for (const double logit : in(op_->inputs.size() - 1)) weights.push_back(1.0 / (1.0 + std::exp(-logit)));
     }
     Values y = in(0);
     for (std::size_t i = 0; i < y.size(); ++i) {
-      y[i] = activation(g.activation, y[i]) * in(1)[i] * weights[i / columns()];
+      y[i] = activation(g.activation, y[i]) * (op_->inputs.size() == 3 ? in(1)[i] : 1.0) * weights[i / columns()];
     }
     out() = y;
   }
@@ -423,6 +426,83 @@ class Interpreter {
       y[(s * channels + c) * pixels + p] = in()[i];
     }
     out() = y;
+  }
+  void apply(const op::Reshape&) { out() = in(); }
+  void apply(const op::Places&) {
+    out() = in();
+    for (std::size_t i = 0; i < out().size(); ++i) out()[i] += weight(0)[i % weight(0).size()];
+  }
+  /// Every pixel of the larger map looks at all of the smaller one: cubic weights are 0 beyond two pixels, and what
+  /// would lie outside belongs to the nearest pixel of the edge.
+  void apply(const op::Enlarge& e) {
+    const std::size_t channels = columns();
+    const std::int64_t height = e.map.height, width = e.map.width;
+    const auto pixels = static_cast<std::size_t>(e.map.pixels());
+    const std::size_t made = e.kind == EnlargeKind::shuffle ? channels / 4 : channels;
+    Values y;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      const auto at = [&](std::int64_t row, std::int64_t column, std::size_t c) {
+        return in()[(s * pixels + static_cast<std::size_t>(row * width + column)) * channels + c];
+      };
+      for (std::int64_t row = 0; row < 2 * height; ++row) {
+        for (std::int64_t column = 0; column < 2 * width; ++column) {
+          for (std::size_t c = 0; c < made; ++c) {
+            if (e.kind == EnlargeKind::shuffle) {
+              y.push_back(at(row / 2, column / 2, 4 * c + static_cast<std::size_t>(2 * (row % 2) + column % 2)));
+            } else {
+              y.push_back(between(row, column, height, width, [&](auto r, auto k) { return at(r, k, c); }));
+            }
+          }
+        }
+      }
+    }
+    out() = y;
+  }
+  template <class At>
+  static double between(std::int64_t row, std::int64_t column, std::int64_t height, std::int64_t width, const At& at) {
+    const double centre_row = (static_cast<double>(row) - 0.5) / 2.0,
+                 centre = (static_cast<double>(column) - 0.5) / 2.0;
+    double sum = 0.0;
+    for (std::int64_t r = -3; r < height + 3; ++r) {
+      for (std::int64_t c = -3; c < width + 3; ++c) {
+        const double weight = cubic(centre_row - static_cast<double>(r)) * cubic(centre - static_cast<double>(c));
+        if (weight != 0.0) {
+          sum += weight * at(std::clamp<std::int64_t>(r, 0, height - 1), std::clamp<std::int64_t>(c, 0, width - 1));
+        }
+      }
+    }
+    return sum;
+  }
+  static double cubic(double distance) {
+    const double a = -0.75, d = std::abs(distance);
+    if (d <= 1.0) return (a + 2.0) * d * d * d - (a + 3.0) * d * d + 1.0;
+    return d < 2.0 ? a * d * d * d - 5.0 * a * d * d + 8.0 * a * d - 4.0 * a : 0.0;
+  }
+  /// The place of each pixel by sorting them by their square, row and column.
+  void apply(const op::Tiles& t) {
+    const std::size_t channels = columns();
+    std::vector<std::array<std::int64_t, 4>> order;
+    for (std::int64_t row = 0; row < t.map.height; ++row) {
+      for (std::int64_t column = 0; column < t.map.width; ++column) {
+        order.push_back({row / t.side, column / t.side, row, column});
+      }
+    }
+    std::sort(order.begin(), order.end());
+    Values y(in().size());
+    for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::size_t in_map = s * order.size() + static_cast<std::size_t>(order[i][2] * t.map.width + order[i][3]);
+        const std::size_t in_tiles = s * order.size() + i;
+        for (std::size_t c = 0; c < channels; ++c) {
+          y[(t.back ? in_map : in_tiles) * channels + c] = in()[(t.back ? in_tiles : in_map) * channels + c];
+        }
+      }
+    }
+    out() = y;
+  }
+  void apply(const op::SquareLoss&) {
+    const auto numbers = static_cast<double>(in().size() / static_cast<std::size_t>(batch_.samples));
+    for (std::size_t i = 0; i < in().size(); ++i) loss_ += std::pow(in()[i] - batch_.drawings[i], 2) / numbers;
   }
   void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 

@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "config/read.hpp"
 #include "reference.hpp"
+#include "runtime/datasets.hpp"
 #include "shaped_plans.hpp"
 #include "support/catch.hpp"
 
@@ -175,16 +176,59 @@ const std::string full_experts =
     "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
     "experts = 4\nexpert_capacity = 1.0\n"
     "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
-    "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = 1.1\nshared_expert = 24\n";
+    "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = 1.1\nshared_expert = 24\n"
+    "[[model.layer]]\nrepeat = 2\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nexperts_every = 2\n"
+    "shared_expert = 16\n";
+
+/// A generator of images whose layers differ in rows and columns.
+const std::string drawing = R"(
+[[model.layer]]
+kind = "latent"
+inputs = 6
+image_size = 3
+columns = 32
+positions = true
+[[model.layer]]
+repeat = 2
+heads = 4
+activation = "gelu"
+[[model.layer]]
+kind = "enlarge"
+method = "bicubic"
+positions = true
+[[model.layer]]
+repeat = 2
+heads = 4
+window = 3
+query_bias = true
+[[model.layer]]
+kind = "enlarge"
+method = "shuffle"
+positions = true
+[[model.layer]]
+heads = 4
+window = 4
+feed_forward = 24
+output_bias = true
+feed_forward_bias = true
+[[model.layer]]
+kind = "pixels"
+channels = 2
+)";
 
 /// A network with weights that are drawn; one rank says what its losses are.
 struct Drawn {
   Reference reference{"llama"};
   Model model;
 
-  explicit Drawn(const std::string& blocks) {
-    reference.config.model = own_network(blocks);
+  explicit Drawn(const std::string& blocks) : Drawn(own_network(blocks)) {}
+  explicit Drawn(const ModelConfig& network) {
+    reference.config.model = network;
     model = build_model(reference.config.model, reference.config.training, "test");
+    if (model.sample.has_drawing()) {
+      reference.config.data.train = {synthetic_data};
+      reference.labelled = open_datasets(reference.config, model).train;
+    }
     reference.weights.clear();
     for (const Layer& layer : model.layers) {
       for (const ParameterSpec& spec : layer.parameters) draw(spec);
@@ -211,8 +255,7 @@ struct Drawn {
   }
 };
 
-void check_drawn_plans(const std::string& blocks, std::uint64_t seed, int number) {
-  const Drawn drawn(blocks);
+void check_drawn_plans(const Drawn& drawn, std::uint64_t seed, int number) {
   RandomShapes shapes(
       seed, DrawnBlocks::some,
       {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size, axes_of(drawn.model)});
@@ -251,10 +294,10 @@ TEST_CASE("layers of different dimensions are divided as one rank has them", "[n
 }
 
 TEST_CASE("layers of different dimensions train by plans that are drawn", "[np4]") {
-  check_drawn_plans(uneven_blocks, 11, 4);
+  check_drawn_plans(Drawn(uneven_blocks), 11, 4);
 }
 TEST_CASE("layers of different dimensions train by plans that are drawn for eight ranks", "[np8]") {
-  check_drawn_plans(uneven_blocks, 12, 4);
+  check_drawn_plans(Drawn(uneven_blocks), 12, 4);
 }
 
 TEST_CASE("experts that are full leave the same rows out on any division", "[np4]") {
@@ -271,5 +314,19 @@ TEST_CASE("experts that are full leave the same rows out on any division", "[np4
     INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
     limited.check(limited.reference.plan(pipeline, data, tensor, 4, "1f1b"));
   }
-  check_drawn_plans(full_experts, 13, 4);
+  check_drawn_plans(limited, 13, 4);
+}
+
+TEST_CASE("a network that draws images trains on any division as on one rank", "[np4]") {
+  const Drawn drawn(parse_config(drawing, "drawing.toml", "").model);
+  CHECK(drawn.reference.losses.back() < drawn.reference.losses.front());
+  for (const auto& [pipeline, data, tensor] :
+       {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{4, 1, 1}, std::array{1, 4, 1}}) {
+    INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
+    drawn.check(drawn.reference.plan(pipeline, data, tensor, 4, "1f1b"));
+  }
+  check_drawn_plans(drawn, 14, 4);
+}
+TEST_CASE("a network that draws images trains by plans that are drawn for eight ranks", "[np8]") {
+  check_drawn_plans(Drawn(parse_config(drawing, "drawing.toml", "").model), 15, 4);
 }

@@ -80,6 +80,8 @@ class AttentionModule final : public OperatorModule {
   }
 
   std::size_t length(ValueIndex v) const { return static_cast<std::size_t>(value(v).rows); }
+  /// Rows that see each other.
+  std::size_t span() const { return kind_.span > 0 ? static_cast<std::size_t>(kind_.span) : length(output()); }
   std::size_t own_heads() const { return columns(output()) / static_cast<std::size_t>(kind_.head_size); }
 
   /// The bias by distance of this member's heads, and room for one; nothing without a bias.
@@ -98,10 +100,10 @@ class AttentionModule final : public OperatorModule {
 
   AttentionForm form(const Batch& batch, const Tensor& bias, const Tensor& bias_gradient) const {
     AttentionForm f = attention_of_member(kind_, value(output()), part(output()));
-    f.samples = batch.samples;
-    f.sequence_length = length(output());
+    f.samples = batch.samples * (length(output()) / span());
+    f.sequence_length = span();
     f.document_begin = batch.document_begin;
-    if (length(op().inputs.back()) != f.sequence_length) f.key_length = length(op().inputs.back());
+    if (length(op().inputs.back()) != length(output())) f.key_length = length(op().inputs.back());
     if (kind_.of_source) f.seen_keys = batch.source_lengths;
     if (bias_) f.bias = bias.f32();
     if (bias_gradient) f.bias_gradient = bias_gradient.f32();

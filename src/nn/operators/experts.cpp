@@ -129,7 +129,8 @@ class ExpertLinearModule final : public ExpertModule {
   }
 };
 
-/// A gate whose rows have weights: of dispatched rows those that the router gave them, else the sigmoid of logits.
+/// A gate, or an activation, whose rows have weights: of dispatched rows those that the router gave them, else the
+/// sigmoid of logits.
 class WeightedGateModule final : public ExpertModule {
  public:
   WeightedGateModule(const op::WeightedGate& kind, OperatorPlace place)
@@ -138,7 +139,11 @@ class WeightedGateModule final : public ExpertModule {
   void forward(Batch& /*batch*/, Pass& pass) override {
     const Matrix gate = pass.matrix(input(0));
     Tensor out(arena(), gate.rows, gate.columns, gate.type);
-    kernels().gate_forward(activation_, gate, pass.matrix(input(1)), out);
+    if (is_gated()) {
+      kernels().gate_forward(activation_, gate, pass.matrix(input(1)), out);
+    } else {
+      kernels().activation_forward(activation_, gate, out);
+    }
     weigh(out, weights(pass), out);
     pass.values[output()] = std::move(out);
   }
@@ -147,20 +152,26 @@ class WeightedGateModule final : public ExpertModule {
     const std::vector<float> of_rows = weights(pass);
     const Matrix given = pass.gradients[output()].matrix;
     const auto like_given = [&] { return Tensor(arena(), given.rows, given.columns, given.type); };
-    Tensor gate = like_given(), up = like_given(), again = like_given();
+    Tensor gate = like_given(), up = is_gated() ? like_given() : Tensor(), again = like_given();
     if (of_rows.empty()) kernels().convert(given, gate);
     weigh(given, of_rows, gate);
-    kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again);
+    if (is_gated()) {
+      kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again);
+    } else {
+      kernels().activation_backward(activation_, pass.matrix(input(0)), gate, gate, again);
+    }
     const auto rows = [&](const Matrix& all) { return all.rows_from(0, of_rows.size()); };
     add_weight_gradient(batch, pass, row_products(rows(given), rows(again)), of_rows);
     weigh(again, of_rows, again);
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(0), make_gradient(std::move(gate)));
-    add_gradient(pass, input(1), make_gradient(std::move(up)));
+    if (is_gated()) add_gradient(pass, input(1), make_gradient(std::move(up)));
   }
 
  private:
   bool are_routed() const { return chosen() > 0; }
+  bool is_gated() const { return op().inputs.size() == 3; }
+  ValueIndex weights_input() const { return op().inputs.back(); }
 
   /// out = the rows of x times their weights; behind them there may be a row of zeros. The two may be the same.
   static void weigh(const Matrix& x, const std::vector<float>& of_rows, const Matrix& out) {
@@ -169,7 +180,7 @@ class WeightedGateModule final : public ExpertModule {
 
   std::vector<float> weights(const Pass& pass) const {
     if (are_routed()) return order(pass).weights(choice(pass));
-    const Matrix logits = pass.matrix(input(2));
+    const Matrix logits = pass.matrix(weights_input());
     std::vector<float> result(logits.rows);
     for (std::size_t row = 0; row < logits.rows; ++row) result[row] = 1.0F / (1.0F + std::exp(-*logits.at<float>(row)));
     return result;
@@ -178,7 +189,7 @@ class WeightedGateModule final : public ExpertModule {
   /// `products`: the gradients of the rows' weights, of this member's columns or experts.
   void add_weight_gradient(const Batch& batch, Pass& pass, const std::vector<float>& products,
                            const std::vector<float>& of_rows) const {
-    Tensor gradient = new_gradient(batch, input(2));
+    Tensor gradient = new_gradient(batch, weights_input());
     const Matrix to = gradient;
     if (are_routed()) {
       kernels().fill_zero(to.f32(), to.size());
@@ -193,7 +204,7 @@ class WeightedGateModule final : public ExpertModule {
         *to.at<float>(row) = products[row] * of_rows[row] * (1.0F - of_rows[row]);
       }
     }
-    add_gradient(pass, input(2), make_gradient(std::move(gradient)));
+    add_gradient(pass, weights_input(), make_gradient(std::move(gradient)));
   }
 
   Activation activation_;

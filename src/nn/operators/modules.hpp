@@ -35,5 +35,10 @@ std::unique_ptr<OperatorModule> make_module(const op::Convolution& kind, Operato
 std::unique_ptr<OperatorModule> make_module(const op::BatchNorm& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Pool& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Flatten& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Reshape& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Places& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Enlarge& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::Tiles& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::SquareLoss& kind, OperatorPlace place);
 
 }  // namespace pptrain

@@ -32,7 +32,8 @@ std::string data_fingerprint(const Dataset& data, const Model& model) {
   const auto rows = static_cast<std::size_t>(model.sample.rows);
   std::vector<std::uint32_t> tokens(model.sample.tokens() ? static_cast<std::size_t>(model.sample.input_tokens()) : 0);
   std::vector<std::uint32_t> types(model.sample.token_types > 0 ? rows : 0);
-  std::vector<std::int32_t> targets(rows);
+  std::vector<std::int32_t> targets(model.sample.has_drawing() ? 0 : rows);
+  std::vector<float> drawing(static_cast<std::size_t>(model.sample.drawing.pixels()));
   std::vector<float> features(static_cast<std::size_t>(model.sample.features));
   std::uint64_t sum = 0;
   for (std::int64_t i = 0; i < looked_at; ++i) {
@@ -40,12 +41,14 @@ std::string data_fingerprint(const Dataset& data, const Model& model) {
     SampleSlot slot;
     slot.tokens = tokens.empty() ? nullptr : tokens.data();
     slot.token_types = types.empty() ? nullptr : types.data();
-    slot.targets = targets.data();
+    slot.targets = targets.empty() ? nullptr : targets.data();
+    slot.drawing = drawing.empty() ? nullptr : drawing.data();
     slot.features = features.empty() ? nullptr : features.data();
     data.window(window, slot);
     sum = digest(targets, digest_tokens(tokens, sum));
     sum = digest(features, sum);
     if (!types.empty()) sum = digest(types, sum);
+    if (!drawing.empty()) sum = digest(drawing, sum);
   }
   return fmt::format("{} samples, xxh3 {:016x}", there, sum);
 }

@@ -103,6 +103,7 @@ class Executor {
     DeviceCopy<std::uint32_t> token_types;
     DeviceCopy<std::int32_t> targets;
     DeviceCopy<float> features;
+    DeviceCopy<float> drawings;
     std::deque<DeviceCopy<std::int32_t>> documents;  ///< of each part; empty where attention reaches across documents
     std::deque<DeviceCopy<std::int32_t>> source_lengths;   ///< of each part, where samples have a source
     std::deque<DeviceCopy<std::uint32_t>> decoder_tokens;  ///< of each part; empty where no layer reads them
@@ -148,6 +149,7 @@ class Executor {
   void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
   void load_source(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_drawings(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);

@@ -48,8 +48,25 @@ void Executor::load_inputs(Activation& activation, const Instruction& instructio
   }
 }
 
+/// The images that a network should draw, of the samples of the part that the loss is in.
+void Executor::load_drawings(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  const Interval own = device_->exit_samples(instruction.chunk);
+  const auto samples = static_cast<std::size_t>(own.size());
+  const auto pixels = static_cast<std::size_t>(model_.sample.drawing.pixels());
+  float* drawings = activation.drawings.host(samples * pixels);
+  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
+  for (std::size_t s = 0; s < samples; ++s) {
+    SampleSlot slot;
+    slot.drawing = drawings + s * pixels;
+    iteration.samples(first + static_cast<std::int64_t>(s), slot);
+  }
+  activation.batches.back().drawings = activation.drawings.upload(arena_);
+  activation.batches.back().loss = sums_.loss();
+}
+
 /// What the loss is computed from, likewise.
 void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  if (model_.sample.has_drawing()) return load_drawings(activation, instruction, iteration);
   const Interval own = device_->exit_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
   const auto length = static_cast<std::size_t>(model_.sample.rows);
