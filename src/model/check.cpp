@@ -24,7 +24,7 @@ void check_degrees(const Config& config, const Model& model) {
                      fmt::format("use at most {} or \"auto\"", model.num_layers())});
   }
   const AutoInt shards = config.parallelism.tensor;
-  const std::int64_t most = model.divided_units();
+  const std::int64_t most = model.most_members();
   if (shards && *shards > most) {
     throw_bad_input(
         {config.where("parallelism.tensor"),

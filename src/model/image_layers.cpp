@@ -7,6 +7,8 @@ namespace pptrain {
 namespace {
 
 constexpr double momentum = 0.1;  // of running averages, as in torch
+/// Of fewer channels a member would have no whole vector of them.
+constexpr std::int64_t fewest_divided_channels = 16;
 
 /// The deviation of initial weights: torch's Linear has uniform ones up to 1 / sqrt(inputs).
 double uniform_deviation(std::int64_t inputs) { return 1.0 / std::sqrt(3.0 * static_cast<double>(inputs)); }
@@ -25,32 +27,49 @@ ValueIndex row(LayerGraph& g, const Port& in) {
 
 }  // namespace
 
-ValueIndex normalised(LayerGraph& g, const std::string& prefix, ValueIndex x, FeatureMap& map, const Window& window,
-                      std::int64_t out, double epsilon) {
-  map = {window.out_height(), out};
-  return g.batch_norm(prefix + "normalization", g.convolution(prefix + "convolution", x, window, out, false), epsilon,
-                      momentum);
+ValueIndex normalised(LayerGraph& g, const std::string& prefix, ValueIndex x, FeatureMap& map,
+                      const LayerGraph::ConvolutionShape& shape, double epsilon) {
+  map = {shape.window.out_height(), shape.out};
+  return g.batch_norm(prefix + "normalization", g.convolution(prefix + "convolution", x, shape), epsilon, momentum);
 }
 
-ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape) {
-  const auto step = [&](const std::string& name, ValueIndex from, FeatureMap& of, std::int64_t out, std::int64_t kernel,
-                        std::int64_t stride) {
-    return normalised(g, name + ".", from, of, of.window(kernel, stride, kernel / 2), out, shape.epsilon);
+std::int64_t common_channels(const std::vector<ResidualShape>& blocks) {
+  std::int64_t length = 0;
+  for (const ResidualShape& block : blocks) {
+    if (block.divided_channels() >= fewest_divided_channels) length = std::gcd(length, block.divided_channels());
+  }
+  return length;
+}
+
+ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape, std::int64_t axis) {
+  AxisDivision division;
+  if (shape.divided_channels() >= fewest_divided_channels)
+    division = {ShardAxis::columns, 1, shape.divided_channels() / axis};
+  const auto step = [&](const std::string& name, ValueIndex from, FeatureMap& of,
+                        const LayerGraph::ConvolutionShape& convolution) {
+    return normalised(g, name + ".", from, of, convolution, shape.epsilon);
+  };
+  const auto window = [](const FeatureMap& of, std::int64_t kernel, std::int64_t stride) {
+    return of.window(kernel, stride, kernel / 2);
   };
   ValueIndex shortcut = x;
   FeatureMap beside = map;
   if (map.channels != shape.out || shape.stride != 1)
-    shortcut = step("shortcut", x, beside, shape.out, 1, shape.stride);
+    shortcut = step("shortcut", x, beside, {.window = window(map, 1, shape.stride), .out = shape.out});
   ValueIndex y = x;
   if (shape.inner > 0) {
     const std::int64_t first = shape.stride_in_first ? shape.stride : 1;
-    const std::int64_t wide = shape.wide > 0 ? shape.wide : shape.inner;
-    y = g.activate(step("layer.0", y, map, shape.inner, 1, first), shape.activation);
-    y = g.activate(step("layer.1", y, map, wide, 3, shape.stride / first), shape.activation);
-    y = step("layer.2", y, map, shape.out, 1, 1);
+    y = g.activate(step("layer.0", y, map, {.window = window(map, 1, first), .out = shape.inner}), shape.activation);
+    y = g.activate(
+        step("layer.1", y, map,
+             {.window = window(map, 3, shape.stride / first), .out = shape.divided_channels(), .columns = division}),
+        shape.activation);
+    y = step("layer.2", y, map, {.window = window(map, 1, 1), .out = shape.out, .rows = division});
   } else {
-    y = g.activate(step("layer.0", y, map, shape.out, 3, shape.stride), shape.activation);
-    y = step("layer.1", y, map, shape.out, 3, 1);
+    y = g.activate(
+        step("layer.0", y, map, {.window = window(map, 3, shape.stride), .out = shape.out, .columns = division}),
+        shape.activation);
+    y = step("layer.1", y, map, {.window = window(map, 3, 1), .out = shape.out, .rows = division});
   }
   return g.activate(g.add(shortcut, y), shape.activation);
 }
@@ -61,9 +80,10 @@ std::int64_t dense_units(const std::vector<DenseLayer>& layers) {
   return units;
 }
 
-Layer dense_pair(const std::vector<DenseLayer>& layers, std::size_t i, const Port& in, double compute_bytes) {
+Layer dense_pair(const std::vector<DenseLayer>& layers, std::size_t i, const Port& in, std::int64_t axis,
+                 double compute_bytes) {
   const DenseLayer& first = layers[i];
-  const AxisDivision division = {ShardAxis::columns, 1, first.columns / dense_units(layers)};
+  const AxisDivision division = {ShardAxis::columns, 1, first.columns / axis};
   LayerGraph g(first.name, "");
   const ValueIndex sums = product(g, first.name, row(g, in), {.out = first.columns, .columns = division});
   ValueIndex x = g.activate(sums, first.activation);

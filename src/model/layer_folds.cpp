@@ -234,7 +234,7 @@ class Worker {
   void operator()(const op::Convolution& c) const {
     const double weights = static_cast<double>(layer_.parameters[op_.parameters.front()].size());
     const double pixels = static_cast<double>(c.window.out_pixels());
-    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, WeightDivision::none});
+    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, c.division});
     if (are_samples(list(), input())) builder_.layer().backward_input.pop_back();
   }
   // Statistics, then the normalisation; backward two sums, then the gradient.

@@ -89,8 +89,16 @@ class LayerGraph {
   ValueIndex combine(ValueIndex x, ValueIndex choice, const ExpertForm& form);
 
   // Of feature maps, whose rows are the pixels of `window.height` x `window.width` and whose columns are channels.
-  /// To `out` channels; the weight is (out, channels, height, width) in files.
-  ValueIndex convolution(const std::string& name, ValueIndex x, const Window& window, std::int64_t out, bool bias);
+  /// A convolution to `out` channels. With `columns` these are divided, with `rows` those of its input are.
+  struct ConvolutionShape {
+    Window window;
+    std::int64_t out = 0;
+    bool bias = false;  ///< not with `rows`
+    AxisDivision columns = {};
+    AxisDivision rows = {};
+  };
+  /// The weight is (out, channels, height, width) in files.
+  ValueIndex convolution(const std::string& name, ValueIndex x, const ConvolutionShape& shape);
   ValueIndex batch_norm(const std::string& name, ValueIndex x, double epsilon, double momentum);
   ValueIndex pool(ValueIndex x, PoolKind kind, const Window& window);
   ValueIndex flatten(ValueIndex x);

@@ -19,25 +19,40 @@ double he_deviation(std::int64_t out, const Window& window) {
 
 }  // namespace
 
-ValueIndex LayerGraph::convolution(const std::string& name, ValueIndex x, const Window& window, std::int64_t out,
-                                   bool bias) {
+ValueIndex LayerGraph::convolution(const std::string& name, ValueIndex x, const ConvolutionShape& shape) {
+  const bool by_columns = shape.columns.axis != ShardAxis::none, by_rows = shape.rows.axis != ShardAxis::none;
+  const Window& window = shape.window;
+  if (by_columns) enter(x);
   const Value from = value(x);
   check_window(window, from);
-  std::vector<std::size_t> parameters = {
-      parameter({.name = prefix_ + name + ".weight",
-                 .shape = {out, from.columns * window.area()},
-                 .deviation = he_deviation(out, window),
-                 .file_shape = {out, from.columns, window.kernel_height, window.kernel_width}})};
-  if (bias) {
-    parameters.push_back(parameter({.name = prefix_ + name + ".bias", .shape = {out}, .initial = Initial::zeros}));
+  PPTRAIN_ASSERT(!by_rows || (!shape.bias && !from.is_whole()), "{}: a convolution divided by rows", name);
+  ParameterSpec weight = {.name = prefix_ + name + ".weight",
+                          .shape = {shape.out, from.columns * window.area()},
+                          .deviation = he_deviation(shape.out, window),
+                          .file_shape = {shape.out, from.columns, window.kernel_height, window.kernel_width}};
+  const AxisDivision& divided = by_rows ? shape.rows : shape.columns;
+  weight.axis = divided.axis;
+  weight.dimension = by_rows ? 1 : 0;
+  weight.unit = divided.unit * (by_rows ? window.area() : 1);
+  std::vector<std::size_t> parameters = {parameter(weight)};
+  if (shape.bias) {
+    parameters.push_back(parameter({.name = prefix_ + name + ".bias",
+                                    .shape = {shape.out},
+                                    .axis = divided.axis,
+                                    .unit = divided.unit,
+                                    .initial = Initial::zeros}));
   }
-  const ValueIndex y = make({window.out_pixels(), out, Element::fp32, {}});
-  put(op::Convolution{window, bias}, {x}, y, parameters);
-  return y;
+  const ValueIndex y = make({window.out_pixels(), shape.out, Element::fp32, shape.columns});
+  const WeightDivision division = by_rows      ? WeightDivision::rows
+                                  : by_columns ? WeightDivision::columns
+                                               : WeightDivision::none;
+  put(op::Convolution{window, shape.bias, division}, {x}, y, parameters);
+  return by_rows ? in_place(op::Sum{}, y) : y;
 }
 
 ValueIndex LayerGraph::batch_norm(const std::string& name, ValueIndex x, double epsilon, double momentum) {
-  const std::int64_t channels = value(x).columns;
+  const Value from = value(x);
+  const std::int64_t channels = from.columns;
   const std::string full = prefix_ + name;
   const auto buffer = [&](const char* what, std::vector<std::int64_t> shape, Initial initial) {
     ParameterSpec spec = {.name = full + what, .shape = std::move(shape), .initial = initial};
@@ -47,10 +62,16 @@ ValueIndex LayerGraph::batch_norm(const std::string& name, ValueIndex x, double 
   buffer(".running_mean", {channels}, Initial::zeros);
   buffer(".running_var", {channels}, Initial::ones);
   buffer(".num_batches_tracked", {}, Initial::zeros);
-  const ValueIndex y = make(value(x));
+  const auto of_channels = [&](const char* what, Initial initial) {
+    return parameter({.name = full + what,
+                      .shape = {channels},
+                      .axis = from.divided.axis,
+                      .unit = from.divided.unit,
+                      .initial = initial});
+  };
+  const ValueIndex y = make(from);
   put(op::BatchNorm{full, epsilon, momentum}, {x}, y,
-      {parameter({.name = full + ".weight", .shape = {channels}, .initial = Initial::ones}),
-       parameter({.name = full + ".bias", .shape = {channels}, .initial = Initial::zeros})});
+      {of_channels(".weight", Initial::ones), of_channels(".bias", Initial::zeros)});
   return y;
 }
 

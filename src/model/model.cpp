@@ -159,6 +159,14 @@ std::int64_t Model::divided_units() const {
   return axis_size(ShardAxis::classes);
 }
 
+std::int64_t Model::most_members() const {
+  std::int64_t most = divided_units();
+  for (const auto& [axis, length] : axes) {
+    if (axis != ShardAxis::experts) most = std::min(most, length);
+  }
+  return most;
+}
+
 std::vector<SharedParameter> Model::shared_parameters() const {
   std::vector<SharedParameter> all;
   std::map<std::string, std::size_t> places;

@@ -189,6 +189,9 @@ struct Model {
   /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers' inner products, or
   /// else classes.
   std::int64_t divided_units() const;
+  /// How many members may divide it at most: each has a position of every axis but that of experts, of which there is
+  /// another division.
+  std::int64_t most_members() const;
   /// What crosses behind a layer that is not the last.
   const Boundary& boundary_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
   /// The parameters that several layers read, in the order of the layers.

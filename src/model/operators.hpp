@@ -253,17 +253,19 @@ struct Combine {
 
 /// Each pixel of the result is the product of the weight with the pixels under the window, fp32 in any precision.
 /// Parameters: the weight (out, channels * window), a row of it as (channel, row, column), and with `bias` b (out).
-/// Every member of a group computes all of it.
+/// By columns the channels of the result are divided, by rows those of the input are, and the result is a partial sum.
 struct Convolution {
   Window window;
   bool bias = false;
+  WeightDivision division = WeightDivision::none;
 };
 
 /// y = (x - mean) / sqrt(variance + epsilon) * gain + offset, where mean and biased variance of a channel are those of
 /// all pixels of a micro-batch, of all its replicas together (Ioffe and Szegedy, "Batch normalization", 2015).
 /// Parameters: gain and offset (channels). Buffers, by `name`: running_mean and running_var, which become
 /// (1 - momentum) of themselves + momentum * the micro-batch's mean and unbiased variance, and which an evaluation
-/// takes in their place; num_batches_tracked.
+/// takes in their place; num_batches_tracked. Where channels are divided a member normalises its own, and has the
+/// buffers whole.
 struct BatchNorm {
   std::string name;  ///< what the names of its buffers begin with
   double epsilon = 1e-5;

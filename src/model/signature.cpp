@@ -81,7 +81,9 @@ std::string dimensions(const Operator& op) {
           [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
           [](const op::Combine& c) { return text(c.form); },
           [](const op::ExpertBalance& b) { return text(b.form); },
-          [](const op::Convolution& c) { return fmt::format("{}:{}", text(c.window), c.bias); },
+          [](const op::Convolution& c) {
+            return fmt::format("{}:{}:{}", text(c.window), c.bias, static_cast<int>(c.division));
+          },
           [](const op::BatchNorm& n) { return fmt::format("{}:{}", n.epsilon, n.momentum); },
           [](const op::Enlarge& e) { return fmt::format("{}:{}", static_cast<int>(e.kind), text(e.map)); },
           [](const op::Tiles& t) { return fmt::format("{}:{}:{}", text(t.map), t.side, t.back); },

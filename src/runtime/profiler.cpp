@@ -164,7 +164,7 @@ std::vector<int> profiled_degrees(const Config& config, const Model& model, cons
   for (const Annotation& annotation : config.model.annotate) {
     if (annotation.primitive == "split") degrees.insert(static_cast<int>(annotation.devices));
   }
-  std::erase_if(degrees, [&](int n) { return n < 1 || n > model.divided_units(); });
+  std::erase_if(degrees, [&](int n) { return n < 1 || n > model.most_members(); });
   return {degrees.begin(), degrees.end()};
 }
 

@@ -216,6 +216,46 @@ kind = "pixels"
 channels = 2
 )";
 
+/// Blocks of 16, 32 and 48 channels between the convolutions that a group divides: positions of the axis stand for 1, 2
+/// and 3 of them. The first ones are narrower, and every member computes them whole.
+const std::string wide_blocks = R"(
+[[model.layer]]
+kind = "images"
+image_size = 16
+[[model.layer]]
+kind = "convolution"
+channels = 8
+batch_norm = true
+activation = "silu"
+[[model.layer]]
+kind = "residual"
+channels = 8
+activation = "silu"
+[[model.layer]]
+kind = "residual"
+channels = 16
+stride = 2
+activation = "silu"
+[[model.layer]]
+kind = "residual"
+channels = 24
+inner = 32
+activation = "silu"
+[[model.layer]]
+kind = "residual"
+repeat = 2
+channels = 32
+inner = 12
+wide = 48
+stride = 2
+activation = "silu"
+pool = "average"
+pool_size = 0
+[[model.layer]]
+kind = "classes"
+classes = 9
+)";
+
 /// A network with weights that are drawn; one rank says what its losses are.
 struct Drawn {
   Reference reference{"llama"};
@@ -225,16 +265,15 @@ struct Drawn {
   explicit Drawn(const ModelConfig& network) {
     reference.config.model = network;
     model = build_model(reference.config.model, reference.config.training, "test");
-    if (model.sample.has_drawing()) {
+    if (!model.sample.tokens()) {
       reference.config.data.train = {synthetic_data};
       reference.labelled = open_datasets(reference.config, model).train;
     }
     reference.weights.clear();
-    for (const Layer& layer : model.layers) {
-      for (const ParameterSpec& spec : layer.parameters) draw(spec);
-    }
+    for (const ParameterSpec& spec : stored_tensors(model)) draw(spec);
+    if (norms_batches()) reference.micro_batch_size = 4;
     reference.tensor_norms.clear();
-    for (const auto& [name, values] : reference.weights) reference.tensor_norms[name] = 0.0;
+    for (const ParameterSpec& spec : logical_parameters(model)) reference.tensor_norms[spec.name] = 0.0;
     const Curve alone = train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 8, "1f1b"), 8);
     reference.losses = alone.losses;
     reference.grad_norms = alone.grad_norms;
@@ -249,6 +288,20 @@ struct Drawn {
     for (float& value : values) value = spec.initial == Initial::ones ? 1.0F + 0.2F * value : 0.1F * value;
   }
 
+  bool norms_batches() const {
+    return std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.batch_norms > 0.0; });
+  }
+
+  /// The loss of an evaluation behind one step, which goes by what the step has left in buffers.
+  double evaluated(MPI_Comm comm, const Plan& plan) const {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared);
+    reference.fill(session);
+    session.train(0, reference.samples(0));
+    return session.evaluate(reference.samples(1));
+  }
+
   void check(const Plan& plan, const SessionOptions& options = {}) const {
     const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, 8, options);
     check_curve(curve, reference);
@@ -256,9 +309,9 @@ struct Drawn {
 };
 
 void check_drawn_plans(const Drawn& drawn, std::uint64_t seed, int number) {
-  RandomShapes shapes(
-      seed, DrawnBlocks::some,
-      {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size, axes_of(drawn.model)});
+  RandomShapes shapes(seed, DrawnBlocks::some,
+                      {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size,
+                       axes_of(drawn.model), drawn.reference.micro_batch_size});
   for (int i = 0; i < number; ++i) {
     const Plan plan = shapes.plan(num_ranks());
     INFO("plan " << i << " of seed " << seed);
@@ -315,6 +368,20 @@ TEST_CASE("experts that are full leave the same rows out on any division", "[np4
     limited.check(limited.reference.plan(pipeline, data, tensor, 4, "1f1b"));
   }
   check_drawn_plans(limited, 13, 4);
+}
+
+TEST_CASE("channels within residual blocks are divided as one rank has them", "[np4]") {
+  const Drawn wide(parse_config(wide_blocks, "wide.toml", "").model);
+  REQUIRE(wide.model.axis_size(ShardAxis::columns) == 16);
+  CHECK(wide.reference.losses.back() < wide.reference.losses.front());
+  const double alone = wide.evaluated(MPI_COMM_SELF, wide.reference.plan(1, 1, 1, 0, "1f1b"));
+  for (const auto& [pipeline, data, tensor] : {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{1, 2, 2}}) {
+    INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
+    const Plan plan = wide.reference.plan(pipeline, data, tensor, 0, "1f1b");
+    wide.check(plan);
+    CHECK(wide.evaluated(MPI_COMM_WORLD, plan) == Approx(alone).epsilon(1e-5));
+  }
+  check_drawn_plans(wide, 16, 4);
 }
 
 TEST_CASE("a network that draws images trains on any division as on one rank", "[np4]") {

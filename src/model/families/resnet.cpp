@@ -7,8 +7,8 @@
 namespace pptrain {
 namespace {
 
-/// He et al., "Deep residual learning", 2015, with its classifier. Of a tensor-parallel group every member computes the
-/// features; the classes are divided (Jia et al., "Whale", 2022, section 2.1).
+/// He et al., "Deep residual learning", 2015, with its classifier, whose classes a tensor-parallel group divides (Jia
+/// et al., "Whale", 2022, section 2.1) like the channels within blocks.
 class ResNetFamily {
  public:
   ResNetFamily(const ConfigJson& config, const FamilyOptions& options)
@@ -34,6 +34,10 @@ class ResNetFamily {
     model.name = "resnet";
     model.sample = {1, image_.pixels(), classes_, 0, image_};
     model.axes = {{ShardAxis::classes, classes_}};
+    std::vector<ResidualShape> blocks;
+    for (const std::int64_t width : widths_) blocks.push_back(block_shape(width, 1));
+    columns_ = common_channels(blocks);
+    if (columns_ > 0) model.axes[ShardAxis::columns] = columns_;
     model.layers.push_back(embedding());
     for (std::size_t s = 0; s < widths_.size(); ++s) {
       for (std::int64_t i = 0; i < depths_[s]; ++i) {
@@ -70,7 +74,8 @@ class ResNetFamily {
   Layer embedding() {
     LayerGraph g("embedding", "resnet.embedder.");
     const ValueIndex pixels = g.features(image_.channels, map_.side * map_.side);
-    const ValueIndex sums = normalised(g, "embedder.", pixels, map_, map_.window(7, 2, 3), entry_, epsilon);
+    const ValueIndex sums =
+        normalised(g, "embedder.", pixels, map_, {.window = map_.window(7, 2, 3), .out = entry_}, epsilon);
     const Window window = map_.window(3, 2, 1);
     const ValueIndex x = g.pool(g.activate(sums, activation_), PoolKind::max, window);
     map_.side = window.out_height();
@@ -78,12 +83,7 @@ class ResNetFamily {
     return g.finish(compute_bytes_);
   }
 
-  /// The last block ends with the average over its pixels, so that a number per channel crosses to the classifier.
-  Layer block(std::size_t stage, std::int64_t i, bool is_last) {
-    const std::int64_t out = widths_[stage];
-    const std::int64_t stride = i == 0 && (stage > 0 || downsamples_first_) ? 2 : 1;
-    LayerGraph g(fmt::format("block.{}.{}", stage, i), fmt::format("resnet.encoder.stages.{}.layers.{}.", stage, i));
-    const ValueIndex x = g.input(map_.port());
+  ResidualShape block_shape(std::int64_t out, std::int64_t stride) const {
     ResidualShape shape;
     shape.out = out;
     shape.inner = bottleneck_ ? out / 4 : 0;
@@ -91,7 +91,15 @@ class ResNetFamily {
     shape.stride_in_first = bottleneck_ && stride_in_first_;
     shape.activation = activation_;
     shape.epsilon = epsilon;
-    ValueIndex result = residual_block(g, x, map_, shape);
+    return shape;
+  }
+
+  /// The last block ends with the average over its pixels, so that a number per channel crosses to the classifier.
+  Layer block(std::size_t stage, std::int64_t i, bool is_last) {
+    const std::int64_t stride = i == 0 && (stage > 0 || downsamples_first_) ? 2 : 1;
+    LayerGraph g(fmt::format("block.{}.{}", stage, i), fmt::format("resnet.encoder.stages.{}.layers.{}.", stage, i));
+    const ValueIndex x = g.input(map_.port());
+    ValueIndex result = residual_block(g, x, map_, block_shape(widths_[stage], stride), columns_);
     if (is_last) result = g.pool(result, PoolKind::average, map_.window(map_.side, 1, 0));
     g.output(result);
     return g.finish(compute_bytes_);
@@ -109,6 +117,7 @@ class ResNetFamily {
   bool stride_in_first_;
   bool downsamples_first_;
   std::int64_t classes_;
+  std::int64_t columns_ = 0;  ///< length of the axis that the channels within blocks are divided along
 };
 
 }  // namespace

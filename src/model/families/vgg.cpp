@@ -39,7 +39,7 @@ class Vgg {
     for (std::size_t step = 0; step < steps_.size();) model.layers.push_back(features(step));
     for (std::size_t i = 0; i < dense_.size(); i += 2) {
       const Port in = i == 0 ? map_.port() : Port{1, dense_[i - 1].columns};
-      model.layers.push_back(dense_pair(dense_, i, in, compute_bytes_));
+      model.layers.push_back(dense_pair(dense_, i, in, dense_units(dense_), compute_bytes_));
     }
     model.layers.push_back(
         class_output(dense_name(dense_.size()), {1, dense_.back().columns}, classes_, ShardAxis::none, compute_bytes_));
@@ -70,7 +70,8 @@ class Vgg {
     LayerGraph g(name, "");
     ValueIndex x = step == 0 ? g.features(image_.channels, map_.side * map_.side) : g.input(map_.port());
     const std::int64_t channels = channels_of(steps_[step++]);
-    x = g.activate(g.convolution(name, x, map_.window(3, 1, 1), channels, true), Activation::relu);
+    x = g.activate(g.convolution(name, x, {.window = map_.window(3, 1, 1), .out = channels, .bias = true}),
+                   Activation::relu);
     map_.channels = channels;
     index_ += 2;
     for (; step < steps_.size() && steps_[step] == "M"; ++step, ++index_) {

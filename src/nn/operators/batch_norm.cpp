@@ -15,7 +15,7 @@ class BatchNormModule final : public OperatorModule {
     const Matrix x = pass.matrix(input());
     Tensor y = new_value(batch, output());
     if (batch.use == BatchUse::evaluation) {
-      normalise(batch, x, buffer(".running_mean"), buffer(".running_var"), y);
+      normalise(batch, x, own(buffer(".running_mean")), own(buffer(".running_var")), y);
     } else {
       std::vector<Tensor>& s = statistics(pass);
       s.clear();
@@ -49,6 +49,11 @@ class BatchNormModule final : public OperatorModule {
   static float* mean(const std::vector<Tensor>& s) { return s.front().f32(); }
   static float* variance(const std::vector<Tensor>& s) { return s.front().f32() + s.front().columns(); }
   float* buffer(const char* what) const { return store().buffers().values(kind_.name + what); }
+  /// Of numbers of all channels those of this member's.
+  float* own(float* all) const {
+    const Value& of = value(input());
+    return of.is_whole() ? all : all + of.divided.unit * part(input()).begin;
+  }
   Communicator& replicas() { return context().replicas != nullptr ? *context().replicas : alone_; }
 
   /// Rows of the map that each replica has of the micro-batch.
@@ -77,13 +82,30 @@ class BatchNormModule final : public OperatorModule {
     feature_maps().join_moments(moments.f32(), rows_of_replicas(batch), x.columns, mean, variance);
   }
 
+  /// Means, then variances of the channels of all members.
+  Tensor of_all_channels(const float* mean, const float* variance) const {
+    const auto channels = static_cast<std::size_t>(value(input()).columns);
+    Tensor all(arena(), 2, channels);
+    kernels().fill_zero(all.f32(), all.size());
+    kernels().add(mean, own(all.f32()), columns(input()));
+    kernels().add(variance, own(all.f32() + channels), columns(input()));
+    group().all_reduce_sum(all.f32(), all.size());
+    return all;
+  }
+
   void update_running(const Batch& batch, const float* mean, const float* variance) {
     const double rows = num_rows(batch);
     if (rows <= 1.0) return;  // `check_micro_batches` refuses what has one
     const auto channels = static_cast<std::size_t>(value(input()).columns);
     const auto momentum = static_cast<float>(kind_.momentum);
-    feature_maps().update_running(buffer(".running_mean"), mean, momentum, 1.0F, channels);
     const auto unbiased = static_cast<float>(rows / (rows - 1.0));
+    Tensor all;
+    if (!value(input()).is_whole()) {
+      all = of_all_channels(mean, variance);
+      mean = all.f32();
+      variance = mean + channels;
+    }
+    feature_maps().update_running(buffer(".running_mean"), mean, momentum, 1.0F, channels);
     feature_maps().update_running(buffer(".running_var"), variance, momentum, unbiased, channels);
     feature_maps().count(buffer(".num_batches_tracked"));
   }

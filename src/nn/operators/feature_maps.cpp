@@ -8,7 +8,7 @@ class ConvolutionModule final : public OperatorModule {
  public:
   ConvolutionModule(const op::Convolution& kind, OperatorPlace place)
       : OperatorModule(std::move(place)),
-        form_{kind.window, value(input()).columns, value(output()).columns},
+        form_{kind.window, static_cast<std::int64_t>(columns(input())), static_cast<std::int64_t>(columns(output()))},
         bias_(kind.bias) {}
 
   void forward(Batch& batch, Pass& pass) override {
