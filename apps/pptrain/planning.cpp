@@ -12,7 +12,6 @@
 #include "interrupt.hpp"
 #include "io/parameters.hpp"
 #include "model/check.hpp"
-#include "model/zoo.hpp"
 #include "output.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/given_plan.hpp"
@@ -114,7 +113,7 @@ void plan_from_files(const Options& options) {
 /// Name and number of layers of the model of a planning job.
 std::pair<std::string, int> planned_model(const Config& config) {
   if (config.profile.file.empty()) {
-    const ModelDescription model = describe_model(config);
+    const Model model = build_model_of(config);
     return {model.name, model.num_layers()};
   }
   const Profile profile = named_profile(config);

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "config/check_chain.hpp"
+#include "config/published_models.hpp"
 
 namespace pptrain {
 namespace {
@@ -39,6 +40,7 @@ void check_job(const Config& config) {
 
 void check_model(const Config& config) {
   const ModelConfig& model = config.model;
+  if (model.published) return;
   if (!model.layer.empty()) return check_chain(config);
   if (!model.from.empty()) return;
   if (!model.is_classifier() && model.hidden_size % model.heads != 0) {
@@ -52,20 +54,18 @@ void check_model(const Config& config) {
 void check_model_name(const Config& config) {
   if (config.can_train_model()) return;
   const std::string& name = config.model.name;
-  const std::string nearest = nearest_name(name, trainable_models());
+  std::vector<std::string> known = trainable_models();
+  for (const PublishedModel& model : published_models()) known.push_back(model.name);
+  const std::string nearest = nearest_name(name, known);
   const std::string command = fmt::format("`pptrain plan {} --cluster CLUSTER.toml`", config.source);
-  if (!config.profile.file.empty() || config.profile.analytic) {
-    throw_bad_input(
-        {config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
-         "this version trains " + join(trainable_models()) + "; with [profile] file or analytic this is a planning job",
-         "plan it: " + command});
+  if (!config.profile.file.empty()) {
+    throw_bad_input({config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
+                     "nothing but the profile describes it, so that this is a planning job", "plan it: " + command});
   }
   throw_bad_input({config.where("model.name"), fmt::format("model.name = \"{}\" is not known", name),
-                   "known are " + join(trainable_models()) + "; other models are planned from a profile",
-                   nearest.empty()
-                       ? "use \"gpt2\", name a PROFILE.json in [profile] file, or set analytic = true there for a "
-                         "model of the zoo"
-                       : fmt::format("did you mean \"{}\"?", nearest)});
+                   "known are " + join(known) + "; other models are planned from a profile",
+                   nearest.empty() ? "use one of these, or name a PROFILE.json in [profile] file"
+                                   : fmt::format("did you mean \"{}\"?", nearest)});
 }
 
 void check_batches(const Config& config) {
@@ -152,7 +152,7 @@ void check_mix(const Config& config) {
 void check_documents(const Config& config) {
   const AutoInt end = config.data.end_of_document;
   if (config.model.is_classifier() || !end || *end < config.model.vocabulary_size) return;
-  if (!config.model.from.empty()) return;  // check_fits does this when the folder has said how many tokens there are
+  if (config.model.is_described()) return;  // check_fits does this when the folder has said how many tokens there are
   throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
                    fmt::format("vocabulary_size = {} admits 0 to {}", config.model.vocabulary_size,
                                config.model.vocabulary_size - 1),
@@ -223,7 +223,7 @@ void check_config(const Config& config) {
   check_job(config);
   check_model(config);
   check_batches(config);
-  if (config.profile.file.empty() && (config.can_train_model() || !config.profile.analytic)) check_trainable(config);
+  if (config.profile.file.empty()) check_trainable(config);
   check_zero(config);
   check_mix(config);
   check_documents(config);

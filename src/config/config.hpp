@@ -122,8 +122,9 @@ struct ModelConfig {
   std::string from;  ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
   std::string initial = "weights";  ///< with `from`: the folder's weights, or "random"
   std::int64_t image_size = 0;      ///< with `from`: pixels of an image's side; 0: what the folder says
-  std::string description;          ///< text of the folder's config.json, once it has been read
-  std::int64_t layers = 4;          ///< blocks, or dense layers of a classifier's features
+  std::string description;  ///< text of the folder's config.json, once it has been read, or of a published model's
+  bool published = false;   ///< `name` is that of a published model (`published_models`), which says the rest
+  std::int64_t layers = 4;  ///< blocks, or dense layers of a classifier's features
   std::int64_t hidden_size = 64;
   std::int64_t heads = 4;
   std::int64_t vocabulary_size = 257;
@@ -136,7 +137,9 @@ struct ModelConfig {
 
   bool is_classifier() const { return names_dimensions() && name == "mlp-classifier"; }
   /// Whether `name` is a kind of model and `layers`, `hidden_size` and so on are its dimensions.
-  bool names_dimensions() const { return from.empty() && layer.empty(); }
+  bool names_dimensions() const { return from.empty() && layer.empty() && !published; }
+  /// Whether a config.json describes it.
+  bool is_described() const { return !from.empty() || (published && layer.empty()); }
   /// Layers of the chain, and what they are for a message.
   std::int64_t num_layers() const { return is_classifier() ? layers + 1 : layers + 2; }
   std::string layers_text() const;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "config/layer_keys.hpp"
+#include "config/published_models.hpp"
 #include "config/ranges.hpp"
 #include "config/training_keys.hpp"
 
@@ -72,7 +73,15 @@ void visit_chain(KeyVisitor& v, ModelConfig& model) {
   visit_annotations(v, model);
 }
 
+constexpr const char* name_help =
+    "\"gpt2\" and \"mlp-classifier\" have the dimensions below; models of published experiments (bert-large, ...) have "
+    "their own; any other one is planned from a profile.";
+
 void visit(KeyVisitor& v, ModelConfig& model) {
+  if (model.published) {
+    v.text({"name", name_help}, model.name);
+    return visit_annotations(v, model);
+  }
   model.layer.resize(
       v.elements({"layer", "The layers of a network of your own, in their order: in place of `from` and dimensions."},
                  model.layer.size()));
@@ -92,7 +101,11 @@ void visit(KeyVisitor& v, ModelConfig& model) {
     visit_annotations(v, model);
     return;
   }
-  v.text({"name", "\"gpt2\" and \"mlp-classifier\" can be trained; any other model is for planning."}, model.name);
+  v.text({"name", name_help}, model.name);
+  if (const PublishedModel* published = published_model(model.name)) {
+    take_published(*published, model);
+    return visit_annotations(v, model);
+  }
   v.integer({"layers", "Blocks of a transformer, or dense layers of a classifier's features."}, model.layers,
             between(1, 65536));
   v.integer({"hidden_size", "Width of a layer."}, model.hidden_size, between(1, 1048576));

@@ -1,5 +1,6 @@
 #include "config/training_keys.hpp"
 
+#include "config/published_models.hpp"
 #include "config/ranges.hpp"
 
 namespace pptrain {
@@ -55,7 +56,7 @@ void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
   const bool reads_images = !model.layer.empty() && model.layer.front().reads_images();
   const bool draws = !model.layer.empty() && model.layer.front().reads_latents();
   const std::string keyword =
-      model.is_classifier() || !model.from.empty() || reads_images || draws ? synthetic_data : "";
+      model.is_classifier() || model.is_described() || reads_images || draws ? synthetic_data : "";
   v.input_paths(
       {"train",
        "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
@@ -67,8 +68,8 @@ void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
           "Whether samples come in an order drawn from the seed, each once per epoch; otherwise as in the files."},
          data.shuffle);
   if (!model.is_classifier()) visit_documents(v, data);
-  if (!model.from.empty()) visit_masks(v, data);
-  if (!model.from.empty() || reads_images) visit_augmentation(v, data);
+  if (model.is_described()) visit_masks(v, data);
+  if (model.is_described() || reads_images) visit_augmentation(v, data);
   data.mix.resize(
       v.elements({"mix", "Sources that samples are mixed from by their weights, in place of train; for transformers."},
                  data.mix.size()));
@@ -81,7 +82,8 @@ void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
 
 void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   v.integer({"steps", "Optimizer steps to train for."}, training.steps, at_least(1));
-  if (!model.is_classifier())
+  if (model.published) take_published(*published_model(model.name), training);
+  if (!model.is_classifier() && !model.published)
     v.integer({"sequence_length", "Tokens of a sample; of one with a source those that are predicted."},
               training.sequence_length, at_least(1));
   if (!model.from.empty()) {

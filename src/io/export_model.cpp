@@ -83,7 +83,7 @@ class Export {
 
   /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
   std::string name_of(const ParameterSpec& spec) const {
-    const bool own_gpt2 = from_.folder.empty() && spec.name != "lm_head.weight";
+    const bool own_gpt2 = !from_.config.model.is_described() && spec.name != "lm_head.weight";
     return own_gpt2 ? "transformer." + spec.name : spec.name;
   }
 
@@ -108,10 +108,14 @@ class Export {
     writer.write(name_of(spec), 0, turned);
   }
 
+  nlohmann::ordered_json described() const {
+    const ModelConfig& model = from_.config.model;
+    if (!from_.folder.empty()) return nlohmann::ordered_json::parse(text_of(fs::path(from_.folder) / "config.json"));
+    return model.published ? nlohmann::ordered_json::parse(model.description) : gpt2_config(from_.config);
+  }
+
   nlohmann::ordered_json description() const {
-    nlohmann::ordered_json json = from_.folder.empty()
-                                      ? gpt2_config(from_.config)
-                                      : nlohmann::ordered_json::parse(text_of(fs::path(from_.folder) / "config.json"));
+    nlohmann::ordered_json json = described();
     const char* key = json.contains("torch_dtype") ? "torch_dtype" : "dtype";
     json[key] = options_.type == WeightType::f32    ? "float32"
                 : options_.type == WeightType::bf16 ? "bfloat16"

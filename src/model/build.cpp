@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "model/description.hpp"
 #include "model/dropout.hpp"
 #include "model/families/families.hpp"
 #include "model/trainable.hpp"
@@ -12,22 +11,24 @@
 namespace pptrain {
 namespace {
 
-/// The model that a folder describes, from the text of its config.json where that is at hand.
-Model build_from_folder(const ModelConfig& model, const TrainingConfig& training) {
-  const ConfigJson config = model.description.empty()
-                                ? ConfigJson::read(model.from)
-                                : ConfigJson::parse(model.description, model.from + "/config.json");
+/// The model that a config.json describes, from its text where that is at hand.
+Model build_described(const ModelConfig& model, const TrainingConfig& training) {
+  const ConfigJson config =
+      model.description.empty()
+          ? ConfigJson::read(model.from)
+          : ConfigJson::parse(model.description, model.published ? model.name : model.from + "/config.json");
   return build_family(config, {training.sequence_length, element_bytes(training.precision),
                                training.source_length.value_or(0), model.image_size});
 }
 
 Model build(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
-  if (!model.from.empty()) return build_from_folder(model, training);
+  if (model.is_described()) return build_described(model, training);
   if (!model.layer.empty()) return build_own_network(model, training);
   if (model.is_classifier()) return build_mlp_classifier(model, training);
   if (model.name == "gpt2") return build_gpt2(model, training, source);
   throw_bad_input({source, fmt::format("[model] name = \"{}\" cannot be trained", model.name),
-                   "this version trains " + join(trainable_models()), "plan it with `pptrain plan --analytic`"});
+                   "this version trains " + join(trainable_models()),
+                   "name its PROFILE.json in [profile] file to plan it"});
 }
 
 /// Every layer takes what the one before gives.
@@ -68,6 +69,7 @@ void mark_hidden(Model& model) {
 
 Model build_model(const ModelConfig& config, const TrainingConfig& training, const std::string& source) {
   Model model = build(config, training, source);
+  if (config.published) model.name = config.name;
   if (training.dropout > 0.0) add_dropout(model, training.dropout, element_bytes(training.precision), source);
   check_boundaries(model);
   mark_hidden(model);

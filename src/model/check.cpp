@@ -61,6 +61,7 @@ void check_micro_batches(const Config& config, const Model& model) {
   if (why.empty()) return;
   const AutoInt micro = config.training.micro_batch_size;
   const std::string place = config.where("training.micro_batch_size");
+  if (!micro && !config.data.has_training_data()) return;  // nothing is trained: any size may be planned
   if (!micro) {
     throw_bad_input({place, fmt::format("micro_batch_size = \"auto\" for a {}", model.name),
                      why + ", whose size therefore changes every loss",

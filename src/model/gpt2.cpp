@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "model/description.hpp"
 #include "model/families/config_keys.hpp"
 #include "model/layer_graph.hpp"
 #include "model/trainable.hpp"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "model/layer_builder.hpp"
-#include "model/transformer.hpp"
+#include "model/work_builder.hpp"
 
 namespace pptrain {
 namespace {
@@ -178,22 +177,22 @@ double allreduce_bytes(const OperatorList& list) {
 /// Adds the work of one operator.
 class Worker {
  public:
-  Worker(LayerBuilder& builder, const Layer& layer, const Operator& op) : builder_(builder), layer_(layer), op_(op) {}
+  Worker(WorkBuilder& builder, const Layer& layer, const Operator& op) : builder_(builder), layer_(layer), op_(op) {}
 
-  void operator()(const op::Embedding&) const { add_embedding(builder_, rows(*op_.output), columns(*op_.output)); }
+  void operator()(const op::Embedding&) const { builder_.embedding(rows(*op_.output), columns(*op_.output)); }
   void operator()(const op::Scaling&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::Norm&) const { elementwise(input(), 2.0, 3.0); }
   void operator()(const op::Linear& linear) const {
     const ParameterSpec& weight = layer_.parameters[op_.parameters.front()];
     builder_.product(pptrain::linear(rows(input()), static_cast<double>(weight.shape[1]),
                                      static_cast<double>(weight.shape[0]), linear.division));
-    if (are_samples(list(), input())) builder_.layer().backward_input.pop_back();
+    if (are_samples(list(), input())) builder_.without_input_gradient();
   }
   void operator()(const op::Rotary&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::SelfAttention& a) const {
-    if (a.span == 0) return add_fused_attention(builder_, a, rows(input()), rows(op_.inputs.back()));
+    if (a.span == 0) return builder_.attention(a, rows(input()), rows(op_.inputs.back()));
     const auto span = static_cast<double>(a.span);
-    add_fused_attention(builder_, a, span, span, rows(input()) / span);
+    builder_.attention(a, span, span, rows(input()) / span);
   }
   void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
   void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
@@ -202,7 +201,7 @@ class Worker {
     elementwise(input(), 5.0, 7.0, 3);
     builder_.backward_weight({0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});
   }
-  void operator()(const op::Loss&) const { add_loss(builder_, rows(input()), columns(input())); }
+  void operator()(const op::Loss&) const { builder_.loss(rows(input()), columns(input())); }
   void operator()(const op::ClassToken&) const { elementwise(input(), 3.0, 3.0, 2); }
   void operator()(const op::Features&) const {}
   void operator()(const op::Conversion&) const {}
@@ -235,7 +234,7 @@ class Worker {
     const double weights = static_cast<double>(layer_.parameters[op_.parameters.front()].size());
     const double pixels = static_cast<double>(c.window.out_pixels());
     builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, c.division});
-    if (are_samples(list(), input())) builder_.layer().backward_input.pop_back();
+    if (are_samples(list(), input())) builder_.without_input_gradient();
   }
   // Statistics, then the normalisation; backward two sums, then the gradient.
   void operator()(const op::BatchNorm&) const { elementwise(input(), 3.0, 5.0, 2); }
@@ -269,7 +268,7 @@ class Worker {
     builder_.elementwise({forward * elements(v), backward * elements(v), launches, launches, share});
   }
 
-  LayerBuilder& builder_;
+  WorkBuilder& builder_;
   const Layer& layer_;
   const Operator& op_;
 };
@@ -277,10 +276,9 @@ class Worker {
 }  // namespace
 
 Work work_of(const Layer& layer, double compute_bytes) {
-  LayerBuilder builder(layer.name, compute_bytes);
+  WorkBuilder builder(compute_bytes);
   for (const Operator& op : layer.operators.operators) std::visit(Worker(builder, layer, op), op.kind);
-  LayerDescription& made = builder.layer();
-  return {std::move(made.forward), std::move(made.backward_input), std::move(made.backward_weight)};
+  return builder.take();
 }
 
 void fold(Layer& layer, double compute_bytes) {

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "model/description.hpp"
 #include "model/layer_graph.hpp"
 #include "model/trainable.hpp"
 

@@ -167,6 +167,13 @@ std::int64_t Model::most_members() const {
   return most;
 }
 
+std::vector<int> Model::tensor_parallel_degrees() const {
+  const std::int64_t most = std::min<std::int64_t>(axes.contains(ShardAxis::heads) ? 8 : 32, most_members());
+  std::vector<int> degrees;
+  for (int n = 1; n <= most && divided_units() % n == 0; n *= 2) degrees.push_back(n);
+  return degrees;
+}
+
 std::vector<SharedParameter> Model::shared_parameters() const {
   std::vector<SharedParameter> all;
   std::map<std::string, std::size_t> places;

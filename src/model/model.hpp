@@ -192,6 +192,9 @@ struct Model {
   /// How many members may divide it at most: each has a position of every axis but that of experts, of which there is
   /// another division.
   std::int64_t most_members() const;
+  /// Degrees of tensor parallelism that are tried without being asked for: powers of two that divide its units, up to
+  /// 8, or 32 where these are columns or classes, which are many.
+  std::vector<int> tensor_parallel_degrees() const;
   /// What crosses behind a layer that is not the last.
   const Boundary& boundary_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
   /// The parameters that several layers read, in the order of the layers.

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "model/description.hpp"
 #include "model/own_network.hpp"
 
 namespace pptrain {

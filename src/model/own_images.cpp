@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/description.hpp"
 #include "model/image_layers.hpp"
 #include "model/own_network.hpp"
 

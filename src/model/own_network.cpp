@@ -4,7 +4,6 @@
 #include <map>
 
 #include "model/chain.hpp"
-#include "model/description.hpp"
 
 namespace pptrain {
 namespace {

@@ -2,10 +2,9 @@
 
 #include <string>
 
-#include "model/layer_builder.hpp"
 #include "model/model.hpp"
 
-// The models that pptrain trains. Only build.cpp and zoo.cpp include this.
+// The models that pptrain trains. Only build.cpp and the files that build them include this.
 namespace pptrain {
 
 Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const std::string& source);

@@ -75,12 +75,4 @@ double state_bytes_per_parameter(const OptimizerConfig& optimizer, const Model& 
   return most;
 }
 
-double state_bytes_per_parameter(const OptimizerConfig& optimizer) {
-  constexpr std::int64_t width = 4096;
-  ParameterSpec matrix;
-  matrix.shape = {width, width};
-  matrix.hidden = true;
-  return state_bytes(optimizer, matrix) / static_cast<double>(matrix.size());
-}
-
 }  // namespace pptrain

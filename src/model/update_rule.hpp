@@ -58,7 +58,5 @@ std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer, const
 /// Bytes that the optimizer keeps per parameter of the model: of the layer that has most of them, so that no stage
 /// needs more.
 double state_bytes_per_parameter(const OptimizerConfig& optimizer, const Model& model);
-/// The same where nothing but the number of the parameters is known, most of which are elements of matrices.
-double state_bytes_per_parameter(const OptimizerConfig& optimizer);
 
 }  // namespace pptrain

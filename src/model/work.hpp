@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "config/config.hpp"
+
 namespace pptrain {
 
 /// What a member of a tensor-parallel group does of a kernel: all of it, or its share.
@@ -26,5 +28,8 @@ struct Work {
 
 /// FLOP per sample of a pass, whole.
 double flop_of(const std::vector<Kernel>& pass);
+
+/// Bytes of a number of this precision; half of fp32's for both 16-bit formats.
+double element_bytes(Precision precision);
 
 }  // namespace pptrain

@@ -8,8 +8,9 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "config/published_models.hpp"
+#include "model/check.hpp"
 #include "model/update_rule.hpp"
-#include "model/zoo.hpp"
 
 namespace pptrain {
 namespace {
@@ -62,10 +63,10 @@ std::vector<double> sample_counts(double largest) {
 }
 
 /// Rows for one kind and degree, as few as give every count of samples within the tolerance.
-std::vector<ProfileRow> layer_rows(const LayerDescription& layer, const std::string& device, const Roofline& roofline,
-                                   int degree, double largest_samples) {
+std::vector<ProfileRow> layer_rows(const Work& work, const std::string& device, const Roofline& roofline, int degree,
+                                   double largest_samples) {
   const auto row = [&](double samples) {
-    return ProfileRow{device, degree, samples, roofline_seconds(layer, roofline, degree, samples), true};
+    return ProfileRow{device, degree, samples, roofline_seconds(work, roofline, degree, samples), true};
   };
   Profile chosen;
   chosen.layers.push_back({});
@@ -122,58 +123,16 @@ Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::str
   return {efficiency * rate->second, memory_efficiency * kind.memory_bandwidth};
 }
 
-LayerSeconds roofline_seconds(const LayerDescription& layer, const Roofline& roofline, int tensor_parallel,
-                              double samples) {
-  return {pass_seconds(layer.forward, roofline, tensor_parallel, samples),
-          pass_seconds(layer.backward_input, roofline, tensor_parallel, samples),
-          pass_seconds(layer.backward_weight, roofline, tensor_parallel, samples)};
+LayerSeconds roofline_seconds(const Work& work, const Roofline& roofline, int tensor_parallel, double samples) {
+  return {pass_seconds(work.forward, roofline, tensor_parallel, samples),
+          pass_seconds(work.backward_input, roofline, tensor_parallel, samples),
+          pass_seconds(work.backward_weight, roofline, tensor_parallel, samples)};
 }
-
-namespace {
-
-double state_bytes(const Config& config) {
-  if (!config.can_train_model()) return state_bytes_per_parameter(config.optimizer);
-  return state_bytes_per_parameter(config.optimizer, build_model(config.model, config.training, config.source));
-}
-
-}  // namespace
 
 BytesPerParameter bytes_per_parameter(const Config& config) {
-  const double state = state_bytes(config);
-  if (config.training.precision == Precision::fp32) return {4.0, 4.0, state};
-  if (config.can_train_model()) return {6.0, 4.0, state};
-  return {2.0, 2.0, 4.0 + state};
-}
-
-Profile analytic_profile(const ModelDescription& model, const BytesPerParameter& bytes, const Cluster& cluster,
-                         double largest_samples, const std::string& source) {
-  Profile profile;
-  profile.model = model.name;
-  profile.source = fmt::format("roofline (docs/profiles.md) at the rates of the cluster \"{}\"; dimensions: {}",
-                               cluster.name, model.source);
-  profile.bytes_per_parameter = bytes;
-  profile.axes = model.axes;
-  for (const LayerDescription& layer : model.layers) {
-    profile.layers.push_back({layer.name,
-                              layer.parameters,
-                              layer.output_bytes,
-                              layer.stored_bytes,
-                              layer.tensor_parallel_allreduce_bytes,
-                              {},
-                              {}});
-    profile.layers.back().batch_norms = layer.batch_norms;
-    profile.layers.back().batch_norm_channels = layer.batch_norm_channels;
-    std::vector<ProfileRow>& rows = profile.layers.back().rows;
-    for (const DeviceKind* kind : used_kinds(cluster)) {
-      const Roofline roofline = roofline_of(*kind, model.precision, source);
-      for (const int degree : model.tensor_parallel_degrees) {
-        if (degree > cluster.num_devices()) continue;
-        const std::vector<ProfileRow> of_degree = layer_rows(layer, kind->name, roofline, degree, largest_samples);
-        rows.insert(rows.end(), of_degree.begin(), of_degree.end());
-      }
-    }
-  }
-  return profile;
+  const Model model = build_model(config.model, config.training, config.source);
+  const double state = state_bytes_per_parameter(config.optimizer, model);
+  return {config.training.precision == Precision::fp32 ? 4.0 : 6.0, 4.0, state};
 }
 
 namespace {
@@ -192,31 +151,58 @@ double update_seconds(const OptimizerConfig& optimizer, const Layer& layer, cons
   return seconds;
 }
 
-void add_updates(const Config& config, const Cluster& cluster, const std::vector<int>& degrees, Profile& profile) {
-  const Model model = build_model(config.model, config.training, config.source);
-  for (const DeviceKind* kind : used_kinds(cluster)) {
+/// Where the dimensions of the configuration's model are from.
+std::string dimensions_of(const Config& config) {
+  return config.model.published ? published_model(config.model.name)->source : "the configuration";
+}
+
+/// The degrees that are computed: those of the model, or the one that is asked for.
+std::vector<int> computed_degrees(const Config& config, const Cluster& cluster, const Model& model) {
+  std::vector<int> degrees = model.tensor_parallel_degrees();
+  const AutoInt wanted = config.parallelism.tensor;
+  std::erase_if(degrees, [&](int degree) {
+    return degree > cluster.num_devices() || (wanted && degree != 1 && degree != *wanted);
+  });
+  return degrees;
+}
+
+ProfileLayer profile_layer(const Config& config, const Layer& layer, const std::vector<const DeviceKind*>& kinds,
+                           const std::vector<int>& degrees) {
+  ProfileLayer made = {layer.name,
+                       static_cast<double>(layer.num_parameters()),
+                       layer.output_bytes,
+                       layer.stored_bytes,
+                       layer.tensor_parallel_allreduce_bytes,
+                       {},
+                       {}};
+  made.batch_norms = layer.batch_norms;
+  made.batch_norm_channels = layer.batch_norm_channels;
+  for (const DeviceKind* kind : kinds) {
     const Roofline roofline = roofline_of(*kind, config.training.precision, config.cluster.file);
     for (const int degree : degrees) {
-      if (degree > cluster.num_devices()) continue;
-      for (std::size_t l = 0; l < model.layers.size(); ++l) {
-        profile.layers[l].update_seconds[{kind->name, degree}] =
-            rounded(update_seconds(config.optimizer, model.layers[l], roofline, degree));
-      }
+      const auto largest = static_cast<double>(config.training.global_batch_size);
+      const std::vector<ProfileRow> rows = layer_rows(layer.work, kind->name, roofline, degree, largest);
+      made.rows.insert(made.rows.end(), rows.begin(), rows.end());
+      made.update_seconds[{kind->name, degree}] = rounded(update_seconds(config.optimizer, layer, roofline, degree));
     }
   }
+  return made;
 }
 
 }  // namespace
 
 Profile analytic_profile(const Config& config, const Cluster& cluster) {
-  ModelDescription model = describe_model(config);
-  if (config.parallelism.tensor) {
-    const auto wanted = static_cast<int>(*config.parallelism.tensor);
-    std::erase_if(model.tensor_parallel_degrees, [&](int degree) { return degree != 1 && degree != wanted; });
+  const Model model = build_model_of(config);
+  Profile profile;
+  profile.model = model.name;
+  profile.source = fmt::format("roofline (docs/profiles.md) at the rates of the cluster \"{}\"; dimensions: {}",
+                               cluster.name, dimensions_of(config));
+  profile.bytes_per_parameter = bytes_per_parameter(config);
+  profile.axes = axes_of(model);
+  const std::vector<int> degrees = computed_degrees(config, cluster, model);
+  for (const Layer& layer : model.layers) {
+    profile.layers.push_back(profile_layer(config, layer, used_kinds(cluster), degrees));
   }
-  Profile profile = analytic_profile(model, bytes_per_parameter(config), cluster,
-                                     static_cast<double>(config.training.global_batch_size), config.cluster.file);
-  if (config.can_train_model()) add_updates(config, cluster, model.tensor_parallel_degrees, profile);
   return profile;
 }
 

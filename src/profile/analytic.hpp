@@ -5,7 +5,7 @@
 
 #include "cluster/cluster.hpp"
 #include "config/config.hpp"
-#include "model/description.hpp"
+#include "model/model.hpp"
 #include "profile/profile.hpp"
 
 namespace pptrain {
@@ -23,28 +23,21 @@ struct Roofline {
 /// or without memory bandwidth throws `Error` (exit code 2) with `source` as the place.
 Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::string& source);
 
-/// Seconds of a layer for a micro-batch on one of `tensor_parallel` members: the sum over its
+/// Seconds of a layer with that work for a micro-batch on one of `tensor_parallel` members: the sum over its
 /// kernels of max(FLOP / rate, bytes / rate) and a fixed time per launch.
-LayerSeconds roofline_seconds(const LayerDescription& layer, const Roofline& roofline, int tensor_parallel,
-                              double samples);
+LayerSeconds roofline_seconds(const Work& work, const Roofline& roofline, int tensor_parallel, double samples);
 
-/// Bytes of weights, gradients and optimizer state per parameter. pptrain keeps fp32 weights and
-/// gradients, with a 16-bit copy of the weights where it computes in 16 bits. Models it does not
-/// train have 16-bit weights and gradients then, and fp32 weights with the optimizer's state
-/// (Micikevicius et al., "Mixed precision training", 2018; Rajbhandari et al., ZeRO, 2020, section 3.1).
+/// Bytes of weights, gradients and optimizer state per parameter. pptrain keeps fp32 weights and gradients, with a
+/// 16-bit copy of the weights where it computes in 16 bits.
 BytesPerParameter bytes_per_parameter(const Config& config);
 
-/// A profile without measurement: `model` on every kind of device that the cluster uses, at each of
-/// its degrees up to the number of devices, for up to `largest_samples` samples.
-Profile analytic_profile(const ModelDescription& model, const BytesPerParameter& bytes, const Cluster& cluster,
-                         double largest_samples, const std::string& source);
-
-/// The same for a configuration's model, batch and tensor-parallel degree.
+/// A profile without measurement: the configuration's model on every kind of device that the cluster uses, at each of
+/// its tensor-parallel degrees, or the one that the configuration says, up to the number of devices.
 Profile analytic_profile(const Config& config, const Cluster& cluster);
 
 /// Adds rows for each kind of device that the cluster uses and the profile lacks: the rows of the
-/// first kind that both have, times the ratio of the two kinds' roofline times where the model is
-/// in the zoo, else times the ratio of their peak FLOP rates. Says for each kind what was done.
+/// first kind that both have, times the ratio of the two kinds' roofline times where the profile is of a published
+/// model (`published_models`), else times the ratio of their peak FLOP rates. Says for each kind what was done.
 /// Throws `Error` (exit code 2) where the cluster has no rates for any kind of the profile.
 std::vector<std::string> fill_missing_kinds(Profile& profile, const Cluster& cluster, Precision precision,
                                             const std::string& source);

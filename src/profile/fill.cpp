@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.hpp"
-#include "model/zoo.hpp"
+#include "config/published_models.hpp"
+#include "model/check.hpp"
 #include "profile/analytic.hpp"
 
 namespace pptrain {
@@ -19,9 +21,7 @@ class KindFiller {
         missing_(missing.name),
         known_roofline_(roofline_of(known, precision, source)),
         missing_roofline_(roofline_of(missing, precision, source)),
-        in_zoo_(has_zoo_layers()) {
-    if (in_zoo_) model_ = zoo_model(profile.model, precision);
-  }
+        model_(published_layers(precision)) {}
 
   std::string fill() {
     for (std::size_t l = 0; l < profile_.layers.size(); ++l) {
@@ -35,25 +35,32 @@ class KindFiller {
       rows.insert(rows.end(), added.begin(), added.end());
     }
     return fmt::format("{}: the seconds of {} times {}", missing_, known_,
-                       in_zoo_ ? "the ratio of their roofline times, layer by layer"
-                               : fmt::format("{:.3g}, the ratio of their peak FLOP rates", flop_ratio()));
+                       model_ ? "the ratio of their roofline times, layer by layer"
+                              : fmt::format("{:.3g}, the ratio of their peak FLOP rates", flop_ratio()));
   }
 
  private:
-  bool has_zoo_layers() const {
-    const std::vector<std::string> names = zoo_names();
-    if (std::find(names.begin(), names.end(), profile_.model) == names.end()) return false;
-    const ModelDescription model = zoo_model(profile_.model, Precision::fp32);
-    return std::equal(model.layers.begin(), model.layers.end(), profile_.layers.begin(), profile_.layers.end(),
-                      [](const LayerDescription& a, const ProfileLayer& b) { return a.name == b.name; });
+  /// The published model that the profile is of, with the same layers; nothing: it is of none.
+  std::optional<Model> published_layers(Precision precision) const {
+    if (published_model(profile_.model) == nullptr) return {};
+    Config config;
+    config.model.name = profile_.model;
+    take_published(*published_model(profile_.model), config.model);
+    take_published(*published_model(profile_.model), config.training);
+    config.training.precision = precision;
+    Model model = build_model(config.model, config.training, profile_.model);
+    const bool same =
+        std::equal(model.layers.begin(), model.layers.end(), profile_.layers.begin(), profile_.layers.end(),
+                   [](const Layer& a, const ProfileLayer& b) { return a.name == b.name; });
+    return same ? std::optional(std::move(model)) : std::nullopt;
   }
 
   double flop_ratio() const { return known_roofline_.flop_per_second / missing_roofline_.flop_per_second; }
 
   ProfileRow scaled(const ProfileRow& row, std::size_t layer) const {
     LayerSeconds ratio = {flop_ratio(), flop_ratio(), flop_ratio()};
-    if (in_zoo_) {
-      const LayerDescription& work = model_.layers[layer];
+    if (model_) {
+      const Work& work = model_->layers[layer].work;
       const LayerSeconds from = roofline_seconds(work, known_roofline_, row.tensor_parallel, row.samples);
       const LayerSeconds to = roofline_seconds(work, missing_roofline_, row.tensor_parallel, row.samples);
       const auto scale = [](double numerator, double denominator, double otherwise) {
@@ -76,8 +83,7 @@ class KindFiller {
   std::string missing_;
   Roofline known_roofline_;
   Roofline missing_roofline_;
-  bool in_zoo_;
-  ModelDescription model_;
+  std::optional<Model> model_;
 };
 
 }  // namespace

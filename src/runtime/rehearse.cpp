@@ -13,7 +13,7 @@
 #include "comm/fail_together.hpp"
 #include "comm/mpi.hpp"
 #include "io/run_directory.hpp"
-#include "model/zoo.hpp"
+#include "model/check.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "runtime/execute/recorder.hpp"
 #include "runtime/replan/trials.hpp"
@@ -23,12 +23,7 @@ namespace {
 
 /// FLOP of a training step for each sample; 0 where only a profile of the model is known.
 double flop_per_sample(const Config& config) {
-  if (!config.profile.file.empty() && !config.can_train_model()) return 0.0;
-  double flop = 0.0;
-  for (const LayerDescription& layer : describe_model(config).layers) {
-    flop += flop_of(layer.forward) + flop_of(layer.backward_input) + flop_of(layer.backward_weight);
-  }
-  return flop;
+  return config.can_train_model() ? build_model_of(config).flop_per_sample() : 0.0;
 }
 
 /// A rank may wait for the whole of an iteration for its first message.

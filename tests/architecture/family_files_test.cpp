@@ -82,8 +82,8 @@ TEST_CASE("a family of models is named in few files") {
   // What families share has the name of the first that took it, as LlamaShape.
   const std::set<std::string> shared = words_of(pptrain::source_file(families_folder + "config_keys.hpp"));
   for (const std::string& file : program_files()) {
-    // Formulas of papers' models and steps of tokenizers have names of their own, some of which are those of a family.
-    if (file.starts_with("src/model/zoo") || file.starts_with("src/text/")) continue;
+    // Papers' models and steps of tokenizers have names of their own, some of which are those of a family.
+    if (file.starts_with("src/config/published_models") || file.starts_with("src/text/")) continue;
     for (const std::string& word : words_of(pptrain::source_file(file))) {
       if (!shared.contains(word)) words[file].insert(spelled(word));
     }

@@ -1,11 +1,12 @@
 #include "profile/analytic.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cluster/read.hpp"
+#include "config/published_models.hpp"
 #include "config/read.hpp"
-#include "model/transformer.hpp"
-#include "model/zoo.hpp"
+#include "model/check.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -36,7 +37,7 @@ const DeviceKind v100 = device("v100", 15.7, 125, 900);
 const DeviceKind p100 = device("p100", 9.3, 18.7, 732);
 
 TEST_CASE("a kernel takes the longer of its FLOP and its bytes, and its launches", "[analytic]") {
-  LayerDescription layer;
+  Work layer;
   layer.forward = {{6e9, 1e6, 2e6, 4e6, 3, Share::divided}};
   layer.backward_input = {{6e9, 0.0, 0.0, 0.0, 1, Share::whole}, {0.0, 5e6, 0.0, 8e6, 1, Share::whole}};
   const Roofline roofline = {1e12, 1e9};
@@ -65,9 +66,14 @@ TEST_CASE("device rates come from the cluster file, and what it lacks is named",
         }).starts_with("c.toml: device kind \"v100\" has no memory_bandwidth"));
 }
 
+/// Dimensions of a transformer layer, whose feed-forward part has four times the columns.
+struct BlockSizes {
+  std::int64_t tokens, hidden, heads;
+};
+
 /// A layer that was measured, forward and backward, for `samples` samples.
 struct Measured {
-  TransformerSizes block;
+  BlockSizes block;
   double samples;
   double forward_ms;
   double backward_ms;
@@ -76,14 +82,51 @@ struct Measured {
   Precision units;  ///< fp32: FP32 units; otherwise the tensor cores. The numbers are fp32 in all of them.
 };
 
-TransformerSizes block(double tokens, double hidden, double heads) {
-  return {tokens, hidden, heads, 4.0 * hidden, tokens};
+/// Attention as the frameworks of the measured layers had it: two products over all scores, whether a mask hides them
+/// or not, and kernels that scale, mask, normalise and drop them one by one. How often these read or write a score was
+/// fitted together with the efficiencies of src/profile/analytic.cpp.
+struct PlainAttention {
+  static constexpr double forward_score_passes = 4.0, backward_score_passes = 16.0;
+  Kernel products, others;
+
+  PlainAttention(const BlockSizes& b, bool backward) {
+    const auto tokens = static_cast<double>(b.tokens), hidden = static_cast<double>(b.hidden);
+    const double scores = static_cast<double>(b.heads) * tokens * tokens, factor = backward ? 2.0 : 1.0;
+    products.share = others.share = Share::divided;
+    products.flop = factor * 4.0 * hidden * tokens * tokens;
+    products.shard_bytes = factor * 4.0 * (4.0 * tokens * hidden + 2.0 * scores);
+    products.launches = backward ? 4 : 2;
+    others.shard_bytes = 4.0 * (backward ? backward_score_passes : forward_score_passes) * scores;
+    others.launches = backward ? 4 : 3;
+  }
+
+  /// Takes the place of the attention of a pass: the only kernel with FLOP and without weights.
+  void replace(std::vector<Kernel>& pass) const {
+    const auto fused = std::find_if(
+        pass.begin(), pass.end(), [](const Kernel& kernel) { return kernel.flop > 0.0 && kernel.weight_bytes == 0.0; });
+    REQUIRE(fused != pass.end());
+    *fused = products;
+    pass.push_back(others);
+  }
+};
+
+/// A block of GPT-2 with these dimensions, in fp32.
+Work work_of(const BlockSizes& b) {
+  ModelConfig config;
+  config.layers = 1;
+  config.hidden_size = b.hidden;
+  config.heads = b.heads;
+  TrainingConfig training;
+  training.sequence_length = b.tokens;
+  Work work = build_model(config, training, "").layers[1].work;
+  PlainAttention(b, false).replace(work.forward);
+  PlainAttention(b, true).replace(work.backward_input);
+  return work;
 }
 
 double log_error(const Measured& m, bool forward) {
   const DeviceKind kind = {"d", 0.0, {{to_string(m.units), m.tflops * 1e12}}, m.gbytes * 1e9};
-  const LayerSeconds s =
-      roofline_seconds(transformer_layer("l", m.block, 4.0), roofline_of(kind, m.units, ""), 1, m.samples);
+  const LayerSeconds s = roofline_seconds(work_of(m.block), roofline_of(kind, m.units, ""), 1, m.samples);
   return forward ? std::log(1e3 * s.forward / m.forward_ms)
                  : std::log(1e3 * (s.backward_input + s.backward_weight) / m.backward_ms);
 }
@@ -96,10 +139,10 @@ double rms(const std::vector<Measured>& all) {
 
 // Inner layers, medians: DAPPLE's bert-48-pbs-2 profile (AlibabaPAI/DAPPLE fd75dcf), and Sailor's of
 // OPT-350M, GPT-Neo-2.7B and OPT-30B at tensor parallelism 1 (eth-easl/sailor cf2c8e3).
-const TransformerSizes bert = block(384, 1024, 16);
-const TransformerSizes opt_350m = block(2048, 1024, 16);
-const TransformerSizes gpt_neo = block(2048, 2560, 20);
-const TransformerSizes opt_30b = block(2048, 7168, 56);
+const BlockSizes bert = {384, 1024, 16};
+const BlockSizes opt_350m = {2048, 1024, 16};
+const BlockSizes gpt_neo = {2048, 2560, 20};
+const BlockSizes opt_30b = {2048, 7168, 56};
 
 const std::vector<Measured> on_v100 = {
     {bert, 2, 2.69, 4.47, 15.7, 900, Precision::fp32},
@@ -126,14 +169,24 @@ TEST_CASE("the roofline is as near to measured layers as the documentation says"
   CHECK(rms(on_a100_tf32) < 0.10);
 }
 
+Config published_config(const std::string& name, const std::string& precision, const std::string& more = "") {
+  return parse_config("[model]\nname = \"" + name + "\"\n[training]\nprecision = \"" + precision +
+                          "\"\nglobal_batch_size = 48\n" + more,
+                      "c.toml", "");
+}
+
+Model model_called(const std::string& name, const std::string& precision) {
+  return build_model_of(published_config(name, precision));
+}
+
 TEST_CASE("the roofline meets throughput that it was not fitted to", "[analytic]") {
   // ZeroPP, table 3, best of each model on A800: samples per GPU and second of near zero bubble.
   const DeviceKind a800 = {"a800", 80e9, {{"bf16", 312e12}}, 2039e9};
   const Roofline roofline = roofline_of(a800, Precision::bf16, "");
   for (const auto& [name, published] : {std::pair{"gpt-1.5b", 13.19}, {"gpt-6.2b", 4.13}, {"gpt-14.6b", 1.67}}) {
     double seconds = 0.0;
-    for (const LayerDescription& layer : zoo_model(name, Precision::bf16).layers) {
-      seconds += roofline_seconds(layer, roofline, 1, 1.0).total();
+    for (const Layer& layer : model_called(name, "bf16").layers) {
+      seconds += roofline_seconds(layer.work, roofline, 1, 1.0).total();
     }
     CAPTURE(name, 1.0 / seconds);
     CHECK(std::abs(std::log(1.0 / seconds / published)) < 0.2);
@@ -142,10 +195,11 @@ TEST_CASE("the roofline meets throughput that it was not fitted to", "[analytic]
 
 TEST_CASE("few rows give the time of every number of samples", "[analytic]") {
   const Cluster cluster = cluster_of({v100, p100}, {"v100", "p100"});
-  for (const std::string& name : zoo_names()) {
-    const ModelDescription model = zoo_model(name, Precision::fp16);
-    const Profile profile = analytic_profile(model, {}, cluster, 48.0, "c");
-    CAPTURE(name);
+  for (const PublishedModel& entry : published_models()) {
+    const Config config = published_config(entry.name, "fp16");
+    const Model model = build_model_of(config);
+    const Profile profile = analytic_profile(config, cluster);
+    CAPTURE(entry.name);
     std::size_t rows = 0;
     double worst = 0.0;
     for (int l = 0; l < profile.num_layers(); ++l) {
@@ -154,7 +208,9 @@ TEST_CASE("few rows give the time of every number of samples", "[analytic]") {
         const Roofline roofline = roofline_of(kind, Precision::fp16, "c");
         for (const int n : {1, 2}) {
           for (const double samples : {1.0, 2.0, 3.0, 8.0, 11.0, 32.0, 48.0}) {
-            const LayerSeconds exact = roofline_seconds(model.layers[l], roofline, n, samples);
+            if (!profile.has_degree(kind.name, n)) continue;
+            const LayerSeconds exact =
+                roofline_seconds(model.layers[static_cast<std::size_t>(l)].work, roofline, n, samples);
             const LayerSeconds read = *profile.seconds(l, kind.name, n, samples);
             if (exact.total() > 0.0) worst = std::max(worst, std::abs(read.total() - exact.total()) / exact.total());
           }
@@ -194,13 +250,12 @@ TEST_CASE("bytes per parameter are those of the optimizer and the precision", "[
   };
   CHECK(bytes("") == std::vector<double>{4, 4, 8});
   CHECK(bytes("[training]\nprecision = \"bf16\"\n") == std::vector<double>{6, 4, 8});
-  const std::string zoo = "[model]\nname = \"bert-large\"\n";
-  CHECK(bytes(zoo) == std::vector<double>{4, 4, 8});
-  CHECK(bytes(zoo + "[training]\nprecision = \"fp16\"\n") == std::vector<double>{2, 2, 12});
-  CHECK(bytes(zoo + "[optimizer]\nname = \"sgd\"\n") == std::vector<double>{4, 4, 0});
-  CHECK(bytes(zoo + "[optimizer]\nname = \"sgd\"\nmomentum = 0.9\n") == std::vector<double>{4, 4, 4});
+  const std::string bert_large = "[model]\nname = \"bert-large\"\n";
+  CHECK(bytes(bert_large) == std::vector<double>{4, 4, 8});
+  CHECK(bytes(bert_large + "[training]\nprecision = \"fp16\"\n") == std::vector<double>{6, 4, 8});
+  CHECK(bytes(bert_large + "[optimizer]\nname = \"sgd\"\n") == std::vector<double>{4, 4, 0});
+  CHECK(bytes(bert_large + "[optimizer]\nname = \"sgd\"\nmomentum = 0.9\n") == std::vector<double>{4, 4, 4});
   CHECK(bytes("[optimizer]\nname = \"lion\"\n") == std::vector<double>{4, 4, 4});
-  CHECK(bytes(zoo + "[optimizer]\nname = \"muon\"\n") == std::vector<double>{4, 4, 4});
   CHECK(bytes("[optimizer]\nname = \"muon\"\n") == std::vector<double>{4, 4, 8});  // of the embedding
   CHECK(bytes("[optimizer]\nname = \"adafactor\"\n")[2] < 0.2);
 }
@@ -227,15 +282,15 @@ TEST_CASE("a missing kind gets the rows of a known one times the ratio of peak r
   CHECK(fill_missing_kinds(profile, cluster, Precision::fp32, "c.toml").empty());
 }
 
-TEST_CASE("a missing kind of a model of the zoo gets the ratio of roofline times", "[analytic]") {
-  const ModelDescription model = zoo_model("bert-large", Precision::fp32);
+TEST_CASE("a missing kind of a published model gets the ratio of roofline times", "[analytic]") {
+  const Model model = model_called("bert-large", "fp32");
   std::vector<std::string> names;
-  for (const LayerDescription& layer : model.layers) names.push_back(layer.name);
+  for (const Layer& layer : model.layers) names.push_back(layer.name);
   Profile profile = measured("bert-large", names);
   const auto notes = fill_missing_kinds(profile, cluster_of({v100, p100}, {"v100", "p100"}), Precision::fp32, "c");
   REQUIRE(notes.size() == 1);
   CHECK(notes[0] == "p100: the seconds of v100 times the ratio of their roofline times, layer by layer");
-  const LayerDescription& layer = model.layers[5];
+  const Work& layer = model.layers[5].work;
   const double ratio = roofline_seconds(layer, roofline_of(p100, Precision::fp32, ""), 1, 4.0).forward /
                        roofline_seconds(layer, roofline_of(v100, Precision::fp32, ""), 1, 4.0).forward;
   CHECK(profile.seconds(5, "p100", 1, 4.0)->forward == Approx(0.3 * ratio));

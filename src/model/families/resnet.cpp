@@ -24,7 +24,7 @@ class ResNetFamily {
         activation_(activation_of(config, "hidden_act", "relu")),
         stride_in_first_(config.boolean("downsample_in_bottleneck", false)),
         downsamples_first_(config.boolean("downsample_in_first_stage", false)),
-        classes_(config.num_entries("id2label", 2)) {
+        classes_(config.has("num_labels") ? config.size("num_labels") : config.num_entries("id2label", 2)) {
     config.only("problem_type", std::string("single_label_classification"), "each image has one class");
     check();
   }

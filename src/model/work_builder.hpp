@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-
-#include "model/description.hpp"
 #include "model/model.hpp"
 
 namespace pptrain {
@@ -30,24 +27,31 @@ struct Elementwise {
 };
 
 /// Collects the work of a layer. Sizes in elements become bytes by the element size.
-class LayerBuilder {
+class WorkBuilder {
  public:
-  LayerBuilder(std::string name, double element_bytes) : element_bytes_(element_bytes) {
-    layer_.name = std::move(name);
-  }
+  explicit WorkBuilder(double element_bytes) : element_bytes_(element_bytes) {}
 
   /// One kernel in each of F, B (the gradient of the input) and W (that of the weights, added up).
   void product(const Product& product);
+  /// The gradient of the input of the last product is not asked for.
+  void without_input_gradient() { work_.backward_input.pop_back(); }
   void elementwise(const Elementwise& work);
-  void forward(const Kernel& kernel) { layer_.forward.push_back(kernel); }
-  void backward_input(const Kernel& kernel) { layer_.backward_input.push_back(kernel); }
-  void backward_weight(const Kernel& kernel) { layer_.backward_weight.push_back(kernel); }
+  /// Attention of `tokens` positions to `keys` of them, or of others, tile by tile, without projections; for
+  /// `sequences` of such positions in a sample.
+  void attention(const op::SelfAttention& attention, double tokens, double keys, double sequences = 1.0);
+  /// Looking up tokens and adding their positions.
+  void embedding(double tokens, double columns);
+  /// The loss over `classes` of each of `rows` vectors, in fp32 whatever the precision, its classes divided.
+  void loss(double rows, double classes);
+  void forward(const Kernel& kernel) { work_.forward.push_back(kernel); }
+  void backward_input(const Kernel& kernel) { work_.backward_input.push_back(kernel); }
+  void backward_weight(const Kernel& kernel) { work_.backward_weight.push_back(kernel); }
 
   double element_bytes() const { return element_bytes_; }
-  LayerDescription& layer() { return layer_; }
+  Work take() { return std::move(work_); }
 
  private:
-  LayerDescription layer_;
+  Work work_;
   double element_bytes_;
 };
 
