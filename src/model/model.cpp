@@ -161,6 +161,9 @@ std::int64_t Model::divided_units() const {
 
 std::int64_t Model::most_members() const {
   std::int64_t most = divided_units();
+  // What may be divided along one axis or another needs no position of either.
+  if (std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.divides_either_way(); }))
+    return most;
   for (const auto& [axis, length] : axes) {
     if (axis != ShardAxis::experts) most = std::min(most, length);
   }
