@@ -1,5 +1,11 @@
 #include "comm/communicator.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -10,6 +16,17 @@ class Ended final : public Pending {
 };
 
 }  // namespace
+
+void Communicator::all_to_all(const void*, const std::vector<std::size_t>&, void*, const std::vector<std::size_t>&) {
+  PPTRAIN_ASSERT(false, "an all-to-all of {} members off the host", size());
+}
+
+/// What it sends to itself comes; members on paper send zeros.
+void SilentCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                                    const std::vector<std::size_t>& received) {
+  std::memset(to, 0, std::accumulate(received.begin(), received.end(), std::size_t{0}));
+  std::memcpy(to, from, std::min(sent.front(), received.front()));
+}
 
 PendingPtr SilentCommunicator::start_all_reduce_sum(float*, std::size_t) { return std::make_unique<Ended>(); }
 

@@ -31,6 +31,11 @@ class Communicator {
   /// Every member's slice data[slices[k]] is sent to all.
   virtual void all_gather(float* data, const std::vector<Interval>& slices) = 0;
 
+  /// Member k gets sent[k] bytes of `from`, where what goes to the members lies one behind the other in their order,
+  /// and received[k] bytes come from it, which lie in `to` in the same way. On the host alone.
+  virtual void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                          const std::vector<std::size_t>& received);
+
   /// The same, only started; `data` must stay until the result has ended.
   virtual PendingPtr start_all_reduce_sum(float* data, std::size_t n) = 0;
   /// The two halves of it: in the slice data[slices[rank()]] the sum over the members, the rest stays ...
@@ -66,6 +71,8 @@ class SilentCommunicator final : public Communicator {
   void all_reduce_sum(double*, std::size_t) override {}
   void all_reduce_max(float*, std::size_t) override {}
   void all_gather(float*, const std::vector<Interval>&) override {}
+  void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                  const std::vector<std::size_t>& received) override;
   PendingPtr start_all_reduce_sum(float*, std::size_t) override;
   PendingPtr start_reduce_scatter_sum(float*, const std::vector<Interval>&) override;
   PendingPtr start_all_gather(float*, const std::vector<Interval>&) override;

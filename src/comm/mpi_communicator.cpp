@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace pptrain {
 namespace {
 
@@ -20,6 +22,21 @@ class MpiPending final : public Pending {
 
  private:
   RankId peer_;
+};
+
+/// Messages to and from members of a group.
+class MessagesOfGroup final : public Pending {
+ public:
+  MessagesOfGroup(MPI_Comm comm, std::size_t most_bytes) : messages(most_bytes), comm_(comm) {}
+  bool test() override { return messages.have_ended(); }
+  std::string missing() const override {
+    return fmt::format("an all-to-all with rank {}", messages.missing_in_world(comm_));
+  }
+
+  MpiMessages messages;
+
+ private:
+  MPI_Comm comm_;
 };
 
 }  // namespace
@@ -83,6 +100,27 @@ PendingPtr MpiCommunicator::start_reduce_scatter_sum(BFloat16* data, const std::
 
 PendingPtr MpiCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {
   return start_half(Halves::all_gather, data, slices);
+}
+
+/// One message to each other member that gets something, and one from each that sends something.
+void MpiCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                                 const std::vector<std::size_t>& received) {
+  MessagesOfGroup messages(comm_.get(), most_bytes_);
+  const int tag = next_tag();
+  const auto* next_sent = static_cast<const std::byte*>(from);
+  auto* next_received = static_cast<std::byte*>(to);
+  for (int member = 0; member < size_; ++member) {
+    const auto m = static_cast<std::size_t>(member);
+    if (member == rank_) {
+      if (sent[m] > 0) std::memcpy(next_received, next_sent, sent[m]);
+    } else {
+      if (received[m] > 0) messages.messages.receive(comm_.get(), member, tag, next_received, received[m]);
+      if (sent[m] > 0) messages.messages.send(comm_.get(), member, tag, next_sent, sent[m]);
+    }
+    next_sent += sent[m];
+    next_received += received[m];
+  }
+  waiter_.wait(messages, [this] { return name_; });
 }
 
 void MpiCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {

@@ -61,4 +61,20 @@ std::vector<int> MpiMessages::missing() const {
   return {ranks.begin(), ranks.end()};
 }
 
+std::string MpiMessages::missing_in_world(MPI_Comm comm) const {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  std::string ranks;
+  for (const int member : missing()) {
+    int world_rank = 0;
+    MPI_Group_translate_ranks(group, 1, &member, world, &world_rank);
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(world_rank);
+  }
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  return ranks;
+}
+
 }  // namespace pptrain

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace pptrain {
@@ -27,6 +28,8 @@ class MpiMessages {
   bool have_ended();
   /// The ranks to or from which some have not, each once, ascending.
   std::vector<int> missing() const;
+  /// The same as their numbers among all ranks: "3, 5". `comm`: whose ranks these are.
+  std::string missing_in_world(MPI_Comm comm) const;
 
  private:
   MPI_Request* add(int peer);

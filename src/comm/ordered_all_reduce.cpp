@@ -145,19 +145,7 @@ bool OrderedAllReduce<T>::test() {
 
 template <class T>
 std::string OrderedAllReduce<T>::missing() const {
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  MPI_Comm_group(comm_, &group);
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  std::string ranks;
-  for (const int member : messages_.missing()) {
-    int world_rank = 0;
-    MPI_Group_translate_ranks(group, 1, &member, world, &world_rank);
-    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", world_rank);
-  }
-  MPI_Group_free(&group);
-  MPI_Group_free(&world);
-  return fmt::format("an all-reduce with rank {}", ranks);
+  return fmt::format("an all-reduce with rank {}", messages_.missing_in_world(comm_));
 }
 
 template class OrderedAllReduce<float>;

@@ -20,6 +20,11 @@ double all_gather_seconds(const Link& slowest, int n, double bytes) {
   return 0.5 * all_reduce_seconds(slowest, n, bytes);
 }
 
+double all_to_all_seconds(const Link& slowest, int n, double bytes) {
+  if (n <= 1) return 0.0;
+  return (n - 1.0) / n * bytes / slowest.bandwidth + (n - 1) * slowest.latency;
+}
+
 TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
   std::map<int, std::vector<DeviceId>> members;  // by node
   for (const DeviceId device : group) members[cluster.node_of(device)].push_back(device);

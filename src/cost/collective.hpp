@@ -16,6 +16,10 @@ double all_reduce_seconds(const Link& slowest, int n, double bytes);
 /// half of an all-reduce.
 double all_gather_seconds(const Link& slowest, int n, double bytes);
 
+/// All-to-all in which each of n members has `bytes`, in equal shares for all: what goes to the others leaves on one
+/// link.
+double all_to_all_seconds(const Link& slowest, int n, double bytes);
+
 /// All-reduce in two levels: reduce-scatter among the members on each node, all-reduce of every part
 /// between the nodes, all-gather on each node. The parts share a node's uplink, so that with k nodes
 /// 2(k-1)/k * bytes pass it. On one node it is the flat ring. The closed forms never use it (COST.md).

@@ -32,6 +32,8 @@ TensorSeconds collective_steps(const Profile& profile, int layer, int n, TensorP
     const double each = num_all_reduces(profile, layer);  // of two steps, half of them in F
     return {each, each};
   }
+  // Forward counts, choices, rows and what comes of them, backward all but the counts.
+  if (pattern == TensorPattern::all_to_all) return {4.0, 3.0};
   // At one second of latency and no bytes the formulas count messages.
   const Link messages_only = {std::numeric_limits<double>::infinity(), 1.0};
   const TensorSeconds messages = tensor_seconds(profile, messages_only, layer, n, 1.0, pattern);

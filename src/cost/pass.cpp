@@ -37,6 +37,12 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
     const double seconds = bytes > 0.0 ? all_reduce_seconds(link, n, bytes) : 0.0;
     return {seconds, seconds};
   }
+  if (pattern == TensorPattern::all_to_all) {
+    // Choices, rows and what comes of them, each to some members.
+    const double bytes = itself.exchange_bytes * samples / n;
+    const double seconds = all_to_all_seconds(link, n, bytes) + 2.0 * all_to_all_seconds(link, n, 0.0);
+    return {seconds, seconds};
+  }
   const double input = layer == 0 ? 0.0 : profile.layers[layer - 1].output_bytes * samples;
   const double output = itself.output_bytes * samples;
   const bool last = layer + 1 == profile.num_layers();

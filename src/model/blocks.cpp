@@ -146,22 +146,31 @@ class BlockGraph {
   }
 
   ValueIndex experts(LayerGraph& g, ValueIndex x, ValueIndex choice) const {
+    if (!g.exchanges()) return of_experts(g, x, choice, b_.experts.form);
+    const ExpertForm& form = b_.experts.form;
+    const ValueIndex received = g.send_choices(choice, form);
+    const ValueIndex rows = g.send_rows(x, choice, received, form);
+    return g.return_rows(of_experts(g, rows, received, {form.experts, 1}), choice, received, form);
+  }
+
+  /// What the experts make of rows, by a router's result.
+  ValueIndex of_experts(LayerGraph& g, ValueIndex x, ValueIndex choice, const ExpertForm& form) const {
     const ExpertsShape& e = b_.experts;
     const AxisDivision columns = {ShardAxis::columns, 1, b_.feed_forward / columns_};
-    const ValueIndex rows = g.dispatch(x, choice, e.form);
+    const ValueIndex rows = g.dispatch(x, choice, form);
     const auto product = [&](const std::string& name, ValueIndex v, const LayerGraph::LinearShape& shape) {
       std::vector<std::string> names;
       for (std::int64_t i = 0; i < e.form.experts; ++i)
         names.push_back(fmt::format("{}.experts.{}.{}", e.part, i, name));
-      return g.expert_linear(names, v, choice, e.form, shape);
+      return g.expert_linear(names, v, choice, form, shape);
     };
     const ValueIndex gate = product(b_.gated ? e.gate : e.up, rows, {.out = b_.feed_forward, .columns = columns});
     std::optional<ValueIndex> up;
     if (b_.gated) up = product(e.up, rows, {.out = b_.feed_forward, .columns = columns});
-    const ValueIndex inner = g.weighted_gate(gate, up, choice, b_.activation, e.form);
+    const ValueIndex inner = g.weighted_gate(gate, up, choice, b_.activation, form);
     const ValueIndex down =
         product(e.down, inner, {.out = stream_.columns, .rows = columns, .deviation = stream_.stream_deviation});
-    return g.combine(down, choice, e.form);
+    return g.combine(down, choice, form);
   }
 
   ValueIndex shared_expert(LayerGraph& g, ValueIndex x, ValueIndex logits) const {
@@ -223,7 +232,7 @@ void BlockWriter::add(Model& model, const BlockShape& block, const StreamShape& 
       ".attention", {WeightDivision::columns}, [&](LayerGraph& g, ValueIndex x) { return graph.with_attention(g, x); },
       false);
   layer(
-      ".experts", {WeightDivision::columns, WeightDivision::experts},
+      ".experts", {WeightDivision::columns, WeightDivision::experts, WeightDivision::exchange},
       [&](LayerGraph& g, ValueIndex x) { return graph.with_feed_forward(g, x); }, true);
 }
 

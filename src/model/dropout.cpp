@@ -67,6 +67,7 @@ void add_dropout(Model& model, double rate, double compute_bytes, const std::str
     branches += drop_branches(layer.operators, layer.name, rate);
     drop_branches(layer.by_rows, layer.name, rate);
     drop_branches(layer.by_experts, layer.name, rate);
+    drop_branches(layer.by_exchange, layer.name, rate);
     if (layer.reads_samples()) {
       for (OperatorList* list : {&layer.operators, &layer.by_rows}) {
         if (!list->output) continue;

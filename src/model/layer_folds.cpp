@@ -102,6 +102,15 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::SquareLoss&) {
             return Needs{op.inputs, {}};
           },
+          [&](const op::SendChoices&) {
+            return Needs{{op.inputs.front(), *op.output}, {}};
+          },
+          [&](const op::SendRows&) {
+            return Needs{{op.inputs[1], op.inputs[2]}, {}};
+          },
+          [&](const op::ReturnRows&) {
+            return Needs{{op.inputs[1], op.inputs[2]}, {}};
+          },
           // Which of the pixels under a window was the largest.
           [&](const op::Pool& pool) {
             const Value& result = list.values[*op.output];
@@ -174,6 +183,20 @@ double allreduce_bytes(const OperatorList& list) {
   return sum / 2.0;
 }
 
+/// Bytes of rows that are sent to experts and come back, the mean of F and B: what goes one way forward goes the other
+/// way backward, as gradients in fp32.
+double exchanged_bytes(const OperatorList& list, double compute_bytes) {
+  double sum = 0.0;
+  for (const Operator& op : list.operators) {
+    const bool returns = op.as<op::ReturnRows>() != nullptr;
+    if (!returns && op.as<op::SendRows>() == nullptr && op.as<op::SendChoices>() == nullptr) continue;
+    const Value& value = list.values[returns ? op.inputs.front() : *op.output];
+    const double forward = value.element == Element::fp32 ? 4.0 : compute_bytes;
+    sum += (forward + 4.0) / 2.0 * static_cast<double>(value.rows * value.columns);
+  }
+  return sum;
+}
+
 /// Adds the work of one operator.
 class Worker {
  public:
@@ -227,6 +250,10 @@ class Worker {
     const bool gated = op_.inputs.size() == 3;
     elementwise(input(), gated ? 5.0 : 4.0, gated ? 12.0 : 9.0, 3);
   }
+  // Work is that of the layer divided otherwise; its bytes between members are counted apart.
+  void operator()(const op::SendChoices&) const {}
+  void operator()(const op::SendRows&) const {}
+  void operator()(const op::ReturnRows&) const {}
   void operator()(const op::Combine&) const { elementwise(input(), 1.5, 1.5); }
   void operator()(const op::Split&) const { elementwise(*op_.output, 2.0, 2.0); }
   void operator()(const op::Join&) const { elementwise(*op_.output, 2.0, 2.0); }
@@ -289,6 +316,7 @@ void fold(Layer& layer, double compute_bytes) {
   layer.output_bytes = layer.output ? layer.output->bytes() : 0.0;
   layer.stored_bytes = kept_bytes(layer.operators, Recompute::none, compute_bytes);
   layer.tensor_parallel_allreduce_bytes = allreduce_bytes(layer.operators);
+  layer.exchange_bytes = exchanged_bytes(layer.by_exchange, compute_bytes);
   layer.batch_norms = layer.batch_norm_channels = 0.0;
   for (const Operator& op : layer.operators.operators) {
     if (op.as<op::BatchNorm>() == nullptr) continue;

@@ -32,15 +32,16 @@ std::size_t LayerGraph::parameter(ParameterSpec spec) {
 
 void LayerGraph::begin_division(WeightDivision division) {
   division_ = division;
-  list_ = division == WeightDivision::rows      ? &Layer::by_rows
-          : division == WeightDivision::experts ? &Layer::by_experts
-                                                : &Layer::operators;
+  list_ = division == WeightDivision::rows       ? &Layer::by_rows
+          : division == WeightDivision::experts  ? &Layer::by_experts
+          : division == WeightDivision::exchange ? &Layer::by_exchange
+                                                 : &Layer::operators;
   entered_.clear();
 }
 
 void LayerGraph::enter(ValueIndex x) {
   // Nobody asks for the gradient of the samples.
-  if (are_samples(list(), x) || !entered_.insert(x).second) return;
+  if (exchanges() || are_samples(list(), x) || !entered_.insert(x).second) return;
   in_place(op::Enter{}, x);
 }
 
@@ -211,7 +212,13 @@ std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, 
   return parameters;
 }
 
-ValueIndex LayerGraph::linear(const std::string& name, ValueIndex x, const LinearShape& shape) {
+ValueIndex LayerGraph::linear(const std::string& name, ValueIndex x, const LinearShape& divided) {
+  LinearShape shape = divided;
+  if (exchanges()) {
+    // Every member has it whole; what would be a sum is of the stream's type all the same.
+    shape.wide = shape.wide || shape.rows.axis != ShardAxis::none;
+    shape.columns = shape.rows = {};
+  }
   const bool by_rows = shape.rows.axis != ShardAxis::none;
   const bool by_columns = shape.columns.axis != ShardAxis::none;
   if (by_columns) enter(x);

@@ -87,6 +87,14 @@ class LayerGraph {
   ValueIndex weighted_gate(ValueIndex gate, std::optional<ValueIndex> up, ValueIndex weights, Activation activation,
                            const ExpertForm& form);
   ValueIndex combine(ValueIndex x, ValueIndex choice, const ExpertForm& form);
+  /// Whether members have samples of their own, so that rows are sent to experts.
+  bool exchanges() const { return division_ == WeightDivision::exchange; }
+  /// What comes to this member of a router's result `choice` ...
+  ValueIndex send_choices(ValueIndex choice, const ExpertForm& form);
+  /// ... of the rows, where `received` is that ...
+  ValueIndex send_rows(ValueIndex x, ValueIndex choice, ValueIndex received, const ExpertForm& form);
+  /// ... and what goes back.
+  ValueIndex return_rows(ValueIndex x, ValueIndex choice, ValueIndex received, const ExpertForm& form);
 
   // Of feature maps, whose rows are the pixels of `window.height` x `window.width` and whose columns are channels.
   /// A convolution to `out` channels. With `columns` these are divided, with `rows` those of its input are.

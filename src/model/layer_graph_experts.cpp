@@ -4,7 +4,7 @@
 namespace pptrain {
 
 ExpertForm LayerGraph::as_divided(ExpertForm form) const {
-  form.divided = form.experts > 0 && division_ == WeightDivision::experts;
+  form.divided = form.experts > 0 && (division_ == WeightDivision::experts || exchanges());
   return form;
 }
 
@@ -57,7 +57,30 @@ ValueIndex LayerGraph::combine(ValueIndex x, ValueIndex choice, const ExpertForm
   const Value from = value(x);
   const ValueIndex sum = make({from.rows / form.chosen, from.columns, Element::fp32, {}});
   put(op::Combine{as_divided(form)}, {x, choice}, sum);
-  return in_place(op::Sum{}, sum);
+  return exchanges() ? sum : in_place(op::Sum{}, sum);
+}
+
+ValueIndex LayerGraph::send_choices(ValueIndex choice, const ExpertForm& form) {
+  constexpr std::int64_t columns = 3;  // weight, expert, member
+  const ValueIndex received = make({value(choice).rows * form.chosen, columns, Element::fp32, {}});
+  put(op::SendChoices{form}, {choice}, received);
+  return received;
+}
+
+ValueIndex LayerGraph::send_rows(ValueIndex x, ValueIndex choice, ValueIndex received, const ExpertForm& form) {
+  Value rows = value(x);
+  rows.rows *= form.chosen;
+  const ValueIndex y = make(rows);
+  put(op::SendRows{form}, {x, choice, received}, y);
+  return y;
+}
+
+ValueIndex LayerGraph::return_rows(ValueIndex x, ValueIndex choice, ValueIndex received, const ExpertForm& form) {
+  Value rows = value(x);
+  rows.rows /= form.chosen;
+  const ValueIndex y = make(rows);
+  put(op::ReturnRows{form}, {x, choice, received}, y);
+  return y;
 }
 
 }  // namespace pptrain

@@ -50,8 +50,12 @@ std::int64_t ParameterSpec::size() const { return product(shape, 0, shape.size()
 
 ParameterSpec ParameterSpec::divided_by(WeightDivision division) const {
   ParameterSpec spec = *this;
-  if (division == WeightDivision::experts) {
-    if (expert >= 0) spec.axis = ShardAxis::experts;
+  if (division == WeightDivision::experts || division == WeightDivision::exchange) {
+    if (expert >= 0) {
+      spec.axis = ShardAxis::experts;
+    } else if (division == WeightDivision::exchange) {
+      spec.axis = ShardAxis::none;
+    }
     return spec;
   }
   if (row_axis == ShardAxis::none || division == WeightDivision::columns) return spec;
@@ -105,6 +109,7 @@ std::int64_t Layer::num_parameters() const {
 const OperatorList& Layer::divided_by(WeightDivision division) const {
   if (division == WeightDivision::rows && !by_rows.operators.empty()) return by_rows;
   if (division == WeightDivision::experts && !by_experts.operators.empty()) return by_experts;
+  if (division == WeightDivision::exchange && !by_exchange.operators.empty()) return by_exchange;
   return operators;
 }
 

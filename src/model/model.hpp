@@ -97,6 +97,7 @@ struct Layer {
   OperatorList operators;              ///< divided by columns, or as Megatron does
   OperatorList by_rows;                ///< the same divided by rows of weights; empty where it cannot be
   OperatorList by_experts;             ///< ... with the experts divided; empty where there are none
+  OperatorList by_exchange;            ///< ... and each member's samples its own; likewise
   std::optional<Boundary> input;       ///< nothing: the layer is the first one and reads the samples
   std::optional<Boundary> output;      ///< nothing: it is the last one and computes the loss
   Work work;                           ///< of all its operators, per sample
@@ -106,6 +107,7 @@ struct Layer {
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
   double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
+  double exchange_bytes = 0.0;                   ///< per sample: what goes to experts and back, in each of F and B
   double batch_norms = 0.0;                      ///< how many sum over the replicas of a stage ...
   double batch_norm_channels = 0.0;              ///< ... and how many channels they have together
   std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names

@@ -210,6 +210,24 @@ struct Router {
   std::int64_t capacity = 0;  ///< 0: all that choose it
 };
 
+/// Conversion: a router's result for rows of this member's samples becomes one for those that come to it, since it has
+/// their experts: for each its weight, its expert's number and the member that it is from. Members are in their order,
+/// the rows of each in theirs. Where no row comes there is one that goes to no expert. `form`: of the router.
+struct SendChoices {
+  ExpertForm form;
+};
+
+/// Conversion: rows go to the members with their experts, once for each. Inputs: the rows, the router's result for them
+/// and the one that has come of it. Backward the gradients of what was sent come back and are added up.
+struct SendRows {
+  ExpertForm form;
+};
+
+/// Conversion: what members have made of rows goes back, and of each row is added up. Inputs as of `SendRows`.
+struct ReturnRows {
+  ExpertForm form;
+};
+
 /// Adds to the loss how far from balanced the experts of a micro-batch are: experts * the sum over them of the share of
 /// rows that chose one, full or not, and its mean softmax over all, which is `chosen` where all are alike (Fedus et
 /// al., "Switch transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all
@@ -309,12 +327,12 @@ struct SquareLoss {};
 /// An operator with the values it reads and writes, and its parameters by their place in `Layer::parameters`. What
 /// works in place writes the value that it reads.
 struct Operator {
-  using Kind =
-      std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention, op::Activate,
-                   op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take,
-                   op::Split, op::Join, op::Loss, op::ClassToken, op::Router, op::Dispatch, op::ExpertLinear,
-                   op::WeightedGate, op::Combine, op::ExpertBalance, op::Dropout, op::Convolution, op::BatchNorm,
-                   op::Pool, op::Flatten, op::Reshape, op::Places, op::Enlarge, op::Tiles, op::SquareLoss>;
+  using Kind = std::variant<op::Embedding, op::Scaling, op::Norm, op::Linear, op::Rotary, op::SelfAttention,
+                            op::Activate, op::Gate, op::Addition, op::Enter, op::Sum, op::Features, op::Conversion,
+                            op::Gather, op::Take, op::Split, op::Join, op::Loss, op::ClassToken, op::Router,
+                            op::Dispatch, op::ExpertLinear, op::WeightedGate, op::Combine, op::ExpertBalance,
+                            op::Dropout, op::Convolution, op::BatchNorm, op::Pool, op::Flatten, op::Reshape, op::Places,
+                            op::Enlarge, op::Tiles, op::SquareLoss, op::SendChoices, op::SendRows, op::ReturnRows>;
   Kind kind;
   std::vector<ValueIndex> inputs;
   std::optional<ValueIndex> output;  ///< nothing: the loss, or a part of it

@@ -81,6 +81,9 @@ std::string dimensions(const Operator& op) {
           [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
           [](const op::Combine& c) { return text(c.form); },
           [](const op::ExpertBalance& b) { return text(b.form); },
+          [](const op::SendChoices& s) { return text(s.form); },
+          [](const op::SendRows& s) { return text(s.form); },
+          [](const op::ReturnRows& r) { return text(r.form); },
           [](const op::Convolution& c) {
             return fmt::format("{}:{}:{}", text(c.window), c.bias, static_cast<int>(c.division));
           },
@@ -107,7 +110,7 @@ std::string text(const OperatorList& list) {
 std::string signature_of(const Layer& layer) {
   std::string result;
   for (const ParameterSpec& spec : layer.parameters) result += text(spec) + ";";
-  return result + text(layer.operators) + text(layer.by_rows) + text(layer.by_experts);
+  return result + text(layer.operators) + text(layer.by_rows) + text(layer.by_experts) + text(layer.by_exchange);
 }
 
 }  // namespace pptrain

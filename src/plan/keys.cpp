@@ -69,7 +69,10 @@ const KeyTable block = {
     {{"layers", "interval", "", "Its layers."},
      {"replicas", count, "", "As of a stage."},
      {"tensor_parallel", count, "", "As of a stage."},
-     {"pattern", "`\"replicate\"`, `\"megatron\"`, `\"sp1\"` or `\"sp2\"`", "", "How members share a layer."},
+     {"pattern", "`\"replicate\"`, `\"megatron\"`, `\"sp1\"`, `\"sp2\"` or `\"all-to-all\"`", "",
+      "How members share a layer. With `\"all-to-all\"` each keeps samples of its own and sends rows to the members "
+      "that have "
+      "their experts; `samples` then has an interval for each member, `shards` the axis `experts`."},
      {"samples", intervals, "", "As of a stage."},
      shards}};
 

@@ -103,6 +103,23 @@ void check_shards(const Division& division, const Axes& axes) {
   }
 }
 
+/// Rows are sent to experts where there are some.
+void check_experts(const Plan& plan, const Model& model, const std::string& source) {
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const std::vector<Block>& blocks = plan.stages[s].blocks;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (blocks[b].pattern != "all-to-all") continue;
+      for (std::int64_t l = blocks[b].layers.begin; l < blocks[b].layers.end; ++l) {
+        const Layer& layer = model.layers[static_cast<std::size_t>(l)];
+        if (!layer.by_exchange.operators.empty()) continue;
+        throw_bad_input({fmt::format("{}: stages[{}].blocks[{}].pattern", source, s, b),
+                         fmt::format("\"all-to-all\" of layer {} ({})", l, layer.name), "it has no experts",
+                         "give the block layers with experts alone"});
+      }
+    }
+  }
+}
+
 /// Along each axis of its layers a member holds at least one.
 void check_members(const Division& division, const Model& model) {
   const WeightDivision weights = divides_experts(division.shards) ? WeightDivision::experts : WeightDivision::columns;
@@ -147,6 +164,7 @@ void check_plan_devices(const Plan& plan, const Cluster& cluster, const std::str
 
 void check_plan_model(const Plan& plan, const Model& model, const std::string& source) {
   validate_plan(plan, model.num_layers(), static_cast<int>(num_devices_for(plan)), source);
+  check_experts(plan, model, source);
   for_each_division(plan, source, [&](const Division& division) { check_members(division, model); });
   check_plan_shards(plan, axes_of(model), source);
 }

@@ -9,42 +9,62 @@ namespace {
 
 TensorPattern pattern_of(const Block& block) {
   if (block.pattern == "sp1") return TensorPattern::sp1;
+  if (block.pattern == "all-to-all") return TensorPattern::all_to_all;
   return block.pattern == "sp2" ? TensorPattern::sp2 : TensorPattern::megatron;
 }
 
 bool alike(const StagePart& a, const StagePart& b) {
   return a.pattern == b.pattern && a.mesh->tensor_parallel == b.mesh->tensor_parallel &&
-         a.mesh->samples == b.mesh->samples && a.mesh->shards == b.mesh->shards;
+         a.holding->samples == b.holding->samples && a.mesh->shards == b.mesh->shards;
 }
 
 }  // namespace
 
 StageParts::StageParts(const Stage& stage, const std::vector<Interval>& chunks) {
   if (stage.blocks.empty()) {
-    parts_.push_back({&stage, chunks});
+    parts_.push_back({&stage, chunks, TensorPattern::megatron, &stage});
     return;
   }
   std::vector<const Block*> blocks;
   for (const Block& block : stage.blocks) blocks.push_back(&block);
   std::sort(blocks.begin(), blocks.end(), [](const Block* a, const Block* b) { return a->layers < b->layers; });
-  std::vector<const Stage*> meshes;
-  for (const Block* block : blocks) meshes.push_back(mesh_of(stage, *block));
+  std::vector<StagePart> of_blocks;
+  for (const Block* block : blocks) of_blocks.push_back(part_of(stage, *block));
   for (const Interval& chunk : chunks) {
     std::int64_t next = chunk.begin;
     for (std::size_t i = 0; i <= blocks.size() && next < chunk.end; ++i) {
       const Interval block = i < blocks.size() ? intersect(blocks[i]->layers, chunk) : Interval{chunk.end, chunk.end};
       if (i < blocks.size() && block.empty()) continue;
-      if (next < block.begin) append({&stage, {{next, block.begin}}}, next > chunk.begin);
-      if (!block.empty()) append({meshes[i], {block}, pattern_of(*blocks[i])}, block.begin > chunk.begin);
+      if (next < block.begin) {
+        append({&stage, {{next, block.begin}}, TensorPattern::megatron, &stage}, next > chunk.begin);
+      }
+      if (!block.empty()) {
+        of_blocks[i].layers = {block};
+        append(of_blocks[i], block.begin > chunk.begin);
+      }
       next = block.end;
     }
   }
 }
 
-const Stage* StageParts::mesh_of(const Stage& stage, const Block& block) {
+StagePart StageParts::part_of(const Stage& stage, const Block& block) {
+  const Stage* mesh = mesh_of(stage, block, block.replicas, block.tensor_parallel);
+  const TensorPattern pattern = pattern_of(block);
+  if (pattern != TensorPattern::all_to_all) return {mesh, {}, pattern, mesh};
+  // The members of a replica have its samples together.
+  Stage& division = meshes_.back();
+  division.samples.clear();
+  const auto members = static_cast<std::size_t>(block.tensor_parallel);
+  for (std::size_t first = 0; first < block.samples.size(); first += members) {
+    division.samples.push_back({block.samples[first].begin, block.samples[first + members - 1].end});
+  }
+  return {mesh, {}, pattern, mesh_of(stage, block, block.replicas * block.tensor_parallel, 1)};
+}
+
+const Stage* StageParts::mesh_of(const Stage& stage, const Block& block, int replicas, int tensor_parallel) {
   Stage& mesh = meshes_.emplace_back();
-  mesh.replicas = block.replicas;
-  mesh.tensor_parallel = block.tensor_parallel;
+  mesh.replicas = replicas;
+  mesh.tensor_parallel = tensor_parallel;
   mesh.samples = block.samples;
   mesh.shards = block.shards;
   mesh.recompute = stage.recompute;
@@ -53,7 +73,7 @@ const Stage* StageParts::mesh_of(const Stage& stage, const Block& block) {
   mesh.offload_activations = stage.offload_activations;
   for (const auto& row : stage.devices) {
     for (const DeviceId device : row) {
-      if (mesh.devices.empty() || static_cast<int>(mesh.devices.back().size()) == block.tensor_parallel) {
+      if (mesh.devices.empty() || static_cast<int>(mesh.devices.back().size()) == tensor_parallel) {
         mesh.devices.emplace_back();
       }
       mesh.devices.back().push_back(device);
@@ -72,7 +92,7 @@ void StageParts::append(const StagePart& run, bool inside_chunk) {
     }
     return;
   }
-  if (inside_chunk) boundaries_.push_back({run.layers.front().begin, parts_.back().mesh, run.mesh});
+  if (inside_chunk) boundaries_.push_back({run.layers.front().begin, parts_.back().holding, run.holding});
   parts_.push_back(run);
 }
 

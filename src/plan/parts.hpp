@@ -11,9 +11,10 @@ namespace pptrain {
 
 /// How the members of a tensor-parallel group divide a layer.
 enum class TensorPattern {
-  megatron,  ///< column, then row division inside the layer: the profile says what is all-reduced
-  sp1,       ///< Whale's first pattern: columns of the weights, so outputs are sharded
-  sp2,       ///< Whale's second pattern: rows of the weights and columns of the input, so outputs are partial sums
+  megatron,    ///< column, then row division inside the layer: the profile says what is all-reduced
+  sp1,         ///< Whale's first pattern: columns of the weights, so outputs are sharded
+  sp2,         ///< Whale's second pattern: rows of the weights and columns of the input, so outputs are partial sums
+  all_to_all,  ///< each member has samples of its own and some experts whole: rows go to the members with their experts
 };
 
 /// Layers of a stage that are divided alike.
@@ -21,6 +22,9 @@ struct StagePart {
   const Stage* mesh;             ///< only replicas, tensor_parallel, devices, samples and the stage's choices count
   std::vector<Interval> layers;  ///< in layer order
   TensorPattern pattern = TensorPattern::megatron;
+  /// Who has which samples between layers: as the mesh, but where members have samples of their own each of them is a
+  /// replica here.
+  const Stage* holding = nullptr;
 };
 
 /// A stage as runs of neighbouring layers that are divided alike (in a block, or as the stage), so
@@ -37,13 +41,13 @@ class StageParts {
   const std::vector<StagePart>& all() const { return parts_; }
   /// The part with a layer of the stage.
   const StagePart& part_at(std::int64_t layer) const;
-  /// Its division.
-  const Stage& mesh_at(std::int64_t layer) const { return *part_at(layer).mesh; }
-  /// Division of the first and of the last layer: the cuts before and after the stage are between these.
-  const Stage& first_mesh() const { return *parts_.front().mesh; }
-  const Stage& last_mesh() const { return *parts_.back().mesh; }
+  /// Who has which samples of it (`StagePart::holding`).
+  const Stage& mesh_at(std::int64_t layer) const { return *part_at(layer).holding; }
+  /// The same of the first and of the last layer: the cuts before and after the stage are between these.
+  const Stage& first_mesh() const { return *parts_.front().holding; }
+  const Stage& last_mesh() const { return *parts_.back().holding; }
 
-  /// Two neighbouring layers of a chunk that are divided differently.
+  /// Two neighbouring layers of a chunk that are divided differently, with who has which samples of them.
   struct Boundary {
     std::int64_t layer;  ///< the first one behind it
     const Stage* before;
@@ -53,7 +57,8 @@ class StageParts {
 
  private:
   void append(const StagePart& run, bool inside_chunk);
-  const Stage* mesh_of(const Stage& stage, const Block& block);
+  const Stage* mesh_of(const Stage& stage, const Block& block, int replicas, int tensor_parallel);
+  StagePart part_of(const Stage& stage, const Block& block);
 
   std::deque<Stage> meshes_;  // of blocks; addresses stay
   std::vector<StagePart> parts_;

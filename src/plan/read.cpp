@@ -58,7 +58,7 @@ Recompute read_recompute(const JsonNode& node) {
 
 Block read_block(const JsonNode& node) {
   node.allow_keys(plan_keys::block);
-  static const std::vector<std::string> patterns = {"replicate", "megatron", "sp1", "sp2"};
+  static const std::vector<std::string> patterns = {"replicate", "megatron", "sp1", "sp2", "all-to-all"};
   Block block;
   block.layers = read_interval(node.at("layers"));
   block.replicas = node.at("replicas").small_integer_at_least(1);

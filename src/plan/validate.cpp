@@ -155,10 +155,12 @@ class PlanChecker {
     }
   }
 
-  void check_samples(const std::string& path, const std::vector<Interval>& samples, int replicas) const {
-    if (static_cast<int>(samples.size()) != replicas) {
-      refuse(path, fmt::format("{} intervals for {} replicas", samples.size(), replicas), "each has one",
-             "give as many as there are replicas");
+  /// `whose`: of the replicas, or of the members of all groups.
+  void check_samples(const std::string& path, const std::vector<Interval>& samples, int number,
+                     const char* whose = "replicas") const {
+    if (static_cast<int>(samples.size()) != number) {
+      refuse(path, fmt::format("{} intervals for {} {}", samples.size(), number, whose), "each has one",
+             fmt::format("give as many as there are {}", whose));
     }
     if (!divides(samples, plan_.micro_batch_size)) {
       refuse(path, fmt::format("do not cover the {} samples of a micro-batch once", plan_.micro_batch_size),
@@ -215,7 +217,13 @@ class PlanChecker {
         refuse(at + ".layers", fmt::format("overlap those of blocks[{}]", k), "a layer is divided in one way",
                "give each layer to one block");
       }
-      check_samples(at + ".samples", block.samples, block.replicas);
+      const bool sends_rows = block.pattern == "all-to-all";
+      if (sends_rows && !block.shards.contains("experts")) {
+        refuse(at + ".pattern", "\"all-to-all\" without experts in shards", "rows go to the members with their experts",
+               "say in shards which experts each member has");
+      }
+      check_samples(at + ".samples", block.samples, sends_rows ? stage_devices : block.replicas,
+                    sends_rows ? "members" : "replicas");
       check_shards(at + ".shards", block.shards, block.tensor_parallel);
     }
   }

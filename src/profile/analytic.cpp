@@ -175,6 +175,7 @@ ProfileLayer profile_layer(const Config& config, const Layer& layer, const std::
                        layer.tensor_parallel_allreduce_bytes,
                        {},
                        {}};
+  made.exchange_bytes = layer.exchange_bytes;
   made.batch_norms = layer.batch_norms;
   made.batch_norm_channels = layer.batch_norm_channels;
   for (const DeviceKind* kind : kinds) {

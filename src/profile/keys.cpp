@@ -46,6 +46,8 @@ const KeyTable layer = {
       "How many batch norms it has, whose statistics replicas exchange for each micro-batch: gathered in F, summed in "
       "B."},
      {"batch_norm_channels", "number", "0", "How many channels these have together, of 8 bytes each way."},
+     {"exchange_bytes", "bytes per sample", "0",
+      "What goes to experts and back in F, and as much in B, where each member has samples of its own."},
      {"seconds", "array of objects", "", "Its times; between two numbers of samples they are interpolated."},
      {"update", "array of objects", "unknown: it takes no time", "What the optimizer step over it takes."}}};
 

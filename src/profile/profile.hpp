@@ -48,6 +48,7 @@ struct ProfileLayer {
   double undivided_parameters = 0.0;  ///< of its parameters, what every member of a tensor-parallel group holds
   double batch_norms = 0.0;           ///< whose statistics the replicas of a stage exchange for each micro-batch
   double batch_norm_channels = 0.0;   ///< of all of them together
+  double exchange_bytes = 0.0;        ///< per sample, each of F and B: rows that go to experts and come back
 };
 
 struct BytesPerParameter {

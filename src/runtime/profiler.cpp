@@ -139,6 +139,7 @@ Profile layer_sizes(const Config& config, const Model& model) {
     sizes.output_bytes = layer.output_bytes;
     sizes.stored_bytes = layer.stored_bytes;
     sizes.tensor_parallel_allreduce_bytes = layer.tensor_parallel_allreduce_bytes;
+    sizes.exchange_bytes = layer.exchange_bytes;
     sizes.batch_norms = layer.batch_norms;
     sizes.batch_norm_channels = layer.batch_norm_channels;
     profile.layers.push_back(sizes);

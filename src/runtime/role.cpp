@@ -27,16 +27,20 @@ std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   std::vector<PartRole> roles;
   for (const StagePart& part : parts.all()) {
-    const MeshPlace place = place_in(*part.mesh, role.replica * stage.tensor_parallel + role.shard);
+    const int device_of_stage = role.replica * stage.tensor_parallel + role.shard;
+    const MeshPlace place = place_in(*part.mesh, device_of_stage);
     PartRole& own = roles.emplace_back();
     own.stage = role.stage;
     own.index = static_cast<int>(roles.size()) - 1;
     own.mesh = *part.mesh;
     own.replica = place.replica;
     own.shard = place.shard;
-    own.division = part.pattern == TensorPattern::sp2   ? WeightDivision::rows
-                   : divides_experts(part.mesh->shards) ? WeightDivision::experts
-                                                        : WeightDivision::columns;
+    own.holding = *part.holding;
+    own.own_samples = part.holding->samples[static_cast<std::size_t>(place_in(*part.holding, device_of_stage).replica)];
+    own.division = part.pattern == TensorPattern::sp2          ? WeightDivision::rows
+                   : part.pattern == TensorPattern::all_to_all ? WeightDivision::exchange
+                   : divides_experts(part.mesh->shards)        ? WeightDivision::experts
+                                                               : WeightDivision::columns;
     for (std::size_t c = 0; c < places.size(); ++c) {
       if (places[c].stage != role.stage) continue;
       for (const Interval& layers : part.layers) {

@@ -47,7 +47,10 @@ struct PartRole {
   std::vector<Interval> layers;  ///< of each of these chunks
   WeightDivision division = WeightDivision::columns;
 
-  Interval samples() const { return mesh.samples[static_cast<std::size_t>(replica)]; }
+  Stage holding;  ///< who has which samples (`StagePart::holding`)
+  Interval own_samples;
+
+  Interval samples() const { return own_samples; }
   bool holds(std::int64_t layer) const;
 };
 

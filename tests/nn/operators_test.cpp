@@ -399,6 +399,26 @@ TEST_CASE("gradients of experts that do not take all rows") {
   }
 }
 
+TEST_CASE("gradients of experts that rows are sent to") {
+  ChainShape routed = rich();
+  BlockShape& block = routed.blocks.front();
+  block.feed_forward_bias = block.parallel = false;
+  for (const double capacity : {0.0, 0.4}) {
+    block.experts = {{4, 2}, capacity > 0.0, capacity, 20};
+    Model model = build_chain(routed);
+    REQUIRE_FALSE(model.layers[2].by_exchange.operators.empty());
+    model.layers[2].operators = model.layers[2].by_exchange;
+    for (const bool fuses : {true, false}) {
+      Bench bench(model, 2, fuses);
+      bench.context.division = WeightDivision::exchange;
+      double sum = 0.0;
+      bench.batch.balance = 0.7;
+      bench.batch.balance_sum = &sum;
+      check_layer(bench);
+    }
+  }
+}
+
 TEST_CASE("gradients of a network of convolutions and dense layers") {
   for (const char* hidden : {"[6, 5]", "[6, 5, 4]"}) {
     const ConfigJson config = ConfigJson::parse(

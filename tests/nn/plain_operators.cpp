@@ -284,16 +284,52 @@ class Interpreter {
   /// All of them in their order, by a router's result.
   std::vector<Routed> routed(const ExpertForm& form) const {
     const Values& choice = values_[op_->inputs.back()];
-    const auto chosen = static_cast<std::size_t>(form.chosen);
+    const auto chosen = static_cast<std::size_t>(form.chosen), width = columns(op_->inputs.size() - 1);
     std::vector<Routed> rows;
-    for (std::size_t at = 0; at < choice.size(); at += 2 * chosen) {
+    for (std::size_t at = 0; at < choice.size(); at += width) {
       for (std::size_t j = 0; j < chosen; ++j) {
         if (choice[at + chosen + j] >= static_cast<double>(form.experts)) continue;  // it is full
-        rows.push_back({static_cast<std::size_t>(choice[at + chosen + j]), at / (2 * chosen), choice[at + j]});
+        rows.push_back({static_cast<std::size_t>(choice[at + chosen + j]), at / width, choice[at + j]});
       }
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Routed& a, const Routed& b) { return a.expert < b.expert; });
     return rows;
+  }
+  /// Rows of the only member go to itself: (row, choice) of each that is not left out, in their order.
+  std::vector<std::pair<std::size_t, std::size_t>> sent(const ExpertForm& form, const Values& choice) const {
+    const auto chosen = static_cast<std::size_t>(form.chosen);
+    std::vector<std::pair<std::size_t, std::size_t>> all;
+    for (std::size_t i = 0; i < choice.size() / 2; ++i) {
+      const std::size_t row = i / chosen, j = i % chosen;
+      if (choice[row * 2 * chosen + chosen + j] < static_cast<double>(form.experts)) all.emplace_back(row, j);
+    }
+    return all;
+  }
+  void apply(const op::SendChoices& s) {
+    const auto chosen = static_cast<std::size_t>(s.form.chosen);
+    Values y;
+    for (const auto& [row, j] : sent(s.form, in())) {
+      const std::size_t at = row * 2 * chosen + j;
+      y.insert(y.end(), {in()[at], in()[at + chosen], 0.0});
+    }
+    out() = y;
+  }
+  void apply(const op::SendRows& s) {
+    Values y;
+    for (const auto& [row, j] : sent(s.form, in(1))) {
+      const auto first = in().begin() + static_cast<std::ptrdiff_t>(row * columns());
+      y.insert(y.end(), first, first + static_cast<std::ptrdiff_t>(columns()));
+    }
+    out() = y;
+  }
+  void apply(const op::ReturnRows& r) {
+    Values y(in(1).size() / (2 * static_cast<std::size_t>(r.form.chosen)) * columns(), 0.0);
+    std::size_t from = 0;
+    for (const auto& [row, j] : sent(r.form, in(1))) {
+      for (std::size_t c = 0; c < columns(); ++c) y[row * columns() + c] += in()[from * columns() + c];
+      ++from;
+    }
+    out() = y;
   }
   void apply(const op::Dispatch& d) {
     Values y;
@@ -348,7 +384,7 @@ class Interpreter {
   }
   void apply(const op::Combine& combine) {
     const std::vector<Routed> rows = routed(combine.form);
-    Values y(in(1).size() / static_cast<std::size_t>(2 * combine.form.chosen) * columns(), 0.0);
+    Values y(in(1).size() / columns(1) * columns(), 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (std::size_t c = 0; c < columns(); ++c) y[rows[i].row * columns() + c] += in()[i * columns() + c];
     }

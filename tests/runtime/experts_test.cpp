@@ -89,7 +89,93 @@ void check_experts_apart(const std::string& folder, const std::vector<std::int64
   }
 }
 
+/// The blocks of layers with experts whose rows go to the replicas with their experts: of `members` replicas each.
+Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_t>& numbers) {
+  const auto members = static_cast<int>(numbers.size());
+  for (Stage& stage : plan.stages) {
+    for (const Interval& layers : stage.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        if (model.layers[static_cast<std::size_t>(l)].by_exchange.operators.empty()) continue;
+        Block block = {{l, l + 1}, stage.replicas / members, members, "all-to-all", stage.samples, {}};
+        for (const std::int64_t number : numbers) {
+          std::vector<Interval>& parts = block.shards["experts"];
+          const std::int64_t begin = parts.empty() ? 0 : parts.back().end;
+          parts.push_back({begin, begin + number});
+        }
+        stage.blocks.push_back(block);
+      }
+    }
+  }
+  return plan;
+}
+
+/// Grids (stages, replicas) of which so many replicas divide the experts, evenly and not.
+void check_sent_rows(const std::string& folder, const std::array<int, 2>& grid,
+                     const std::vector<std::int64_t>& numbers, const std::string& run = "") {
+  const Reference reference(folder, run);
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const std::int64_t of_any = run.empty() ? 4 : 2;
+  for (const char* schedule : {"1f1b", "zb-h1"}) {
+    for (const int zero_stage : {0, 1, 2, 3}) {
+      const Recompute recompute = zero_stage % 2 == 0 ? Recompute::none : Recompute::full;
+      const Plan plan = with_sent_rows(
+          with(reference.plan(grid[0], grid[1], 1, of_any, schedule), zero_stage, recompute), model, numbers);
+      INFO(folder << ", " << plan.shape() << ", " << schedule << ", ZeRO " << zero_stage);
+      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("rows that are sent to experts train as recorded", "[np2]") {
+  check_sent_rows("mixtral", {1, 2}, {1, 3});
+  check_sent_rows("mixtral", {1, 2}, {2, 2}, balanced_run);
+}
+TEST_CASE("rows that are sent to experts train as recorded on four ranks", "[np4]") {
+  check_sent_rows("mixtral", {1, 4}, {1, 1, 1, 1});
+  check_sent_rows("qwen2-moe", {1, 4}, {1, 4, 2, 1});
+  check_sent_rows("qwen2-moe", {2, 2}, {3, 5});
+  check_sent_rows("qwen2-moe", {1, 4}, {6, 2});
+}
+TEST_CASE("rows that are sent to experts are counted once", "[np4]") {
+  const Reference reference("qwen2-moe");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const auto counted = [&](const Plan& plan) {
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+    reference.fill(session);
+    return session.train(0, reference.samples(0)).expert_rows;
+  };
+  const Plan plain = reference.plan(1, 4, 1, 4, "1f1b");
+  CHECK(counted(with_sent_rows(plain, model, {1, 4, 2, 1})) == counted(plain));
+}
+TEST_CASE("two runs whose rows are sent to experts agree bit for bit", "[np4]") {
+  const Reference reference("qwen2-moe");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const Plan plan = with_sent_rows(reference.plan(1, 4, 1, 8, "1f1b"), model, {1, 4, 2, 1});
+  const Curve once = train_reference(MPI_COMM_WORLD, reference, plan, 10);
+  CHECK(once.losses == train_reference(MPI_COMM_WORLD, reference, plan, 10).losses);
+}
+TEST_CASE("rows are sent to experts where there are some, by members with samples of their own", "[np1]") {
+  const Reference reference("mixtral");
+  const Model model = build_model(reference.config.model, reference.config.training, "test");
+  const auto complaint = [&](const std::function<void(Block&)>& change) {
+    Plan plan = with_sent_rows(reference.plan(1, 2, 1, 4, "1f1b"), model, {2, 2});
+    change(plan.stages[0].blocks.front());
+    return complaint_of([&] { check_plan_model(plan, model, "plan.json"); });
+  };
+  CHECK(complaint([](Block&) {}) == "nothing was refused");
+  CHECK_THAT(complaint([](Block& block) { block.shards.clear(); }),
+             Catch::Contains("\"all-to-all\" without experts in shards"));
+  CHECK_THAT(complaint([](Block& block) {
+               block.samples = {{0, 4}};
+             }),
+             Catch::Contains("1 intervals for 2 members") || Catch::Contains("do not cover"));
+  CHECK_THAT(complaint([](Block& block) {
+               block.layers = {0, 1};
+             }),
+             Catch::Contains("of layer 0 (embedding)") && Catch::Contains("it has no experts"));
+}
 
 TEST_CASE("replicas that divide the experts between them train as recorded", "[np2]") {
   check_experts_apart("mixtral", {1, 3});

@@ -49,9 +49,9 @@ class DispatchModule final : public ExpertModule {
   using ExpertModule::ExpertModule;
 
   void forward(Batch& /*batch*/, Pass& pass) override { dispatch(order(pass), pass); }
-  void backward_input(const Batch& batch, Pass& pass) override {
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const ExpertOrder places = order(pass);
-    Tensor dx = new_gradient(batch, input());
+    Tensor dx(arena(), places.rows(), columns(input()), DType::f32);
     combine_rows(places, used(places, pass.gradients[output()].matrix), dx);
     dispatch(places, pass);
     add_gradient(pass, input(), make_gradient(std::move(dx)));
@@ -148,7 +148,7 @@ class WeightedGateModule final : public ExpertModule {
     pass.values[output()] = std::move(out);
   }
 
-  void backward_input(const Batch& batch, Pass& pass) override {
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const std::vector<float> of_rows = weights(pass);
     const Matrix given = pass.gradients[output()].matrix;
     const auto like_given = [&] { return Tensor(arena(), given.rows, given.columns, given.type); };
@@ -161,7 +161,7 @@ class WeightedGateModule final : public ExpertModule {
       kernels().activation_backward(activation_, pass.matrix(input(0)), gate, gate, again);
     }
     const auto rows = [&](const Matrix& all) { return all.rows_from(0, of_rows.size()); };
-    add_weight_gradient(batch, pass, row_products(rows(given), rows(again)), of_rows);
+    add_weight_gradient(pass, row_products(rows(given), rows(again)), of_rows);
     weigh(again, of_rows, again);
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(0), make_gradient(std::move(gate)));
@@ -187,9 +187,9 @@ class WeightedGateModule final : public ExpertModule {
   }
 
   /// `products`: the gradients of the rows' weights, of this member's columns or experts.
-  void add_weight_gradient(const Batch& batch, Pass& pass, const std::vector<float>& products,
-                           const std::vector<float>& of_rows) const {
-    Tensor gradient = new_gradient(batch, weights_input());
+  void add_weight_gradient(Pass& pass, const std::vector<float>& products, const std::vector<float>& of_rows) const {
+    const Matrix of = pass.matrix(weights_input());
+    Tensor gradient(arena(), of.rows, of.columns, DType::f32);
     const Matrix to = gradient;
     if (are_routed()) {
       kernels().fill_zero(to.f32(), to.size());
@@ -214,9 +214,9 @@ class CombineModule final : public ExpertModule {
  public:
   using ExpertModule::ExpertModule;
 
-  void forward(Batch& batch, Pass& pass) override {
+  void forward(Batch& /*batch*/, Pass& pass) override {
     const ExpertOrder places = order(pass);
-    Tensor sums = new_value(batch, output());
+    Tensor sums(arena(), places.rows(), columns(output()), DType::f32);
     combine_rows(places, used(places, pass.matrix(input())), sums);
     pass.values[output()] = std::move(sums);
   }

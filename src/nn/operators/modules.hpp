@@ -31,6 +31,9 @@ std::unique_ptr<OperatorModule> make_module(const op::ExpertLinear& kind, Operat
 std::unique_ptr<OperatorModule> make_module(const op::WeightedGate& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Combine& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::ExpertBalance& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::SendChoices& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::SendRows& kind, OperatorPlace place);
+std::unique_ptr<OperatorModule> make_module(const op::ReturnRows& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Convolution& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::BatchNorm& kind, OperatorPlace place);
 std::unique_ptr<OperatorModule> make_module(const op::Pool& kind, OperatorPlace place);

@@ -33,8 +33,7 @@ class RouterModule final : public OperatorModule {
   op::Router kind_;
 };
 
-/// How far from balanced the experts are, over the rows of all replicas. All members of a tensor-parallel group compute
-/// it alike.
+/// How far from balanced the experts are, over the rows of all replicas, and of all members where each has its own.
 class ExpertBalanceModule final : public OperatorModule {
  public:
   ExpertBalanceModule(const op::ExpertBalance& kind, OperatorPlace place)
@@ -43,6 +42,7 @@ class ExpertBalanceModule final : public OperatorModule {
   void forward(Batch& batch, Pass& pass) override {
     if (batch.balance == 0.0) return;
     std::vector<double> sums = expert_sums(pass.matrix(input(0)), pass.matrix(input(1)));
+    if (context().division == WeightDivision::exchange) group().all_reduce_sum(sums.data(), sums.size());
     if (context().replicas != nullptr) context().replicas->all_reduce_sum(sums.data(), sums.size());
     std::vector<Tensor>& s = statistics(pass);
     s.clear();

@@ -1,6 +1,7 @@
 #include "runtime/emulation/emulated_communicator.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cost/collective.hpp"
 
@@ -59,6 +60,13 @@ void EmulatedCommunicator::all_reduce_max(float* data, std::size_t n) {
 void EmulatedCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {
   ForwardingCommunicator::all_gather(data, slices);
   end_with(gather_seconds(slices, sizeof(float)));
+}
+
+void EmulatedCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                                      const std::vector<std::size_t>& received) {
+  ForwardingCommunicator::all_to_all(from, sent, to, received);
+  const auto bytes = static_cast<double>(std::accumulate(sent.begin(), sent.end(), std::size_t{0}));
+  end_with(all_to_all_seconds(link_, size(), bytes));
 }
 
 PendingPtr EmulatedCommunicator::start_all_reduce_sum(float* data, std::size_t n) {

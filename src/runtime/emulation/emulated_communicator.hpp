@@ -20,6 +20,10 @@ class ForwardingCommunicator : public Communicator {
   void all_reduce_sum(double* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
   void all_reduce_max(float* data, std::size_t n) override { real_->all_reduce_max(data, n); }
   void all_gather(float* data, const std::vector<Interval>& slices) override { real_->all_gather(data, slices); }
+  void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                  const std::vector<std::size_t>& received) override {
+    real_->all_to_all(from, sent, to, received);
+  }
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override { return real_->start_all_reduce_sum(data, n); }
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
     return real_->start_reduce_scatter_sum(data, slices);
@@ -57,6 +61,8 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
   void all_reduce_sum(double* data, std::size_t n) override;
   void all_reduce_max(float* data, std::size_t n) override;
   void all_gather(float* data, const std::vector<Interval>& slices) override;
+  void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                  const std::vector<std::size_t>& received) override;
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;

@@ -23,7 +23,7 @@ DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const Ra
     parts_.push_back(std::make_unique<PartModel>(device, plan, part, *groups.parts()[index], make));
     for (const ChunkId chunk : part.chunks) parts_of_[chunk.value].push_back(parts_.back().get());
     if (index == 0) continue;
-    between_.emplace_back(parts_[index - 1]->role().mesh, part.mesh,
+    between_.emplace_back(parts_[index - 1]->role().holding, part.holding,
                           Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
                                                role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
                                                static_cast<std::size_t>(rows_before(device.model, part))});

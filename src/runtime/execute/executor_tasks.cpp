@@ -188,8 +188,9 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
       if (is_last && keep) fetch_for_next(i);
       SavedPtr saved;
       Batch& batch = activation.batches[p];
-      // Members of a group count the same rows.
-      const bool counts = keep && parts[p]->role().shard == 0;
+      // Members of a group count the same rows, unless each has its own.
+      const PartRole& role = parts[p]->role();
+      const bool counts = keep && (role.shard == 0 || role.division == WeightDivision::exchange);
       batch.expert_rows = counts ? expert_loads_.of(first_layer + static_cast<std::int64_t>(l)) : nullptr;
       x = layers[l]->forward(batch, std::move(x), keep ? &saved : nullptr);
       if (keep) keep_or_send(i, is_last, *saved);

@@ -12,7 +12,8 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
                      const LayerFactory& make)
     : role_(role),
       groups_(groups),
-      shards_(store_, groups, device.waiter, {device.gradient_type, &device.arena, &device.backend.kernels}),
+      shards_(store_, groups, device.waiter, {device.gradient_type, &device.arena, &device.backend.kernels},
+              role.division == WeightDivision::exchange ? &groups.tensor() : nullptr),
       context_{device.backend, device.arena,     groups.tensor(),     store_,       device.model,
                device.type,    role.mesh.shards, role.mesh.recompute, role.division} {
   context_.replicas = groups.statistics();

@@ -28,8 +28,9 @@ class Room final : public Pending {
 
 }  // namespace
 
-ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire)
-    : store_(store), gather_(groups.gather()), waiter_(waiter), sums_(groups, wire) {}
+ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire,
+                             Communicator* members)
+    : store_(store), gather_(groups.gather()), waiter_(waiter), members_(members), sums_(groups, wire) {}
 
 ReplicaShards::~ReplicaShards() {
   // Also where an error ends the job on all ranks: others may still read what this one sends.
@@ -89,7 +90,18 @@ void ReplicaShards::contribute(std::size_t unit) {
   if (pass_ == GradientPass::completes) complete(unit);
 }
 
+/// Each member has the gradients of its own samples.
+void ReplicaShards::sum_over_members(std::size_t unit) {
+  if (members_ == nullptr) return;
+  for (std::size_t p = 0; p < store_.parameters().size(); ++p) {
+    const LocalParameter& parameter = store_.parameters()[p];
+    if (parameter.unit != unit || parameter.spec.axis != ShardAxis::none) continue;
+    members_->all_reduce_sum(store_.gradient_matrix(p).f32(), parameter.size());
+  }
+}
+
 void ReplicaShards::start_reduction(std::size_t unit) {
+  sum_over_members(unit);
   Room room(sums_);
   wait(room, "summing the gradients of a layer");
   sums_.drop_ended();
@@ -115,6 +127,7 @@ void ReplicaShards::reduce(ChunkId chunk) {
 /// Units of a chunk in descending order, as the backward pass comes to them.
 void ReplicaShards::complete(std::size_t unit) {
   last_complete_ = unit;
+  if (!store_.sharding().shards_gradients()) sum_over_members(unit);
   complete_.push_back(unit);
   num_complete_ += store_.unit_size(unit);
   if (num_complete_ >= GradientReduction::bucket_elements) sum_complete();

@@ -27,7 +27,10 @@ enum class GradientPass { adds, completes };
 /// All functions but the accessors are Collective over the replicas, in one order.
 class ReplicaShards {
  public:
-  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire = {});
+  /// `members`: the tensor-parallel group, where its members have samples of their own: gradients of what all of them
+  /// hold are summed over it too.
+  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire = {},
+                Communicator* members = nullptr);
   /// Waits for all that is published.
   ~ReplicaShards();
   ReplicaShards(const ReplicaShards&) = delete;
@@ -80,6 +83,7 @@ class ReplicaShards {
 
   void start_reduction(std::size_t unit);
   void complete(std::size_t unit);
+  void sum_over_members(std::size_t unit);
   void sum_complete();
   void sum(std::size_t unit);
   void settle(std::size_t unit);
@@ -88,6 +92,7 @@ class ReplicaShards {
   ParameterStore& store_;
   Communicator& gather_;
   Waiter& waiter_;
+  Communicator* members_;
   GradientSums sums_;
   GradientPass pass_ = GradientPass::adds;
   std::optional<std::size_t> last_complete_;  ///< of the units of the chunk whose gradients become complete
