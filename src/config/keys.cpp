@@ -148,8 +148,9 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
          parallelism.offload_activations);
   v.name({"experts",
           "What members of a tensor-parallel group have of a model's experts: columns of each, or \"whole\" ones where "
-          "their number can be divided evenly."},
-         parallelism.experts, {"columns", "whole"});
+          "their number can be divided evenly; with \"all-to-all\" planner auto may divide whole experts over replicas "
+          "too, which send rows to those that have their experts."},
+         parallelism.experts, {"columns", "whole", "all-to-all"});
   v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
 }
 

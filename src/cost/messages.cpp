@@ -140,7 +140,7 @@ class MessageCount {
       for (const Interval& layers : part.layers) {
         for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
           const auto l = static_cast<int>(layer);
-          const TensorSeconds sent = tensor_seconds(instance_.profile, bytes_only, l, n, samples, part.pattern);
+          const TensorSeconds sent = sent_bytes(part.pattern, bytes_only, l, n, samples);
           const TensorSeconds done = collective_steps(instance_.profile, l, n, part.pattern);
           bytes += forwards * sent.forward + sent.backward;
           steps += forwards * done.forward + done.backward;
@@ -150,6 +150,13 @@ class MessageCount {
         add(device, {micro_batches() * bytes, micro_batches() * steps * (n - 1), micro_batches() * steps});
       }
     }
+  }
+
+  TensorSeconds sent_bytes(TensorPattern pattern, const Link& bytes_only, int layer, int n, double samples) const {
+    if (pattern != TensorPattern::all_to_all)
+      return tensor_seconds(instance_.profile, bytes_only, layer, n, samples, pattern);
+    const double bytes = instance_.profile.layers[static_cast<std::size_t>(layer)].exchange_bytes * samples / n;
+    return {(n - 1.0) / n * bytes, (n - 1.0) / n * bytes};
   }
 
   /// What each device lacks of the activations, and of their gradients; it is counted where it arrives.

@@ -37,12 +37,7 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
     const double seconds = bytes > 0.0 ? all_reduce_seconds(link, n, bytes) : 0.0;
     return {seconds, seconds};
   }
-  if (pattern == TensorPattern::all_to_all) {
-    // Choices, rows and what comes of them, each to some members.
-    const double bytes = itself.exchange_bytes * samples / n;
-    const double seconds = all_to_all_seconds(link, n, bytes) + 2.0 * all_to_all_seconds(link, n, 0.0);
-    return {seconds, seconds};
-  }
+  if (pattern == TensorPattern::all_to_all) return {};  // `exchange_seconds`
   const double input = layer == 0 ? 0.0 : profile.layers[layer - 1].output_bytes * samples;
   const double output = itself.output_bytes * samples;
   const bool last = layer + 1 == profile.num_layers();
@@ -122,6 +117,57 @@ TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part
   return slowest;
 }
 
+namespace {
+
+/// Seconds that a byte of each sample's rows takes, where members have these numbers of samples and parts of the
+/// experts: of the member whose own link, to the nearest of the others, is busy for longest, sending or receiving.
+double exchange_seconds_per_byte(const Cluster& cluster, const std::vector<DeviceId>& members,
+                                 const std::vector<double>& samples, const std::vector<Interval>& experts) {
+  double all = 0.0;
+  for (const double own : samples) all += own;
+  double longest = 0.0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    double bandwidth = 0.0;
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (k != i) bandwidth = std::max(bandwidth, cluster.slowest_link({members[i], members[k]}).bandwidth);
+    }
+    const double share = static_cast<double>(experts[i].size()) / static_cast<double>(experts.back().end);
+    longest = std::max(longest, std::max(samples[i] * (1.0 - share), (all - samples[i]) * share) / bandwidth);
+  }
+  return longest;
+}
+
+}  // namespace
+
+TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part) {
+  TensorSeconds slowest;
+  if (part.pattern != TensorPattern::all_to_all) return slowest;
+  const Stage& mesh = *part.mesh;
+  double bytes = 0.0;
+  double layers = 0.0;
+  for (const Interval& interval : part.layers) {
+    for (std::int64_t layer = interval.begin; layer < interval.end; ++layer) {
+      bytes += instance.profile.layers[static_cast<std::size_t>(layer)].exchange_bytes;
+      layers += 1.0;
+    }
+  }
+  const auto members = static_cast<std::size_t>(mesh.tensor_parallel);
+  for (std::size_t j = 0; j < mesh.devices.size(); ++j) {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < members; ++i) {
+      samples.push_back(static_cast<double>(part.holding->samples[j * members + i].size()));
+    }
+    // Forward counts, choices, rows and what comes of them, backward all but the counts.
+    const double step = static_cast<double>(members - 1) * instance.cluster.slowest_link(mesh.devices[j]).latency;
+    const double moving =
+        bytes * exchange_seconds_per_byte(instance.cluster, mesh.devices[j], samples, mesh.shards.at("experts"));
+    const double forward = moving + 4.0 * layers * step, backward = moving + 3.0 * layers * step;
+    slowest.forward = std::max(slowest.forward, forward);
+    slowest.backward = std::max(slowest.backward, backward + (mesh.recompute == Recompute::full ? forward : 0.0));
+  }
+  return slowest;
+}
+
 PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   PassSeconds slowest;
   for (const ReplicaGroup& group : replica_groups(instance.cluster, *part.mesh)) {
@@ -140,6 +186,8 @@ PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   const TensorSeconds norms = batch_norm_seconds(instance, part);
   const double both = norms.forward + norms.backward;
   slowest += {norms.forward, norms.backward, both, both, 0.0};
+  const TensorSeconds rows = exchange_seconds(instance, part);
+  slowest += {rows.forward, rows.backward, rows.forward + rows.backward, rows.forward + rows.backward, 0.0};
   return slowest;
 }
 

@@ -59,6 +59,10 @@ TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part
 /// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
 PassSeconds part_seconds(const Instance& instance, const StagePart& part);
 
+/// Seconds of F and of B in which rows go to the members with their experts and back, of the slowest group of a part;
+/// nothing where they do not.
+TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part);
+
 /// Going from one division of a stage to the next, before layer `boundary.layer`: activations in F, their
 /// gradients in B, over the slowest link between any two devices of the stage.
 PassSeconds repartition_seconds(const Instance& instance, const StageParts::Boundary& boundary);

@@ -247,7 +247,8 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.zero_group = config.parallelism.zero_group == "node" ? ZeroGroup::node : ZeroGroup::replicas;
   restrictions.offload = config.parallelism.offload;
   restrictions.offload_activations = config.parallelism.offload_activations;
-  restrictions.whole_experts = config.parallelism.experts == "whole";
+  restrictions.sends_rows = config.parallelism.experts == "all-to-all";
+  restrictions.whole_experts = config.parallelism.experts == "whole" || restrictions.sends_rows;
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
   for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload",

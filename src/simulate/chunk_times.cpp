@@ -13,6 +13,8 @@ ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool g
   for (const StagePart& part : parts.all()) {
     const TensorSeconds norms = batch_norm_seconds(instance, part);
     between_ += PhaseSeconds{norms.forward, norms.backward, 0.0, norms.backward};
+    const TensorSeconds rows = exchange_seconds(instance, part);
+    between_ += PhaseSeconds{rows.forward, rows.backward, 0.0, rows.backward};
   }
   if (!gathers) return;
   for (const StagePart& part : parts.all()) {

@@ -32,6 +32,7 @@ class SimulatedSearch {
     candidates.resize(std::min(candidates.size(), num_leaders));
     for (const Plan& leader : candidates) {
       for (Plan& other : other_schedules(space_, leader)) attempt(std::move(other));
+      attempt_all(sent_rows(space_, leader));
     }
     while (improve()) {
     }
@@ -176,6 +177,8 @@ class SimulatedSearch {
     any |= attempt_all(other_micro_batches(space_, *best_));
     any |= attempt_all(other_modes(space_, *best_));
     any |= attempt_all(shifted_layers(space_, *best_));
+    any |= attempt_all(sent_rows(space_, *best_));
+    any |= attempt_all(shifted_experts(space_, *best_));
     return any;
   }
 

@@ -1,0 +1,70 @@
+// Experts divided over replicas that send rows to one another.
+#include <algorithm>
+
+#include "config/read.hpp"
+#include "cost/instances.hpp"
+#include "planners/search.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Two nodes of a device each, and two of a device that takes `slower` times as long. Experts have most of the
+/// parameters, so that replicas of them spend their time on gradients.
+struct Mixed {
+  Profile profile;
+  Cluster cluster;
+
+  Mixed(double slower, const std::vector<int>& degrees) : cluster(nodes_of(2, 1, 1e9)) {
+    for (const char* name : {"embedding", "attention", "experts", "output"}) {
+      profile.layers.push_back(layer(name, 1.0, 1.0, 2.0));
+      profile.layers.back().parameters = 1e3;
+      profile.layers.back().output_bytes = 10.0;
+      profile.layers.back().tensor_parallel_allreduce_bytes = 1e6;
+    }
+    profile.layers[2].parameters = 1e6;
+    profile.layers[2].exchange_bytes = 1e4;
+    add_kind(profile, "t", slower);
+    for (const int degree : degrees) add_degree(profile, degree);
+    profile.axes = {{"experts", 16}};
+    add_slow_node(cluster, 1, 1e9);
+    cluster.groups.back().count = 2;
+    for (NodeGroup& group : cluster.groups) group.uplink = {1e6, 0.0};
+    cluster.finish("made");
+  }
+
+  Plan plan(const std::string& experts, const std::string& more = "pipeline = 1\n") const {
+    const std::string text = "[parallelism]\n" + more + "experts = \"" + experts + "\"\n";
+    const Restrictions restrictions = restrictions_of(parse_config(text, "c.toml", ""));
+    return *search_plan("auto", {profile, cluster, 16}, restrictions, "c.toml").plan;
+  }
+};
+
+TEST_CASE("replicas send rows to experts where that is asked for and faster", "[planners]") {
+  const Mixed even(1.0, {2, 4});
+  const Plan whole = even.plan("whole"), sent = even.plan("all-to-all");
+  REQUIRE(sent.stages[0].blocks.size() == 1);
+  const Block& block = sent.stages[0].blocks[0];
+  CHECK((block.pattern == "all-to-all" && block.layers == Interval{2, 3}));
+  CHECK(sent.predicted->iteration_seconds < whole.predicted->iteration_seconds);
+  const std::vector<Interval>& experts = block.shards.at("experts");
+  CHECK(std::all_of(experts.begin(), experts.end(), [&](Interval own) { return own.size() == experts[0].size(); }));
+  CHECK(std::none_of(whole.stages[0].blocks.begin(), whole.stages[0].blocks.end(),
+                     [](const Block& other) { return other.pattern == "all-to-all"; }));
+}
+
+TEST_CASE("slower members get fewer experts", "[planners]") {
+  const Plan plan = Mixed(3.0, {4}).plan("all-to-all", "pipeline = 1\ndata = 4\n");
+  REQUIRE(plan.stages[0].blocks.size() == 1);
+  const Block& block = plan.stages[0].blocks[0];
+  REQUIRE(block.tensor_parallel == 4);
+  std::int64_t fast = 0, slow = 0;
+  for (int k = 0; k < 4; ++k) {
+    const DeviceId device = plan.stages[0].devices[static_cast<std::size_t>(k)][0];
+    (device.index() < 2 ? fast : slow) += block.shards.at("experts")[static_cast<std::size_t>(k)].size();
+  }
+  CHECK(fast > slow);
+}
+
+}  // namespace
+}  // namespace pptrain
