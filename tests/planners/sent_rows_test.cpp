@@ -66,5 +66,23 @@ TEST_CASE("slower members get fewer experts", "[planners]") {
   CHECK(fast > slow);
 }
 
+TEST_CASE("members behind slow links get fewer samples and experts", "[planners]") {
+  Mixed mixed(1.0, {4});
+  for (ProfileLayer& each : mixed.profile.layers) {
+    for (ProfileRow& row : each.rows) row.seconds = {1e-3, 1e-3, 1e-3};
+  }
+  mixed.profile.layers[2].exchange_bytes = 1e5;
+  mixed.cluster.groups.back().uplink = {1e5, 0.0};
+  mixed.cluster.finish("made");
+  const Plan plan = mixed.plan("all-to-all", "pipeline = 1\ndata = 4\n");
+  REQUIRE(plan.stages[0].blocks.size() == 1);
+  const std::vector<Interval>& experts = plan.stages[0].blocks[0].shards.at("experts");
+  for (std::size_t k = 0; k < 4; ++k) {
+    const bool slow = plan.stages[0].devices[k][0].index() >= 2;
+    CHECK((experts[k].size() < 4) == slow);
+    CHECK((plan.stages[0].samples[k].size() < 4) == slow);
+  }
+}
+
 }  // namespace
 }  // namespace pptrain

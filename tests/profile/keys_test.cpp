@@ -11,7 +11,7 @@ const std::string everything = R"({
  "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8, "sent_gradient": 2},
  "axes": {"heads": 2}, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
  "layers": [{"name": "l", "parameters": 3, "undivided_parameters": 1, "output_bytes": 1, "stored_bytes": 1,
-   "tensor_parallel_allreduce_bytes": 0, "batch_norms": 1, "batch_norm_channels": 4,
+   "tensor_parallel_allreduce_bytes": 0, "batch_norms": 1, "batch_norm_channels": 4, "exchange_bytes": 2,
    "seconds": [{"device": "d", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1,
                 "backward_weight": 1, "stored_bytes": 1, "deferred_bytes": 1, "workspace_bytes": 1,
                 "forward_workspace_bytes": 1, "recomputed_bytes": 1}],

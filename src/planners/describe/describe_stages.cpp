@@ -92,6 +92,32 @@ std::string shares_text(const std::map<std::string, std::vector<Interval>>& shar
   return text + (alike ? fmt::format(", {} whole experts each", numbers.front()) : ", whole experts " + join(numbers));
 }
 
+/// Blocks that are divided alike together: "layers 2, 4, ..., 48 all-to-all 1 x 8".
+std::string blocks_text(const std::vector<Block>& blocks) {
+  const auto alike = [](const Block& a, const Block& b) {
+    return a.pattern == b.pattern && a.replicas == b.replicas && a.tensor_parallel == b.tensor_parallel &&
+           a.shards == b.shards;
+  };
+  std::string text;
+  for (auto first = blocks.begin(); first != blocks.end();) {
+    const auto end = std::find_if(first, blocks.end(), [&](const Block& other) { return !alike(*first, other); });
+    constexpr std::ptrdiff_t most = 3;
+    std::vector<std::string> layers;
+    for (auto block = first; block != end; ++block) {
+      const bool is_named = end - first <= most || block - first < most - 1 || block + 1 == end;
+      if (is_named) {
+        layers.push_back(fmt::format("{}-{}", block->layers.begin, block->layers.end - 1));
+      } else if (block - first == most - 1) {
+        layers.emplace_back("...");
+      }
+    }
+    text += fmt::format(", layers {} {} {} x {}{}", join(layers), first->pattern, first->replicas,
+                        first->tensor_parallel, shares_text(first->shards));
+    first = end;
+  }
+  return text;
+}
+
 /// What a stage does beside holding its layers: recomputation, ZeRO, offload, blocks, uneven shards.
 std::string choices_text(const Stage& stage) {
   std::string text;
@@ -101,12 +127,7 @@ std::string choices_text(const Stage& stage) {
   if (stage.offload) text += ", optimizer offloaded";
   if (stage.offload_activations) text += ", activations offloaded";
   text += shares_text(stage.shards);
-  for (const Block& block : stage.blocks) {
-    text += fmt::format(", layers {}-{} {} {} x {}", block.layers.begin, block.layers.end - 1, block.pattern,
-                        block.replicas, block.tensor_parallel);
-    text += shares_text(block.shards);
-  }
-  return text;
+  return text + blocks_text(stage.blocks);
 }
 
 std::vector<std::string> stage_row(const Plan& plan, int i, const Cluster& cluster, std::int64_t num_layers) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "plan/zero_groups.hpp"
 #include "planners/grids/grid.hpp"
@@ -149,22 +150,57 @@ std::optional<Stage> as_replicas(const Stage& stage) {
   return result;
 }
 
-/// Experts of the members of groups of replicas, in proportion to the samples of these, which their speed has given
-/// them; at least one each.
-std::vector<Interval> experts_by_samples(std::int64_t experts, const std::vector<Interval>& samples, int members) {
-  std::vector<std::int64_t> own(static_cast<std::size_t>(members), 0);
-  for (std::size_t r = 0; r < samples.size(); ++r) own[r % own.size()] += samples[r].size();
+/// `total` in parts by their weights, at least one each.
+std::vector<Interval> parts_by_weights(std::int64_t total, const std::vector<double>& weights) {
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto number = static_cast<std::int64_t>(weights.size());
   std::vector<Interval> parts;
-  std::int64_t before = 0, begin = 0;
-  for (int k = 0; k < members; ++k) {
-    before += own[static_cast<std::size_t>(k)];
-    const std::int64_t wanted =
-        std::llround(static_cast<double>(experts * before) / static_cast<double>(samples.back().end));
-    const std::int64_t end = std::clamp<std::int64_t>(wanted, begin + 1, experts - (members - 1 - k));
+  double before = 0.0;
+  std::int64_t begin = 0;
+  for (std::int64_t k = 0; k < number; ++k) {
+    before += weights[static_cast<std::size_t>(k)];
+    const std::int64_t wanted = std::llround(static_cast<double>(total) * before / all);
+    const std::int64_t end = std::clamp<std::int64_t>(wanted, begin + 1, total - (number - 1 - k));
     parts.push_back({begin, end});
     begin = end;
   }
   return parts;
+}
+
+/// Experts of the members of groups of replicas, in proportion to the samples of these: what leaves a member is then as
+/// much as what comes to it.
+std::vector<Interval> experts_by_samples(std::int64_t experts, const std::vector<Interval>& samples, int members) {
+  std::vector<double> own(static_cast<std::size_t>(members), 0.0);
+  for (std::size_t r = 0; r < samples.size(); ++r) own[r % own.size()] += static_cast<double>(samples[r].size());
+  return parts_by_weights(experts, own);
+}
+
+/// The stage's samples as they are, and with more of them where links to the other replicas are faster: a part of each
+/// replica's samples is shared by that. Nothing more where all links are alike.
+std::vector<std::vector<Interval>> samples_by_links(const Cluster& cluster, const Stage& stage) {
+  std::vector<std::vector<Interval>> choices = {stage.samples};
+  const std::size_t replicas = stage.samples.size();
+  std::vector<double> links(replicas, 0.0);
+  for (std::size_t i = 0; i < replicas; ++i) {
+    for (std::size_t k = 0; k < replicas; ++k) {
+      if (k == i) continue;
+      const DeviceId a = stage.devices[i].front(), b = stage.devices[k].front();
+      links[i] = std::max(links[i], cluster.slowest_link({a, b}).bandwidth);
+    }
+  }
+  const double all = std::accumulate(links.begin(), links.end(), 0.0);
+  const auto [least, most] = std::minmax_element(links.begin(), links.end());
+  if (replicas < 2 || *least == *most || stage.samples.back().end < static_cast<std::int64_t>(replicas)) return choices;
+  for (const double part : {0.25, 0.5, 0.75, 1.0}) {
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < replicas; ++i) {
+      const double own = static_cast<double>(stage.samples[i].size()) / static_cast<double>(stage.samples.back().end);
+      weights.push_back((1.0 - part) * own + part * links[i] / all);
+    }
+    const std::vector<Interval> samples = parts_by_weights(stage.samples.back().end, weights);
+    if (std::find(choices.begin(), choices.end(), samples) == choices.end()) choices.push_back(samples);
+  }
+  return choices;
 }
 
 /// The stage with its layers with experts divided over groups of `members` replicas; nothing where that cannot be.
@@ -199,18 +235,24 @@ std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan) {
   int most = 1;
   for (const Stage& stage : plan.stages) most = std::max(most, stage.replicas * stage.tensor_parallel);
   for (int members = 2; members <= most; ++members) {
-    Plan other = plan;
-    bool any = false;
-    for (Stage& stage : other.stages) {
-      const bool fixed_grid = fixed.tensor || fixed.data;
-      if (stage.tensor_parallel > 1 && (fixed_grid || stage.tensor_parallel != members)) continue;
-      const std::optional<Stage> replicas = as_replicas(stage);
-      const std::optional<Stage> divided = replicas ? with_sent_rows(space, *replicas, members) : std::nullopt;
-      if (!divided || divided->blocks.empty()) continue;
-      stage = *divided;
-      any = true;
+    for (std::size_t choice = 0, choices = 1; choice < choices; ++choice) {
+      Plan other = plan;
+      bool any = false;
+      for (Stage& stage : other.stages) {
+        const bool fixed_grid = fixed.tensor || fixed.data;
+        if (stage.tensor_parallel > 1 && (fixed_grid || stage.tensor_parallel != members)) continue;
+        std::optional<Stage> replicas = as_replicas(stage);
+        if (!replicas) continue;
+        const std::vector<std::vector<Interval>> samples = samples_by_links(space.instance.cluster, *replicas);
+        choices = std::max(choices, samples.size());
+        replicas->samples = samples[std::min(choice, samples.size() - 1)];
+        const std::optional<Stage> divided = with_sent_rows(space, *replicas, members);
+        if (!divided || divided->blocks.empty()) continue;
+        stage = *divided;
+        any = true;
+      }
+      if (any) plans.push_back(std::move(other));
     }
-    if (any) plans.push_back(std::move(other));
   }
   return plans;
 }
