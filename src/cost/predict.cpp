@@ -20,7 +20,10 @@ double with_update_and_cores(const Instance& instance, const Plan& plan, double 
 
 std::vector<Tie> ties_of(const Config& config, const Profile& profile) {
   if (!config.can_train_model()) return {};
-  return ties_of(build_model(config.model, config.training, config.source), profile.bytes_per_parameter.gradient);
+  const Model model = build_model(config.model, config.training, config.source);
+  // A profile of other layers than the model's does not tell which of them share weights.
+  if (model.num_layers() != profile.num_layers()) return {};
+  return ties_of(model, profile.bytes_per_parameter.gradient);
 }
 
 void check_instance(const Instance& instance, const std::string& source) {

@@ -15,7 +15,7 @@ class Routes {
  public:
   /// choice (R, 2k) f32 of the rows; `parts`: the experts of each member.
   Routes(const Matrix& choice, const std::vector<Interval>& parts)
-      : chosen_(choice.columns / 2), sent(parts.size(), 0) {
+      : chosen_(choice.columns / 2), sent_(parts.size(), 0) {
     std::vector<std::vector<std::size_t>> of_member(parts.size());
     for (std::size_t row = 0; row < choice.rows; ++row) {
       for (std::size_t j = 0; j < chosen_; ++j) {
@@ -26,7 +26,7 @@ class Routes {
       }
     }
     for (std::size_t m = 0; m < parts.size(); ++m) {
-      sent[m] = of_member[m].size();
+      sent_[m] = of_member[m].size();
       choices_.insert(choices_.end(), of_member[m].begin(), of_member[m].end());
     }
   }
@@ -35,12 +35,13 @@ class Routes {
   std::size_t row(std::size_t i) const { return choices_[i] / chosen_; }
   std::size_t choice(std::size_t i) const { return choices_[i] % chosen_; }
 
+  /// Rows that go to each member.
+  const std::vector<std::size_t>& sent() const { return sent_; }
+
  private:
   std::size_t chosen_;
+  std::vector<std::size_t> sent_;
   std::vector<std::size_t> choices_;  ///< row * chosen + choice, by the member that they go to
-
- public:
-  std::vector<std::size_t> sent;  ///< rows that go to each member
 };
 
 constexpr std::size_t weight_column = 0, expert_column = 1, member_column = 2, num_columns = 3;
@@ -83,7 +84,7 @@ class ExchangeModule : public OperatorModule {
     if (std::accumulate(came.begin(), came.end(), std::size_t{0}) == 0) {
       std::memset(received.matrix().data, 0, rows * bytes);
     }
-    exchange(packed.matrix().data, routes.sent, received.matrix().data, came, bytes);
+    exchange(packed.matrix().data, routes.sent(), received.matrix().data, came, bytes);
     return received;
   }
 
@@ -91,7 +92,7 @@ class ExchangeModule : public OperatorModule {
   Tensor returned_rows(const Routes& routes, const Matrix& x, const std::vector<std::size_t>& came,
                        std::size_t rows) const {
     const Tensor back(arena(), std::max<std::size_t>(routes.size(), 1), x.columns, DType::f32);
-    exchange(x.data, came, back.matrix().data, routes.sent, x.columns * sizeof(float));
+    exchange(x.data, came, back.matrix().data, routes.sent(), x.columns * sizeof(float));
     // Sums go in the order of the choices, which members do not keep.
     const auto chosen = static_cast<std::size_t>(form_.chosen);
     std::vector<const float*> parts(rows * chosen, nullptr);
@@ -128,9 +129,9 @@ class SendChoicesModule final : public ExchangeModule {
   void forward(Batch& /*batch*/, Pass& pass) override {
     const Matrix choice = pass.matrix(input());
     const Routes own = routes(pass, input());
-    std::vector<std::size_t> coming(own.sent.size());
-    const std::vector<std::size_t> one(own.sent.size(), sizeof(std::size_t));
-    group().all_to_all(own.sent.data(), one, coming.data(), one);
+    std::vector<std::size_t> coming(own.sent().size());
+    const std::vector<std::size_t> one(own.sent().size(), sizeof(std::size_t));
+    group().all_to_all(own.sent().data(), one, coming.data(), one);
     const std::size_t rows = std::accumulate(coming.begin(), coming.end(), std::size_t{0});
     Tensor packed(arena(), std::max<std::size_t>(own.size(), 1), num_columns, DType::f32);
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -147,7 +148,7 @@ class SendChoicesModule final : public ExchangeModule {
       none[expert_column] = experts_;
       none[member_column] = nobody;
     }
-    exchange(packed.f32(), own.sent, received.f32(), coming, num_columns * sizeof(float));
+    exchange(packed.f32(), own.sent(), received.f32(), coming, num_columns * sizeof(float));
     pass.values[output()] = std::move(received);
   }
 
@@ -157,7 +158,7 @@ class SendChoicesModule final : public ExchangeModule {
     const Matrix given = pass.gradients[output()].matrix;
     std::vector<float> weights(given.rows), back(std::max<std::size_t>(own.size(), 1));
     for (std::size_t row = 0; row < given.rows; ++row) weights[row] = given.at<float>(row)[weight_column];
-    exchange(weights.data(), came(pass.matrix(output())), back.data(), own.sent, sizeof(float));
+    exchange(weights.data(), came(pass.matrix(output())), back.data(), own.sent(), sizeof(float));
     Tensor gradient = new_gradient(batch, input());
     const Matrix to = gradient;
     kernels().fill_zero(to.f32(), to.size());
