@@ -21,7 +21,7 @@ void Communicator::all_to_all(const void*, const std::vector<std::size_t>&, void
   PPTRAIN_ASSERT(false, "an all-to-all of {} members off the host", size());
 }
 
-/// What it sends to itself comes; members on paper send zeros.
+/// Brings what the member sends to itself; members that are on paper alone send zeros.
 void SilentCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                                     const std::vector<std::size_t>& received) {
   std::memset(to, 0, std::accumulate(received.begin(), received.end(), std::size_t{0}));

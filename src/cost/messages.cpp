@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "cost/collective.hpp"
 #include "cost/stage_time.hpp"
 
 namespace pptrain {
@@ -32,8 +33,7 @@ TensorSeconds collective_steps(const Profile& profile, int layer, int n, TensorP
     const double each = num_all_reduces(profile, layer);  // of two steps, half of them in F
     return {each, each};
   }
-  // Forward counts, choices, rows and what comes of them, backward all but the counts.
-  if (pattern == TensorPattern::all_to_all) return {4.0, 3.0};
+  if (pattern == TensorPattern::all_to_all) return exchange_steps;
   // At one second of latency and no bytes the formulas count messages.
   const Link messages_only = {std::numeric_limits<double>::infinity(), 1.0};
   const TensorSeconds messages = tensor_seconds(profile, messages_only, layer, n, 1.0, pattern);
@@ -156,7 +156,8 @@ class MessageCount {
     if (pattern != TensorPattern::all_to_all)
       return tensor_seconds(instance_.profile, bytes_only, layer, n, samples, pattern);
     const double bytes = instance_.profile.layers[static_cast<std::size_t>(layer)].exchange_bytes * samples / n;
-    return {(n - 1.0) / n * bytes, (n - 1.0) / n * bytes};
+    const double sent = all_to_all_seconds(bytes_only, n, bytes);
+    return {sent, sent};
   }
 
   /// What each device lacks of the activations, and of their gradients; it is counted where it arrives.

@@ -157,11 +157,11 @@ TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part) 
     for (std::size_t i = 0; i < members; ++i) {
       samples.push_back(static_cast<double>(part.holding->samples[j * members + i].size()));
     }
-    // Forward counts, choices, rows and what comes of them, backward all but the counts.
     const double step = static_cast<double>(members - 1) * instance.cluster.slowest_link(mesh.devices[j]).latency;
     const double moving =
         bytes * exchange_seconds_per_byte(instance.cluster, mesh.devices[j], samples, mesh.shards.at("experts"));
-    const double forward = moving + 4.0 * layers * step, backward = moving + 3.0 * layers * step;
+    const double forward = moving + exchange_steps.forward * layers * step;
+    const double backward = moving + exchange_steps.backward * layers * step;
     slowest.forward = std::max(slowest.forward, forward);
     slowest.backward = std::max(slowest.backward, backward + (mesh.recompute == Recompute::full ? forward : 0.0));
   }

@@ -59,6 +59,10 @@ TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part
 /// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
 PassSeconds part_seconds(const Instance& instance, const StagePart& part);
 
+/// All-to-alls of a layer whose rows go to experts: in F numbers of rows, choices, rows and what comes of them, in B
+/// all but the numbers.
+inline constexpr TensorSeconds exchange_steps = {4.0, 3.0};
+
 /// Seconds of F and of B in which rows go to the members with their experts and back, of the slowest group of a part;
 /// nothing where they do not.
 TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part);

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 namespace pptrain {
 namespace {
 
@@ -28,20 +25,12 @@ void DrawingFile::open() {
                    Hdf5Expected{Hdf5Expected::Kind::real, {images_.count(), options_.inputs}, most_latent_bytes});
 }
 
-/// Reads in blocks, so that a large file is never in memory whole.
 void DrawingFile::check_latents() const {
-  const std::int64_t block = std::max<std::int64_t>(1, (1 << 20) / options_.inputs);
-  std::vector<float> values;
-  for (std::int64_t first = 0; first < num_rows(); first += block) {
-    const Interval rows = {first, std::min(first + block, num_rows())};
-    values.resize(static_cast<std::size_t>(rows.size() * options_.inputs));
-    latents_->rows(rows, values.data());
-    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    if (bad == values.end()) continue;
-    file_.refuse(
-        fmt::format("row {} of /latents holds NaN or infinity", first + (bad - values.begin()) / options_.inputs),
-        "nothing can be drawn from it", "correct the file");
-  }
+  const auto bad = first_row_not_finite(num_rows(), options_.inputs,
+                                        [&](Interval rows, float* values) { latents_->rows(rows, values); });
+  if (!bad) return;
+  file_.refuse(fmt::format("row {} of /latents holds NaN or infinity", *bad), "nothing can be drawn from it",
+               "correct the file");
 }
 
 void DrawingFile::row(std::int64_t index, const SampleSlot& slot) const {

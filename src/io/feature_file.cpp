@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 namespace pptrain {
 namespace {
 
@@ -46,20 +43,12 @@ void FeatureFile::read_labels(const Hdf5Handle& file) {
   labels_.assign(values.begin(), values.end());
 }
 
-/// Reads in blocks, so that a large file is never in memory whole.
 void FeatureFile::check_features() const {
-  const std::int64_t block = std::max<std::int64_t>(1, (1 << 20) / options_.inputs);
-  std::vector<float> values;
-  for (std::int64_t first = 0; first < num_rows(); first += block) {
-    const std::int64_t count = std::min(block, num_rows() - first);
-    values.resize(static_cast<std::size_t>(count * options_.inputs));
-    features_->rows({first, first + count}, values.data());
-    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    if (bad == values.end()) continue;
-    file_.refuse(
-        fmt::format("row {} of /features holds NaN or infinity", first + (bad - values.begin()) / options_.inputs),
-        "nothing can be learned from it", "correct the file");
-  }
+  const auto bad = first_row_not_finite(num_rows(), options_.inputs,
+                                        [&](Interval rows, float* values) { features_->rows(rows, values); });
+  if (!bad) return;
+  file_.refuse(fmt::format("row {} of /features holds NaN or infinity", *bad), "nothing can be learned from it",
+               "correct the file");
 }
 
 void FeatureFile::row(std::int64_t index, const SampleSlot& slot) const {

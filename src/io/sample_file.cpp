@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <vector>
 
 #include "base/error.hpp"
 #include "io/hdf5.hpp"
@@ -37,6 +40,20 @@ void SampleFile::read(const char* what, std::int64_t index, const std::function<
 
 void SampleFile::refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
   throw_bad_input({source_, fmt::format("{}: {}", path_, problem), reason, suggestion});
+}
+
+std::optional<std::int64_t> first_row_not_finite(std::int64_t rows, std::int64_t columns,
+                                                 const std::function<void(Interval, float*)>& read) {
+  const std::int64_t block = std::max<std::int64_t>(1, (1 << 20) / columns);
+  std::vector<float> values;
+  for (std::int64_t first = 0; first < rows; first += block) {
+    const Interval some = {first, std::min(first + block, rows)};
+    values.resize(static_cast<std::size_t>(some.size() * columns));
+    read(some, values.data());
+    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (bad != values.end()) return first + (bad - values.begin()) / columns;
+  }
+  return {};
 }
 
 }  // namespace pptrain

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+
+#include "base/interval.hpp"
 
 namespace pptrain {
 
@@ -33,5 +37,10 @@ class SampleFile {
   std::string path_;
   std::string source_;
 };
+
+/// The first of `rows` rows of `columns` numbers in which one is NaN or infinity; nothing: all are finite. `read` reads
+/// rows, and is called block by block, so that a large file is never in memory whole.
+std::optional<std::int64_t> first_row_not_finite(std::int64_t rows, std::int64_t columns,
+                                                 const std::function<void(Interval, float*)>& read);
 
 }  // namespace pptrain

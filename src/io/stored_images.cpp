@@ -34,24 +34,16 @@ void StoredImages::open(const Hdf5Source& source, std::int64_t least) {
                "name more data, or lower global_batch_size");
 }
 
-/// Reads in blocks, so that a large file is never in memory whole.
 void StoredImages::check() const {
-  const std::int64_t block = std::max<std::int64_t>(1, (1 << 20) / shape_.pixels());
-  std::vector<float> pixels;
-  for (std::int64_t first = 0; first < count(); first += block) {
-    const Interval rows = {first, std::min(first + block, count())};
-    pixels.resize(static_cast<std::size_t>(rows.size() * shape_.pixels()));
-    read(rows, pixels.data());
-    const auto bad = std::find_if(pixels.begin(), pixels.end(), [](float p) { return !std::isfinite(p); });
-    if (bad == pixels.end()) continue;
-    const std::int64_t image = first + (bad - pixels.begin()) / shape_.pixels();
-    if (whole_numbers_) {
-      file_.refuse(fmt::format("image {} has a pixel that is not from 0 to {}", image, largest_pixel),
-                   "whole numbers are pixels of 8 bits", "write floating-point numbers, or correct the file");
-    }
-    file_.refuse(fmt::format("image {} holds NaN or infinity", image), "nothing can be learned from it",
-                 "correct the file");
+  const auto bad =
+      first_row_not_finite(count(), shape_.pixels(), [&](Interval rows, float* pixels) { read(rows, pixels); });
+  if (!bad) return;
+  if (whole_numbers_) {
+    file_.refuse(fmt::format("image {} has a pixel that is not from 0 to {}", *bad, largest_pixel),
+                 "whole numbers are pixels of 8 bits", "write floating-point numbers, or correct the file");
   }
+  file_.refuse(fmt::format("image {} holds NaN or infinity", *bad), "nothing can be learned from it",
+               "correct the file");
 }
 
 void StoredImages::read(Interval rows, float* pixels) const {

@@ -104,7 +104,7 @@ void shuffle(const MapSize& map, const Matrix& small, const Matrix& large, bool 
   });
 }
 
-/// Where a pixel of the map stands square by square.
+/// The place of pixel (row, column) of the map where pixels go square by square, of `side` pixels a side.
 std::size_t place_in_tiles(const MapSize& map, std::int64_t side, std::int64_t row, std::int64_t column) {
   const std::int64_t tile = row / side * (map.width / side) + column / side;
   return static_cast<std::size_t>(tile * side * side + row % side * side + column % side);

@@ -19,8 +19,8 @@ const std::vector<std::string>& shard_axis_names();
 /// How a product of activations with weights is divided over a tensor-parallel group: not at all,
 /// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3); or each member
 /// has the whole weights of some experts and computes the rows that go to these (Lepikhin et al., "GShard", 2020).
-/// With `exchange` it has some experts too, but samples of its own, whose rows are sent to the members with their
-/// experts and back; all else of the layer every member has whole.
+/// By `exchange` each member has the whole weights of some experts too, but samples of its own: their rows are sent to
+/// the members with their experts, and results come back. Every member then has all else of the layer whole.
 enum class WeightDivision { none, columns, rows, experts, exchange };
 
 /// How a dimension of size groups * (axis size / sharing) * unit is divided by intervals of an axis. `sharing`

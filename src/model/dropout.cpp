@@ -59,21 +59,23 @@ int drop_branches(OperatorList& list, const std::string& layer, double rate) {
   return branches;
 }
 
+/// What a layer that reads the samples makes of them is dropped as a whole.
+void drop_samples(const Layer& layer, OperatorList& list, double rate) {
+  if (!layer.reads_samples() || !list.output) return;
+  const op::Dropout dropout = {rate, stream_of("dropout." + layer.name)};
+  list.operators.push_back({dropout, {*list.output}, list.output, {}});
+}
+
 }  // namespace
 
 void add_dropout(Model& model, double rate, double compute_bytes, const std::string& source) {
   int branches = 0;
   for (Layer& layer : model.layers) {
     branches += drop_branches(layer.operators, layer.name, rate);
-    drop_branches(layer.by_rows, layer.name, rate);
-    drop_branches(layer.by_experts, layer.name, rate);
-    drop_branches(layer.by_exchange, layer.name, rate);
-    if (layer.reads_samples()) {
-      for (OperatorList* list : {&layer.operators, &layer.by_rows}) {
-        if (!list->output) continue;
-        const op::Dropout dropout = {rate, stream_of("dropout." + layer.name)};
-        list->operators.push_back({dropout, {*list->output}, list->output, {}});
-      }
+    drop_samples(layer, layer.operators, rate);
+    for (auto& [division, list] : layer.other_divisions) {
+      drop_branches(list, layer.name, rate);
+      drop_samples(layer, list, rate);
     }
     fold(layer, compute_bytes);
   }

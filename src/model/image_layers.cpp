@@ -7,7 +7,7 @@ namespace pptrain {
 namespace {
 
 constexpr double momentum = 0.1;  // of running averages, as in torch
-/// Of fewer channels a member would have no whole vector of them.
+/// Narrower blocks are not divided: a member would have less than a vector of channels.
 constexpr std::int64_t fewest_divided_channels = 16;
 
 /// The deviation of initial weights: torch's Linear has uniform ones up to 1 / sqrt(inputs).

@@ -316,7 +316,7 @@ void fold(Layer& layer, double compute_bytes) {
   layer.output_bytes = layer.output ? layer.output->bytes() : 0.0;
   layer.stored_bytes = kept_bytes(layer.operators, Recompute::none, compute_bytes);
   layer.tensor_parallel_allreduce_bytes = allreduce_bytes(layer.operators);
-  layer.exchange_bytes = exchanged_bytes(layer.by_exchange, compute_bytes);
+  layer.exchange_bytes = exchanged_bytes(layer.divided_by(WeightDivision::exchange), compute_bytes);
   layer.batch_norms = layer.batch_norm_channels = 0.0;
   for (const Operator& op : layer.operators.operators) {
     if (op.as<op::BatchNorm>() == nullptr) continue;

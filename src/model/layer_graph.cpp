@@ -32,10 +32,7 @@ std::size_t LayerGraph::parameter(ParameterSpec spec) {
 
 void LayerGraph::begin_division(WeightDivision division) {
   division_ = division;
-  list_ = division == WeightDivision::rows       ? &Layer::by_rows
-          : division == WeightDivision::experts  ? &Layer::by_experts
-          : division == WeightDivision::exchange ? &Layer::by_exchange
-                                                 : &Layer::operators;
+  list_ = division == WeightDivision::columns ? &layer_.operators : &layer_.other_divisions[division];
   entered_.clear();
 }
 

@@ -20,6 +20,8 @@ class LayerGraph {
       : prefix_(std::move(prefix)), deviation_(deviation) {
     layer_.name = std::move(name);
   }
+  LayerGraph(const LayerGraph&) = delete;
+  LayerGraph& operator=(const LayerGraph&) = delete;
 
   /// A linear map to `out` columns. With `columns` its result is divided, with `rows` its inputs are; with neither
   /// every member computes all of it.
@@ -142,12 +144,12 @@ class LayerGraph {
   Layer finish(double compute_bytes);
 
   const Value& value(ValueIndex v) const { return list().values[v]; }
-  /// What follows is the same layer as it is divided otherwise, with the parameters of before: `rows` or `experts`.
+  /// What follows is the same layer as it is divided otherwise, with the parameters of before.
   void begin_division(WeightDivision division);
 
  private:
-  OperatorList& list() { return layer_.*list_; }
-  const OperatorList& list() const { return layer_.*list_; }
+  OperatorList& list() { return *list_; }
+  const OperatorList& list() const { return *list_; }
   ValueIndex make(const Value& value);
   std::size_t parameter(ParameterSpec spec);
   std::vector<std::size_t> norm_parameters(const std::string& name, const NormForm& form, std::int64_t width);
@@ -168,7 +170,7 @@ class LayerGraph {
   std::string prefix_;
   double deviation_;
   WeightDivision division_ = WeightDivision::columns;  ///< of what is put down, ...
-  OperatorList Layer::*list_ = &Layer::operators;      ///< ... and where it is
+  OperatorList* list_ = &layer_.operators;             ///< ... and where it is
   std::vector<Port> output_ports_;                     ///< where they have been named
   std::set<ValueIndex> entered_;
 };

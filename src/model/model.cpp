@@ -107,10 +107,8 @@ std::int64_t Layer::num_parameters() const {
 }
 
 const OperatorList& Layer::divided_by(WeightDivision division) const {
-  if (division == WeightDivision::rows && !by_rows.operators.empty()) return by_rows;
-  if (division == WeightDivision::experts && !by_experts.operators.empty()) return by_experts;
-  if (division == WeightDivision::exchange && !by_exchange.operators.empty()) return by_exchange;
-  return operators;
+  const auto other = other_divisions.find(division);
+  return other != other_divisions.end() ? other->second : operators;
 }
 
 bool Layer::reads_decoder_tokens() const {
@@ -167,7 +165,8 @@ std::int64_t Model::divided_units() const {
 std::int64_t Model::most_members() const {
   std::int64_t most = divided_units();
   // What may be divided along one axis or another needs no position of either.
-  if (std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.divides_either_way(); }))
+  if (std::any_of(layers.begin(), layers.end(),
+                  [](const Layer& layer) { return layer.has_division(WeightDivision::rows); }))
     return most;
   for (const auto& [axis, length] : axes) {
     if (axis != ShardAxis::experts) most = std::min(most, length);

@@ -95,13 +95,12 @@ struct Layer {
   std::vector<ParameterSpec> parameters;
   std::vector<ParameterSpec> buffers;  ///< what its operators keep from step to step beside, on every device whole
   OperatorList operators;              ///< divided by columns, or as Megatron does
-  OperatorList by_rows;                ///< the same divided by rows of weights; empty where it cannot be
-  OperatorList by_experts;             ///< ... with the experts divided; empty where there are none
-  OperatorList by_exchange;            ///< ... and each member's samples its own; likewise
-  std::optional<Boundary> input;       ///< nothing: the layer is the first one and reads the samples
-  std::optional<Boundary> output;      ///< nothing: it is the last one and computes the loss
-  Work work;                           ///< of all its operators, per sample
-  double flop_forward = 0.0;           ///< per sample; backward_input and backward_weight likewise
+  /// The same in the other ways in which it may be divided: by rows of weights, or with its experts divided.
+  std::map<WeightDivision, OperatorList> other_divisions;
+  std::optional<Boundary> input;   ///< nothing: the layer is the first one and reads the samples
+  std::optional<Boundary> output;  ///< nothing: it is the last one and computes the loss
+  Work work;                       ///< of all its operators, per sample
+  double flop_forward = 0.0;       ///< per sample; backward_input and backward_weight likewise
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
@@ -118,7 +117,7 @@ struct Layer {
   bool reads_samples() const { return !input; }
   bool computes_loss() const { return !output; }
   bool reads_decoder_tokens() const;
-  bool divides_either_way() const { return !by_rows.operators.empty(); }
+  bool has_division(WeightDivision division) const { return other_divisions.contains(division); }
   /// The operators of a layer divided in this way, or as `operators` where it cannot be.
   const OperatorList& divided_by(WeightDivision division) const;
 };

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "model/axes.hpp"
+#include "model/expert_operators.hpp"
 #include "model/forms.hpp"
+#include "model/map_operators.hpp"
 
 namespace pptrain {
 
@@ -31,16 +33,6 @@ struct Value {
 
   bool is_whole() const { return divided.axis == ShardAxis::none; }
   bool has_all_columns() const { return is_whole() || divided.axis == ShardAxis::experts; }
-};
-
-/// How rows go to experts: each to `chosen` of them. Where experts are `divided` a member has some of them whole, and
-/// of what is dispatched the rows that go to these; otherwise it has columns of every expert.
-struct ExpertForm {
-  std::int64_t experts = 0;
-  std::int64_t chosen = 0;
-  bool divided = false;
-
-  bool operator==(const ExpertForm&) const = default;
 };
 
 /// How linear positions become angles: theta^(-2i / rotated) of position 1, changed by a scaling.
@@ -78,7 +70,8 @@ struct DistanceBuckets {
 /// The bucket of a key that stands `distance` positions behind the query, before it where that is negative.
 std::int64_t bucket_of(const DistanceBuckets& buckets, std::int64_t distance);
 
-/// The smallest things with a name. `parameters` of an operator are its tensors in the order said here.
+/// The smallest things with a name; those of experts and of feature maps have files of their own. `parameters` of an
+/// operator are its tensors in the order said here.
 namespace op {
 
 /// Rows of a table by token; with `positions` those of a second table by place are added. Parameters: the table
@@ -194,133 +187,6 @@ struct Dropout {
 
 /// Softmax and cross-entropy of logits, whole or with their classes divided over a group.
 struct Loss {};
-
-/// Chooses for every row of logits (rows, experts) the `chosen` experts with the largest softmax, of equal ones those
-/// of lower numbers. The result (rows, 2 * chosen) is whole and fp32: the weights of these experts, the largest first,
-/// then their numbers. A weight is the softmax over all experts or, `normalised`, over the chosen ones, so that they
-/// sum to 1 (Shazeer et al., "Outrageously large neural networks", 2017; Jiang et al., "Mixtral of experts", 2024).
-///
-/// A row's choice depends on that row alone. Where there is a `capacity` an expert takes no more than so many rows of a
-/// sample: those of first choices before those of second ones, of equal ones those of earlier rows (Lepikhin et al.,
-/// "GShard", 2020, Algorithm 1, with a sample as the group). The others go on without this expert, and its number in
-/// the result is `experts` larger.
-struct Router {
-  ExpertForm form;
-  bool normalised = false;
-  std::int64_t capacity = 0;  ///< 0: all that choose it
-};
-
-/// Conversion: a router's result for rows of this member's samples becomes one for those that come to it, since it has
-/// their experts: for each its weight, its expert's number and the member that it is from. Members are in their order,
-/// the rows of each in theirs. Where no row comes there is one that goes to no expert. `form`: of the router.
-struct SendChoices {
-  ExpertForm form;
-};
-
-/// Conversion: rows go to the members with their experts, once for each. Inputs: the rows, the router's result for them
-/// and the one that has come of it. Backward the gradients of what was sent come back and are added up.
-struct SendRows {
-  ExpertForm form;
-};
-
-/// Conversion: what members have made of rows goes back, and of each row is added up. Inputs as of `SendRows`.
-struct ReturnRows {
-  ExpertForm form;
-};
-
-/// Adds to the loss how far from balanced the experts of a micro-batch are: experts * the sum over them of the share of
-/// rows that chose one, full or not, and its mean softmax over all, which is `chosen` where all are alike (Fedus et
-/// al., "Switch transformers", 2022, Eq. 4-6; the shares are no function of the weights). Rows are those of all
-/// replicas of the micro-batch. Inputs: logits, the router's result. Nothing is computed unless a job asks for it
-/// (`Batch::balance`).
-struct ExpertBalance {
-  ExpertForm form;
-  double share = 1.0;  ///< of this layer in their mean
-};
-
-/// The rows of the first input, each once for every expert that it goes to by a router's result, the second input:
-/// expert by expert, for each in the order of the rows; `chosen` times as many rows.
-struct Dispatch {
-  ExpertForm form;
-};
-
-/// x W_e^T for rows that are dispatched, where e is the expert that a row goes to. Inputs: the rows, the router's
-/// result. Parameters: the weights (out, in) of every expert, divided by experts or as those of `Linear` are.
-struct ExpertLinear {
-  ExpertForm form;
-  bool by_rows = false;  ///< where experts are not divided
-
-  WeightDivision division() const {
-    if (form.divided) return WeightDivision::experts;
-    return by_rows ? WeightDivision::rows : WeightDivision::columns;
-  }
-};
-
-/// f(first input) * second input * a weight of the row; without the second input f(first input) * that weight. The last
-/// input is whole: a router's result, whose weights those of dispatched rows are; or, with `chosen` = 0, logits
-/// (rows, 1) whose sigmoid the weights are.
-struct WeightedGate {
-  ExpertForm form;
-  Activation activation = Activation::silu;
-};
-
-/// For every row the sum of what its experts made of it. Inputs: dispatched rows, the router's result.
-struct Combine {
-  ExpertForm form;
-};
-
-/// Each pixel of the result is the product of the weight with the pixels under the window, fp32 in any precision.
-/// Parameters: the weight (out, channels * window), a row of it as (channel, row, column), and with `bias` b (out).
-/// By columns the channels of the result are divided, by rows those of the input are, and the result is a partial sum.
-struct Convolution {
-  Window window;
-  bool bias = false;
-  WeightDivision division = WeightDivision::none;
-};
-
-/// y = (x - mean) / sqrt(variance + epsilon) * gain + offset, where mean and biased variance of a channel are those of
-/// all pixels of a micro-batch, of all its replicas together (Ioffe and Szegedy, "Batch normalization", 2015).
-/// Parameters: gain and offset (channels). Buffers, by `name`: running_mean and running_var, which become
-/// (1 - momentum) of themselves + momentum * the micro-batch's mean and unbiased variance, and which an evaluation
-/// takes in their place; num_batches_tracked. Where channels are divided a member normalises its own, and has the
-/// buffers whole.
-struct BatchNorm {
-  std::string name;  ///< what the names of its buffers begin with
-  double epsilon = 1e-5;
-  double momentum = 0.1;
-};
-
-/// One number for the pixels under a window, channel by channel.
-struct Pool {
-  PoolKind kind = PoolKind::max;
-  Window window;
-};
-
-/// A feature map as one row of each sample, channel by channel.
-struct Flatten {};
-
-/// The numbers of each sample in the same order as other rows and columns.
-struct Reshape {};
-
-/// x + a learned row for each row of a sample. Parameters: the rows (rows, columns).
-struct Places {};
-
-/// A feature map with twice the side.
-struct Enlarge {
-  EnlargeKind kind = EnlargeKind::bicubic;
-  MapSize map;  ///< of the input
-};
-
-/// The pixels of a feature map square by square, row by row of squares of `side` pixels a side, the pixels of a square
-/// row by row; with `back` the input has that order and the result that of a map.
-struct Tiles {
-  MapSize map;
-  std::int64_t side = 1;
-  bool back = false;
-};
-
-/// The mean, over the numbers of a sample, of their squared differences from those that it should have.
-struct SquareLoss {};
 
 }  // namespace op
 

@@ -12,13 +12,7 @@ namespace {
 class OwnDrawing {
  public:
   OwnDrawing(const ModelConfig& config, const TrainingConfig& training)
-      : config_(config),
-        side_(config.layer.front().image_size),
-        columns_(config.layer.front().columns),
-        blocks_(all_blocks()) {
-    stream_.compute_bytes = element_bytes(training.precision);
-    stream_.stream_deviation = stream_deviation(stream_.deviation, static_cast<std::int64_t>(all_blocks().size()));
-  }
+      : OwnDrawing(config, training, all_blocks(config)) {}
 
   Model build() {
     const LayerConfig &first = config_.layer.front(), &last = config_.layer.back();
@@ -30,11 +24,20 @@ class OwnDrawing {
   }
 
  private:
+  OwnDrawing(const ModelConfig& config, const TrainingConfig& training, const std::vector<BlockShape>& blocks)
+      : config_(config),
+        side_(config.layer.front().image_size),
+        columns_(config.layer.front().columns),
+        blocks_(blocks) {
+    stream_.compute_bytes = element_bytes(training.precision);
+    stream_.stream_deviation = stream_deviation(stream_.deviation, static_cast<std::int64_t>(blocks.size()));
+  }
+
   /// The blocks of the chain, with the columns that they find.
-  std::vector<BlockShape> all_blocks() const {
+  static std::vector<BlockShape> all_blocks(const ModelConfig& config) {
     std::vector<BlockShape> blocks;
-    std::int64_t columns = config_.layer.front().columns;
-    for (const LayerConfig& layer : config_.layer) {
+    std::int64_t columns = config.layer.front().columns;
+    for (const LayerConfig& layer : config.layer) {
       if (layer.kind == "enlarge" && layer.method == "shuffle") columns /= 4;
       if (layer.kind != "block") continue;
       blocks.insert(blocks.end(), static_cast<std::size_t>(layer.repeat), own_block(layer, columns));

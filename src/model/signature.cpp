@@ -110,7 +110,9 @@ std::string text(const OperatorList& list) {
 std::string signature_of(const Layer& layer) {
   std::string result;
   for (const ParameterSpec& spec : layer.parameters) result += text(spec) + ";";
-  return result + text(layer.operators) + text(layer.by_rows) + text(layer.by_experts) + text(layer.by_exchange);
+  result += text(layer.operators);
+  for (const auto& [division, list] : layer.other_divisions) result += text(list);
+  return result;
 }
 
 }  // namespace pptrain

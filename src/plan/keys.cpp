@@ -71,8 +71,7 @@ const KeyTable block = {
      {"tensor_parallel", count, "", "As of a stage."},
      {"pattern", "`\"replicate\"`, `\"megatron\"`, `\"sp1\"`, `\"sp2\"` or `\"all-to-all\"`", "",
       "How members share a layer. With `\"all-to-all\"` each keeps samples of its own and sends rows to the members "
-      "that have "
-      "their experts; `samples` then has an interval for each member, `shards` the axis `experts`."},
+      "that have their experts; `samples` then has an interval for each member, `shards` the axis `experts`."},
      {"samples", intervals, "", "As of a stage."},
      shards}};
 

@@ -111,7 +111,7 @@ void check_experts(const Plan& plan, const Model& model, const std::string& sour
       if (blocks[b].pattern != "all-to-all") continue;
       for (std::int64_t l = blocks[b].layers.begin; l < blocks[b].layers.end; ++l) {
         const Layer& layer = model.layers[static_cast<std::size_t>(l)];
-        if (!layer.by_exchange.operators.empty()) continue;
+        if (layer.has_division(WeightDivision::exchange)) continue;
         throw_bad_input({fmt::format("{}: stages[{}].blocks[{}].pattern", source, s, b),
                          fmt::format("\"all-to-all\" of layer {} ({})", l, layer.name), "it has no experts",
                          "give the block layers with experts alone"});

@@ -151,7 +151,7 @@ double update_seconds(const OptimizerConfig& optimizer, const Layer& layer, cons
   return seconds;
 }
 
-/// Where the dimensions of the configuration's model are from.
+/// The source of the dimensions of the configuration's model: a publication, or the configuration itself.
 std::string dimensions_of(const Config& config) {
   return config.model.published ? published_model(config.model.name)->source : "the configuration";
 }

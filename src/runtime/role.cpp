@@ -19,6 +19,11 @@ DeviceId RankMap::device_of(RankId rank) const {
   return {};
 }
 
+Interval PartRole::samples() const {
+  const MeshPlace place = place_in(holding, replica * mesh.tensor_parallel + shard);
+  return holding.samples[static_cast<std::size_t>(place.replica)];
+}
+
 bool PartRole::holds(std::int64_t layer) const { return contains(layers, layer); }
 
 std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
@@ -27,8 +32,7 @@ std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   std::vector<PartRole> roles;
   for (const StagePart& part : parts.all()) {
-    const int device_of_stage = role.replica * stage.tensor_parallel + role.shard;
-    const MeshPlace place = place_in(*part.mesh, device_of_stage);
+    const MeshPlace place = place_in(*part.mesh, role.replica * stage.tensor_parallel + role.shard);
     PartRole& own = roles.emplace_back();
     own.stage = role.stage;
     own.index = static_cast<int>(roles.size()) - 1;
@@ -36,7 +40,6 @@ std::vector<PartRole> part_roles(const Plan& plan, const Role& role) {
     own.replica = place.replica;
     own.shard = place.shard;
     own.holding = *part.holding;
-    own.own_samples = part.holding->samples[static_cast<std::size_t>(place_in(*part.holding, device_of_stage).replica)];
     own.division = part.pattern == TensorPattern::sp2          ? WeightDivision::rows
                    : part.pattern == TensorPattern::all_to_all ? WeightDivision::exchange
                    : divides_experts(part.mesh->shards)        ? WeightDivision::experts

@@ -46,11 +46,10 @@ struct PartRole {
   std::vector<ChunkId> chunks;
   std::vector<Interval> layers;  ///< of each of these chunks
   WeightDivision division = WeightDivision::columns;
-
   Stage holding;  ///< who has which samples (`StagePart::holding`)
-  Interval own_samples;
 
-  Interval samples() const { return own_samples; }
+  /// Of a micro-batch, those that this device has of the part.
+  Interval samples() const;
   bool holds(std::int64_t layer) const;
 };
 

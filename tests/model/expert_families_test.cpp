@@ -72,7 +72,7 @@ TEST_CASE("blocks with one feed-forward part are those that the configuration na
   for (const Layer& l : model.layers) {
     names.push_back(l.name);
     CHECK((operators_of<op::Router>(l).size() == 1) == (l.name == "block.1.experts"));
-    CHECK(l.by_experts.operators.empty() == (l.name != "block.1.experts"));
+    CHECK(l.has_division(WeightDivision::experts) == (l.name == "block.1.experts"));
   }
   CHECK(names == std::vector<std::string>{"embedding", "block.0", "block.1.attention", "block.1.experts", "block.2",
                                           "block.3", "output"});

@@ -23,7 +23,7 @@ TEST_CASE("a classifier is dense layers and one to classes") {
   REQUIRE(model.num_layers() == 3);
   CHECK(model.layers[0].reads_samples());
   CHECK(model.layers[0].output == Port{1, 8});
-  CHECK(model.layers[1].divides_either_way());
+  CHECK(model.layers[1].has_division(WeightDivision::rows));
   CHECK(model.layers[2].computes_loss());
   CHECK(model.layers[0].parameters[0].name == "features.0.weight");
   CHECK(model.layers[0].parameters[0].shape == std::vector<std::int64_t>{8, 5});
@@ -57,8 +57,7 @@ TEST_CASE("the work of a classifier in kernels is that of its layers") {
     CHECK(flop_of(layer.work.backward_input) == layer.flop_backward_input);
     CHECK(flop_of(layer.work.backward_weight) == layer.flop_backward_weight);
   }
-  const int most = model.tensor_parallel_degrees().back();
-  CHECK((model.divided_units() % most == 0 && most <= model.most_members()));
+  CHECK(model.tensor_parallel_degrees() == std::vector<int>{1, 2, 4, 8});
 }
 
 TEST_CASE("a classifier has no branches to drop") {

@@ -406,8 +406,8 @@ TEST_CASE("gradients of experts that rows are sent to") {
   for (const double capacity : {0.0, 0.4}) {
     block.experts = {{4, 2}, capacity > 0.0, capacity, 20};
     Model model = build_chain(routed);
-    REQUIRE_FALSE(model.layers[2].by_exchange.operators.empty());
-    model.layers[2].operators = model.layers[2].by_exchange;
+    REQUIRE(model.layers[2].has_division(WeightDivision::exchange));
+    model.layers[2].operators = model.layers[2].divided_by(WeightDivision::exchange);
     for (const bool fuses : {true, false}) {
       Bench bench(model, 2, fuses);
       bench.context.division = WeightDivision::exchange;

@@ -49,7 +49,7 @@ class BatchNormModule final : public OperatorModule {
   static float* mean(const std::vector<Tensor>& s) { return s.front().f32(); }
   static float* variance(const std::vector<Tensor>& s) { return s.front().f32() + s.front().columns(); }
   float* buffer(const char* what) const { return store().buffers().values(kind_.name + what); }
-  /// Of numbers of all channels those of this member's.
+  /// The first of this member's channels, where `all` has a number for every channel.
   float* own(float* all) const {
     const Value& of = value(input());
     return of.is_whole() ? all : all + of.divided.unit * part(input()).begin;

@@ -115,7 +115,7 @@ class SquareLossModule final : public OperatorModule {
   }
 
  private:
-  /// Of a sample.
+  /// Pixels times channels of a sample, over which the loss is a mean.
   double numbers() const { return static_cast<double>(value(input()).rows * value(input()).columns); }
 };
 

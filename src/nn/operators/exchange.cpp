@@ -9,8 +9,8 @@
 namespace pptrain {
 namespace {
 
-/// Which rows go to which member. A row goes once for each of its choices, to the member with that expert; choices that
-/// are left out go nowhere.
+/// The members that rows go to. A row goes once for each of its choices, to the member with that expert; choices of
+/// experts that are full go nowhere.
 class Routes {
  public:
   /// choice (R, 2k) f32 of the rows; `parts`: the experts of each member.

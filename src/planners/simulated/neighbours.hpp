@@ -15,6 +15,8 @@ std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan);
 std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan);
 /// Other recomputation or ZeRO stage, of all stages and of single ones, where these are free.
 std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan);
+/// Whether every layer of a stage is divided alike and evenly.
+bool has_plain_stages(const Plan& plan);
 /// Experts divided over groups of the replicas of each stage, which send rows to one another: over as many as divide
 /// the replicas, and, of stages with tensor parallelism, over as many replicas in place of its members. Samples stay as
 /// they are or are more where links are faster, and experts go by the samples. Nothing where the restrictions do not

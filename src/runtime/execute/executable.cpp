@@ -11,8 +11,9 @@ namespace {
 
 /// Columns of what computes the loss are its classes, which Megatron divides in the same way.
 bool executes(const Layer& layer, const std::string& pattern) {
-  if (pattern == "sp2") return layer.divides_either_way();
-  return pattern != "sp1" || layer.divides_either_way() || layer.computes_loss();
+  const bool by_rows = layer.has_division(WeightDivision::rows);
+  if (pattern == "sp2") return by_rows;
+  return pattern != "sp1" || by_rows || layer.computes_loss();
 }
 
 void check_pattern(const Block& block, const Model& model, const std::string& place) {

@@ -147,9 +147,10 @@ class Executor {
   void fetch_for_next(const Instruction& task);
   void keep_or_send(const Instruction& task, bool last, Saved& saved);
   void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
+  template <class SlotOf>
+  void read_samples(const Instruction& task, const Iteration& iteration, Interval own, const SlotOf& slot_of) const;
   void load_source(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
-  void load_drawings(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);

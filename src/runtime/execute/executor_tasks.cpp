@@ -18,67 +18,57 @@ bool reads_decoder_tokens(const Model& model, const PartRole& role, ChunkId chun
 
 }  // namespace
 
+/// Reads the samples `own` of a task's micro-batch; `slot_of(s)` says where number s of them goes.
+template <class SlotOf>
+void Executor::read_samples(const Instruction& task, const Iteration& iteration, Interval own,
+                            const SlotOf& slot_of) const {
+  const std::int64_t first = task.micro_batch.value * plan_.micro_batch_size + own.begin;
+  for (std::int64_t s = 0; s < own.size(); ++s) iteration.samples(first + s, slot_of(static_cast<std::size_t>(s)));
+}
+
 /// What the first layer reads, of the samples of the part that it is in.
 void Executor::load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
   const Interval own = device_->entry_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
-  const auto length = static_cast<std::size_t>(model_.sample.input_tokens());
-  const auto inputs = static_cast<std::size_t>(model_.sample.features);
-  std::uint32_t* tokens = inputs == 0 ? activation.tokens.host(samples * length) : nullptr;
-  const bool has_types = model_.sample.token_types > 0;
-  std::uint32_t* types = has_types ? activation.token_types.host(samples * length) : nullptr;
-  float* features = inputs == 0 ? nullptr : activation.features.host(samples * inputs);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-  for (std::size_t s = 0; s < samples; ++s) {
-    SampleSlot slot;
-    if (inputs == 0) {
-      slot.tokens = tokens + s * length;
-      if (has_types) slot.token_types = types + s * length;
-    } else {
-      slot.features = features + s * inputs;
-    }
-    iteration.samples(first + static_cast<std::int64_t>(s), slot);
-  }
   Batch& batch = activation.batches.front();
-  if (inputs == 0) {
-    batch.tokens = activation.tokens.upload(arena_);
-    if (has_types) batch.token_types = activation.token_types.upload(arena_);
-  } else {
+  if (!model_.sample.tokens()) {
+    const auto inputs = static_cast<std::size_t>(model_.sample.features);
+    float* features = activation.features.host(samples * inputs);
+    read_samples(instruction, iteration, own,
+                 [=](std::size_t s) { return SampleSlot{.features = features + s * inputs}; });
     batch.features = activation.features.upload(arena_);
+    return;
   }
+  const auto length = static_cast<std::size_t>(model_.sample.input_tokens());
+  const bool has_types = model_.sample.token_types > 0;
+  std::uint32_t* tokens = activation.tokens.host(samples * length);
+  std::uint32_t* types = has_types ? activation.token_types.host(samples * length) : nullptr;
+  read_samples(instruction, iteration, own, [=](std::size_t s) {
+    return SampleSlot{.tokens = tokens + s * length, .token_types = has_types ? types + s * length : nullptr};
+  });
+  batch.tokens = activation.tokens.upload(arena_);
+  if (has_types) batch.token_types = activation.token_types.upload(arena_);
 }
 
-/// The images that a network should draw, of the samples of the part that the loss is in.
-void Executor::load_drawings(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  const Interval own = device_->exit_samples(instruction.chunk);
-  const auto samples = static_cast<std::size_t>(own.size());
-  const auto pixels = static_cast<std::size_t>(model_.sample.drawing.pixels());
-  float* drawings = activation.drawings.host(samples * pixels);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-  for (std::size_t s = 0; s < samples; ++s) {
-    SampleSlot slot;
-    slot.drawing = drawings + s * pixels;
-    iteration.samples(first + static_cast<std::int64_t>(s), slot);
-  }
-  activation.batches.back().drawings = activation.drawings.upload(arena_);
-  activation.batches.back().loss = sums_.loss();
-}
-
-/// What the loss is computed from, likewise.
+/// What the loss is computed from, of the samples of the part that it is in: the images that a network should draw, or
+/// classes.
 void Executor::load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
-  if (model_.sample.has_drawing()) return load_drawings(activation, instruction, iteration);
   const Interval own = device_->exit_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
+  Batch& batch = activation.batches.back();
+  batch.loss = sums_.loss();
+  if (model_.sample.has_drawing()) {
+    const auto pixels = static_cast<std::size_t>(model_.sample.drawing.pixels());
+    float* drawings = activation.drawings.host(samples * pixels);
+    read_samples(instruction, iteration, own,
+                 [=](std::size_t s) { return SampleSlot{.drawing = drawings + s * pixels}; });
+    batch.drawings = activation.drawings.upload(arena_);
+    return;
+  }
   const auto length = static_cast<std::size_t>(model_.sample.rows);
   std::int32_t* targets = activation.targets.host(samples * length);
-  const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-  for (std::size_t s = 0; s < samples; ++s) {
-    SampleSlot slot;
-    slot.targets = targets + s * length;
-    iteration.samples(first + static_cast<std::int64_t>(s), slot);
-  }
-  activation.batches.back().targets = activation.targets.upload(arena_);
-  activation.batches.back().loss = sums_.loss();
+  read_samples(instruction, iteration, own, [=](std::size_t s) { return SampleSlot{.targets = targets + s * length}; });
+  batch.targets = activation.targets.upload(arena_);
 }
 
 /// Where documents begin, of the samples of each part: attention is in layers of every chunk.
@@ -89,15 +79,10 @@ void Executor::load_documents(Activation& activation, const Instruction& instruc
   const auto length = static_cast<std::size_t>(model_.sample.rows);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Interval own = parts[p]->role().samples();
-    const auto samples = static_cast<std::size_t>(own.size());
     DeviceCopy<std::int32_t>& documents = activation.documents.emplace_back();
-    std::int32_t* begins = documents.host(samples * length);
-    const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-    for (std::size_t s = 0; s < samples; ++s) {
-      SampleSlot slot;
-      slot.document_begin = begins + s * length;
-      iteration.samples(first + static_cast<std::int64_t>(s), slot);
-    }
+    std::int32_t* begins = documents.host(static_cast<std::size_t>(own.size()) * length);
+    read_samples(instruction, iteration, own,
+                 [=](std::size_t s) { return SampleSlot{.document_begin = begins + s * length}; });
     activation.batches[p].document_begin = documents.upload(arena_);
   }
 }
@@ -115,13 +100,10 @@ void Executor::load_source(Activation& activation, const Instruction& instructio
     DeviceCopy<std::uint32_t>& decoder = activation.decoder_tokens.emplace_back();
     std::int32_t* of_samples = lengths.host(samples);
     std::uint32_t* tokens = reads_tokens ? decoder.host(samples * length) : nullptr;
-    const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
-    for (std::size_t s = 0; s < samples; ++s) {
-      SampleSlot slot;
-      slot.source_length = of_samples + s;
-      if (reads_tokens) slot.decoder_tokens = tokens + s * length;
-      iteration.samples(first + static_cast<std::int64_t>(s), slot);
-    }
+    read_samples(instruction, iteration, own, [=](std::size_t s) {
+      return SampleSlot{.decoder_tokens = reads_tokens ? tokens + s * length : nullptr,
+                        .source_length = of_samples + s};
+    });
     activation.batches[p].source_lengths = lengths.upload(arena_);
     if (reads_tokens) activation.batches[p].decoder_tokens = decoder.upload(arena_);
   }
