@@ -13,32 +13,7 @@ mpiexec=$2
 run_in_namespaces "$0" "$pptrain" "$mpiexec"
 
 : "${folder:?}" # by it
-echo "127.0.0.1 localhost" >"$folder/hosts"
-for node in 1 2 3 4; do
-  echo "10.78.0.$node node$node" >>"$folder/hosts"
-  echo "node$node slots=2" >>"$folder/hostfile"
-done
-add_bridge
-for node in 1 2 3; do add_node node$node $node 1000 || skip "links cannot be shaped here"; done
-add_node node4 4 200 || skip "links cannot be shaped here"
-
-# Open MPI starts its daemons with this instead of ssh.
-cat >"$folder/rsh" <<SH
-#!/bin/sh
-node=\$1
-shift
-exec nsenter -t "\$(cat "$folder/\$node.pid")" -n -u -m -i -p --wd="$folder" -- sh -c "\$*"
-SH
-chmod +x "$folder/rsh"
-
-on_nodes() { # RANKS of each node COMMAND...
-  local ranks=$1
-  shift
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 "$mpiexec" --hostfile "$folder/hostfile" \
-    --map-by "ppr:$ranks:node" --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
-    --mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl self,vader,tcp --mca btl_tcp_if_include 10.78.0.0/24 \
-    --mca oob_tcp_if_include 10.78.0.0/24 "$@"
-}
+add_mpi_nodes 1000 1000 1000 200
 
 cd "$folder"
 cat >"$folder/check.py" <<'PY'
@@ -67,7 +42,7 @@ assert cores > 0 or len(os.sched_getaffinity(0)) >= 8, cores
 PY
 
 probe() {
-  on_nodes 2 "$pptrain" cluster --format json >"$folder/cluster.json" 2>"$folder/err.txt" || {
+  on_nodes "$mpiexec" 2 "$pptrain" cluster --format json >"$folder/cluster.json" 2>"$folder/err.txt" || {
     cat "$folder/err.txt"
     exit 1
   }
@@ -93,13 +68,8 @@ global_batch_size = 16
 cache = false
 TOML
 
-train() { # PLANNER: prints measured and predicted seconds of an iteration
-  on_nodes 1 "$pptrain" train job.toml --set planner.name="$1" --set job.output="$1" >"$folder/out.txt" 2>"$folder/err.txt" || {
-    cat "$folder/out.txt" "$folder/err.txt" >&2
-    exit 1
-  }
-  awk 'BEGIN { unit["us"] = 1e-6; unit["ms"] = 1e-3; unit["s"] = 1 }
-    /^  iteration .* measured \(median\), .* predicted/ { print $2 * unit[$3], $6 * unit[$7] }' "$folder/out.txt"
+train() { # PLANNER
+  train_on_nodes "$mpiexec" "$pptrain" job.toml --set planner.name="$1" --set job.output="$1"
 }
 read -r auto auto_predicted < <(train auto)
 read -r data data_predicted < <(train data-parallel)

@@ -83,3 +83,48 @@ remove_node() {
   kill -KILL "${holder[$1]}"
   unset "holder[$1]"
 }
+
+# add_mpi_nodes MBIT...: nodes node1, node2, ... with links of these rates, for on_nodes; skips the test where links
+# cannot be shaped.
+add_mpi_nodes() {
+  local node=0 mbit
+  echo "127.0.0.1 localhost" >"$folder/hosts"
+  for mbit in "$@"; do
+    node=$((node + 1))
+    echo "10.78.0.$node node$node" >>"$folder/hosts"
+    echo "node$node slots=2" >>"$folder/hostfile"
+  done
+  add_bridge
+  node=0
+  for mbit in "$@"; do
+    node=$((node + 1))
+    add_node node$node $node "$mbit" || skip "links cannot be shaped here"
+  done
+  # Open MPI starts its daemons with this instead of ssh.
+  cat >"$folder/rsh" <<SH
+#!/bin/sh
+node=\$1
+shift
+exec nsenter -t "\$(cat "$folder/\$node.pid")" -n -u -m -i -p --wd="$folder" -- sh -c "\$*"
+SH
+  chmod +x "$folder/rsh"
+}
+
+# on_nodes MPIEXEC RANKS COMMAND...: with so many ranks on each node.
+on_nodes() {
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 "$1" --hostfile "$folder/hostfile" \
+    --map-by "ppr:$2:node" --bind-to none --mca plm rsh --mca plm_rsh_agent "$folder/rsh" \
+    --mca plm_rsh_no_tree_spawn 1 --mca pml ob1 --mca btl self,vader,tcp --mca btl_tcp_if_include 10.78.0.0/24 \
+    --mca oob_tcp_if_include 10.78.0.0/24 "${@:3}"
+}
+
+# train_on_nodes MPIEXEC PPTRAIN CONFIG OPTION...: with a rank on each node; prints measured and predicted seconds of an
+# iteration.
+train_on_nodes() {
+  on_nodes "$1" 1 "$2" train "${@:3}" >"$folder/out.txt" 2>"$folder/err.txt" || {
+    cat "$folder/out.txt" "$folder/err.txt" >&2
+    exit 1
+  }
+  awk 'BEGIN { unit["us"] = 1e-6; unit["ms"] = 1e-3; unit["s"] = 1 }
+    /^  iteration .* measured \(median\), .* predicted/ { print $2 * unit[$3], $6 * unit[$7] }' "$folder/out.txt"
+}
