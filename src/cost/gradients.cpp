@@ -17,7 +17,7 @@ class OverlappedReduction {
   void pass(const StagePart& part) {
     const Stage& mesh = *part.mesh;
     ready_ += gather_seconds(instance_, part);
-    const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, mesh);
+    const std::vector<ReplicaGroup> groups = replica_groups(instance_.cluster, part);
     std::vector<double> backward(groups.size(), ready_);
     const std::vector<ReplicaSum> sums = replica_sums(instance_.cluster, mesh);
     std::vector<double> loads;
@@ -26,7 +26,7 @@ class OverlappedReduction {
     for (auto layers = part.layers.rbegin(); layers != part.layers.rend(); ++layers) {
       for (std::int64_t layer = layers->end - 1; layer >= layers->begin; --layer) {
         for (std::size_t g = 0; g < groups.size(); ++g) {
-          backward[g] += layer_seconds(instance_, groups[g], static_cast<int>(layer), mesh.tensor_parallel,
+          backward[g] += layer_seconds(instance_, groups[g], static_cast<int>(layer), part.computed_degree(),
                                        mesh.recompute, part.pattern)
                              .backward;
           ready_ = std::max(ready_, backward[g]);

@@ -24,8 +24,8 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
     const double model =
         bytes_per_parameter(profile.bytes_per_parameter, mesh, sharers) * parameters / mesh.tensor_parallel;
     const double held = mesh.offload_activations ? 0.0 : in_flight;
-    const double activations = static_cast<double>(mesh.samples[j].size()) * (held * stored);
     for (int k = 0; k < mesh.tensor_parallel; ++k) {
+      const double activations = member_work(part, j, k).samples * (held * stored);
       need[mesh.devices[j][k].index()] += member_load(mesh, k) * model + activations;
     }
   }
@@ -33,16 +33,17 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
 
 /// Adds the workspace once to each device, for the part in which it has most samples.
 void add_workspace(const Profile& profile, const StageParts& parts, std::vector<double>& need) {
-  std::map<DeviceId, std::int64_t> samples;
+  std::map<DeviceId, double> samples;
   for (const StagePart& part : parts.all()) {
     for (int j = 0; j < part.mesh->replicas; ++j) {
-      for (const DeviceId device : part.mesh->devices[j]) {
-        samples[device] = std::max(samples[device], part.mesh->samples[j].size());
+      for (int k = 0; k < part.mesh->tensor_parallel; ++k) {
+        double& most = samples[part.mesh->devices[j][k]];
+        most = std::max(most, member_work(part, j, k).samples);
       }
     }
   }
   for (const auto& [device, most] : samples) {
-    need[device.index()] += static_cast<double>(most) * profile.workspace_bytes_per_sample + profile.workspace_bytes;
+    need[device.index()] += most * profile.workspace_bytes_per_sample + profile.workspace_bytes;
   }
 }
 

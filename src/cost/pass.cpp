@@ -37,7 +37,6 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
     const double seconds = bytes > 0.0 ? all_reduce_seconds(link, n, bytes) : 0.0;
     return {seconds, seconds};
   }
-  if (pattern == TensorPattern::all_to_all) return {};  // `exchange_seconds`
   const double input = layer == 0 ? 0.0 : profile.layers[layer - 1].output_bytes * samples;
   const double output = itself.output_bytes * samples;
   const bool last = layer + 1 == profile.num_layers();
@@ -170,10 +169,10 @@ TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part) 
 
 PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   PassSeconds slowest;
-  for (const ReplicaGroup& group : replica_groups(instance.cluster, *part.mesh)) {
+  for (const ReplicaGroup& group : replica_groups(instance.cluster, part)) {
     PassSeconds sum;
     for (const Interval& layers : part.layers) {
-      sum += layers_seconds(instance, group, layers, part.mesh->tensor_parallel, part.mesh->recompute, part.pattern);
+      sum += layers_seconds(instance, group, layers, part.computed_degree(), part.mesh->recompute, part.pattern);
     }
     slowest.forward = std::max(slowest.forward, sum.forward);
     slowest.backward = std::max(slowest.backward, sum.backward);

@@ -23,25 +23,45 @@ double member_load(const Stage& mesh, int member) {
   return load;
 }
 
-std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& stage) {
+MemberWork member_work(const StagePart& part, int replica, int member) {
+  const auto samples = static_cast<double>(part.mesh->samples[replica].size());
+  const double load = member_load(*part.mesh, member);
+  if (part.pattern != TensorPattern::all_to_all) return {samples, load};
+  const int members = part.mesh->tensor_parallel;
+  const auto own = static_cast<double>(part.holding->samples[replica * members + member].size());
+  return {std::max(own, samples * load / members), 1.0};
+}
+
+ReplicaGroup replica_group(const Cluster& cluster, const StagePart& part, int replica) {
+  const std::vector<DeviceId>& devices = part.mesh->devices[replica];
+  const int members = static_cast<int>(devices.size());
+  ReplicaGroup group;
+  for (int k = 0; k < members; ++k) group.samples = std::max(group.samples, member_work(part, replica, k).samples);
+  std::map<int, double> loads;  // by kind
+  for (int k = 0; k < members; ++k) {
+    const MemberWork work = member_work(part, replica, k);
+    double& load = loads[cluster.kind_index_of(devices[k])];
+    load = std::max(load, group.samples > 0.0 ? work.load * (work.samples / group.samples) : work.load);
+  }
+  for (const auto& [kind, load] : loads) {
+    group.kinds.push_back(kind);
+    if (!part.mesh->shards.empty()) group.loads.push_back(load);
+  }
+  group.link = cluster.slowest_link(devices);
+  return group;
+}
+
+std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const StagePart& part) {
   std::vector<ReplicaGroup> groups;
-  for (int j = 0; j < stage.replicas; ++j) {
-    ReplicaGroup group;
-    std::map<int, double> loads;  // by kind
-    int member = 0;
-    for (const DeviceId device : stage.devices[j]) {
-      double& load = loads[cluster.kind_index_of(device)];
-      load = std::max(load, member_load(stage, member++));
-    }
-    for (const auto& [kind, load] : loads) {
-      group.kinds.push_back(kind);
-      if (!stage.shards.empty()) group.loads.push_back(load);
-    }
-    group.link = cluster.slowest_link(stage.devices[j]);
-    group.samples = static_cast<double>(stage.samples[j].size());
+  for (int j = 0; j < part.mesh->replicas; ++j) {
+    ReplicaGroup group = replica_group(cluster, part, j);
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(std::move(group));
   }
   return groups;
+}
+
+std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& stage) {
+  return replica_groups(cluster, StagePart{&stage, {}, TensorPattern::megatron, &stage});
 }
 
 LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel, double samples) {

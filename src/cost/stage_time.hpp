@@ -17,7 +17,22 @@ struct ReplicaGroup {
   bool operator==(const ReplicaGroup& other) const;
 };
 
-/// The distinct groups of a stage.
+/// What a member computes of each layer of a part, at the part's `computed_degree`: the layer for so many samples of a
+/// micro-batch, `load` times.
+struct MemberWork {
+  double samples = 0.0;
+  double load = 1.0;  ///< `member_load`; 1 where it is in the samples
+};
+
+/// Where rows are sent to experts, the samples are those whose rows come, if rows go to all experts alike, or the
+/// member's own where these are more.
+MemberWork member_work(const StagePart& part, int replica, int member);
+
+/// One replica of a part. Where members compute for different samples these are the most, and loads are parts of it.
+ReplicaGroup replica_group(const Cluster& cluster, const StagePart& part, int replica);
+
+/// The distinct groups of a part, or of a stage without blocks.
+std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const StagePart& part);
 std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& stage);
 
 /// Seconds of one layer on one device. A degree without rows throws `Error` (exit code 2): a plan

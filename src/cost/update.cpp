@@ -59,9 +59,10 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
     double sum = 0.0;
     for (const Interval& layers : part.layers) {
       for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        sum += instance.profile.update_seconds(static_cast<int>(l), name, part.mesh->tensor_parallel);
+        sum += instance.profile.update_seconds(static_cast<int>(l), name, part.computed_degree());
       }
     }
+    sum *= static_cast<double>(part.computed_degree()) / part.mesh->tensor_parallel;
     seconds += largest_load(instance.cluster, *part.mesh, kind) * sum /
                (part.mesh->zero_stage >= 1 ? least_sharers(*part.mesh) : 1);
   }
@@ -91,7 +92,7 @@ double activation_offload_seconds(const Instance& instance, const StagePart& par
       stored += stored_bytes_of(instance.profile, l, mesh.recompute);
     }
   }
-  const double bytes = static_cast<double>(mesh.samples[replica].size()) * stored;
+  const double bytes = replica_group(instance.cluster, part, replica).samples * stored;
   double slowest = 0.0;
   for (const DeviceId device : mesh.devices[replica]) {
     const NodeGroup& group = instance.cluster.groups[instance.cluster.group_of(device)];

@@ -7,13 +7,12 @@
 namespace pptrain {
 namespace {
 
-/// Seconds that one device of a kind computes of a part for one replica's samples of a micro-batch.
+/// Seconds that one device of a kind computes of a part for these samples of a micro-batch.
 double part_work(const Instance& instance, const StagePart& part, int kind, double samples) {
   double pass = 0.0;
   for (const Interval& layers : part.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-      const LayerSeconds seconds =
-          device_seconds(instance, kind, static_cast<int>(l), part.mesh->tensor_parallel, samples);
+      const LayerSeconds seconds = device_seconds(instance, kind, static_cast<int>(l), part.computed_degree(), samples);
       pass += seconds.total() + (part.mesh->recompute == Recompute::full ? seconds.forward : 0.0);
     }
   }
@@ -45,15 +44,15 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
   for (const Stage& stage : plan.stages) {
     const StageParts parts(stage);
     for (const StagePart& part : parts.all()) {
-      std::map<std::pair<int, std::int64_t>, double> known;  // by kind and samples
+      std::map<std::pair<int, double>, double> known;  // by kind and samples
       for (int j = 0; j < part.mesh->replicas; ++j) {
-        const std::int64_t samples = part.mesh->samples[j].size();
         for (int k = 0; k < part.mesh->tensor_parallel; ++k) {
+          const MemberWork own = member_work(part, j, k);
           const DeviceId device = part.mesh->devices[j][k];
           const int kind = instance.cluster.kind_index_of(device);
-          const auto [entry, is_new] = known.try_emplace({kind, samples}, 0.0);
-          if (is_new) entry->second = part_work(instance, part, kind, static_cast<double>(samples));
-          work[device.index()] += micro_batches * member_load(*part.mesh, k) * entry->second;
+          const auto [entry, is_new] = known.try_emplace({kind, own.samples}, 0.0);
+          if (is_new) entry->second = part_work(instance, part, kind, own.samples);
+          work[device.index()] += micro_batches * own.load * entry->second;
         }
       }
     }

@@ -25,6 +25,10 @@ struct StagePart {
   /// Who has which samples between layers: as the mesh, but where members have samples of their own each of them is a
   /// replica here.
   const Stage* holding = nullptr;
+
+  /// The degree of tensor parallelism at which members compute its layers: that of the mesh, or 1 where each has
+  /// samples of its own.
+  int computed_degree() const { return pattern == TensorPattern::all_to_all ? 1 : mesh->tensor_parallel; }
 };
 
 /// A stage as runs of neighbouring layers that are divided alike (in a block, or as the stage), so

@@ -153,7 +153,8 @@ std::vector<int> profiled_degrees(const Config& config, const Model& model, cons
   if (given) {
     for (const Stage& stage : given->stages) {
       degrees.insert(stage.tensor_parallel);
-      for (const Block& block : stage.blocks) degrees.insert(block.tensor_parallel);
+      const StageParts parts(stage);
+      for (const StagePart& part : parts.all()) degrees.insert(part.computed_degree());
     }
   } else if (config.parallelism.tensor) {
     degrees.insert(static_cast<int>(*config.parallelism.tensor));

@@ -14,8 +14,8 @@ struct LayerOnDevice {
   const Stage* mesh;
   int replica;
   int shard;
-
-  double samples() const { return static_cast<double>(mesh->samples[replica].size()); }
+  int degree;  ///< `StagePart::computed_degree`
+  double samples;
   DeviceId device() const { return mesh->devices[replica][shard]; }
 };
 
@@ -23,15 +23,18 @@ template <class Use>
 void for_each_layer(const StageParts& parts, int device_of_stage, const Use& use) {
   for (const StagePart& part : parts.all()) {
     const auto [replica, shard] = place_in(*part.mesh, device_of_stage);
+    const double samples = member_work(part, replica, shard).samples;
     for (const Interval& layers : part.layers) {
-      for (std::int64_t l = layers.begin; l < layers.end; ++l) use(LayerOnDevice{l, part.mesh, replica, shard});
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        use(LayerOnDevice{l, part.mesh, replica, shard, part.computed_degree(), samples});
+      }
     }
   }
 }
 
 std::optional<LayerBytes> measured(const Instance& instance, const LayerOnDevice& on) {
-  return instance.profile.bytes(static_cast<int>(on.layer), instance.cluster.kind_of(on.device()).name,
-                                on.mesh->tensor_parallel, on.samples());
+  return instance.profile.bytes(static_cast<int>(on.layer), instance.cluster.kind_of(on.device()).name, on.degree,
+                                on.samples);
 }
 
 /// What one layer holds; a chunk is a row of them.
@@ -48,8 +51,8 @@ struct LayerUse {
 
 /// What the members of a tensor-parallel group contribute to a sum.
 double sum_bytes(const Profile& profile, const LayerOnDevice& on) {
-  if (on.mesh->tensor_parallel == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0) return 0.0;
-  return on.samples() * profile.layers[on.layer == 0 ? 0 : on.layer - 1].output_bytes;
+  if (on.degree == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0) return 0.0;
+  return on.samples * profile.layers[on.layer == 0 ? 0 : on.layer - 1].output_bytes;
 }
 
 /// Gradients that are summed in buckets.
@@ -66,7 +69,7 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   use.running = bytes.stored + bytes.workspace + sum_bytes(profile, on);
   use.forwarding = bytes.stored + bytes.forward_workspace + sum_bytes(profile, on);
   if (on.mesh->recompute == Recompute::full) {
-    use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples() * profile.layers[on.layer - 1].output_bytes);
+    use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples * profile.layers[on.layer - 1].output_bytes);
   }
   if (on.mesh->sharding_group_of(on.replica).size() == 1) return use;
   const ProfileLayer& layer = profile.layers[on.layer];
@@ -279,8 +282,8 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
   ChunkBytes::Works works;
   std::vector<LayerUse> layers;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
-    const double kept = on.samples() * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
-    const double whole = on.samples() * stored_bytes_of(instance.profile, on.layer, Recompute::none);
+    const double kept = on.samples * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
+    const double whole = on.samples * stored_bytes_of(instance.profile, on.layer, Recompute::none);
     bytes.stored += kept;
     layers.push_back({.kept = kept, .running = on.layer > 0 ? whole : kept});
     if (on.layer > 0) works.backward_input = std::max(works.backward_input, whole - kept);

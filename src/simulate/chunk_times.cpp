@@ -25,7 +25,7 @@ ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool g
 
 std::array<TaskPrice, num_phases> ChunkTimes::of_replica(int replica) const {
   const StagePart& part = parts_.all().front();
-  const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, replica);
+  const ReplicaGroup group = replica_group(instance_.cluster, part, replica);
   return together(computing_seconds(instance_, part, group), tensor_phase_seconds(instance_, part, group),
                   offload_seconds(part, replica));
 }
@@ -42,7 +42,7 @@ std::array<TaskPrice, num_phases> ChunkTimes::of_stage() const {
     offload += slowest_offload;
     PhaseSeconds slowest = {};
     PhaseSeconds collectives = {};
-    for (const ReplicaGroup& group : replica_groups(instance_.cluster, *part.mesh)) {
+    for (const ReplicaGroup& group : replica_groups(instance_.cluster, part)) {
       const PhaseSeconds own = computing_seconds(instance_, part, group);
       const PhaseSeconds more = tensor_phase_seconds(instance_, part, group);
       for (std::size_t i = 0; i < own.size(); ++i) {
@@ -61,7 +61,7 @@ PhaseSeconds ChunkTimes::own(int device_of_stage) const {
   PhaseSeconds sum = {};
   for (const StagePart& part : parts_.all()) {
     const auto [replica, member] = place_in(*part.mesh, device_of_stage);
-    sum += computing_seconds(instance_, part, member_group(instance_.cluster, *part.mesh, replica, member));
+    sum += computing_seconds(instance_, part, member_group(instance_.cluster, part, replica, member));
   }
   return sum;
 }

@@ -50,13 +50,13 @@ void add_pass(double exposed, const LayerCost& first, const LayerCost& last, Pha
 std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& part, int replica) {
   const Profile& profile = instance.profile;
   const Stage& mesh = *part.mesh;
-  const ReplicaGroup group = replica_group(instance.cluster, mesh, replica);
+  const ReplicaGroup group = replica_group(instance.cluster, part, replica);
   const std::vector<Member> members = members_of(instance, mesh, replica);
   std::vector<LayerCost> costs;
   for (const Interval& layers : part.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       LayerCost& cost = costs.emplace_back();
-      const StagePart alone = {&mesh, {{l, l + 1}}, part.pattern};
+      const StagePart alone = {&mesh, {{l, l + 1}}, part.pattern, part.holding};
       cost.seconds = computing_seconds(instance, alone, group);
       cost.seconds += tensor_phase_seconds(instance, alone, group);
       const double bytes = profile.bytes_per_parameter.weight * profile.layers[l].parameters / mesh.tensor_parallel;

@@ -43,8 +43,7 @@ PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, 
   for_each_layer(part, [&](int layer) {
     PhaseSeconds slowest = {};
     for (std::size_t k = 0; k < group.kinds.size(); ++k) {
-      const LayerSeconds row =
-          device_seconds(instance, group.kinds[k], layer, part.mesh->tensor_parallel, group.samples);
+      const LayerSeconds row = device_seconds(instance, group.kinds[k], layer, part.computed_degree(), group.samples);
       const double load = group.loads.empty() ? 1.0 : group.loads[k];
       slowest = largest(slowest, layer_computing(row, load, part.mesh->recompute));
     }
@@ -57,7 +56,7 @@ PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& par
   PhaseSeconds sum = {};
   for_each_layer(part, [&](int layer) {
     const TensorSeconds more =
-        tensor_seconds(instance.profile, group.link, layer, part.mesh->tensor_parallel, group.samples, part.pattern);
+        tensor_seconds(instance.profile, group.link, layer, part.computed_degree(), group.samples, part.pattern);
     const double backward = more.backward + (part.mesh->recompute == Recompute::full ? more.forward : 0.0);
     at(sum, Phase::forward) += more.forward;
     at(sum, Phase::backward_input) += backward;
@@ -66,21 +65,12 @@ PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& par
   return sum;
 }
 
-ReplicaGroup replica_group(const Cluster& cluster, const Stage& mesh, int replica) {
-  Stage one;
-  one.replicas = 1;
-  one.tensor_parallel = mesh.tensor_parallel;
-  one.devices = {mesh.devices[replica]};
-  one.samples = {mesh.samples[replica]};
-  one.shards = mesh.shards;
-  return replica_groups(cluster, one).front();
-}
-
-ReplicaGroup member_group(const Cluster& cluster, const Stage& mesh, int replica, int member) {
+ReplicaGroup member_group(const Cluster& cluster, const StagePart& part, int replica, int member) {
+  const MemberWork work = member_work(part, replica, member);
   ReplicaGroup group;
-  group.kinds = {cluster.kind_index_of(mesh.devices[replica][member])};
-  group.loads = {member_load(mesh, member)};
-  group.samples = static_cast<double>(mesh.samples[replica].size());
+  group.kinds = {cluster.kind_index_of(part.mesh->devices[replica][member])};
+  group.loads = {work.load};
+  group.samples = work.samples;
   return group;
 }
 

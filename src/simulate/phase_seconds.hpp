@@ -19,8 +19,7 @@ PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, 
 /// Collectives of the tensor-parallel group in them.
 PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group);
 
-/// The group of one replica, and one of its members alone, without collectives.
-ReplicaGroup replica_group(const Cluster& cluster, const Stage& mesh, int replica);
-ReplicaGroup member_group(const Cluster& cluster, const Stage& mesh, int replica, int member);
+/// A member of a replica alone, without collectives.
+ReplicaGroup member_group(const Cluster& cluster, const StagePart& part, int replica, int member);
 
 }  // namespace pptrain

@@ -79,38 +79,67 @@ double undivided_bytes(const Instance& instance, const Stage& stage, int replica
   return bytes;
 }
 
-/// Gradients of a chunk; those that several of its layers share are there once.
-double chunk_gradient_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
-  double bytes = gradient_bytes(instance.profile, stage, layers);
-  if (!stage.blocks.empty()) return bytes;
-  for (const Tie& tie : instance.ties) {
-    const int again = tie.num_layers_in({layers}) - 1;
-    if (again > 0) bytes -= again * tie.gradient_bytes(stage);
+/// Gradients that a device of the stage sums with other replicas.
+class SummedGradients {
+ public:
+  SummedGradients(const Instance& instance, const Stage& stage) : instance_(instance), stage_(stage), parts_(stage) {}
+
+  double of_layer(std::int64_t layer) const {
+    const Stage& mesh = *parts_.part_at(layer).mesh;
+    return mesh.replicas > 1 ? gradient_bytes(instance_.profile, mesh, {layer, layer + 1}) : 0.0;
   }
-  return bytes;
-}
+
+  double of_largest_layer() const {
+    double most = 0.0;
+    for (const Interval& layers : stage_.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) most = std::max(most, of_layer(l));
+    }
+    return most;
+  }
+
+  /// Those that several layers of a chunk share are there once.
+  double of_chunk(const Interval& layers) const {
+    double bytes = 0.0;
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) bytes += of_layer(l);
+    if (!stage_.blocks.empty()) return bytes;
+    for (const Tie& tie : instance_.ties) {
+      const int again = tie.num_layers_in({layers}) - 1;
+      if (again > 0) bytes -= again * tie.gradient_bytes(stage_);
+    }
+    return bytes;
+  }
+
+ private:
+  const Instance& instance_;
+  const Stage& stage_;
+  StageParts parts_;
+};
 
 /// Bytes of a chunk's gradients that are summed at once: all, or those of a layer with ZeRO.
-double array_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
-  const double bytes = chunk_gradient_bytes(instance, stage, layers);
-  if (stage.zero_stage == 0) return bytes;
-  const double layer = instance.profile.bytes_per_parameter.gradient * largest_layer(instance, stage);
-  return std::min(bytes, layer / stage.tensor_parallel);
+double array_bytes(const SummedGradients& gradients, const Stage& stage, const Interval& layers) {
+  const double bytes = gradients.of_chunk(layers);
+  return stage.zero_stage == 0 ? bytes : std::min(bytes, gradients.of_largest_layer());
 }
 
-/// Buffers of the sum of a chunk's gradients, of which two buckets are under way: all, or with ZeRO, which sums layer
-/// by layer, those of two neighbouring layers.
-double buffer_bytes(const Instance& instance, const Stage& stage, const Interval& layers) {
-  const double workspace = instance.profile.workspace_bytes;
-  const double all = std::min(workspace, chunk_gradient_bytes(instance, stage, layers));
+/// Buffers of the sums of a chunk's gradients, of which two buckets are under way: all, or with ZeRO, which sums layer
+/// by layer, those of two neighbouring layers of each part.
+double buffer_bytes(const SummedGradients& gradients, double workspace, const Stage& stage, const Interval& layers) {
+  const double all = std::min(workspace, gradients.of_chunk(layers));
   if (stage.zero_stage == 0) return all;
-  const auto bucket = [&](std::int64_t l) {
-    const double gradients = instance.profile.bytes_per_parameter.gradient * instance.profile.layers[l].parameters;
-    return std::min(workspace / 2.0, gradients / stage.tensor_parallel);
-  };
-  double most = bucket(layers.begin);
-  for (std::int64_t l = layers.begin + 1; l < layers.end; ++l) most = std::max(most, bucket(l - 1) + bucket(l));
-  return std::min(most, all);
+  const StageParts parts(stage, {layers});
+  double sum = 0.0;
+  for (const StagePart& part : parts.all()) {
+    double most = 0.0, before = 0.0;
+    for (const Interval& run : part.layers) {
+      for (std::int64_t l = run.begin; l < run.end; ++l) {
+        const double bucket = std::min(workspace / 2.0, gradients.of_layer(l));
+        most = std::max(most, before + bucket);
+        before = bucket;
+      }
+    }
+    sum += most;
+  }
+  return std::min(sum, all);
 }
 
 }  // namespace
@@ -143,8 +172,12 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
     if (!whole || !counts_buffers(reduction.programs.front())) continue;
     const Stage& stage = plan.stages[programs[reduction.programs.front()].stage.index()];
     const Interval& layers = chunks[reduction.chunk.index()].layers;
-    reduction.buffer_bytes = buffer_bytes(instance, stage, layers);
-    reduction.bucket_bytes = std::min(instance.profile.workspace_bytes / 2.0, array_bytes(instance, stage, layers));
+    const SummedGradients gradients(instance, stage);
+    const double workspace = instance.profile.workspace_bytes;
+    reduction.buffer_bytes = buffer_bytes(gradients, workspace, stage, layers);
+    // Parts sum beside one another, each by two buckets of its own.
+    reduction.bucket_bytes =
+        std::max(reduction.buffer_bytes / 2.0, std::min(workspace / 2.0, array_bytes(gradients, stage, layers)));
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const int stage = chunks[c].stage;

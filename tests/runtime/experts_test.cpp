@@ -89,26 +89,6 @@ void check_experts_apart(const std::string& folder, const std::vector<std::int64
   }
 }
 
-/// The blocks of layers with experts whose rows go to the replicas with their experts: of `members` replicas each.
-Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_t>& numbers) {
-  const auto members = static_cast<int>(numbers.size());
-  for (Stage& stage : plan.stages) {
-    for (const Interval& layers : stage.layers) {
-      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange)) continue;
-        Block block = {{l, l + 1}, stage.replicas / members, members, "all-to-all", stage.samples, {}};
-        for (const std::int64_t number : numbers) {
-          std::vector<Interval>& parts = block.shards["experts"];
-          const std::int64_t begin = parts.empty() ? 0 : parts.back().end;
-          parts.push_back({begin, begin + number});
-        }
-        stage.blocks.push_back(block);
-      }
-    }
-  }
-  return plan;
-}
-
 /// Grids (stages, replicas) of which so many replicas divide the experts, evenly and not.
 void check_sent_rows(const std::string& folder, const std::array<int, 2>& grid,
                      const std::vector<std::int64_t>& numbers, const std::string& run = "") {

@@ -3,9 +3,11 @@
 
 #include "cost/cost.hpp"
 #include "model/update_rule.hpp"
+#include "profile/json.hpp"
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/profiler.hpp"
+#include "shaped_plans.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
@@ -39,7 +41,8 @@ enum class Rows { all, of_experts };
 /// Compares plans of one reference run; measures its layers first. Collective.
 class Comparison {
  public:
-  explicit Comparison(const std::string& run) : reference_(run), waiter_(600.0, CoreUse::shared) {
+  explicit Comparison(const std::string& run) : Comparison(Reference(run)) {}
+  explicit Comparison(const Reference& reference) : reference_(reference), waiter_(600.0, CoreUse::shared) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     cluster_ = equal_devices(num_ranks_, at_once);
@@ -57,6 +60,12 @@ class Comparison {
       stage.recompute = recompute;
     }
     return plan;
+  }
+
+  /// All ranks as replicas, of which so many divide the experts evenly and send rows to one another.
+  Plan plan_with_sent_rows(int members, int zero_stage) const {
+    return with_sent_rows(plan(1, num_ranks_, 1, num_ranks_, "1f1b", 1, zero_stage, Recompute::none), model_,
+                          std::vector<std::int64_t>(static_cast<std::size_t>(members), experts() / members));
   }
 
   /// The same plan with optimizer state, activations and both offloaded; on the host, to other memory of its own.
@@ -178,6 +187,20 @@ TEST_CASE("simulated peaks with whole experts are what arenas of four ranks hold
         compare.check(plan, Rows::of_experts);
       }
     }
+  }
+}
+
+TEST_CASE("simulated peaks with rows sent to experts are what arenas of four ranks hold", "[np4]") {
+  // Every row goes to all experts, so that as many come as are counted.
+  Reference reference("mixtral");
+  std::string& description = reference.config.model.description;
+  description = read_text_file(reference.config.model.from + "/config.json");
+  const std::string chosen = "\"num_experts_per_tok\": ";
+  description[description.find(chosen) + chosen.size()] = '4';
+  Comparison compare(reference);
+  REQUIRE(compare.experts() == 4);
+  for (const int members : {2, 4}) {
+    for (const int zero_stage : {0, 1}) compare.check(compare.plan_with_sent_rows(members, zero_stage));
   }
 }
 

@@ -187,4 +187,23 @@ std::string describe(const SessionOptions& options) {
   return text + fmt::format(", tied {}", letter(options.forms.of_tie(0)));
 }
 
+Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_t>& numbers) {
+  const auto members = static_cast<int>(numbers.size());
+  for (Stage& stage : plan.stages) {
+    for (const Interval& layers : stage.layers) {
+      for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+        if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange)) continue;
+        Block block = {{l, l + 1}, stage.replicas / members, members, "all-to-all", stage.samples, {}};
+        for (const std::int64_t number : numbers) {
+          std::vector<Interval>& parts = block.shards["experts"];
+          const std::int64_t begin = parts.empty() ? 0 : parts.back().end;
+          parts.push_back({begin, begin + number});
+        }
+        stage.blocks.push_back(block);
+      }
+    }
+  }
+  return plan;
+}
+
 }  // namespace pptrain::test

@@ -10,15 +10,6 @@
 namespace pptrain {
 namespace {
 
-/// Whether every kind of device has times for a group of so many.
-bool is_timed(const Instance& instance, const Stage& stage, int members) {
-  return std::all_of(stage.devices.begin(), stage.devices.end(), [&](const std::vector<DeviceId>& row) {
-    return std::all_of(row.begin(), row.end(), [&](DeviceId device) {
-      return instance.profile.has_degree(instance.cluster.kind_of(device).name, members);
-    });
-  });
-}
-
 /// The stage with a replica for each of its devices: samples of a replica are divided over its members. Nothing where
 /// one would have none.
 std::optional<Stage> as_replicas(const Stage& stage) {
@@ -96,8 +87,7 @@ std::vector<std::vector<Interval>> samples_by_links(const Cluster& cluster, cons
 std::optional<Stage> with_sent_rows(const SearchSpace& space, const Stage& stage, int members) {
   const Profile& profile = space.instance.profile;
   const std::int64_t experts = profile.axes.at("experts");
-  if (stage.replicas % members != 0 || members > experts || !is_timed(space.instance, stage, members))
-    return std::nullopt;
+  if (stage.replicas % members != 0 || members > experts) return std::nullopt;
   Stage result = stage;
   for (const Interval& layers : stage.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {

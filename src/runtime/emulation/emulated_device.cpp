@@ -89,7 +89,7 @@ std::unique_ptr<LayerModule> EmulatedDevice::emulated(std::unique_ptr<LayerModul
 
 /// As `Prices` has it: members of a tensor-parallel group take equally long, collectives included.
 LayerSeconds EmulatedDevice::seconds_of(const StagePart& part, int replica) const {
-  const ReplicaGroup group = replica_group(instance_.cluster, *part.mesh, replica);
+  const ReplicaGroup group = replica_group(instance_.cluster, part, replica);
   PhaseSeconds seconds = computing_seconds(instance_, part, group);
   seconds += tensor_phase_seconds(instance_, part, group);
   const auto of = [&](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; };
