@@ -37,7 +37,22 @@ void Arena::trim(std::size_t bytes) {
   held_ -= freed;
 }
 
+void* Arena::kept_block(std::size_t size) {
+  const bool much_is_kept = 4 * (held_ + size) > 5 * peak_;
+  const auto end = much_is_kept ? cache_.upper_bound(2 * size) : cache_.upper_bound(size);
+  for (auto kept = cache_.lower_bound(size); kept != end; ++kept) {
+    auto& [of_block, blocks] = *kept;
+    if (blocks.empty()) continue;
+    void* block = blocks.back();
+    blocks.pop_back();
+    if (of_block > size) larger_[block] = of_block;
+    return block;
+  }
+  return nullptr;
+}
+
 void* Arena::fresh_block(std::size_t size) {
+  if (held_ + size > 2 * std::max(peak_, in_use_ + size)) trim(size);
   if (capacity_ != 0 && held_ + size > capacity_) trim(held_ + size - capacity_);
   void* block = device_.allocate(size);
   if (block == nullptr) {
@@ -66,14 +81,8 @@ void* Arena::allocate(std::size_t bytes) {
          fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),
          "use a smaller micro-batch or more pipeline stages"});
   }
-  void* block = nullptr;
-  const auto cached = cache_.find(size);
-  if (cached == cache_.end() || cached->second.empty()) {
-    block = fresh_block(size);
-  } else {
-    block = cached->second.back();
-    cached->second.pop_back();
-  }
+  void* block = kept_block(size);
+  if (block == nullptr) block = fresh_block(size);
   in_use_ += size;
   if (in_use_ > peak_) peak_ = in_use_;
   if (poison_) device_.fill(block, 0xff, size);
@@ -81,8 +90,12 @@ void* Arena::allocate(std::size_t bytes) {
 }
 
 void Arena::release(void* block, std::size_t bytes) {
-  const std::size_t size = rounded(bytes);
+  std::size_t size = rounded(bytes);
   in_use_ -= size;
+  if (const auto larger = larger_.find(block); larger != larger_.end()) {
+    size = larger->second;
+    larger_.erase(larger);
+  }
   std::vector<void*>& blocks = cache_[size];
   // On the host the last one is in the processor's caches. On a device the lowest address goes out first, so that equal
   // tasks get equal blocks, in whatever order they gave them back.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,11 @@ namespace pptrain {
 
 /// Memory of one device: a caching allocator that counts what is in use and its peak.
 ///
-/// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they
-/// are returned to the device when others need the room. On a device other than the host, equal sequences of requests
-/// get the same blocks, in whatever order those were freed before.
+/// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they are returned to the
+/// device when others need the room. Requests get blocks of their own size; where these differ from iteration to
+/// iteration, as rows of experts do, so that more is kept than was ever in use, a block of up to twice the size goes
+/// out instead of a new one. On a device other than the host, equal sequences of requests get the same blocks, in
+/// whatever order those were freed before.
 /// Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena per rank.
 class Arena {
  public:
@@ -40,11 +43,14 @@ class Arena {
   void poison(bool on) { poison_ = on; }
 
  private:
+  /// A kept block of `size`, or where much is kept of up to twice as much; null: there is none.
+  void* kept_block(std::size_t size);
   void* fresh_block(std::size_t size);
   /// Returns kept blocks of at least `bytes` to the device, the largest first, or all there are.
   void trim(std::size_t bytes);
 
   std::map<std::size_t, std::vector<void*>> cache_;  // free blocks by rounded size
+  std::unordered_map<void*, std::size_t> larger_;    // sizes of blocks in use that are larger than what was asked for
   std::size_t capacity_ = 0;
   std::string owner_;
   Device& device_;

@@ -97,6 +97,18 @@ TEST_CASE("cached blocks of other sizes make room before the cap or the host's m
   REQUIRE(arena.bytes_held() == std::size_t{1} << 20);
 }
 
+TEST_CASE("sizes that differ from iteration to iteration share blocks") {
+  Arena arena;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    // As much in use as ever, in two blocks of which one takes what the other one leaves.
+    const std::size_t one = (1 << 16) + 512 * (i * 37 % 128);
+    const Buffer first(arena, one), second(arena, (1 << 18) - one);
+    REQUIRE(arena.bytes_in_use() <= (1 << 18) + (1 << 13));
+  }
+  CHECK(arena.bytes_held() <= 2 * arena.peak_bytes());
+  CHECK(arena.peak_bytes() <= (1 << 18) + (1 << 13));
+}
+
 TEST_CASE("a poisoned arena gives NaNs, also in blocks that were used", "[tensor]") {
   Arena arena;
   arena.poison(true);
