@@ -84,5 +84,28 @@ TEST_CASE("members behind slow links get fewer samples and experts", "[planners]
   }
 }
 
+TEST_CASE("a split of layers with experts sends rows where that is asked for", "[planners]") {
+  const Mixed mixed(1.0, {2, 4});
+  const auto plan = [&](const std::string& experts) {
+    std::string text = "[parallelism]\npipeline = 1\nexperts = \"" + experts + "\"\n";
+    for (const char* part :
+         {"[0, 2]\nprimitive = \"replicate\"", "[2, 3]\nprimitive = \"split\"", "[3, 4]\nprimitive = \"replicate\""}) {
+      text += std::string("[[model.annotate]]\nlayers = ") + part + "\ndevices = 4\n";
+    }
+    return *search_plan("whale", {mixed.profile, mixed.cluster, 16}, restrictions_of(parse_config(text, "c.toml", "")),
+                        "c.toml")
+                .plan;
+  };
+  const Plan sent = plan("all-to-all"), whole = plan("whole");
+  REQUIRE(sent.stages[0].blocks.size() == 1);
+  const Block& block = sent.stages[0].blocks[0];
+  CHECK((block.layers == Interval{2, 3} && block.pattern == "all-to-all" && block.tensor_parallel == 4));
+  CHECK(block.samples == sent.stages[0].samples);
+  CHECK(block.shards.at("experts") == even_division(16, 4));
+  REQUIRE(whole.stages[0].blocks.size() == 1);
+  CHECK(whole.stages[0].blocks[0].pattern == "megatron");
+  CHECK(sent.predicted->iteration_seconds < whole.predicted->iteration_seconds);
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -6,6 +6,7 @@
 
 #include "planners/grids/grid.hpp"
 #include "planners/simulated/neighbours.hpp"
+#include "planners/whole_experts.hpp"
 
 namespace pptrain {
 namespace {
@@ -28,31 +29,6 @@ std::optional<Stage> as_replicas(const Stage& stage) {
     }
   }
   return result;
-}
-
-/// `total` in parts by their weights, at least one each.
-std::vector<Interval> parts_by_weights(std::int64_t total, const std::vector<double>& weights) {
-  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
-  const auto number = static_cast<std::int64_t>(weights.size());
-  std::vector<Interval> parts;
-  double before = 0.0;
-  std::int64_t begin = 0;
-  for (std::int64_t k = 0; k < number; ++k) {
-    before += weights[static_cast<std::size_t>(k)];
-    const std::int64_t wanted = std::llround(static_cast<double>(total) * before / all);
-    const std::int64_t end = std::clamp<std::int64_t>(wanted, begin + 1, total - (number - 1 - k));
-    parts.push_back({begin, end});
-    begin = end;
-  }
-  return parts;
-}
-
-/// Experts of the members of groups of replicas, in proportion to the samples of these: what leaves a member is then as
-/// much as what comes to it.
-std::vector<Interval> experts_by_samples(std::int64_t experts, const std::vector<Interval>& samples, int members) {
-  std::vector<double> own(static_cast<std::size_t>(members), 0.0);
-  for (std::size_t r = 0; r < samples.size(); ++r) own[r % own.size()] += static_cast<double>(samples[r].size());
-  return parts_by_weights(experts, own);
 }
 
 /// The stage's samples as they are, and with more of them where links to the other replicas are faster: a part of each
@@ -92,12 +68,7 @@ std::optional<Stage> with_sent_rows(const SearchSpace& space, const Stage& stage
   for (const Interval& layers : stage.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       if (profile.layers[static_cast<std::size_t>(l)].exchange_bytes == 0.0) continue;
-      result.blocks.push_back({{l, l + 1},
-                               stage.replicas / members,
-                               members,
-                               "all-to-all",
-                               stage.samples,
-                               {{"experts", experts_by_samples(experts, stage.samples, members)}}});
+      result.blocks.push_back(sending_block(profile, stage, l, members));
     }
   }
   if (!result.blocks.empty()) result.zero_groups.clear();  // blocks have replicas of their own

@@ -6,6 +6,7 @@
 #include "planners/whale/annotations.hpp"
 #include "planners/whale/hybrid_search.hpp"
 #include "planners/whale/pipeline_search.hpp"
+#include "planners/whole_experts.hpp"
 
 namespace pptrain {
 namespace {
@@ -56,7 +57,9 @@ class WhaleSearch {
     const std::optional<Plan>& plan =
         (blocks.seconds() < stages.seconds() * (1.0 - tie_tolerance) ? blocks : stages).plan();
     if (plan) {
-      outcome.plan = finished_plan(space_, *plan, "whale");
+      Plan found = *plan;
+      if (space_.restrictions.sends_rows) send_rows_of_blocks(found, space_.instance.profile);
+      outcome.plan = finished_plan(space_, found, "whale");
     } else {
       outcome.why_not = why_not_();
     }
