@@ -11,6 +11,7 @@ import sys
 
 import measure
 import planning
+from published import whale
 
 RANKS = 16
 SUMMARY = re.compile(r"iteration +(?P<measured>[\d.]+ \w+) measured \(.*?\), (?P<predicted>[\d.]+ \w+) predicted")
@@ -19,8 +20,11 @@ AMP_MODEL = planning.FIGURES["amp"]["best_seconds"]["heterogeneous model"]
 WHALE = planning.FIGURES["whale"]["uneven_over_even_batches"]["range"]
 
 # Every rehearsed comparison: the job, plans by name with the planner and settings that make them, the slow and the quick
-# one whose ratio the paper gives, and what it says.
+# one whose ratio the paper gives, and what it says; and settings of all of them.
 DATA_PARALLEL = {"parallelism__pipeline": 1, "parallelism__tensor": 1, "parallelism__data": RANKS}
+CONFIGURATION_C = json.dumps(str(planning.INPUTS / "clusters" / "dapple-c.toml"))
+VGG_PLANS = {"auto": ("auto", {}), "dapple": ("dapple", {}), "data parallel": ("data-parallel", {})}
+VGG_RATIOS = (("data parallel", "dapple", "above 1 (figure 12)"), ("data parallel", "auto", "above 1 (figure 12)"))
 COMPARISONS = (
     ("AMP, heterogeneous cluster", "papers/amp-gpt2-heterogeneous",
      {"auto": ("auto", {}), "amp": ("amp", {}), "megatron": ("megatron", {})},
@@ -47,9 +51,23 @@ COMPARISONS = (
     ("DAPPLE, configuration A, BERT-48", "papers/dapple-bert-48",
      {"auto": ("auto", {}), "dapple": ("dapple", {}), "data parallel": ("data-parallel", {})},
      (("data parallel", "dapple", "above 1 (figure 12)"), ("data parallel", "auto", "-"))),
+    ("DAPPLE, configuration C, VGG-19, authors' times", "papers/dapple-vgg-19", VGG_PLANS, VGG_RATIOS, {"cluster.file": CONFIGURATION_C}),
+    ("DAPPLE, configuration C, VGG-19, from the network", "papers/dapple-vgg-19", VGG_PLANS, VGG_RATIOS,
+     {"cluster.file": CONFIGURATION_C, "profile.file": '""', "profile.analytic": "true"}),
+    ("Whale, ResNet-50 with 100,000 classes, 16 V100", whale.annotated("papers/whale-resnet-50-100k", 17, RANKS),
+     {"classes split": ("whale", {}), "data parallel": ("data-parallel", {})},
+     (("data parallel", "classes split", f"{whale.FIGURES['split_over_data_parallel'][str(RANKS)]}"),),
+     {"cluster.file": json.dumps(str(planning.variant("whale-v100-4x8", "whale-v100-2x8", nodes=2))),
+      "training.global_batch_size": 64 * RANKS}),
+    ("Alpa, Wide-ResNet 4B, 16 V100, an eighth of the batch", "papers/alpa-wide-resnet-4b",
+     {"auto": ("auto", {}), "alpa": ("alpa", {}), "pipeline and data parallel": ("alpa", {"parallelism__tensor": 1})},
+     (("pipeline and data parallel", "alpa", "above 1"), ("pipeline and data parallel", "auto", "-")),
+     {"training.global_batch_size": 192}),
 )
-WITHOUT_TOP = ("Whale, M6-MoE on 8 V100 and 8 P100, one stage",)  # plans that are held to one stage
-# Where the top ten plans of a job come from.
+# The jobs of which the top ten plans are rehearsed, and where these come from.
+WITH_TOP = ("AMP, heterogeneous cluster", "AMP, the same with computed times", "Whale, 8 V100 and 8 P100, ResNet-50",
+            "Whale, 8 V100 and 8 P100, BERT-Large", "AMP, mixed model, authors' times", "AMP, mixed model, from the network",
+            "DAPPLE, configuration A, BERT-48")
 PLANNERS = ("auto", "amp", "megatron", "data-parallel", "dapple", "pipedream", "whale", "alpa", "amp-uniform-layers",
             "amp-uniform-parameters")
 SCHEDULES = ("1f1b", "gpipe", "dapple-b")
@@ -57,11 +75,12 @@ PIPELINES = (1, 2, 4, 8, 16)
 TOP = 10
 
 
-def rehearse(job, document, steps):
+def rehearse(job, document, steps, settings=()):
     """(predicted, measured) seconds of a plan."""
     path = planning.generated("rehearsed-plan.json", json.dumps(document))
-    command = ["mpirun", "-np", RANKS, measure.PPTRAIN, planning.INPUTS / (job + ".toml"), "--steps", steps,
-               *planning.settings({"parallelism.plan": json.dumps(str(path)),
+    file = job if str(job).endswith(".toml") else planning.INPUTS / (job + ".toml")
+    command = ["mpirun", "-np", RANKS, measure.PPTRAIN, file, "--steps", steps,
+               *planning.settings({**dict(settings), "parallelism.plan": json.dumps(str(path)),
                                    "job.output": json.dumps(str(measure.RESULTS / "runs"))})]
     answer = measure.run(command, {**measure.launcher_settings(), **measure.ONE_THREAD})
     found = SUMMARY.search(answer["output"])
@@ -71,11 +90,12 @@ def rehearse(job, document, steps):
 
 
 def compare(comparison, steps):
-    title, job, plans, ratios = comparison
+    title, job, plans, ratios, *more = comparison
+    settings = more[0] if more else {}
     rows = {}
     for name, (planner, options) in plans.items():
-        document = planning.plan(job, planner, **options)
-        predicted, measured = rehearse(job, document, steps)
+        document = planning.plan(job, planner, **{key.replace(".", "__"): value for key, value in settings.items()}, **options)
+        predicted, measured = rehearse(job, document, steps, settings)
         rows[name] = {"plan": planning.shape(document) + ", " + document["schedule"]["name"], "predicted": predicted,
                       "measured": measured}
         print(f"{title}, {name}: predicted {predicted:.4g} s, measured {measured:.4g} s", flush=True)
@@ -146,7 +166,7 @@ def main():
     parser.add_argument("--steps", type=int, default=7)
     options = parser.parse_args()
     comparisons = [compare(comparison, options.steps) for comparison in COMPARISONS]
-    tops = [top_ten(title, job, options.steps) for title, job, _, _ in COMPARISONS if title not in WITHOUT_TOP]
+    tops = [top_ten(title, job, options.steps) for title, job, *_ in COMPARISONS if title in WITH_TOP]
     planning.keep_section("emulation", section(comparisons, tops))
 
 

@@ -200,6 +200,14 @@ void check_training(const Config& config) {
   }
 }
 
+void check_expert(const Config& config) {
+  const ParallelismConfig& parallelism = config.parallelism;
+  if (!parallelism.expert || parallelism.experts == "all-to-all") return;
+  throw_bad_input({config.where("parallelism.expert"),
+                   fmt::format("expert = {} with experts = \"{}\"", *parallelism.expert, parallelism.experts),
+                   "replicas divide experts where they send rows to one another", "add experts = \"all-to-all\""});
+}
+
 }  // namespace
 
 void check_annotations(const Config& config, std::int64_t num_layers, const std::string& layers_text) {
@@ -228,6 +236,7 @@ void check_config(const Config& config) {
   check_mix(config);
   check_documents(config);
   check_training(config);
+  check_expert(config);
 }
 
 }  // namespace pptrain

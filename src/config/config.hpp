@@ -230,6 +230,7 @@ struct ParallelismConfig {
   bool offload = false;                 ///< whether optimizer state may be kept in the host's memory
   bool offload_activations = false;     ///< whether stored activations may be
   std::string experts = "columns";  ///< what members of a tensor-parallel group have: columns of each, or "whole" ones
+  AutoInt expert;                   ///< replicas that divide experts between them by all-to-all; nothing: chosen
   std::string plan;                 ///< a PLAN.json to run as it is
 };
 

@@ -151,6 +151,10 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
           "their number can be divided evenly; with \"all-to-all\" planner auto may divide whole experts over replicas "
           "too, which send rows to those that have their experts."},
          parallelism.experts, {"columns", "whole", "all-to-all"});
+  v.integer_or_auto({"expert",
+                     "With experts = \"all-to-all\" and planner auto: how many replicas divide the experts of a layer "
+                     "between them; \"auto\": as many as are fastest, or none."},
+                    parallelism.expert, at_least(2));
   v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
 }
 

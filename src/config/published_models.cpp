@@ -43,6 +43,19 @@ PublishedModel resnet_50(const std::string& name, const std::string& source, int
           .description = fmt::format(R"({{"model_type": "resnet", "num_labels": {}}})", classes)};
 }
 
+/// VGG-19 on images of 224 x 224 pixels; behind each run of 3 x 3 convolutions the largest of 2 x 2 pixels are left.
+PublishedModel vgg_19(const std::string& source) {
+  std::string chain = "[[model.layer]]\nkind = \"images\"\n";
+  for (const auto& [repeat, channels] : {std::pair{2, 64}, {2, 128}, {4, 256}, {4, 512}, {4, 512}}) {
+    chain += fmt::format("[[model.layer]]\nkind = \"convolution\"\nrepeat = {}\nchannels = {}\npool = \"max\"\n",
+                         repeat, channels);
+  }
+  chain +=
+      "[[model.layer]]\nkind = \"dense\"\nrepeat = 2\ncolumns = 4096\n[[model.layer]]\nkind = \"classes\"\nclasses = "
+      "1000\n";
+  return {.name = "vgg-19", .source = source, .chain = chain};
+}
+
 struct ResidualStage {
   int blocks;
   int inner;  ///< channels in front of the 3 x 3 convolutions
@@ -111,6 +124,7 @@ std::vector<PublishedModel> all() {
       resnet_50("resnet-50", residual, 1000),
       resnet_50("resnet-50-100k", whale_classes, 100'000),
       resnet_50("resnet-50-1m", whale_classes, 1'000'000),
+      vgg_19("Simonyan and Zisserman, Very deep convolutional networks, 2014, table 1, E"),
       wide_resnet("wide-resnet-4b", alpa + "suite_wresnet.py, 16 devices", {{3, 640}, {4, 1280}, {6, 2560}, {3, 5120}},
                   2),
       wide_resnet("wide-resnet-13b", alpa + "suite_wresnet.py, 64 devices", {{3, 320}, {4, 640}, {23, 1280}, {3, 2560}},

@@ -36,6 +36,16 @@ void check_degrees(const Config& config, const Model& model) {
   }
 }
 
+void check_expert(const Config& config, const Model& model) {
+  const AutoInt members = config.parallelism.expert;
+  const std::int64_t experts = model.axes.contains(ShardAxis::experts) ? model.axis_size(ShardAxis::experts) : 0;
+  if (!members || *members <= experts) return;
+  throw_bad_input({config.where("parallelism.expert"),
+                   fmt::format("expert = {}, but {} has {} experts in each such layer", *members, model.name, experts),
+                   "each of the replicas that divide them has one at least",
+                   experts < 2 ? "leave the key out" : fmt::format("use at most {} or \"auto\"", experts)});
+}
+
 /// Pixels of the smallest map that is normalised over a micro-batch; nothing: none is.
 std::optional<std::int64_t> fewest_rows(const Model& model) {
   std::optional<std::int64_t> fewest;
@@ -105,6 +115,7 @@ void check_fits(const Config& config, const Model& model) {
   check_micro_batches(config, model);
   if (config.model.names_dimensions()) return;
   check_degrees(config, model);
+  check_expert(config, model);
   check_annotations(config, model.num_layers(), layers_text(model));
   check_samples(config, model);
 }

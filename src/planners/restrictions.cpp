@@ -248,11 +248,12 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.offload = config.parallelism.offload;
   restrictions.offload_activations = config.parallelism.offload_activations;
   restrictions.sends_rows = config.parallelism.experts == "all-to-all";
+  restrictions.expert = config.parallelism.expert;
   restrictions.whole_experts = config.parallelism.experts == "whole" || restrictions.sends_rows;
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
   for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload",
-                          "offload_activations"}) {
+                          "offload_activations", "expert"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {

@@ -32,6 +32,7 @@ struct Restrictions {
   bool offload_activations = false;                      ///< whether stored activations may be
   bool whole_experts = false;                            ///< whether members have whole experts, not columns of each
   bool sends_rows = false;                               ///< whether replicas may divide experts, and send rows to them
+  AutoInt expert;                                        ///< how many then divide those of each layer
   std::vector<Annotation> annotations;                   ///< Whale's primitives
   bool blocks = true;                                    ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.

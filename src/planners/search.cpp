@@ -65,6 +65,11 @@ std::vector<std::string> others_beside(const std::string& name) {
 /// `auto` is left with the grids then.
 void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, const Restrictions& restrictions,
                       const std::string& source) {
+  if (restrictions.expert && planner.name() != "auto") {
+    throw_bad_input({restrictions.place_of("expert", source),
+                     fmt::format("planner \"{}\" with expert = {}", planner.name(), *restrictions.expert),
+                     "it does not divide experts over replicas", "use planner \"auto\", or leave the key out"});
+  }
   if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform ||
       planner.name() == "auto")
     return;

@@ -300,14 +300,14 @@ TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   CHECK(gpt3.starts_with("c.toml:2: model.name = \"gpt3\" is not known (known are gpt2, mlp-classifier, bert-large, "));
   CHECK(gpt3.ends_with("; other models are planned from a profile); did you mean \"gpt2\"?"));
   CHECK(
-      refused("[model]\nname = \"vgg-19\"\n").ends_with("use one of these, or name a PROFILE.json in [profile] file"));
-  const Config config = parse("[model]\nname = \"vgg-19\"\n[profile]\nfile = \"vgg-19.json\"\n");
-  CHECK(config.model.name == "vgg-19");
+      refused("[model]\nname = \"amoeba-36\"\n").ends_with("use one of these, or name a PROFILE.json in [profile] file"));
+  const Config config = parse("[model]\nname = \"amoeba-36\"\n[profile]\nfile = \"amoeba-36.json\"\n");
+  CHECK(config.model.name == "amoeba-36");
   CHECK_FALSE(config.can_train_model());
   CHECK(parse("").can_train_model());
   CHECK(
       complaint_of([&] { check_trainable(config); }) ==
-      "c.toml:2: name = \"vgg-19\" cannot be trained (nothing but the profile describes it, so that this is a planning "
+      "c.toml:2: name = \"amoeba-36\" cannot be trained (nothing but the profile describes it, so that this is a planning "
       "job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
 }
 

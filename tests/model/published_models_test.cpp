@@ -29,6 +29,7 @@ const Layer& layer(const Model& model, const std::string& name) {
 
 TEST_CASE("models of published experiments have the published numbers of parameters", "[published]") {
   CHECK(parameters("resnet-50") == 25557032.0);  // torchvision's resnet50; 25.6 million
+  CHECK(parameters("vgg-19") == 143667240.0);    // torchvision's vgg19
   CHECK(parameters("t5-large") == 737668096.0);  // the release's; 770 million
   // 340 million; the release's encoder has 335141888 with its pooler of 1024 x 1024 + 1024, the head for masked tokens
   // another 1024 x 1024 + 1024 + 2 x 1024 + 30522.

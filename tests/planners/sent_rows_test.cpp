@@ -1,10 +1,14 @@
 // Experts divided over replicas that send rows to one another.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "config/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {
@@ -51,6 +55,31 @@ TEST_CASE("replicas send rows to experts where that is asked for and faster", "[
   CHECK(std::all_of(experts.begin(), experts.end(), [&](Interval own) { return own.size() == experts[0].size(); }));
   CHECK(std::none_of(whole.stages[0].blocks.begin(), whole.stages[0].blocks.end(),
                      [](const Block& other) { return other.pattern == "all-to-all"; }));
+}
+
+TEST_CASE("as many replicas divide the experts as are asked for", "[planners]") {
+  const Mixed even(1.0, {2, 4});
+  for (const int members : {2, 4}) {
+    const Plan plan = even.plan("all-to-all", fmt::format("pipeline = 1\nexpert = {}\n", members));
+    REQUIRE(plan.stages[0].blocks.size() == 1);
+    CHECK(plan.stages[0].blocks[0].tensor_parallel == members);
+    CHECK(plan.predicted->iteration_seconds > 0.0);
+  }
+  const auto complaint = [&](const std::string& planner, const std::string& keys) {
+    const std::string text = "[parallelism]\n" + keys;
+    return complaint_of([&] {
+      const Restrictions restrictions = restrictions_of(parse_config(text, "c.toml", ""));
+      const SearchResult found = search_plan(planner, {even.profile, even.cluster, 16}, restrictions, "c.toml");
+      if (!found.plan) throw_bad_input({"", found.why_not, "", ""});
+    });
+  };
+  CHECK_THAT(complaint("auto", "expert = 2\n"), Catch::StartsWith("c.toml:2: expert = 2 with experts = \"columns\""));
+  CHECK_THAT(complaint("amp", "experts = \"all-to-all\"\nexpert = 2\n"),
+             Catch::StartsWith("c.toml:3: planner \"amp\" with expert = 2"));
+  CHECK_THAT(complaint("auto", "data = 3\nexperts = \"all-to-all\"\nexpert = 2\n"),
+             !Catch::Equals("nothing was refused"));
+  CHECK_THAT(complaint("auto", "experts = \"all-to-all\"\nexpert = 3\n"),
+             Catch::Contains("no plan is known whose experts 3 replicas divide"));
 }
 
 TEST_CASE("slower members get fewer experts", "[planners]") {

@@ -263,6 +263,9 @@ TEST_CASE("a loss of experts' balance is refused without experts, and without a 
   CHECK_THAT(complaint_of([&] { check_plan_batches(config, model, 4, "plan.json"); }), Catch::Contains("one of 2"));
   config.training.micro_batch_size = {};
   CHECK_NOTHROW(build_model_of(config));  // a job without data trains nothing
+  config.parallelism.expert = 5;
+  CHECK_THAT(complaint(), Catch::Contains("expert = 5, but mixtral has 4 experts in each such layer"));
+  config.parallelism.expert = {};
   config.data.train = {"text.bin"};
   CHECK_THAT(complaint(), Catch::Contains("micro_batch_size = \"auto\" for a mixtral"));
   config.training.router_aux_loss = 0.0;

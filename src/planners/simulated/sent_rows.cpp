@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "plan/parts.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/simulated/neighbours.hpp"
 #include "planners/whole_experts.hpp"
@@ -75,6 +76,22 @@ std::optional<Stage> with_sent_rows(const SearchSpace& space, const Stage& stage
   return result;
 }
 
+/// Whether every layer with experts sends rows.
+bool sends_all_rows(const Profile& profile, const Plan& plan) {
+  return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
+    const StageParts parts(stage);
+    return std::all_of(parts.all().begin(), parts.all().end(), [&](const StagePart& part) {
+      if (part.pattern == TensorPattern::all_to_all) return true;
+      return std::all_of(part.layers.begin(), part.layers.end(), [&](const Interval& layers) {
+        for (std::int64_t l = layers.begin; l < layers.end; ++l) {
+          if (profile.layers[static_cast<std::size_t>(l)].exchange_bytes > 0.0) return false;
+        }
+        return true;
+      });
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan) {
@@ -85,6 +102,7 @@ std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan) {
   int most = 1;
   for (const Stage& stage : plan.stages) most = std::max(most, stage.replicas * stage.tensor_parallel);
   for (int members = 2; members <= most; ++members) {
+    if (fixed.expert && members != *fixed.expert) continue;
     for (std::size_t choice = 0, choices = 1; choice < choices; ++choice) {
       Plan other = plan;
       bool any = false;
@@ -101,7 +119,7 @@ std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan) {
         stage = *divided;
         any = true;
       }
-      if (any) plans.push_back(std::move(other));
+      if (any && (!fixed.expert || sends_all_rows(space.instance.profile, other))) plans.push_back(std::move(other));
     }
   }
   return plans;

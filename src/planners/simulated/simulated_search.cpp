@@ -1,5 +1,7 @@
 #include "planners/simulated/simulated_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/infinity.hpp"
@@ -22,6 +24,7 @@ class SimulatedSearch {
   Outcome run(Outcome outcome) {
     std::vector<Plan> candidates = candidates_of(outcome);
     if (candidates.empty()) return outcome;
+    if (space_.restrictions.expert) return run_with_sent_rows(std::move(outcome), std::move(candidates));
     consider(candidates);
     if (replace_refused(outcome)) consider(candidates = candidates_of(outcome));
     if (!best_) offer(candidates.front(), infinity);
@@ -30,7 +33,37 @@ class SimulatedSearch {
       if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
     }
     candidates.resize(std::min(candidates.size(), num_leaders));
-    for (const Plan& leader : candidates) {
+    return improved(std::move(outcome), candidates);
+  }
+
+ private:
+  static constexpr double most_candidates_work = 2e6;
+  static constexpr std::size_t num_grids = 4;    // simulated beside the planners' plans
+  static constexpr std::size_t num_leaders = 3;  // that are given every schedule
+
+  /// The search where the degree of experts is set: around the plans that have it.
+  Outcome run_with_sent_rows(Outcome outcome, std::vector<Plan> found) {
+    for (const GridCandidate& grid : outcome.grids) {
+      if (grid.plan) found.push_back(*grid.plan);
+    }
+    std::vector<Plan> candidates;
+    for (const Plan& plan : found) {
+      for (Plan& other : sent_rows(space_, plan)) candidates.push_back(std::move(other));
+    }
+    if (!candidates.empty()) consider(candidates);
+    if (!best_) {
+      outcome.plan.reset();
+      outcome.why_not = fmt::format("no plan is known whose experts {} replicas divide", *space_.restrictions.expert);
+      return outcome;
+    }
+    budget_ = budget();
+    candidates.resize(std::min(candidates.size(), num_leaders));
+    return improved(std::move(outcome), candidates);
+  }
+
+  /// Tries what is near the leaders, and what is near the best, until nothing is better.
+  Outcome improved(Outcome outcome, const std::vector<Plan>& leaders) {
+    for (const Plan& leader : leaders) {
       for (Plan& other : other_schedules(space_, leader)) attempt(std::move(other));
       attempt_all(sent_rows(space_, leader));
     }
@@ -45,11 +78,6 @@ class SimulatedSearch {
     outcome.complete = outcome.complete && complete_;
     return outcome;
   }
-
- private:
-  static constexpr double most_candidates_work = 2e6;
-  static constexpr std::size_t num_grids = 4;    // simulated beside the planners' plans
-  static constexpr std::size_t num_leaders = 3;  // that are given every schedule
 
   /// Goes on with the searches of other planners whose plans do not fit; whether there were any.
   bool replace_refused(Outcome& outcome) {
