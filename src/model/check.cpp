@@ -113,9 +113,9 @@ void check_plan_batches(const Config& config, const Model& model, std::int64_t m
 void check_fits(const Config& config, const Model& model) {
   check_router_loss(config, model);
   check_micro_batches(config, model);
+  check_expert(config, model);
   if (config.model.names_dimensions()) return;
   check_degrees(config, model);
-  check_expert(config, model);
   check_annotations(config, model.num_layers(), layers_text(model));
   check_samples(config, model);
 }
