@@ -41,7 +41,8 @@ void check_expert(const Config& config, const Model& model) {
   const std::int64_t experts = model.axes.contains(ShardAxis::experts) ? model.axis_size(ShardAxis::experts) : 0;
   if (!members || *members <= experts) return;
   throw_bad_input({config.where("parallelism.expert"),
-                   fmt::format("expert = {}, but {} has {} experts in each such layer", *members, model.name, experts),
+                   fmt::format("expert = {}, but {} has {}", *members, model.name,
+                               experts == 0 ? "no experts" : fmt::format("{} experts in each such layer", experts)),
                    "each of the replicas that divide them has one at least",
                    experts < 2 ? "leave the key out" : fmt::format("use at most {} or \"auto\"", experts)});
 }
