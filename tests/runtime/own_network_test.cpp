@@ -1,6 +1,7 @@
 // Networks written down as [[model.layer]]: the numbers of a published model of the same dimensions, and, where layers
 // differ, those of one rank on any division.
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/random.hpp"
@@ -179,6 +180,12 @@ const std::string full_experts =
     "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = 1.1\nshared_expert = 24\n"
     "[[model.layer]]\nrepeat = 2\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nexperts_every = 2\n"
     "shared_expert = 16\n";
+
+/// Blocks with experts that take all rows, and one more for all of them, gated and not.
+const std::string shared_experts =
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nexperts = 4\nshared_expert = "
+    "24\n"
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nshared_expert = 16\n";
 
 /// A generator of images whose layers differ in rows and columns.
 const std::string drawing = R"(
@@ -367,6 +374,10 @@ TEST_CASE("experts that are full leave the same rows out on any division", "[np4
     INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
     limited.check(limited.reference.plan(pipeline, data, tensor, 4, "1f1b"));
   }
+  for (const std::vector<std::int64_t>& numbers : {std::vector<std::int64_t>{1, 1, 1, 1}, {1, 3}}) {
+    INFO(numbers.size() << " members that send rows");
+    limited.check(with_sent_rows(limited.reference.plan(1, 4, 1, 4, "1f1b"), limited.model, numbers));
+  }
   check_drawn_plans(limited, 13, 4);
 }
 
@@ -396,4 +407,30 @@ TEST_CASE("a network that draws images trains on any division as on one rank", "
 }
 TEST_CASE("a network that draws images trains by plans that are drawn for eight ranks", "[np8]") {
   check_drawn_plans(Drawn(parse_config(drawing, "drawing.toml", "").model), 15, 4);
+}
+
+TEST_CASE("networks that are written down train in 16 bits nearly as in fp32", "[np4]") {
+  // Half the distance of neighbouring numbers, relative: a loss may be off as if it alone had been rounded.
+  const std::map<Precision, double> roundings = {{Precision::fp16, std::ldexp(1.0, -11)},
+                                                 {Precision::bf16, std::ldexp(1.0, -8)}};
+  for (const ModelConfig& network :
+       {own_network(uneven_blocks), own_network(shared_experts), parse_config(drawing, "drawing.toml", "").model}) {
+    Drawn drawn(network);
+    const std::vector<double> losses = drawn.reference.losses;
+    std::vector<Plan> plans = {drawn.reference.plan(1, 1, 1, 4, "1f1b"), drawn.reference.plan(2, 1, 2, 4, "zb-h1")};
+    if (drawn.model.axes.contains(ShardAxis::experts)) {
+      plans.push_back(with_sent_rows(drawn.reference.plan(1, 4, 1, 4, "1f1b"), drawn.model, {1, 1, 1, 1}));
+    }
+    for (const auto& [precision, rounding] : roundings) {
+      drawn.reference.config.training.precision = precision;
+      for (const Plan& plan : plans) {
+        INFO(drawn.model.layers[2].name << ", " << to_string(precision) << ", " << plan.shape());
+        const Curve curve = train_reference(MPI_COMM_WORLD, drawn.reference, plan, 8);
+        for (std::size_t step = 0; step < 8; ++step) {
+          CHECK(curve.losses[step] == Approx(losses[step]).epsilon(rounding));
+        }
+        CHECK(curve.losses.back() != losses.back());  // something is rounded
+      }
+    }
+  }
 }

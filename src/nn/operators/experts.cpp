@@ -150,7 +150,9 @@ class WeightedGateModule final : public ExpertModule {
 
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const std::vector<float> of_rows = weights(pass);
-    const Matrix given = pass.gradients[output()].matrix;
+    // A value that every member has whole has gradients of fp32.
+    Tensor converted;
+    const Matrix given = as_type(pass.matrix(input(0)).type, pass.gradients[output()].matrix, converted);
     const auto like_given = [&] { return Tensor(arena(), given.rows, given.columns, given.type); };
     Tensor gate = like_given(), up = is_gated() ? like_given() : Tensor(), again = like_given();
     if (of_rows.empty()) kernels().convert(given, gate);
