@@ -24,8 +24,8 @@ struct MemberWork {
   double load = 1.0;  ///< `member_load`; 1 where it is in the samples
 };
 
-/// Where rows are sent to experts, the samples are those whose rows come, if rows go to all experts alike, or the
-/// member's own where these are more.
+/// The work of a member. A member that rows are sent to computes for the samples whose rows come, if rows go to all
+/// experts alike, or for its own where these are more.
 MemberWork member_work(const StagePart& part, int replica, int member);
 
 /// One replica of a part. Where members compute for different samples these are the most, and loads are parts of it.

@@ -48,7 +48,7 @@ struct PartRole {
   WeightDivision division = WeightDivision::columns;
   Stage holding;  ///< who has which samples (`StagePart::holding`)
 
-  /// Of a micro-batch, those that this device has of the part.
+  /// The samples of a micro-batch that this device has of the part.
   Interval samples() const;
   bool holds(std::int64_t layer) const;
 };

@@ -299,16 +299,16 @@ TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   const std::string gpt3 = refused("[model]\nname = \"gpt3\"\n");
   CHECK(gpt3.starts_with("c.toml:2: model.name = \"gpt3\" is not known (known are gpt2, mlp-classifier, bert-large, "));
   CHECK(gpt3.ends_with("; other models are planned from a profile); did you mean \"gpt2\"?"));
-  CHECK(
-      refused("[model]\nname = \"amoeba-36\"\n").ends_with("use one of these, or name a PROFILE.json in [profile] file"));
+  CHECK(refused("[model]\nname = \"amoeba-36\"\n")
+            .ends_with("use one of these, or name a PROFILE.json in [profile] file"));
   const Config config = parse("[model]\nname = \"amoeba-36\"\n[profile]\nfile = \"amoeba-36.json\"\n");
   CHECK(config.model.name == "amoeba-36");
   CHECK_FALSE(config.can_train_model());
   CHECK(parse("").can_train_model());
-  CHECK(
-      complaint_of([&] { check_trainable(config); }) ==
-      "c.toml:2: name = \"amoeba-36\" cannot be trained (nothing but the profile describes it, so that this is a planning "
-      "job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
+  CHECK(complaint_of([&] { check_trainable(config); }) ==
+        "c.toml:2: name = \"amoeba-36\" cannot be trained (nothing but the profile describes it, so that this is a "
+        "planning "
+        "job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
 }
 
 TEST_CASE("a classifier has keys of its own and reads back as it was written", "[config]") {

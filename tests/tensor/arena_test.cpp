@@ -100,7 +100,7 @@ TEST_CASE("cached blocks of other sizes make room before the cap or the host's m
 TEST_CASE("sizes that differ from iteration to iteration share blocks") {
   Arena arena;
   for (std::size_t i = 0; i < 1000; ++i) {
-    // As much in use as ever, in two blocks of which one takes what the other one leaves.
+    // Two blocks, of which one takes what the other one leaves, use as much in every iteration.
     const std::size_t one = (1 << 16) + 512 * (i * 37 % 128);
     const Buffer first(arena, one), second(arena, (1 << 18) - one);
     REQUIRE(arena.bytes_in_use() <= (1 << 18) + (1 << 13));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/infinity.hpp"
 #include "planners/search.hpp"
 #include "planners/simulated/fit_check.hpp"
@@ -50,15 +51,24 @@ class SimulatedSearch {
     for (const Plan& plan : found) {
       for (Plan& other : sent_rows(space_, plan)) candidates.push_back(std::move(other));
     }
-    if (!candidates.empty()) consider(candidates);
+    if (candidates.empty()) refuse_expert();
+    consider(candidates);
     if (!best_) {
       outcome.plan.reset();
-      outcome.why_not = fmt::format("no plan is known whose experts {} replicas divide", *space_.restrictions.expert);
+      outcome.why_not = fmt::format("none with experts that {} replicas divide fits", *space_.restrictions.expert);
       return outcome;
     }
     budget_ = budget();
     candidates.resize(std::min(candidates.size(), num_leaders));
     return improved(std::move(outcome), candidates);
+  }
+
+  [[noreturn]] void refuse_expert() const {
+    const Restrictions& fixed = space_.restrictions;
+    throw_bad_input({fixed.place_of("expert", ""),
+                     fmt::format("expert = {} on {} devices", *fixed.expert, space_.instance.cluster.num_devices()),
+                     fmt::format("no plan is known whose experts {} replicas divide", *fixed.expert),
+                     "use a number that divides the replicas of each stage, or \"auto\""});
   }
 
   /// Tries what is near the leaders, and what is near the best, until nothing is better.
