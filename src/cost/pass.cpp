@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
@@ -37,6 +38,7 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
     const double seconds = bytes > 0.0 ? all_reduce_seconds(link, n, bytes) : 0.0;
     return {seconds, seconds};
   }
+  PPTRAIN_ASSERT(pattern != TensorPattern::all_to_all, "members with samples of their own share no layer {}", layer);
   const double input = layer == 0 ? 0.0 : profile.layers[layer - 1].output_bytes * samples;
   const double output = itself.output_bytes * samples;
   const bool last = layer + 1 == profile.num_layers();

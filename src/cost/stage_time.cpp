@@ -36,12 +36,15 @@ ReplicaGroup replica_group(const Cluster& cluster, const StagePart& part, int re
   const std::vector<DeviceId>& devices = part.mesh->devices[replica];
   const int members = static_cast<int>(devices.size());
   ReplicaGroup group;
-  for (int k = 0; k < members; ++k) group.samples = std::max(group.samples, member_work(part, replica, k).samples);
+  std::vector<MemberWork> works;
+  for (int k = 0; k < members; ++k) {
+    works.push_back(member_work(part, replica, k));
+    group.samples = std::max(group.samples, works.back().samples);
+  }
   std::map<int, double> loads;  // by kind
   for (int k = 0; k < members; ++k) {
-    const MemberWork work = member_work(part, replica, k);
     double& load = loads[cluster.kind_index_of(devices[k])];
-    load = std::max(load, group.samples > 0.0 ? work.load * (work.samples / group.samples) : work.load);
+    load = std::max(load, group.samples > 0.0 ? works[k].load * (works[k].samples / group.samples) : works[k].load);
   }
   for (const auto& [kind, load] : loads) {
     group.kinds.push_back(kind);

@@ -11,12 +11,14 @@ namespace {
 /// One layer on one device.
 struct LayerOnDevice {
   std::int64_t layer;
-  const Stage* mesh;
+  const StagePart* part;
   int replica;
   int shard;
-  int degree;  ///< `StagePart::computed_degree`
-  double samples;
-  DeviceId device() const { return mesh->devices[replica][shard]; }
+  double samples;  ///< of its `MemberWork`
+
+  const Stage& mesh() const { return *part->mesh; }
+  int degree() const { return part->computed_degree(); }
+  DeviceId device() const { return mesh().devices[replica][shard]; }
 };
 
 template <class Use>
@@ -26,14 +28,14 @@ void for_each_layer(const StageParts& parts, int device_of_stage, const Use& use
     const double samples = member_work(part, replica, shard).samples;
     for (const Interval& layers : part.layers) {
       for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        use(LayerOnDevice{l, part.mesh, replica, shard, part.computed_degree(), samples});
+        use(LayerOnDevice{l, &part, replica, shard, samples});
       }
     }
   }
 }
 
 std::optional<LayerBytes> measured(const Instance& instance, const LayerOnDevice& on) {
-  return instance.profile.bytes(static_cast<int>(on.layer), instance.cluster.kind_of(on.device()).name, on.degree,
+  return instance.profile.bytes(static_cast<int>(on.layer), instance.cluster.kind_of(on.device()).name, on.degree(),
                                 on.samples);
 }
 
@@ -51,7 +53,7 @@ struct LayerUse {
 
 /// What the members of a tensor-parallel group contribute to a sum.
 double sum_bytes(const Profile& profile, const LayerOnDevice& on) {
-  if (on.degree == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0) return 0.0;
+  if (on.degree() == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0) return 0.0;
   return on.samples * profile.layers[on.layer == 0 ? 0 : on.layer - 1].output_bytes;
 }
 
@@ -64,22 +66,22 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   const Profile& profile = instance.profile;
   const LayerBytes bytes = *measured(instance, on);
   LayerUse use;
-  use.kept = bytes.stored - (on.mesh->recompute == Recompute::selective ? bytes.recomputed : 0.0);
+  use.kept = bytes.stored - (on.mesh().recompute == Recompute::selective ? bytes.recomputed : 0.0);
   use.deferred = bytes.deferred;
   use.running = bytes.stored + bytes.workspace + sum_bytes(profile, on);
   use.forwarding = bytes.stored + bytes.forward_workspace + sum_bytes(profile, on);
-  if (on.mesh->recompute == Recompute::full) {
+  if (on.mesh().recompute == Recompute::full) {
     use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples * profile.layers[on.layer - 1].output_bytes);
   }
-  if (on.mesh->sharding_group_of(on.replica).size() == 1) return use;
+  if (on.mesh().sharding_group_of(on.replica).size() == 1) return use;
   const ProfileLayer& layer = profile.layers[on.layer];
   const double parameters =
-      layer.undivided_parameters + (layer.parameters - layer.undivided_parameters) / on.mesh->tensor_parallel;
-  if (on.mesh->zero_stage >= 2) {
+      layer.undivided_parameters + (layer.parameters - layer.undivided_parameters) / on.mesh().tensor_parallel;
+  if (on.mesh().zero_stage >= 2) {
     use.gradients = profile.bytes_per_parameter.gradient * parameters;
     use.summed = with_buffers(profile, use.gradients);
   }
-  if (on.mesh->divides_weights() && !on.mesh->gathers_chunks()) {
+  if (on.mesh().divides_weights() && !on.mesh().gathers_chunks()) {
     use.weights = profile.bytes_per_parameter.weight * parameters;
   }
   return use;
@@ -282,7 +284,7 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
   ChunkBytes::Works works;
   std::vector<LayerUse> layers;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
-    const double kept = on.samples * stored_bytes_of(instance.profile, on.layer, on.mesh->recompute);
+    const double kept = on.samples * stored_bytes_of(instance.profile, on.layer, on.mesh().recompute);
     const double whole = on.samples * stored_bytes_of(instance.profile, on.layer, Recompute::none);
     bytes.stored += kept;
     layers.push_back({.kept = kept, .running = on.layer > 0 ? whole : kept});

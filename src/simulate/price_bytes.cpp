@@ -97,7 +97,7 @@ class SummedGradients {
     return most;
   }
 
-  /// Those that several layers of a chunk share are there once.
+  /// The gradients of a chunk; one that several of its layers share counts once.
   double of_chunk(const Interval& layers) const {
     double bytes = 0.0;
     for (std::int64_t l = layers.begin; l < layers.end; ++l) bytes += of_layer(l);

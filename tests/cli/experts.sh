@@ -65,7 +65,6 @@ for part in [stage, *stage["blocks"]]:
     part["samples"] = [[8 * k, 8 * k + 8] for k in range(4)]
 for block in stage["blocks"]:
     block["shards"]["experts"] = [[4 * k, 4 * k + 4] for k in range(4)]
-plan.pop("predicted", None)
 json.dump(plan, sys.stdout)
 PY
 

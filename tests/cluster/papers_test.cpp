@@ -91,6 +91,7 @@ TEST_CASE("the clusters of the papers have their devices and links", "[cluster][
     CAPTURE(paper.name);
     const Cluster cluster = read_cluster(folder + paper.name + ".toml");
     CHECK(cluster.name == paper.name);
+    CHECK(cluster.emulate == Emulate::timing);
     int num_nodes = 0;
     int num_devices = 0;
     for (const Nodes& nodes : paper.nodes) {

@@ -18,9 +18,9 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan);
 /// Whether every layer of a stage is divided alike and evenly.
 bool has_plain_stages(const Plan& plan);
 /// Experts divided over groups of the replicas of each stage, which send rows to one another: over as many as divide
-/// the replicas, and, of stages with tensor parallelism, over as many replicas in place of its members. Samples stay as
-/// they are or are more where links are faster, and experts go by the samples. Nothing where the restrictions do not
-/// ask for it, or the model has no experts.
+/// the replicas, or as the restrictions say, and, of stages with tensor parallelism, over as many replicas in place of
+/// its members. Samples stay as they are or are more where links are faster, and experts go by the samples. Nothing
+/// where the restrictions do not ask for it, or the model has no experts.
 std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan);
 /// One expert over to another member, in all blocks of a stage.
 std::vector<Plan> shifted_experts(const SearchSpace& space, const Plan& plan);

@@ -1,6 +1,5 @@
 // Neighbours of a plan whose replicas divide experts, and send rows to those that have them.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -78,18 +77,18 @@ std::optional<Stage> with_sent_rows(const SearchSpace& space, const Stage& stage
 
 /// Whether every layer with experts sends rows.
 bool sends_all_rows(const Profile& profile, const Plan& plan) {
-  return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
+  for (const Stage& stage : plan.stages) {
     const StageParts parts(stage);
-    return std::all_of(parts.all().begin(), parts.all().end(), [&](const StagePart& part) {
-      if (part.pattern == TensorPattern::all_to_all) return true;
-      return std::all_of(part.layers.begin(), part.layers.end(), [&](const Interval& layers) {
+    for (const StagePart& part : parts.all()) {
+      if (part.pattern == TensorPattern::all_to_all) continue;
+      for (const Interval& layers : part.layers) {
         for (std::int64_t l = layers.begin; l < layers.end; ++l) {
           if (profile.layers[static_cast<std::size_t>(l)].exchange_bytes > 0.0) return false;
         }
-        return true;
-      });
-    });
-  });
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace
