@@ -18,7 +18,6 @@ class CudaAttention final : public Attention {
   void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
                float* log_sum, Arena& workspace) override {
     check_attention(form, q, k, v, out);
-    PPTRAIN_ASSERT(form.is_plain(), "attention to other rows, or with a bias, is for the host");
     if (cudnn_ != nullptr && cudnn_->takes(form, q, k, v, out)) {
       return cudnn_->forward(form, q, k, v, out, log_sum, workspace);
     }
@@ -30,14 +29,22 @@ class CudaAttention final : public Attention {
                 Arena& workspace) override {
     check_attention(form, q, k, v, out);
     check_attention(form, dq, dk, dv, dout);
-    PPTRAIN_ASSERT(form.is_plain(), "attention to other rows, or with a bias, is for the host");
     const bool are_alike =
         dq.stride == q.stride && dk.stride == k.stride && dv.stride == v.stride && dout.stride == out.stride;
     if (cudnn_ != nullptr && are_alike && cudnn_->takes(form, dq, dk, dv, dout) && cudnn_->takes(form, q, k, v, out)) {
       return cudnn_->backward(form, q, k, v, out, log_sum, dout, dq, dk, dv, workspace);
     }
+    const cuda::FlashShape shape = shape_of(form);
     const Tensor delta(workspace, form.samples * form.heads, form.sequence_length);
-    cuda::flash_backward(device_.stream(), shape_of(form), q, k, v, out, log_sum, dout, dq, dk, dv, delta.f32());
+    if (form.bias_gradient == nullptr) {
+      cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv, delta.f32(), nullptr);
+      return;
+    }
+    const Tensor diagonals(workspace, 1, cuda::diagonal_sums(shape));
+    device_.fill(diagonals.f32(), 0, diagonals.size() * sizeof(float));
+    cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv, delta.f32(),
+                         diagonals.f32());
+    cuda::add_bias_gradient(device_.stream(), shape, diagonals.f32(), form.bias_gradient);
   }
 
   std::string name() const override {
@@ -53,8 +60,8 @@ class CudaAttention final : public Attention {
            fmt::format("tiles of heads up to {} fit into the shared memory of every GPU", cuda::most_head_size),
            "choose more heads"});
     }
-    return {form.samples, form.sequence_length, form.heads,          form.head_size, form.key_heads, form.group,
-            form.first,   form.window,          form.document_begin, form.scale,     form.causal};
+    return {form.samples, form.sequence_length, form.heads, form.head_size, form.key_heads, form.group,     form.first,
+            form.window,  form.document_begin,  form.scale, form.causal,    form.keys(),    form.seen_keys, form.bias};
   }
 
   CudaDevice& device_;

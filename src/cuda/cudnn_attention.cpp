@@ -133,7 +133,7 @@ bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, c
   // document would be a matrix of (T, T) additions per sample in memory, or samples of ragged lengths.
   if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
       form.samples == 0 || form.heads == 0 || !has_whole_groups(form) || form.document_begin != nullptr ||
-      !form.causal) {
+      !form.causal || !form.is_plain()) {
     return false;
   }
   for (const Matrix* matrix : {&q, &k, &v, &out}) {

@@ -11,28 +11,29 @@ using kernels::Rows;
 /// comes.
 template <class T, class Tile>
 __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<const T> v, Rows<T> out, float* log_sum) {
-  const FlashPlace at(s, s.heads, Tile::tile, true);
+  const auto at = FlashPlace::of<Tile>(s.length, s.heads, true);
   const std::size_t key_head = (s.first + at.head) / s.group;
   float* queries = shared_floats();
   float* keys = queries + Tile::tile * row_stride(s);  // then values
   float* scores = keys + Tile::tile * row_stride(s) + at.row * Tile::score_stride;
   const std::size_t query = at.first + at.row, begin = first_seen(s, at.sample, query);
+  const std::size_t num_keys = keys_of_sample(s, at.sample);
   const float* own = queries + at.row * row_stride(s);
   float most = minus_infinity, sum = 0;
   RowSums<Tile> result;
-  load_tile<Tile>(s, at.of_head(s, q, at.head), at.first, queries);
+  load_tile<Tile>(s, at.of_queries(s, q, at.head), s.length, at.first, queries);
   const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
-  for (std::size_t first = first_tile; first < end_of_keys(s, at.first); first += Tile::tile) {
+  for (std::size_t first = first_tile; first < end_of_keys(s, num_keys, at.first); first += Tile::tile) {
     // This row sees the keys of the tile from `hidden` to `visible`, or none of a tile that other rows see.
-    const unsigned visible = visible_keys<Tile>(s, query, first);
+    const unsigned visible = visible_keys<Tile>(s, num_keys, query, first);
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
-    load_tile<Tile>(s, at.of_head(s, k, key_head), first, keys);
+    load_tile<Tile>(s, at.of_keys(s, k, key_head), num_keys, first, keys);
     sync_block();
     float largest = most;
     for (unsigned j = at.lane; j < visible; j += lanes) {
       if (j < hidden) continue;
-      scores[j] = s.scale * dot(own, keys + j * row_stride(s), s.head_size);
+      scores[j] = s.scale * dot(own, keys + j * row_stride(s), s.head_size) + bias_of(s, at.head, query, first + j);
       largest = Larger()(largest, scores[j]);
     }
     largest = combine_row(largest, Larger());
@@ -45,14 +46,14 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
     most = largest;
     result.scale(correction);
     sync_block();
-    load_tile<Tile>(s, at.of_head(s, v, key_head), first, keys);
+    load_tile<Tile>(s, at.of_keys(s, v, key_head), num_keys, first, keys);
     sync_block();
     for (unsigned j = hidden; j < visible; ++j) {
       result.add(scores[j], keys + j * row_stride(s), at.lane, s.head_size);
     }
   }
   if (query >= s.length) return;
-  result.write(at.of_head(s, out, at.head).row(query), 1.0f / sum, at.lane, s.head_size);
+  result.write(at.of_queries(s, out, at.head).row(query), 1.0f / sum, at.lane, s.head_size);
   if (at.lane == 0) log_sum[at.sums(s, at.head) + query] = most + logf(sum);
 }
 
@@ -63,8 +64,9 @@ void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix&
   for_type_and_tile(q.type, shape.head_size, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
-    launch_flash<Tile>(stream, shape, shape.heads, 2, 1, forward<T, Tile>, shape, kernels::read_rows<T>(q),
-                       kernels::read_rows<T>(k), kernels::read_rows<T>(v), kernels::write_rows<T>(out), log_sum);
+    launch_flash<Tile>(stream, shape, shape.length, shape.heads, 2, 1, forward<T, Tile>, shape,
+                       kernels::read_rows<T>(q), kernels::read_rows<T>(k), kernels::read_rows<T>(v),
+                       kernels::write_rows<T>(out), log_sum);
   });
 }
 

@@ -26,12 +26,14 @@ void for_type_and_tile(DType type, std::size_t head_size, const F& f) {
   });
 }
 
-/// A block per tile of each of `heads` heads of every sample, with room for some tiles of rows and of scores.
+/// A block per tile of `rows` rows of each of `heads` heads of every sample, with room for some tiles of rows and of
+/// scores.
 template <class Tile, class... Parameters, class... Arguments>
-void launch_flash(ComputeStream& stream, const FlashShape& s, std::size_t heads, std::size_t row_tiles,
-                  std::size_t score_tiles, void (*kernel)(Parameters...), Arguments&&... arguments) {
+void launch_flash(ComputeStream& stream, const FlashShape& s, std::size_t rows, std::size_t heads,
+                  std::size_t row_tiles, std::size_t score_tiles, void (*kernel)(Parameters...),
+                  Arguments&&... arguments) {
   constexpr std::size_t without_asking = std::size_t{48} << 10;
-  const std::size_t tiles = (s.length + Tile::tile - 1) / Tile::tile, blocks = tiles * heads * s.samples;
+  const std::size_t blocks = Tile::tiles_of(rows) * heads * s.samples;
   if (blocks == 0) return;
   const std::size_t bytes =
       Tile::tile * sizeof(float) * (row_tiles * (s.head_size + 1) + score_tiles * Tile::score_stride);

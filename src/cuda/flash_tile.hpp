@@ -19,6 +19,10 @@ struct FlashTile {
   static constexpr unsigned chunks = elements, columns_per_lane = tile_rows / lanes;
   /// Rows of a tile of scores; one more than a tile, so that the rows begin in different banks.
   static constexpr unsigned score_stride = tile_rows + 1;
+  /// Diagonals of a tile of scores: keys minus queries.
+  static constexpr unsigned diagonals = 2 * tile_rows - 1;
+
+  PPTRAIN_FUNCTION static std::size_t tiles_of(std::size_t rows) { return (rows + tile - 1) / tile; }
 };
 
 /// Combines the values of all threads of a row; each of them gets the same result.
@@ -35,24 +39,28 @@ struct FlashPlace {
   std::size_t first, sample, head;  ///< first row of the tile, of those of the sample
   unsigned row, lane;
 
-  __device__ FlashPlace(const FlashShape& s, std::size_t heads, unsigned tile, bool longest_first) {
-    const std::size_t tiles = (s.length + tile - 1) / tile, block = blockIdx.x;
-    const std::size_t number = block % tiles;
-    first = (longest_first ? tiles - 1 - number : number) * tile;
-    head = block / tiles % heads;
-    sample = block / tiles / heads;
-    row = threadIdx.x / lanes;
-    lane = threadIdx.x % lanes;
+  /// Of the tiles that samples of `rows` rows have.
+  template <class Tile>
+  __device__ static FlashPlace of(std::size_t rows, std::size_t heads, bool longest_first) {
+    const std::size_t tiles = Tile::tiles_of(rows), block = blockIdx.x, number = block % tiles;
+    return {(longest_first ? tiles - 1 - number : number) * Tile::tile, block / tiles / heads, block / tiles % heads,
+            threadIdx.x / lanes, threadIdx.x % lanes};
   }
 
   /// The index in log_sum and delta, which have a number for each query, of the first number of a query head.
   __device__ std::size_t sums(const FlashShape& s, std::size_t query_head) const {
     return (sample * s.heads + query_head) * s.length;
   }
-  /// A head's columns of a matrix of heads, from the sample's first row on.
+  /// A head's columns of a matrix of heads, from the sample's first query on.
   template <class T>
-  __device__ kernels::Rows<T> of_head(const FlashShape& s, const kernels::Rows<T>& matrix, std::size_t number) const {
+  __device__ kernels::Rows<T> of_queries(const FlashShape& s, const kernels::Rows<T>& matrix,
+                                         std::size_t number) const {
     return {matrix.row(sample * s.length) + number * s.head_size, matrix.stride};
+  }
+  /// The same from its first key on.
+  template <class T>
+  __device__ kernels::Rows<T> of_keys(const FlashShape& s, const kernels::Rows<T>& matrix, std::size_t number) const {
+    return {matrix.row(sample * s.keys) + number * s.head_size, matrix.stride};
   }
 };
 
@@ -64,19 +72,36 @@ __device__ inline std::size_t first_seen(const FlashShape& s, std::size_t sample
   return of_document > of_window ? of_document : of_window;
 }
 
-/// The key before which all tiles of keys begin that a tile of queries from `first_query` on sees.
-__device__ inline std::size_t end_of_keys(const FlashShape& s, std::size_t first_query) {
-  return s.causal ? first_query + 1 : s.length;
+/// Keys of a sample that some query sees.
+__device__ inline std::size_t keys_of_sample(const FlashShape& s, std::size_t sample) {
+  return s.seen_keys == nullptr ? s.keys : static_cast<std::size_t>(s.seen_keys[sample]);
 }
-/// How many of the keys from `first` on, at most a tile, a query sees.
+/// The key before which all tiles of a sample's `keys` begin that a tile of queries from `first_query` on sees.
+__device__ inline std::size_t end_of_keys(const FlashShape& s, std::size_t keys, std::size_t first_query) {
+  return s.causal ? first_query + 1 : keys;
+}
+/// How many of the sample's `keys` from `first` on, at most a tile, a query sees.
 template <class Tile>
-__device__ unsigned visible_keys(const FlashShape& s, std::size_t query, std::size_t first) {
-  const std::size_t seen = (s.causal ? query + 1 : s.length) - first;
+__device__ unsigned visible_keys(const FlashShape& s, std::size_t keys, std::size_t query, std::size_t first) {
+  const std::size_t seen = (s.causal ? query + 1 : keys) - first;
   return seen < Tile::tile ? static_cast<unsigned>(seen) : Tile::tile;
 }
 
-/// The first query behind a key of a sample that does not see it, the sample's length where all do.
+/// Floats of one tile of queries for its diagonals against all tiles of keys.
+template <class Tile>
+PPTRAIN_FUNCTION std::size_t width_of_diagonals(const FlashShape& s) {
+  return (Tile::tiles_of(s.keys) + 1) * Tile::tile - 1;
+}
+
+/// What is added to the scaled score of a key of a query; 0 for queries behind the last, which fill up tiles.
+__device__ inline float bias_of(const FlashShape& s, std::size_t head, std::size_t query, std::size_t key) {
+  if (s.bias == nullptr || query >= s.length) return 0.0f;
+  return s.bias[head * s.distances() + key + s.length - 1 - query];
+}
+
+/// The first query behind a key of a sample that does not see it, the sample's length where all do, 0 where none does.
 __device__ inline std::size_t end_of_seeing(const FlashShape& s, std::size_t sample, std::size_t key) {
+  if (!s.causal) return key < keys_of_sample(s, sample) ? s.length : 0;
   std::size_t end = s.window == 0 || s.length < key + s.window ? s.length : key + s.window;
   if (s.document_begin == nullptr || key >= s.length) return end;
   const std::int32_t* begins = s.document_begin + sample * s.length;
@@ -95,14 +120,14 @@ __device__ inline std::size_t end_of_seeing(const FlashShape& s, std::size_t sam
 /// Elements from one row of a head in shared memory to the next: one more than a head, for the banks.
 __device__ inline std::size_t row_stride(const FlashShape& s) { return s.head_size + 1; }
 
-/// Copies rows [first, first + tile) of a head to shared memory, zeros behind the last.
+/// Copies rows [first, first + tile) of a head to shared memory, zeros behind the last of `count`.
 template <class Tile, class T>
-__device__ void load_tile(const FlashShape& s, const kernels::Rows<const T>& rows, std::size_t first, float* to) {
+__device__ void load_tile(const FlashShape& s, const kernels::Rows<const T>& rows, std::size_t count, std::size_t first,
+                          float* to) {
   const auto head_size = static_cast<unsigned>(s.head_size);  // 64-bit divisions are slow
   for (unsigned i = threadIdx.x; i < Tile::tile * head_size; i += Tile::threads) {
     const unsigned row = i / head_size, column = i % head_size;
-    to[row * (head_size + 1) + column] =
-        first + row < s.length ? static_cast<float>(rows.row(first + row)[column]) : 0.0f;
+    to[row * (head_size + 1) + column] = first + row < count ? static_cast<float>(rows.row(first + row)[column]) : 0.0f;
   }
 }
 

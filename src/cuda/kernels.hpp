@@ -40,6 +40,8 @@ class CudaKernels final : public Kernels {
                               float scale, float z_loss) override;
   void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,
                           double* loss, double z_loss) override;
+  void spread_columns(const Matrix& table, const std::int32_t* source, const Matrix& out) override;
+  void collect_columns(const Matrix& x, const std::int32_t* source, const Matrix& table) override;
   void add(const float* x, float* y, std::size_t n) override;
   void scale(float* x, float factor, std::size_t n) override;
   void dropout(float* x, std::size_t n, const DropoutMask& mask) override;

@@ -139,6 +139,11 @@ class Kernels {
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
                                   std::size_t rows, double* loss, double z_loss) = 0;
 
+  /// out[r][c] = table[r][source[c]]; table (R, B), out (R, C) f32, source (C) less than B.
+  virtual void spread_columns(const Matrix& table, const std::int32_t* source, const Matrix& out) = 0;
+  /// The gradient of the table: table[r][b] = the sum of x[r][c] over the columns with source[c] = b, in their order.
+  virtual void collect_columns(const Matrix& x, const std::int32_t* source, const Matrix& table) = 0;
+
   /// y += x, n elements.
   virtual void add(const float* x, float* y, std::size_t n) = 0;
   /// x *= factor.

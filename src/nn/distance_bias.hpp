@@ -1,26 +1,25 @@
 #pragma once
 
-#include <vector>
-
 #include "model/operators.hpp"
-#include "tensor/tensor.hpp"
+#include "tensor/arena.hpp"
 
 namespace pptrain {
 
-/// Between the table of a bias, (heads, buckets) fp32, and what attention reads of it, (heads, queries + keys - 1)
-/// fp32: column c for keys that stand c - (queries - 1) positions behind their query. Computed on the host.
+/// The distances between queries and keys, each of which takes the values of its bucket of a table, (heads, buckets):
+/// attention reads them as (heads, queries + keys - 1), column c for keys that stand c - (queries - 1) positions behind
+/// their query.
 class DistanceBias {
  public:
-  DistanceBias(const DistanceBuckets& buckets, std::size_t queries, std::size_t keys);
+  /// Buckets are kept in the arena's memory.
+  DistanceBias(const DistanceBuckets& buckets, std::size_t queries, std::size_t keys, Arena& arena);
 
-  std::size_t distances() const { return bucket_.size(); }
-  /// Every distance takes the values of its bucket.
-  void spread(const Matrix& table, const Matrix& by_distance) const;
-  /// table[h][b] = the sum of what the distances of the bucket have, in their order.
-  void collect(const Matrix& by_distance, const Matrix& table) const;
+  std::size_t distances() const { return count_; }
+  /// (distances()) in the memory of the device: the bucket of each.
+  const std::int32_t* buckets() const { return static_cast<const std::int32_t*>(of_columns_.data()); }
 
  private:
-  std::vector<std::size_t> bucket_;  // by column
+  std::size_t count_;
+  Buffer of_columns_;
 };
 
 }  // namespace pptrain

@@ -1,6 +1,6 @@
 // Attention to the rows of something else, to some of the keys, and with a bias by distance, against the whole matrix
 // of probabilities in double.
-#include "kernels/attention.hpp"
+#include "kernels/attention_form_case.hpp"
 #include "kernels/test_matrix.hpp"
 
 using namespace pptrain;
@@ -8,30 +8,7 @@ using namespace pptrain::test;
 
 namespace {
 
-struct Case {
-  std::size_t samples, queries, keys, heads, head_size;
-  bool causal = false;
-  bool biased = false;
-  std::vector<std::int32_t> seen = {};  ///< keys of each sample; empty: all
-  std::size_t group = 1;
-  double scale = 1.0;
-};
-
-/// Lengths below, at and above whole tiles (48), panels (16) and groups of rows (6), either side being the longer one.
-const std::vector<Case> crossed = {{2, 7, 11, 3, 5},   {1, 48, 16, 2, 16},
-                                   {2, 18, 26, 3, 16}, {1, 130, 3, 1, 24},
-                                   {2, 5, 97, 2, 8},   {1, 49, 145, 4, 20, false, false, {}, 2, 0.3},
-                                   {1, 1, 1, 1, 4},    {2, 97, 48, 2, 32}};
-const std::vector<Case> biased = {{2, 18, 18, 3, 16, true, true},
-                                  {2, 26, 26, 3, 16, false, true},
-                                  {1, 100, 100, 2, 24, true, true, {}, 1, 0.25},
-                                  {2, 60, 33, 2, 8, false, true, {}, 2, 3.0},
-                                  {1, 1, 1, 1, 4, true, true},
-                                  {1, 145, 145, 1, 16, false, true}};
-const std::vector<Case> partly_seen = {{3, 26, 26, 2, 16, false, true, {26, 1, 17}},
-                                       {2, 18, 60, 3, 16, false, false, {7, 49}},
-                                       {2, 50, 97, 4, 20, false, true, {96, 48}, 2, 0.5},
-                                       {2, 5, 7, 1, 5, false, false, {6, 2}}};
+using Case = AttentionFormCase;
 
 /// Buffers of one forward and backward pass. Everything written starts as NaN.
 struct Run {
@@ -41,38 +18,24 @@ struct Run {
 
   Run(const Case& of, DType type)
       : c(of),
-        q(rows(), width(), type, 3),
-        k(key_rows(), key_width(), type, 1),
-        v(key_rows(), key_width(), type),
-        out(rows(), width(), type, 1),
-        log_sum(rows(), c.heads),
-        dout(rows(), width(), type, 2),
-        dq(rows(), width(), type, 5),
-        dk(key_rows(), key_width(), type, 2),
-        dv(key_rows(), key_width(), type),
-        bias(c.heads, c.queries + c.keys - 1),
-        dbias(c.heads, c.queries + c.keys - 1) {
+        q(c.rows(), c.width(), type, 3),
+        k(c.key_rows(), c.key_width(), type, 1),
+        v(c.key_rows(), c.key_width(), type),
+        out(c.rows(), c.width(), type, 1),
+        log_sum(c.rows(), c.heads),
+        dout(c.rows(), c.width(), type, 2),
+        dq(c.rows(), c.width(), type, 5),
+        dk(c.key_rows(), c.key_width(), type, 2),
+        dv(c.key_rows(), c.key_width(), type),
+        bias(c.heads, c.distances()),
+        dbias(c.heads, c.distances()) {
     q.randomise(1), k.randomise(2), v.randomise(3), dout.randomise(4), bias.randomise(5), dbias.randomise(6);
     arena.poison(true);
   }
-  std::size_t rows() const { return c.samples * c.queries; }
-  std::size_t key_rows() const { return c.samples * c.keys; }
-  std::size_t width() const { return c.heads * c.head_size; }
-  std::size_t key_width() const { return c.heads / c.group * c.head_size; }
-  AttentionForm form() const {
-    AttentionForm form = multi_head(c.samples, c.queries, c.heads, c.head_size);
-    form.key_length = c.keys == c.queries ? 0 : c.keys;
-    form.key_heads = c.heads / c.group;
-    form.group = c.group;
-    form.causal = c.causal;
-    form.scale = static_cast<float>(c.scale);
-    if (!c.seen.empty()) form.seen_keys = c.seen.data();
-    if (c.biased) form.bias = bias.f32(), form.bias_gradient = dbias.f32();
-    return form;
-  }
   void run() {
-    host_attention().forward(form(), q, k, v, out, log_sum.f32(), arena);
-    host_attention().backward(form(), q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena);
+    const AttentionForm form = c.form(c.seen.data(), bias.f32(), dbias.f32());
+    host_attention().forward(form, q, k, v, out, log_sum.f32(), arena);
+    host_attention().backward(form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena);
   }
 };
 
@@ -81,13 +44,13 @@ struct Whole {
   Values out, dq, dk, dv, dbias;
 
   explicit Whole(const Run& of)
-      : out(of.rows() * of.width(), 0.0),
+      : out(of.c.rows() * of.c.width(), 0.0),
         dq(out),
-        dk(of.key_rows() * of.key_width(), 0.0),
+        dk(of.c.key_rows() * of.c.key_width(), 0.0),
         dv(dk),
         dbias(of.dbias.values()),
         run_(of) {
-    for (std::size_t row = 0; row < of.rows(); ++row) {
+    for (std::size_t row = 0; row < of.c.rows(); ++row) {
       for (std::size_t head = 0; head < of.c.heads; ++head) query(row, head);
     }
   }
@@ -110,18 +73,18 @@ struct Whole {
       p[j] /= sum;
       for (std::size_t d = 0; d < c.head_size; ++d) {
         const double value = run_.v.get(first + j, key_at + d), gradient = run_.dout.get(row, at + d);
-        out[row * run_.width() + at + d] += p[j] * value;
-        dv[(first + j) * run_.key_width() + key_at + d] += p[j] * gradient;
+        out[row * run_.c.width() + at + d] += p[j] * value;
+        dv[(first + j) * run_.c.key_width() + key_at + d] += p[j] * gradient;
         dp[j] += gradient * value;
       }
       mixed += p[j] * dp[j];
     }
     for (std::size_t j = 0; j < end; ++j) {
       const double ds = p[j] * (dp[j] - mixed);
-      dbias[head * (c.queries + c.keys - 1) + j + c.queries - 1 - i] += c.biased ? ds : 0.0;
+      dbias[head * (c.distances()) + j + c.queries - 1 - i] += c.biased ? ds : 0.0;
       for (std::size_t d = 0; d < c.head_size; ++d) {
-        dq[row * run_.width() + at + d] += c.scale * ds * run_.k.get(first + j, key_at + d);
-        dk[(first + j) * run_.key_width() + key_at + d] += c.scale * ds * run_.q.get(row, at + d);
+        dq[row * run_.c.width() + at + d] += c.scale * ds * run_.k.get(first + j, key_at + d);
+        dk[(first + j) * run_.c.key_width() + key_at + d] += c.scale * ds * run_.q.get(row, at + d);
       }
     }
   }
@@ -145,8 +108,7 @@ void check(const std::vector<Case>& cases) {
       REQUIRE(largest_error(run.dk.values(), whole.dk) < of_keys);
       REQUIRE(largest_error(run.dv.values(), whole.dv) < of_keys);
       // Sums over all queries, from `out` as it was rounded.
-      REQUIRE(largest_error(run.dbias.values(), whole.dbias) <
-              static_cast<double>(c.samples * c.queries) * (1e-6 + rounding(type)));
+      REQUIRE(largest_error(run.dbias.values(), whole.dbias) < static_cast<double>(c.rows()) * (1e-6 + rounding(type)));
       REQUIRE((run.out.padding_is_untouched() && run.dq.padding_is_untouched() && run.dk.padding_is_untouched()));
       for (const auto part : {&Run::out, &Run::dq, &Run::dk, &Run::dv, &Run::dbias}) {
         REQUIRE((run.*part).bytes() == (again.*part).bytes());
@@ -157,9 +119,9 @@ void check(const std::vector<Case>& cases) {
 
 }  // namespace
 
-TEST_CASE("attention to the rows of something else, against the whole matrices", "[kernels]") { check(crossed); }
-TEST_CASE("attention with a bias by distance, against the whole matrices", "[kernels]") { check(biased); }
-TEST_CASE("attention to some of the keys, against the whole matrices", "[kernels]") { check(partly_seen); }
+TEST_CASE("attention to the rows of something else, against the whole matrices", "[kernels]") { check(crossed_forms); }
+TEST_CASE("attention with a bias by distance, against the whole matrices", "[kernels]") { check(biased_forms); }
+TEST_CASE("attention to some of the keys, against the whole matrices", "[kernels]") { check(partly_seen_forms); }
 
 TEST_CASE("a bias of 0 changes no bit of attention whose scores are not scaled", "[kernels]") {
   const Case c = {2, 50, 50, 2, 16, true};

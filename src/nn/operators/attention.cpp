@@ -31,9 +31,7 @@ class RotaryModule final : public OperatorModule {
 class AttentionModule final : public OperatorModule {
  public:
   AttentionModule(const op::SelfAttention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {
-    if (kind_.buckets.count == 0) return;
-    PPTRAIN_ASSERT(arena().device().is_host(), "a bias by distance is added on the host");
-    bias_.emplace(kind_.buckets, length(output()), length(op().inputs.back()));
+    if (kind_.buckets.count > 0) bias_.emplace(kind_.buckets, length(output()), length(op().inputs.back()), arena());
   }
 
   void forward(Batch& batch, Pass& pass) override {
@@ -87,14 +85,14 @@ class AttentionModule final : public OperatorModule {
   /// The bias by distance of this member's heads, and room for one; nothing without a bias.
   Tensor spread_bias() const {
     Tensor all = like_bias();
-    if (bias_) bias_->spread(store().weight_matrix(parameter(0)), all);
+    if (bias_) kernels().spread_columns(store().weight_matrix(parameter(0)), bias_->buckets(), all);
     return all;
   }
   Tensor like_bias() const { return bias_ ? Tensor(arena(), own_heads(), bias_->distances()) : Tensor(); }
   /// The gradient of the table from that by distance.
   Tensor collected(const Tensor& by_distance) const {
     Tensor table(arena(), own_heads(), static_cast<std::size_t>(kind_.buckets.count));
-    bias_->collect(by_distance, table);
+    kernels().collect_columns(by_distance, bias_->buckets(), table);
     return table;
   }
 
