@@ -12,13 +12,7 @@ const char* why_host(const Operator& op) {
   constexpr const char* maps = "convolutions are computed on the host alone";
   constexpr const char* drawing = "images are drawn on the host alone";
   constexpr const char* experts = "rows go to experts on the host alone";
-  return std::visit(overloaded{[](const op::SelfAttention& attention) {
-                                 return attention.of_source || attention.buckets.count > 0
-                                            ? "attention to a source, and with a bias by distance, is computed on the "
-                                              "host alone"
-                                            : "";
-                               },
-                               [](const op::Router&) { return experts; }, [](const op::Dispatch&) { return experts; },
+  return std::visit(overloaded{[](const op::Router&) { return experts; }, [](const op::Dispatch&) { return experts; },
                                [](const op::Convolution&) { return maps; }, [](const op::BatchNorm&) { return maps; },
                                [](const op::Pool&) { return maps; }, [](const op::Flatten&) { return maps; },
                                [](const op::Enlarge&) { return drawing; }, [](const op::Tiles&) { return drawing; },
