@@ -32,7 +32,7 @@ class Communicator {
   virtual void all_gather(float* data, const std::vector<Interval>& slices) = 0;
 
   /// Member k gets sent[k] bytes of `from`, where what goes to the members lies one behind the other in their order,
-  /// and received[k] bytes come from it, which lie in `to` in the same way. On the host alone.
+  /// and received[k] bytes come from it, which lie in `to` in the same way. Memory of the device.
   virtual void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                           const std::vector<std::size_t>& received);
 

@@ -102,10 +102,17 @@ PendingPtr MpiCommunicator::start_all_gather(BFloat16* data, const std::vector<I
   return start_half(Halves::all_gather, data, slices);
 }
 
-/// One message to each other member that gets something, and one from each that sends something.
 void MpiCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                                  const std::vector<std::size_t>& received) {
-  MessagesOfGroup messages(comm_.get(), most_bytes_);
+  const PendingPtr messages = start_all_to_all(from, sent, to, received);
+  waiter_.wait(*messages, [this] { return name_; });
+}
+
+/// One message to each other member that gets something, and one from each that sends something.
+PendingPtr MpiCommunicator::start_all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                                             const std::vector<std::size_t>& received) {
+  auto started = std::make_unique<MessagesOfGroup>(comm_.get(), most_bytes_);
+  MpiMessages& messages = started->messages;
   const int tag = next_tag();
   const auto* next_sent = static_cast<const std::byte*>(from);
   auto* next_received = static_cast<std::byte*>(to);
@@ -114,13 +121,13 @@ void MpiCommunicator::all_to_all(const void* from, const std::vector<std::size_t
     if (member == rank_) {
       if (sent[m] > 0) std::memcpy(next_received, next_sent, sent[m]);
     } else {
-      if (received[m] > 0) messages.messages.receive(comm_.get(), member, tag, next_received, received[m]);
-      if (sent[m] > 0) messages.messages.send(comm_.get(), member, tag, next_sent, sent[m]);
+      if (received[m] > 0) messages.receive(comm_.get(), member, tag, next_received, received[m]);
+      if (sent[m] > 0) messages.send(comm_.get(), member, tag, next_sent, sent[m]);
     }
     next_sent += sent[m];
     next_received += received[m];
   }
-  waiter_.wait(messages, [this] { return name_; });
+  return started;
 }
 
 void MpiCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {

@@ -1,5 +1,6 @@
 #include "comm/staged_communicator.hpp"
 
+#include <numeric>
 #include <utility>
 
 namespace pptrain {
@@ -72,6 +73,19 @@ PendingPtr StagedCommunicator::start_all_reduce_sum(float* data, std::size_t n) 
 
 void StagedCommunicator::all_reduce_max(float* data, std::size_t n) {
   wait(start_whole<float>(data, n, [this, n](float* block) { return host_->start_all_reduce_max(block, n); }));
+}
+
+/// A block has what goes, and behind it what comes.
+void StagedCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                                    const std::vector<std::size_t>& received) {
+  const std::size_t goes = std::accumulate(sent.begin(), sent.end(), std::size_t{0});
+  const std::size_t comes = std::accumulate(received.begin(), received.end(), std::size_t{0});
+  const StagedPiece down = {0, const_cast<void*>(from), goes};  // only read: it is not among the uploads
+  const StagedPiece up = {goes, to, comes};
+  StagedTransfer transfer(staging_, {nullptr, goes + comes, {down}, {up}, [&, this](std::byte* block) {
+                                       return host_->start_all_to_all(block, sent, block + goes, received);
+                                     }});
+  waiter_.wait(transfer, [this] { return name_; });
 }
 
 PendingPtr StagedCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {

@@ -23,6 +23,8 @@ class StagedCommunicator final : public Communicator {
   void all_reduce_sum(double* data, std::size_t n) override { host_->all_reduce_sum(data, n); }
   void all_reduce_max(float* data, std::size_t n) override;
   void all_gather(float* data, const std::vector<Interval>& slices) override { wait(start_all_gather(data, slices)); }
+  void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                  const std::vector<std::size_t>& received) override;
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;

@@ -2,6 +2,7 @@
 
 #include "cuda/attention.hpp"
 #include "cuda/device.hpp"
+#include "cuda/experts.hpp"
 #include "cuda/gemm.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/nccl.hpp"
@@ -14,11 +15,12 @@ class CudaBackend final : public GpuBackend {
   explicit CudaBackend(int ordinal)
       : device_(ordinal),
         kernels_(device_),
+        experts_(device_),
         gemm_(make_cuda_gemm(device_, kernels_)),
         attention_(make_cuda_attention(device_)),
         direct_(make_nccl_groups(device_)) {}
 
-  Backend backend() override { return {device_, *gemm_, *attention_, kernels_}; }
+  Backend backend() override { return {device_, *gemm_, *attention_, kernels_, experts_}; }
   DirectGroups* direct() override { return direct_.get(); }
   void use_graphs() override { device_.stream().use_graphs(); }
   GraphCounts graph_counts() const override { return device_.stream().graph_counts(); }
@@ -26,6 +28,7 @@ class CudaBackend final : public GpuBackend {
  private:
   CudaDevice device_;
   CudaKernels kernels_;
+  CudaExperts experts_;
   std::unique_ptr<Gemm> gemm_;
   std::unique_ptr<Attention> attention_;
   std::unique_ptr<DirectGroups> direct_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -264,6 +265,29 @@ NcclCommunicator::Step NcclCommunicator::gather_step(T* data, const std::vector<
 
 PendingPtr NcclCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
   return start(text_of("an all-gather", total_of(slices)), {gather_step(data, slices)});
+}
+
+void NcclCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
+                                  const std::vector<std::size_t>& received) {
+  const Step step = [=, this](ncclComm_t comm, cudaStream_t stream) {
+    const auto* next_sent = static_cast<const std::byte*>(from);
+    auto* next_received = static_cast<std::byte*>(to);
+    PPTRAIN_NCCL(ncclGroupStart);
+    for (int peer = 0; peer < size(); ++peer) {
+      const std::size_t goes = sent[static_cast<std::size_t>(peer)], comes = received[static_cast<std::size_t>(peer)];
+      if (peer == rank()) {
+        if (goes > 0) PPTRAIN_CUDA(cudaMemcpyAsync, next_received, next_sent, goes, cudaMemcpyDeviceToDevice, stream);
+      } else {
+        if (goes > 0) PPTRAIN_NCCL(ncclSend, next_sent, goes, ncclUint8, peer, comm, stream);
+        if (comes > 0) PPTRAIN_NCCL(ncclRecv, next_received, comes, ncclUint8, peer, comm, stream);
+      }
+      next_sent += goes;
+      next_received += comes;
+    }
+    PPTRAIN_NCCL(ncclGroupEnd);
+  };
+  wait(start(fmt::format("an all-to-all of {} bytes", std::accumulate(sent.begin(), sent.end(), std::size_t{0})),
+             {step}));
 }
 
 Buffer NcclCommunicator::room_for_sum(const std::vector<Interval>& slices) {

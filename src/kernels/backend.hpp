@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/attention.hpp"
+#include "kernels/experts.hpp"
 #include "kernels/feature_maps.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/kernels.hpp"
@@ -14,12 +15,13 @@ struct Backend {
   Gemm& gemm;
   Attention& attention;
   Kernels& kernels;
+  ExpertKernels& experts;
   FeatureMaps* feature_maps = nullptr;  ///< null: the device computes no images
 };
 
 /// The host.
 inline Backend host_backend() {
-  return {host_device(), host_gemm(), host_attention(), host_kernels(), &host_feature_maps()};
+  return {host_device(), host_gemm(), host_attention(), host_kernels(), host_experts(), &host_feature_maps()};
 }
 
 }  // namespace pptrain

@@ -1,74 +1,54 @@
-#include "kernels/experts.hpp"
-
-#include <cmath>
-#include <cstring>
+#include "kernels/bodies/experts.hpp"
 
 #include "base/error.hpp"
+#include "kernels/host_experts.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/typed_rows.hpp"
 
 namespace pptrain {
 
 using namespace kernels;
+using bodies::RowSoftmax;
 
 namespace {
 
-/// Softmax of a row over the experts that are asked for.
-class RowSoftmax {
- public:
-  RowSoftmax(const float* logits, std::size_t count) : logits_(logits), most_(-HUGE_VALF) {
-    for (std::size_t e = 0; e < count; ++e) most_ = std::max(most_, logits[e]);
-    for (std::size_t e = 0; e < count; ++e) sum_ += exponential(e);
+/// body(row) for rows that are computed alone.
+template <class Body>
+void launch_each(const char* name, std::size_t rows, const Body& body) {
+  launch_rows(name, 0, rows, [=](const SerialTeam&, std::size_t row) { body(row); });
+}
+
+/// Calls `use` with the row, the place among its choices, and the number of each choice.
+template <class Use>
+void for_each_choice(const Matrix& choice, const Use& use) {
+  const std::size_t chosen = choice.columns / 2;
+  for (std::size_t row = 0; row < choice.rows; ++row) {
+    for (std::size_t j = 0; j < chosen; ++j) use(row, j, RowSoftmax::at(choice.at<float>(row, chosen), j));
   }
-  /// Over those of the row's choice alone.
-  RowSoftmax(const float* logits, const float* chosen, std::size_t count)
-      : logits_(logits), most_(logits[at(chosen, 0)]) {
-    for (std::size_t j = 0; j < count; ++j) sum_ += exponential(at(chosen, j));
-  }
+}
 
-  static std::size_t at(const float* numbers, std::size_t j) { return static_cast<std::size_t>(numbers[j]); }
-  float operator()(std::size_t expert) const { return exponential(expert) / sum_; }
-
- private:
-  float exponential(std::size_t e) const { return std::exp(logits_[e] - most_); }
-
-  const float* logits_;
-  float most_;
-  float sum_ = 0.0F;
-};
-
-/// Numbers of the largest logits, those of lower experts first where they are equal.
-void choose(const float* logits, std::size_t experts, std::size_t chosen, float* numbers) {
-  for (std::size_t j = 0; j < chosen; ++j) {
-    std::size_t best = experts;
-    for (std::size_t e = 0; e < experts; ++e) {
-      bool taken = false;
-      for (std::size_t i = 0; i < j; ++i) taken = taken || RowSoftmax::at(numbers, i) == e;
-      if (!taken && (best == experts || logits[e] > logits[best])) best = e;
-    }
-    numbers[j] = static_cast<float>(best);
-  }
+/// use(row, j, e) for the choices of the experts first + e, e < experts.
+template <class Use>
+void for_each_choice_of(const Matrix& choice, std::int64_t first, std::size_t experts, const Use& use) {
+  for_each_choice(choice, [&](std::size_t row, std::size_t j, std::size_t number) {
+    const std::size_t e = number - static_cast<std::size_t>(first);  // of experts before the first, very large
+    if (e < experts) use(row, j, e);
+  });
 }
 
 }  // namespace
 
-void choose_experts(const Matrix& logits, bool normalised, const Matrix& choice) {
+void HostExperts::choose(const Matrix& logits, bool normalised, const Matrix& choice) {
   const std::size_t experts = logits.columns, chosen = choice.columns / 2;
   PPTRAIN_ASSERT(chosen > 0 && chosen <= experts && logits.rows == choice.rows, "{} of {} experts", chosen, experts);
-  launch_rows("choose experts", 0, logits.rows, [=](const SerialTeam&, std::size_t row) {
-    const float* x = logits.at<float>(row);
-    float* weights = choice.at<float>(row);
-    float* numbers = weights + chosen;
-    choose(x, experts, chosen, numbers);
-    const RowSoftmax softmax = normalised ? RowSoftmax(x, numbers, chosen) : RowSoftmax(x, experts);
-    for (std::size_t j = 0; j < chosen; ++j) weights[j] = softmax(RowSoftmax::at(numbers, j));
-  });
+  launch_each("choose experts", logits.rows,
+              bodies::ChooseExperts{read_rows<float>(logits), write_rows<float>(choice), experts, chosen, normalised});
 }
 
-void limit_experts(std::size_t experts, std::size_t sample, std::size_t capacity, const Matrix& choice) {
+void HostExperts::limit(std::size_t experts, std::size_t sample, std::size_t capacity, const Matrix& choice) {
   const std::size_t chosen = choice.columns / 2;
   PPTRAIN_ASSERT(choice.rows % sample == 0, "{} rows in samples of {}", choice.rows, sample);
-  launch_rows("limit experts", 0, choice.rows / sample, [&](const SerialTeam&, std::size_t number) {
+  launch_each("limit experts", choice.rows / sample, [&](std::size_t number) {
     std::vector<std::size_t> taken(experts, 0);
     for (std::size_t j = 0; j < chosen; ++j) {
       for (std::size_t row = number * sample; row < (number + 1) * sample; ++row) {
@@ -79,168 +59,104 @@ void limit_experts(std::size_t experts, std::size_t sample, std::size_t capacity
   });
 }
 
-void choose_experts_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
-                             const Matrix& dlogits) {
-  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
-  launch_rows("choose experts backward", 0, logits.rows, [=](const SerialTeam&, std::size_t row) {
-    const float *weights = choice.at<float>(row), *numbers = weights + chosen, *given = dchoice.at<float>(row);
-    float* out = dlogits.at<float>(row);
-    float mean = 0.0F;
-    for (std::size_t j = 0; j < chosen; ++j) mean += given[j] * weights[j];
-    if (normalised) {
-      for (std::size_t e = 0; e < experts; ++e) out[e] = 0.0F;
-    } else {
-      const RowSoftmax softmax(logits.at<float>(row), experts);
-      for (std::size_t e = 0; e < experts; ++e) out[e] = -mean * softmax(e);
-    }
-    for (std::size_t j = 0; j < chosen; ++j) {
-      out[RowSoftmax::at(numbers, j) % experts] += weights[j] * (normalised ? given[j] - mean : given[j]);
-    }
-  });
+void HostExperts::choose_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
+                                  const Matrix& dlogits) {
+  launch_each(
+      "choose experts backward", logits.rows,
+      bodies::ChooseExpertsBackward{read_rows<float>(logits), read_rows<float>(choice), read_rows<float>(dchoice),
+                                    write_rows<float>(dlogits), logits.columns, choice.columns / 2, normalised});
 }
 
-namespace {
-
-/// Calls `use` with the number of each choice.
-template <class Use>
-void for_each_choice(const Matrix& choice, const Use& use) {
-  const std::size_t chosen = choice.columns / 2;
-  for (std::size_t row = 0; row < choice.rows; ++row) {
-    for (std::size_t j = 0; j < chosen; ++j) use(RowSoftmax::at(choice.at<float>(row, chosen), j));
-  }
-}
-
-}  // namespace
-
-void count_experts(const Matrix& choice, std::size_t experts, double* counts) {
-  for_each_choice(choice, [&](std::size_t number) {
-    if (number < experts) counts[number] += 1.0;
-  });
-}
-
-std::vector<double> expert_sums(const Matrix& logits, const Matrix& choice) {
+void HostExperts::sum(const Matrix& logits, const Matrix& choice, double* sums) {
   const std::size_t experts = logits.columns;
-  std::vector<double> sums(2 * experts, 0.0);
-  for_each_choice(choice, [&](std::size_t number) { sums[number % experts] += 1.0; });
+  std::fill_n(sums, 2 * experts, 0.0);
+  for_each_choice(choice, [&](std::size_t, std::size_t, std::size_t number) { sums[number % experts] += 1.0; });
   for (std::size_t row = 0; row < logits.rows; ++row) {
     const RowSoftmax softmax(logits.at<float>(row), experts);
     for (std::size_t e = 0; e < experts; ++e) sums[experts + e] += static_cast<double>(softmax(e));
   }
-  return sums;
 }
 
-void weighted_softmax_gradient(const Matrix& logits, const std::vector<double>& weights, const Matrix& dlogits) {
-  launch_rows("weighted softmax gradient", 0, logits.rows, [&](const SerialTeam&, std::size_t row) {
-    const RowSoftmax softmax(logits.at<float>(row), logits.columns);
-    double mean = 0.0;
-    for (std::size_t e = 0; e < logits.columns; ++e) mean += weights[e] * static_cast<double>(softmax(e));
-    for (std::size_t e = 0; e < logits.columns; ++e) {
-      dlogits.at<float>(row)[e] = static_cast<float>(static_cast<double>(softmax(e)) * (weights[e] - mean));
-    }
-  });
+void HostExperts::weighted_softmax_gradient(const Matrix& logits, const float* weights, double factor,
+                                            const Matrix& dlogits) {
+  launch_each("weighted softmax gradient", logits.rows,
+              bodies::WeightedSoftmaxGradient{read_rows<float>(logits), weights, factor, write_rows<float>(dlogits),
+                                              logits.columns});
 }
 
-namespace {
-constexpr std::size_t elsewhere = static_cast<std::size_t>(-1);
+void HostExperts::count(const Matrix& choice, std::int64_t first, std::size_t experts, std::int32_t* counts) {
+  std::fill_n(counts, experts, 0);
+  for_each_choice_of(choice, first, experts, [&](std::size_t, std::size_t, std::size_t e) { ++counts[e]; });
 }
 
-ExpertOrder::ExpertOrder(const Matrix& choice, Interval own)
-    : own_(own),
-      rows_(choice.rows),
-      chosen_(choice.columns / 2),
-      begins_(static_cast<std::size_t>(own.size()) + 1, 0),
-      places_(rows_ * chosen_, elsewhere) {
-  // The expert's number among those that are here.
-  const auto expert = [&](std::size_t row, std::size_t j) -> std::optional<std::size_t> {
-    const std::size_t number = RowSoftmax::at(choice.at<float>(row, chosen_), j);
-    return own.contains(static_cast<std::int64_t>(number)) ? std::optional(number - first()) : std::nullopt;
-  };
-  for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t j = 0; j < chosen_; ++j) {
-      if (const auto e = expert(row, j)) ++begins_[*e + 1];
-    }
-  }
-  for (std::size_t e = 0; e + 1 < begins_.size(); ++e) begins_[e + 1] += begins_[e];
-  std::vector<std::size_t> next = begins_;
-  for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t j = 0; j < chosen_; ++j) {
-      if (const auto e = expert(row, j)) places_[row * chosen_ + j] = next[*e]++;
-    }
-  }
+void HostExperts::place(const Matrix& choice, std::int64_t first, std::size_t experts, const std::int32_t* begins,
+                        std::int32_t* places) {
+  const std::size_t chosen = choice.columns / 2;
+  std::fill_n(places, choice.rows * chosen, -1);
+  std::vector<std::int32_t> next(begins, begins + experts);
+  for_each_choice_of(choice, first, experts,
+                     [&](std::size_t row, std::size_t j, std::size_t e) { places[row * chosen + j] = next[e]++; });
 }
 
-std::optional<std::size_t> ExpertOrder::place(std::size_t row, std::size_t j) const {
-  const std::size_t place = places_[row * chosen_ + j];
-  return place == elsewhere ? std::nullopt : std::optional(place);
-}
-
-std::vector<float> ExpertOrder::weights(const Matrix& choice) const {
-  std::vector<float> weights(num_dispatched());
-  for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t j = 0; j < chosen_; ++j) {
-      if (const auto to = place(row, j)) weights[*to] = choice.at<float>(row)[j];
-    }
-  }
-  return weights;
-}
-
-void dispatch_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == out.type && out.rows == order.num_dispatched(), "{} dispatched rows", out.rows);
+void HostExperts::dispatch(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
+  PPTRAIN_ASSERT(x.type == out.type && x.rows == places.rows, "{} rows", x.rows);
   with_type(x.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("dispatch", 0, order.rows(), [&](const SerialTeam&, std::size_t row) {
-      for (std::size_t j = 0; j < order.chosen(); ++j) {
-        if (const auto to = order.place(row, j)) std::memcpy(out.at<T>(*to), x.at<T>(row), x.columns * sizeof(T));
-      }
-    });
+    launch_rows("dispatch", 0, places.rows,
+                bodies::DispatchRow<T>{places.data, places.chosen, read_rows<T>(x), write_rows<T>(out), x.columns});
   });
 }
 
-void combine_rows(const ExpertOrder& order, const Matrix& x, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == DType::f32 && out.type == DType::f32 && out.rows == order.rows(), "{} rows", out.rows);
-  launch_rows("combine", 0, order.rows(), [&](const SerialTeam& team, std::size_t row) {
-    float* sum = out.at<float>(row);
-    bool any = false;
-    for (std::size_t j = 0; j < order.chosen(); ++j) {
-      const auto from = order.place(row, j);
-      if (!from) continue;
-      const float* more = x.at<float>(*from);
-      if (any) {
-        team.for_each(out.columns, [=](std::size_t c) { sum[c] += more[c]; });
-      } else {
-        team.for_each(out.columns, [=](std::size_t c) { sum[c] = more[c]; });
-      }
-      any = true;
-    }
-    if (!any) team.for_each(out.columns, [=](std::size_t c) { sum[c] = 0.0F; });
-  });
+void HostExperts::combine(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
+  PPTRAIN_ASSERT(x.type == DType::f32 && out.type == DType::f32 && out.rows == places.rows, "{} rows", out.rows);
+  launch_rows("combine", 0, places.rows,
+              bodies::CombineRow{places.data, places.chosen, read_rows<float>(x), write_rows<float>(out), out.columns});
 }
 
-void weigh_rows(const Matrix& x, const std::vector<float>& weights, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == out.type && weights.size() == x.rows, "{} weights of {} rows", weights.size(), x.rows);
+void HostExperts::take_weights(const ExpertPlaces& places, const Matrix& choice, float* weights) {
+  launch_each("take weights", places.rows,
+              bodies::TakeWeights{places.data, places.chosen, read_rows<float>(choice), weights});
+}
+
+void HostExperts::give_weights(const ExpertPlaces& places, const float* of_places, const Matrix& dchoice) {
+  launch_each("give weights", places.rows,
+              bodies::GiveWeights{places.data, places.chosen, of_places, write_rows<float>(dchoice), dchoice.columns});
+}
+
+void HostExperts::pack_choices(const ExpertPlaces& places, const Matrix& choice, float sender, const Matrix& packed) {
+  launch_each(
+      "pack choices", places.rows,
+      bodies::PackChoices{places.data, places.chosen, read_rows<float>(choice), sender, write_rows<float>(packed)});
+}
+
+void HostExperts::weigh(const Matrix& x, const float* weights, const Matrix& out) {
+  PPTRAIN_ASSERT(x.type == out.type, "{} rows of two types", x.rows);
   with_type(x.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("weigh rows", 0, x.rows, [&](const SerialTeam& team, std::size_t row) {
-      const T* from = x.at<T>(row);
-      T* to = out.at<T>(row);
-      const float weight = weights[row];
-      team.for_each(x.columns, [=](std::size_t c) { to[c] = static_cast<T>(weight * static_cast<float>(from[c])); });
-    });
+    launch_rows("weigh rows", 0, x.rows, bodies::WeighRow<T>{read_rows<T>(x), weights, write_rows<T>(out), x.columns});
   });
 }
 
-std::vector<float> row_products(const Matrix& x, const Matrix& y) {
+void HostExperts::row_products(const Matrix& x, const Matrix& y, float* products) {
   PPTRAIN_ASSERT(x.type == y.type && x.rows == y.rows && x.columns == y.columns, "{} and {} rows", x.rows, y.rows);
-  std::vector<float> products(x.rows);
   with_type(x.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("row products", 0, x.rows, [&](const SerialTeam& team, std::size_t row) {
-      const T *a = x.at<T>(row), *b = y.at<T>(row);
-      products[row] =
-          team.sum(x.columns, [=](std::size_t c) { return static_cast<float>(a[c]) * static_cast<float>(b[c]); });
-    });
+    launch_rows("row products", 0, x.rows,
+                bodies::RowProduct<T>{read_rows<T>(x), read_rows<T>(y), products, x.columns});
   });
-  return products;
+}
+
+void HostExperts::sigmoid(const Matrix& logits, float* weights) {
+  launch_each("sigmoid", logits.rows, bodies::Sigmoid{read_rows<float>(logits), weights});
+}
+
+void HostExperts::sigmoid_backward(const float* dweights, const float* weights, const Matrix& dlogits) {
+  launch_each("sigmoid backward", dlogits.rows, bodies::SigmoidBackward{dweights, weights, write_rows<float>(dlogits)});
+}
+
+ExpertKernels& host_experts() {
+  static HostExperts experts;
+  return experts;
 }
 
 }  // namespace pptrain

@@ -37,6 +37,7 @@ class OperatorModule {
  protected:
   LayerContext& context() const { return place_.context; }
   Kernels& kernels() const { return place_.context.backend.kernels; }
+  ExpertKernels& experts() const { return place_.context.backend.experts; }
   FeatureMaps& feature_maps() const;
   Arena& arena() const { return place_.context.arena; }
   Communicator& group() const { return place_.context.tensor_group; }

@@ -22,6 +22,7 @@ void Pass::clear() {
   values.clear();
   gradients.clear();
   statistics.clear();
+  orders.clear();
 }
 
 Matrix Pass::matrix(ValueIndex v) const {

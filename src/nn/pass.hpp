@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/expert_order.hpp"
 #include "nn/layer.hpp"
 
 namespace pptrain {
@@ -23,7 +24,12 @@ Gradient make_gradient(Tensor tensor);
 class Pass final : public Saved {
  public:
   Pass(std::size_t num_values, std::size_t num_operators, std::optional<ValueIndex> input)
-      : values(num_values), parts(num_values), gradients(num_values), statistics(num_operators), input_(input) {}
+      : values(num_values),
+        parts(num_values),
+        gradients(num_values),
+        statistics(num_operators),
+        orders(num_values),
+        input_(input) {}
 
   Tensor take_input() override { return input_ ? std::move(values[*input_]) : Tensor(); }
   std::vector<Tensor*> kept() override;
@@ -45,7 +51,8 @@ class Pass final : public Saved {
   std::vector<Tensor> values;
   std::vector<Part> parts;
   std::vector<Gradient> gradients;
-  std::vector<std::vector<Tensor>> statistics;  ///< of each operator: what B needs beside values
+  std::vector<std::vector<Tensor>> statistics;             ///< of each operator: what B needs beside values
+  std::vector<std::shared_ptr<const ExpertOrder>> orders;  ///< of rows, by the router's result; null: not yet made
 
  private:
   std::optional<ValueIndex> input_;

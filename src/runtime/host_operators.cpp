@@ -11,9 +11,7 @@ namespace {
 const char* why_host(const Operator& op) {
   constexpr const char* maps = "convolutions are computed on the host alone";
   constexpr const char* drawing = "images are drawn on the host alone";
-  constexpr const char* experts = "rows go to experts on the host alone";
-  return std::visit(overloaded{[](const op::Router&) { return experts; }, [](const op::Dispatch&) { return experts; },
-                               [](const op::Convolution&) { return maps; }, [](const op::BatchNorm&) { return maps; },
+  return std::visit(overloaded{[](const op::Convolution&) { return maps; }, [](const op::BatchNorm&) { return maps; },
                                [](const op::Pool&) { return maps; }, [](const op::Flatten&) { return maps; },
                                [](const op::Enlarge&) { return drawing; }, [](const op::Tiles&) { return drawing; },
                                [](const op::SquareLoss&) { return drawing; }, [](const auto&) { return ""; }},

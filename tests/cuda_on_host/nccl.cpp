@@ -44,7 +44,7 @@ struct Call {
   ncclDataType_t type;
   ncclRedOp_t op;
   int root;  // or the peer
-  std::size_t bytes() const { return count * (type == ncclFloat32 ? 4 : 2); }
+  std::size_t bytes() const { return count * (type == ncclUint8 ? 1 : type == ncclFloat32 ? 4 : 2); }
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ enum ncclResult_t {
   ncclRemoteError = 6,
   ncclInProgress = 7,
 };
-enum ncclDataType_t { ncclFloat32 = 7, ncclBfloat16 = 9 };
+enum ncclDataType_t { ncclUint8 = 1, ncclFloat32 = 7, ncclBfloat16 = 9 };
 enum ncclRedOp_t { ncclSum = 0, ncclMax = 2 };
 
 struct ncclConfig_t {

@@ -1,9 +1,8 @@
-#include "kernels/experts.hpp"
-
 #include <cmath>
 #include <vector>
 
 #include "base/random.hpp"
+#include "kernels/expert_order.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
@@ -13,10 +12,30 @@ Matrix matrix(std::vector<float>& values, std::size_t columns) {
   return {values.data(), values.size() / columns, columns};
 }
 
+/// The order of dispatched rows, with what the tests ask of it.
+struct Order {
+  Arena arena;
+  ExpertOrder order;
+
+  Order(const Matrix& choice, Interval own) : order(host_experts(), choice, own, arena) {}
+  ExpertPlaces places() const { return order.places(); }
+  std::vector<float> weights(const Matrix& choice) const {
+    std::vector<float> weights(order.num_dispatched());
+    host_experts().take_weights(places(), choice, weights.data());
+    return weights;
+  }
+};
+
+std::vector<double> sums_of(const Matrix& logits, const Matrix& choice) {
+  std::vector<double> sums(2 * logits.columns, -1.0);
+  host_experts().sum(logits, choice, sums.data());
+  return sums;
+}
+
 /// Weights and numbers of `chosen` experts for one row of logits.
 std::vector<float> choice_of(std::vector<float> logits, std::size_t chosen, bool normalised) {
   std::vector<float> choice(2 * chosen);
-  choose_experts(matrix(logits, logits.size()), normalised, matrix(choice, choice.size()));
+  host_experts().choose(matrix(logits, logits.size()), normalised, matrix(choice, choice.size()));
   return choice;
 }
 
@@ -51,14 +70,15 @@ TEST_CASE("logits that are no numbers choose experts that there are, with weight
 TEST_CASE("dispatched rows lie expert by expert, each of these in the order of the rows") {
   // Rows go to (2, 0), (0, 1), (2, 1); the fourth expert has none.
   std::vector<float> choice = {0.6F, 0.4F, 2, 0, 0.7F, 0.3F, 0, 1, 0.9F, 0.1F, 2, 1};
-  const ExpertOrder order(matrix(choice, 4), {0, 4});
+  const Order order(matrix(choice, 4), {0, 4});
   std::vector<float> x = {1, 10, 2, 20, 3, 30}, rows(12), back(6);
-  dispatch_rows(order, matrix(x, 2), matrix(rows, 2));
+  host_experts().dispatch(order.places(), matrix(x, 2), matrix(rows, 2));
   CHECK(rows == std::vector<float>{1, 10, 2, 20, 2, 20, 3, 30, 1, 10, 3, 30});
-  CHECK((order.begin(0) == 0 && order.count(0) == 2 && order.count(1) == 2 && order.count(2) == 2));
-  CHECK(order.count(3) == 0);
+  CHECK((order.order.begin(0) == 0 && order.order.count(0) == 2 && order.order.count(1) == 2 &&
+         order.order.count(2) == 2));
+  CHECK(order.order.count(3) == 0);
   CHECK(order.weights(matrix(choice, 4)) == std::vector<float>{0.4F, 0.7F, 0.3F, 0.1F, 0.6F, 0.9F});
-  combine_rows(order, matrix(rows, 2), matrix(back, 2));
+  host_experts().combine(order.places(), matrix(rows, 2), matrix(back, 2));
   CHECK(back == std::vector<float>{2, 20, 4, 40, 6, 60});
 }
 
@@ -66,30 +86,31 @@ TEST_CASE("a member has the rows of its own experts, and a row that goes to none
   // Rows go to (2, 0), (0, 1), (2, 1), (3, 0).
   std::vector<float> choice = {0.6F, 0.4F, 2, 0, 0.7F, 0.3F, 0, 1, 0.9F, 0.1F, 2, 1, 0.8F, 0.2F, 3, 0};
   std::vector<float> x = {1, 10, 2, 20, 3, 30, 4, 40}, whole(16), sum(8, 0.0F);
-  const ExpertOrder all(matrix(choice, 4), {0, 4});
-  dispatch_rows(all, matrix(x, 2), matrix(whole, 2));
+  const Order all(matrix(choice, 4), {0, 4});
+  host_experts().dispatch(all.places(), matrix(x, 2), matrix(whole, 2));
   for (const Interval& own : {Interval{0, 1}, {1, 3}, {3, 4}}) {
-    const ExpertOrder order(matrix(choice, 4), own);
-    const auto first = static_cast<std::size_t>(own.begin), last = static_cast<std::size_t>(own.end) - 1;
-    REQUIRE(order.num_dispatched() == all.begin(last) + all.count(last) - all.begin(first));
-    std::vector<float> rows(2 * order.num_dispatched()), back(8, -1.0F);
-    dispatch_rows(order, matrix(x, 2), matrix(rows, 2));
-    CHECK(std::equal(rows.begin(), rows.end(), whole.begin() + static_cast<std::ptrdiff_t>(2 * all.begin(first))));
+    const Order order(matrix(choice, 4), own);
+    const std::int64_t first = own.begin, last = own.end - 1;
+    REQUIRE(order.order.num_dispatched() == all.order.begin(last) + all.order.count(last) - all.order.begin(first));
+    std::vector<float> rows(2 * order.order.num_dispatched()), back(8, -1.0F);
+    host_experts().dispatch(order.places(), matrix(x, 2), matrix(rows, 2));
+    CHECK(
+        std::equal(rows.begin(), rows.end(), whole.begin() + static_cast<std::ptrdiff_t>(2 * all.order.begin(first))));
     const std::vector<float> weights = order.weights(matrix(choice, 4));
     CHECK(std::equal(weights.begin(), weights.end(),
-                     all.weights(matrix(choice, 4)).begin() + static_cast<std::ptrdiff_t>(all.begin(first))));
-    combine_rows(order, matrix(rows, 2), matrix(back, 2));
+                     all.weights(matrix(choice, 4)).begin() + static_cast<std::ptrdiff_t>(all.order.begin(first))));
+    host_experts().combine(order.places(), matrix(rows, 2), matrix(back, 2));
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += back[i];
   }
   CHECK(sum == std::vector<float>{2, 20, 4, 40, 6, 60, 8, 80});
-  CHECK_FALSE(ExpertOrder(matrix(choice, 4), {1, 3}).place(3, 0));
+  CHECK(Order(matrix(choice, 4), {1, 3}).places().data[3 * 2] < 0);
 }
 
 TEST_CASE("what becomes of a row does not depend on the rows beside it") {
   constexpr std::size_t rows = 64, experts = 7, chosen = 3;
   std::vector<float> logits(rows * experts), together(rows * 2 * chosen);
   CounterRandom(5, "logits").fill_normal(0, logits.size(), logits.data());
-  choose_experts(matrix(logits, experts), false, matrix(together, 2 * chosen));
+  host_experts().choose(matrix(logits, experts), false, matrix(together, 2 * chosen));
   for (std::size_t row = 0; row < rows; ++row) {
     const auto first = logits.begin() + static_cast<std::ptrdiff_t>(row * experts);
     const std::vector<float> alone = choice_of({first, first + experts}, chosen, false);
@@ -101,7 +122,7 @@ TEST_CASE("a full expert takes first choices before second ones and earlier rows
   // Two samples of three rows, two choices each of four experts, of which each takes two rows of a sample.
   std::vector<float> choice = {.6F, .4F, 0, 1, .6F, .4F, 0, 1, .7F, .3F, 1, 0,
                                .6F, .4F, 2, 0, .6F, .4F, 2, 0, .8F, .2F, 2, 0};
-  limit_experts(4, 3, 2, matrix(choice, 4));
+  host_experts().limit(4, 3, 2, matrix(choice, 4));
   std::vector<float> numbers;
   for (std::size_t i = 0; i < choice.size(); ++i) {
     if (i % 4 > 1) numbers.push_back(choice[i]);
@@ -109,21 +130,21 @@ TEST_CASE("a full expert takes first choices before second ones and earlier rows
   // Expert 1 has a first choice of row 2 before second ones of rows 0 and 1; 0 is full when row 2 would have it second.
   CHECK(numbers == std::vector<float>{0, 1, 0, 5, 1, 4, 2, 0, 2, 0, 6, 4});
   CHECK((choice[0] == .6F && choice[5] == .4F && choice[20] == .8F));  // weights stay
-  const ExpertOrder order(matrix(choice, 4), {0, 4});
-  CHECK((order.num_dispatched() == 8 && order.count(0) == 4 && order.count(1) == 2 && order.count(2) == 2));
-  CHECK_FALSE(order.place(5, 0));
-  std::vector<double> went(4, 0.0);
-  count_experts(matrix(choice, 4), 4, went.data());
-  CHECK(went == std::vector<double>{4, 2, 2, 0});
+  const Order order(matrix(choice, 4), {0, 4});
+  CHECK((order.order.num_dispatched() == 8 && order.order.count(0) == 4 && order.order.count(1) == 2 &&
+         order.order.count(2) == 2));
+  CHECK(order.places().data[5 * 2] < 0);
+  Arena arena;
+  CHECK(count_rows(host_experts(), matrix(choice, 4), {0, 4}, arena) == std::vector<std::int32_t>{4, 2, 2, 0});
   std::vector<float> logits(24, 0.0F);
-  const std::vector<double> sums = expert_sums(matrix(logits, 4), matrix(choice, 4));
+  const std::vector<double> sums = sums_of(matrix(logits, 4), matrix(choice, 4));
   CHECK((sums[0] == 6 && sums[1] == 3 && sums[2] == 3));  // who wanted them
 }
 
 TEST_CASE("choices and probabilities of experts are summed over rows") {
   std::vector<float> logits = {0, 0, 0, 0, std::log(2.0F), 0, 0, 0};
   std::vector<float> choice = {0.25F, 3, 0.4F, 0};
-  const std::vector<double> sums = expert_sums(matrix(logits, 4), matrix(choice, 2));
+  const std::vector<double> sums = sums_of(matrix(logits, 4), matrix(choice, 2));
   CHECK((sums[0] == 1 && sums[1] == 0 && sums[3] == 1));
   CHECK(sums[4] == Approx(0.25 + 0.4));
   CHECK(sums[5] == Approx(0.25 + 0.2));

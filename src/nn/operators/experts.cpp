@@ -1,10 +1,6 @@
 // What lies between a router and the stream: rows sorted by their experts, products of each expert with its rows, and
-// the way back. These modules follow pointers: the device is the host.
-#include "kernels/experts.hpp"
-
+// the way back.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "nn/operators/modules.hpp"
 
@@ -22,7 +18,12 @@ class ExpertModule : public OperatorModule {
   Matrix choice(const Pass& pass) const { return pass.matrix(op().inputs.back()); }
   /// The experts that this member has.
   Interval own() const { return form_.divided ? context().part(ShardAxis::experts) : Interval{0, form_.experts}; }
-  ExpertOrder order(const Pass& pass) const { return {choice(pass), own()}; }
+  /// Made once for the modules of a pass, since that waits for the device.
+  const ExpertOrder& order(Pass& pass) const {
+    std::shared_ptr<const ExpertOrder>& order = pass.orders[op().inputs.back()];
+    if (order == nullptr) order = std::make_shared<const ExpertOrder>(experts(), choice(pass), own(), arena());
+    return *order;
+  }
 
   /// A tensor for a value of dispatched rows, or for its gradient.
   Tensor new_dispatched(const ExpertOrder& places, ValueIndex v) const {
@@ -37,7 +38,7 @@ class ExpertModule : public OperatorModule {
  private:
   Tensor dispatched(const ExpertOrder& places, ValueIndex v, DType type) const {
     Tensor tensor(arena(), std::max<std::size_t>(places.num_dispatched(), 1), columns(v), type);
-    if (places.num_dispatched() == 0) std::memset(tensor.matrix().data, 0, tensor.size() * size_of(type));
+    if (places.num_dispatched() == 0) arena().device().fill(tensor.matrix().data, 0, tensor.size() * size_of(type));
     return tensor;
   }
 
@@ -50,9 +51,9 @@ class DispatchModule final : public ExpertModule {
 
   void forward(Batch& /*batch*/, Pass& pass) override { dispatch(order(pass), pass); }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
-    const ExpertOrder places = order(pass);
+    const ExpertOrder& places = order(pass);
     Tensor dx(arena(), places.rows(), columns(input()), DType::f32);
-    combine_rows(places, used(places, pass.gradients[output()].matrix), dx);
+    experts().combine(places.places(), used(places, pass.gradients[output()].matrix), dx);
     dispatch(places, pass);
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -60,7 +61,7 @@ class DispatchModule final : public ExpertModule {
  private:
   void dispatch(const ExpertOrder& places, Pass& pass) const {
     Tensor rows = new_dispatched(places, output());
-    dispatch_rows(places, pass.matrix(input()), used(places, rows));
+    experts().dispatch(places.places(), pass.matrix(input()), used(places, rows));
     pass.values[output()] = std::move(rows);
   }
 };
@@ -71,7 +72,7 @@ class ExpertLinearModule final : public ExpertModule {
   using ExpertModule::ExpertModule;
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    const ExpertOrder places = order(pass);
+    const ExpertOrder& places = order(pass);
     Tensor y = new_dispatched(places, output());
     const Matrix x = pass.matrix(input());
     for_each_expert(places, [&](std::size_t e, const Rows& rows) {
@@ -81,7 +82,7 @@ class ExpertLinearModule final : public ExpertModule {
   }
 
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
-    const ExpertOrder places = order(pass);
+    const ExpertOrder& places = order(pass);
     Tensor copy;
     const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
     Gradient& sum = pass.gradients[input()];
@@ -99,10 +100,9 @@ class ExpertLinearModule final : public ExpertModule {
     Tensor copy;
     const Matrix dy = as_compute(pass.gradients[output()].matrix, copy);
     const Matrix x = pass.matrix(input());
-    const ExpertOrder places = order(pass);
+    const ExpertOrder& places = order(pass);
     for (std::int64_t e = own().begin; e < own().end; ++e) {
-      const auto expert = static_cast<std::size_t>(e);
-      if (places.count(expert) == 0) store().adding(parameter(expert));
+      if (places.count(e) == 0) store().adding(parameter(static_cast<std::size_t>(e)));
     }
     for_each_expert(places, [&](std::size_t e, const Rows& rows) {
       gemm().multiply(Transpose::yes, rows.of(dy), Transpose::no, rows.of(x), store().gradient_matrix(parameter(e)),
@@ -123,8 +123,7 @@ class ExpertLinearModule final : public ExpertModule {
   template <class Compute>
   void for_each_expert(const ExpertOrder& places, const Compute& compute) const {
     for (std::int64_t e = own().begin; e < own().end; ++e) {
-      const auto expert = static_cast<std::size_t>(e);
-      if (places.count(expert) > 0) compute(expert, Rows{places.begin(expert), places.count(expert)});
+      if (places.count(e) > 0) compute(static_cast<std::size_t>(e), Rows{places.begin(e), places.count(e)});
     }
   }
 };
@@ -144,26 +143,26 @@ class WeightedGateModule final : public ExpertModule {
     } else {
       kernels().activation_forward(activation_, gate, out);
     }
-    weigh(out, weights(pass), out);
+    const RowWeights of_rows = weights(pass);
+    weigh(out, of_rows, out);
     pass.values[output()] = std::move(out);
   }
 
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
-    const std::vector<float> of_rows = weights(pass);
+    const RowWeights of_rows = weights(pass);
     // A value that every member has whole has gradients of fp32.
     Tensor converted;
     const Matrix given = as_type(pass.matrix(input(0)).type, pass.gradients[output()].matrix, converted);
     const auto like_given = [&] { return Tensor(arena(), given.rows, given.columns, given.type); };
     Tensor gate = like_given(), up = is_gated() ? like_given() : Tensor(), again = like_given();
-    if (of_rows.empty()) kernels().convert(given, gate);
+    if (of_rows.count == 0) kernels().convert(given, gate);
     weigh(given, of_rows, gate);
     if (is_gated()) {
       kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again);
     } else {
       kernels().activation_backward(activation_, pass.matrix(input(0)), gate, gate, again);
     }
-    const auto rows = [&](const Matrix& all) { return all.rows_from(0, of_rows.size()); };
-    add_weight_gradient(pass, row_products(rows(given), rows(again)), of_rows);
+    add_weight_gradient(pass, given, again, of_rows);
     weigh(again, of_rows, again);
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(0), make_gradient(std::move(gate)));
@@ -175,36 +174,41 @@ class WeightedGateModule final : public ExpertModule {
   bool is_gated() const { return op().inputs.size() == 3; }
   ValueIndex weights_input() const { return op().inputs.back(); }
 
-  /// out = the rows of x times their weights; behind them there may be a row of zeros. The two may be the same.
-  static void weigh(const Matrix& x, const std::vector<float>& of_rows, const Matrix& out) {
-    weigh_rows(x.rows_from(0, of_rows.size()), of_rows, out.rows_from(0, of_rows.size()));
+  /// The weights of so many rows; behind them there may be a row of zeros.
+  struct RowWeights {
+    Tensor values;
+    std::size_t count;
+    Matrix of(const Matrix& all) const { return all.rows_from(0, count); }
+  };
+
+  /// out = the rows of x times their weights; the two may be the same.
+  void weigh(const Matrix& x, const RowWeights& weights, const Matrix& out) const {
+    if (weights.count > 0) experts().weigh(weights.of(x), weights.values.f32(), weights.of(out));
   }
 
-  std::vector<float> weights(const Pass& pass) const {
-    if (are_routed()) return order(pass).weights(choice(pass));
-    const Matrix logits = pass.matrix(weights_input());
-    std::vector<float> result(logits.rows);
-    for (std::size_t row = 0; row < logits.rows; ++row) result[row] = 1.0F / (1.0F + std::exp(-*logits.at<float>(row)));
-    return result;
+  RowWeights weights(Pass& pass) const {
+    const Matrix of = pass.matrix(weights_input());
+    const std::size_t count = are_routed() ? order(pass).num_dispatched() : of.rows;
+    RowWeights weights{Tensor(arena(), 1, std::max<std::size_t>(count, 1)), count};
+    if (are_routed()) {
+      experts().take_weights(order(pass).places(), of, weights.values.f32());
+    } else {
+      experts().sigmoid(of, weights.values.f32());
+    }
+    return weights;
   }
 
-  /// `products`: the gradients of the rows' weights, of this member's columns or experts.
-  void add_weight_gradient(Pass& pass, const std::vector<float>& products, const std::vector<float>& of_rows) const {
+  /// Adds the gradients of the rows' weights, of this member's columns or experts: of each row the product of `given`
+  /// and the value `made`, without its weight.
+  void add_weight_gradient(Pass& pass, const Matrix& given, const Matrix& made, const RowWeights& weights) const {
+    const Tensor products(arena(), 1, std::max<std::size_t>(weights.count, 1));
+    if (weights.count > 0) experts().row_products(weights.of(given), weights.of(made), products.f32());
     const Matrix of = pass.matrix(weights_input());
     Tensor gradient(arena(), of.rows, of.columns, DType::f32);
-    const Matrix to = gradient;
     if (are_routed()) {
-      kernels().fill_zero(to.f32(), to.size());
-      const ExpertOrder places = order(pass);
-      for (std::size_t row = 0; row < to.rows; ++row) {
-        for (std::size_t j = 0; j < chosen(); ++j) {
-          if (const auto place = places.place(row, j)) to.at<float>(row)[j] = products[*place];
-        }
-      }
+      experts().give_weights(order(pass).places(), products.f32(), gradient);
     } else {
-      for (std::size_t row = 0; row < to.rows; ++row) {
-        *to.at<float>(row) = products[row] * of_rows[row] * (1.0F - of_rows[row]);
-      }
+      experts().sigmoid_backward(products.f32(), weights.values.f32(), gradient);
     }
     add_gradient(pass, weights_input(), make_gradient(std::move(gradient)));
   }
@@ -217,15 +221,15 @@ class CombineModule final : public ExpertModule {
   using ExpertModule::ExpertModule;
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    const ExpertOrder places = order(pass);
+    const ExpertOrder& places = order(pass);
     Tensor sums(arena(), places.rows(), columns(output()), DType::f32);
-    combine_rows(places, used(places, pass.matrix(input())), sums);
+    experts().combine(places.places(), used(places, pass.matrix(input())), sums);
     pass.values[output()] = std::move(sums);
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
-    const ExpertOrder places = order(pass);
+    const ExpertOrder& places = order(pass);
     Tensor dx = new_dispatched_gradient(places, input());
-    dispatch_rows(places, pass.gradients[output()].matrix, used(places, dx));
+    experts().dispatch(places.places(), pass.gradients[output()].matrix, used(places, dx));
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
 };

@@ -13,19 +13,21 @@ class RouterModule final : public OperatorModule {
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor choice = new_value(batch, output());
-    choose_experts(pass.matrix(input()), kind_.normalised, choice);
-    const auto experts = static_cast<std::size_t>(kind_.form.experts);
+    experts().choose(pass.matrix(input()), kind_.normalised, choice);
     if (kind_.capacity > 0) {
-      limit_experts(experts, static_cast<std::size_t>(value(input()).rows), static_cast<std::size_t>(kind_.capacity),
-                    choice);
+      experts().limit(static_cast<std::size_t>(kind_.form.experts), static_cast<std::size_t>(value(input()).rows),
+                      static_cast<std::size_t>(kind_.capacity), choice);
     }
-    if (batch.expert_rows != nullptr) count_experts(choice, experts, batch.expert_rows);
+    if (batch.expert_rows != nullptr) {
+      double* next = batch.expert_rows;
+      for (const std::int32_t rows : count_rows(experts(), choice, {0, kind_.form.experts}, arena())) *next++ += rows;
+    }
     pass.values[output()] = std::move(choice);
   }
   void backward_input(const Batch& batch, Pass& pass) override {
     Tensor dlogits = new_gradient(batch, input());
-    choose_experts_backward(pass.matrix(input()), pass.matrix(output()), kind_.normalised,
-                            pass.gradients[output()].matrix, dlogits);
+    experts().choose_backward(pass.matrix(input()), pass.matrix(output()), kind_.normalised,
+                              pass.gradients[output()].matrix, dlogits);
     add_gradient(pass, input(), make_gradient(std::move(dlogits)));
   }
 
@@ -41,36 +43,50 @@ class ExpertBalanceModule final : public OperatorModule {
 
   void forward(Batch& batch, Pass& pass) override {
     if (batch.balance == 0.0) return;
-    std::vector<double> sums = expert_sums(pass.matrix(input(0)), pass.matrix(input(1)));
+    std::vector<double> sums = sums_over_rows(pass);
     if (context().division == WeightDivision::exchange) group().all_reduce_sum(sums.data(), sums.size());
     if (context().replicas != nullptr) context().replicas->all_reduce_sum(sums.data(), sums.size());
-    std::vector<Tensor>& s = statistics(pass);
-    s.clear();
-    s.emplace_back(arena(), 1, experts());
+    std::vector<float> weights;
     const double rows = std::accumulate(sums.begin(), sums.begin() + kind_.form.experts, 0.0) / chosen();
     double balance = 0.0;
-    for (std::size_t e = 0; e < experts(); ++e) {
+    for (std::size_t e = 0; e < num_experts(); ++e) {
       // What an expert's mean softmax counts for, times the rows of the micro-batch.
-      const double weight = kind_.share * static_cast<double>(experts()) * sums[e] / rows;
-      s[0].f32()[e] = static_cast<float>(weight);
-      balance += weight * sums[experts() + e];
+      const double weight = kind_.share * static_cast<double>(num_experts()) * sums[e] / rows;
+      weights.push_back(static_cast<float>(weight));
+      balance += weight * sums[num_experts() + e];
     }
-    if (batch.balance_sum != nullptr) *batch.balance_sum += balance;
+    std::vector<Tensor>& s = statistics(pass);
+    s.clear();
+    s.emplace_back(arena(), 1, num_experts());
+    device().upload(s[0].f32(), weights.data(), weights.size() * sizeof(float));
+    if (batch.balance_sum != nullptr) add(balance, batch.balance_sum);
   }
 
   void backward_input(const Batch& batch, Pass& pass) override {
     if (batch.balance == 0.0) return;
-    std::vector<double> weights(experts());
-    for (std::size_t e = 0; e < experts(); ++e) {
-      weights[e] = batch.balance * static_cast<double>(statistics(pass)[0].f32()[e]);
-    }
     Tensor dlogits = new_gradient(batch, input());
-    weighted_softmax_gradient(pass.matrix(input()), weights, dlogits);
+    experts().weighted_softmax_gradient(pass.matrix(input()), statistics(pass)[0].f32(), batch.balance, dlogits);
     add_gradient(pass, input(), make_gradient(std::move(dlogits)));
   }
 
  private:
-  std::size_t experts() const { return static_cast<std::size_t>(kind_.form.experts); }
+  Device& device() const { return arena().device(); }
+  std::size_t num_experts() const { return static_cast<std::size_t>(kind_.form.experts); }
+  /// How many rows have chosen each expert, then the sum of its softmax.
+  std::vector<double> sums_over_rows(const Pass& pass) const {
+    std::vector<double> sums(2 * num_experts());
+    const Buffer on_device(arena(), sums.size() * sizeof(double));
+    experts().sum(pass.matrix(input(0)), pass.matrix(input(1)), static_cast<double*>(on_device.data()));
+    device().download(sums.data(), on_device.data(), on_device.bytes());
+    return sums;
+  }
+  /// *sum += value, in memory of the device.
+  void add(double value, double* sum) const {
+    double total = 0.0;
+    device().download(&total, sum, sizeof(total));
+    total += value;
+    device().upload(sum, &total, sizeof(total));
+  }
   double chosen() const { return static_cast<double>(kind_.form.chosen); }
 
   op::ExpertBalance kind_;
