@@ -41,18 +41,6 @@ void check_balanced(const std::vector<std::array<int, 3>>& grids) {
   }
 }
 
-/// The plan with so many whole experts on each member of a tensor-parallel group.
-Plan with_experts(Plan plan, const std::vector<std::int64_t>& numbers) {
-  for (Stage& stage : plan.stages) {
-    for (const std::int64_t number : numbers) {
-      std::vector<Interval>& parts = stage.shards["experts"];
-      const std::int64_t begin = parts.empty() ? 0 : parts.back().end;
-      parts.push_back({begin, begin + number});
-    }
-  }
-  return plan;
-}
-
 /// Divisions of the experts over the members of grids (stages, replicas, shards), evenly and not.
 void check_divided(const std::string& folder, const std::array<int, 3>& grid,
                    const std::vector<std::vector<std::int64_t>>& divisions) {

@@ -187,6 +187,17 @@ std::string describe(const SessionOptions& options) {
   return text + fmt::format(", tied {}", letter(options.forms.of_tie(0)));
 }
 
+Plan with_experts(Plan plan, const std::vector<std::int64_t>& numbers) {
+  for (Stage& stage : plan.stages) {
+    for (const std::int64_t number : numbers) {
+      std::vector<Interval>& parts = stage.shards["experts"];
+      const std::int64_t begin = parts.empty() ? 0 : parts.back().end;
+      parts.push_back({begin, begin + number});
+    }
+  }
+  return plan;
+}
+
 Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_t>& numbers) {
   const auto members = static_cast<int>(numbers.size());
   for (Stage& stage : plan.stages) {

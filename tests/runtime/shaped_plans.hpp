@@ -24,6 +24,8 @@ struct ShapedStage {
 Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_batch_size,
                  const std::string& schedule = "1f1b");
 
+/// The plan with so many whole experts on each member of a tensor-parallel group.
+Plan with_experts(Plan plan, const std::vector<std::int64_t>& numbers);
 /// The plan with layers with experts in blocks of as many replicas as there are `numbers`, which have so many experts
 /// each and send rows to one another.
 Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_t>& numbers);

@@ -256,6 +256,32 @@ TEST_CASE("ranks with a GPU each train by NCCL as on the host", "[np2][np4][np8]
 
 namespace {
 
+/// Whole experts on the members of grids, and rows that are sent to them, with the loss of their balance too.
+void check_experts(Gpus gpus) {
+  const Gpu gpu(gpus);
+  const Reference mixtral("mixtral"), balanced("mixtral", "aux-per-layer-micro2"), shared("qwen2-moe");
+  const auto sent = [](const Reference& reference, const Plan& plan, const std::vector<std::int64_t>& numbers) {
+    return with_sent_rows(plan, build_model(reference.config.model, reference.config.training, "test"), numbers);
+  };
+  check_plan(mixtral, with_zero(with_experts(mixtral.plan(1, 2, 2, 2, "1f1b"), {1, 3}), 2), gpu);
+  check_plan(shared, with_experts(shared.plan(1, 1, 4, 4, "zb-h1"), {1, 4, 2, 1}), gpu);
+  check_plan(shared, with_zero(sent(shared, shared.plan(1, 4, 1, 4, "1f1b"), {1, 4, 2, 1}), 3), gpu);
+  const Plan two_stages = sent(balanced, balanced.plan(2, 2, 1, 2, "1f1b"), {1, 3});
+  if (gpus == Gpus::own) CHECK_THAT(ways_of(balanced, two_stages, gpu), Catch::Contains(": NCCL"));
+  check_plan(balanced, two_stages, gpu);
+}
+
+}  // namespace
+
+TEST_CASE("experts are divided over GPUs as on the host, and rows sent to them, by NCCL", "[np4][own]") {
+  check_experts(Gpus::own);
+}
+TEST_CASE("experts are divided on a GPU as on the host, and rows sent to them, by MPI", "[np4]") {
+  check_experts(Gpus::shared);
+}
+
+namespace {
+
 void check_zero(Gpus gpus) {
   const Reference reference("untied");
   const Gpu gpu(gpus);
