@@ -1,8 +1,7 @@
 // What draws images: larger feature maps, their pixels in other orders, and how far they are from what they should be.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
+#include "kernels/bodies/cubic.hpp"
 #include "kernels/host_feature_maps.hpp"
 #include "kernels/launch.hpp"
 
@@ -12,38 +11,13 @@ using namespace kernels;
 
 namespace {
 
-/// Weight of a pixel whose centre is `distance` pixels away (Keys, "Cubic convolution interpolation", 1981, Eq. 4).
-float cubic_weight(float distance) {
-  constexpr float a = -0.75F;
-  const float d = std::abs(distance);
-  if (d <= 1.0F) return ((a + 2.0F) * d - (a + 3.0F)) * d * d + 1.0F;
-  return d < 2.0F ? ((a * d - 5.0F * a) * d + 8.0F * a) * d - 4.0F * a : 0.0F;
-}
-
-/// The pixels of a line that one of twice the length is made from, and their weights. Its centre is at
-/// (i + 0.5) / 2 - 0.5 of the line.
-struct Taps {
-  std::array<std::int64_t, 4> pixel{};
-  std::array<float, 4> weight{};
-
-  Taps(std::int64_t i, std::int64_t length) {
-    const float centre = (static_cast<float>(i) + 0.5F) / 2.0F - 0.5F;
-    const auto before = static_cast<std::int64_t>(std::floor(centre));
-    for (std::int64_t k = 0; k < 4; ++k) {
-      const std::int64_t at = before - 1 + k;
-      pixel[static_cast<std::size_t>(k)] = std::clamp<std::int64_t>(at, 0, length - 1);
-      weight[static_cast<std::size_t>(k)] = cubic_weight(centre - static_cast<float>(at));
-    }
-  }
-};
-
 /// visit(pixel of the larger map, pixel of the map, weight), in the order of the larger map.
 template <class Visit>
 void for_each_tap(const MapSize& map, const Visit& visit) {
   for (std::int64_t row = 0; row < 2 * map.height; ++row) {
-    const Taps rows(row, map.height);
+    const bodies::CubicTaps rows(static_cast<int>(row), static_cast<int>(map.height));
     for (std::int64_t column = 0; column < 2 * map.width; ++column) {
-      const Taps columns(column, map.width);
+      const bodies::CubicTaps columns(static_cast<int>(column), static_cast<int>(map.width));
       for (std::size_t r = 0; r < 4; ++r) {
         for (std::size_t c = 0; c < 4; ++c) {
           visit(static_cast<std::size_t>(row * 2 * map.width + column),
