@@ -165,7 +165,7 @@ void run_profile(const Options& options) {
   job.overrides.insert(job.overrides.end(), {"profile.cache=false", "profile.file=\"\""});
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model_of(config);
-  const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config, model);
+  const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
@@ -184,7 +184,7 @@ void run_plan(const Options& options) {
   const JobOptions job = job_options(options);
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model_of(config);
-  const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config, model);
+  const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);

@@ -239,7 +239,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     return;
   }
   phases.end("configuration and data");
-  const RankDevice device = find_device(world, waiter, options, config, model);
+  const RankDevice device = find_device(world, waiter, options, config);
   const Machine machine = find_machine(world, waiter, cluster_file(options, config), device);
   phases.end("machine");
   if (rank == 0) print_step(describe_machine(machine) + "\n");

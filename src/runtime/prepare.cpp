@@ -24,7 +24,6 @@
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
-#include "runtime/host_operators.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
@@ -131,14 +130,10 @@ std::string cluster_file(const JobOptions& options, const Config& config) {
   return options.cluster_path.empty() ? config.cluster.file : options.cluster_path;
 }
 
-RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model) {
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
   const bool emulates = emulation_of(world, waiter, cluster_file(options, config)) != Emulate::no;
   RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
-  collectively(world, waiter, [&] {
-    check_optimizer(config, device);
-    check_operators(config, model, device);
-  });
+  collectively(world, waiter, [&] { check_optimizer(config, device); });
   return device;
 }
 

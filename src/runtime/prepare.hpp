@@ -53,8 +53,7 @@ std::string cluster_file(const JobOptions& options, const Config& config);
 Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file);
 
 /// What this rank computes with in a job: the host where the cluster's devices are emulated. Collective.
-RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model);
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config);
 
 /// The cluster of the job: found, or read from `file`, whose devices must then be as many as there
 /// are ranks. `device`: what this rank computes with. Collective.

@@ -5,7 +5,6 @@
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
 #include "runtime/gpu_table.hpp"
-#include "runtime/host_operators.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/prepare.hpp"
 #include "stand_in.hpp"
@@ -118,31 +117,6 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
                        "\" where ranks compute with GPUs (its steps are computed on the host alone); use [job] device "
                        "= \"host\", or one of adamw, sgd and lion"));
     CHECK_NOTHROW(check_optimizer(config, RankDevice()));
-  }
-}
-
-TEST_CASE("models with operators of the host alone are refused where there are GPUs", "[np4]") {
-  cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
-  Waiter waiter(600.0, CoreUse::shared);
-  const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
-  const std::map<std::string, std::string> refused = {
-      {"t5", "attention to a source, and with a bias by distance, is computed on the host alone"},
-      {"mixtral", "rows go to experts on the host alone"},
-      {"resnet", "convolutions are computed on the host alone"}};
-  for (const std::string name : {"t5", "mixtral", "resnet", "llama", "bert"}) {
-    INFO(name);
-    Config config;
-    config.model.from = test_data("models/") + name;
-    config.training.sequence_length = 16;
-    const Model model = build_model(config.model, config.training, "test");
-    CHECK_NOTHROW(check_operators(config, model, RankDevice()));
-    if (!refused.contains(name)) {
-      CHECK_NOTHROW(check_operators(config, model, gpu));
-      continue;
-    }
-    CHECK(complaint_of([&] { check_operators(config, model, gpu); })
-              .ends_with(fmt::format("a {} where ranks compute with GPUs ({}); use [job] device = \"host\"", name,
-                                     refused.at(name))));
   }
 }
 
