@@ -4,24 +4,16 @@
 #include <map>
 #include <utility>
 
-#include "base/random.hpp"
 #include "config/read.hpp"
 #include "reference.hpp"
-#include "runtime/datasets.hpp"
 #include "shaped_plans.hpp"
 #include "support/catch.hpp"
+#include "written_networks.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
 
 namespace {
-
-const std::string ends[] = {"[model]\nvocabulary_size = 257\n[[model.layer]]\nkind = \"embedding\"\ncolumns = 64\n",
-                            "[[model.layer]]\nkind = \"output\"\nnorm = \"rms\"\n"};
-
-ModelConfig own_network(const std::string& blocks) {
-  return parse_config(ends[0] + blocks + ends[1], "own.toml", "").model;
-}
 
 int num_ranks() {
   int size = 0;
@@ -161,159 +153,6 @@ void check_written_images(int pipeline, int data, int tensor) {
     check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
   }
 }
-
-/// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them. No ReLU is
-/// among the activations: where rounding moves a sum across its kink a gradient jumps, and losses with it.
-const std::string uneven_blocks =
-    "[[model.layer]]\nheads = 8\nkey_heads = 2\nfeed_forward = 96\nactivation = \"silu\"\nwindow = 5\n"
-    "query_bias = true\nhead_norms = true\nrotary_theta = 1e4\n"
-    "[[model.layer]]\nheads = 4\nkey_heads = 4\nfeed_forward = 72\ngated = true\nparallel = true\n"
-    "output_bias = true\nfeed_forward_bias = true\n"
-    "[[model.layer]]\nheads = 12\nkey_heads = 4\nhead_size = 6\nfeed_forward = 120\nactivation = \"gelu\"\n"
-    "rotary_theta = 1e4\nrotary_share = 0.7\n";
-
-/// Blocks whose experts take no more than an even share of a sample's rows, or a little more.
-const std::string full_experts =
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
-    "experts = 4\nexpert_capacity = 1.0\n"
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
-    "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = 1.1\nshared_expert = 24\n"
-    "[[model.layer]]\nrepeat = 2\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nexperts_every = 2\n"
-    "shared_expert = 16\n";
-
-/// Blocks with experts that take all rows, and one more for all of them, gated and not.
-const std::string shared_experts =
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nexperts = 4\nshared_expert = "
-    "24\n"
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nshared_expert = 16\n";
-
-/// A generator of images whose layers differ in rows and columns.
-const std::string drawing = R"(
-[[model.layer]]
-kind = "latent"
-inputs = 6
-image_size = 3
-columns = 32
-positions = true
-[[model.layer]]
-repeat = 2
-heads = 4
-activation = "gelu"
-[[model.layer]]
-kind = "enlarge"
-method = "bicubic"
-positions = true
-[[model.layer]]
-repeat = 2
-heads = 4
-window = 3
-query_bias = true
-[[model.layer]]
-kind = "enlarge"
-method = "shuffle"
-positions = true
-[[model.layer]]
-heads = 4
-window = 4
-feed_forward = 24
-output_bias = true
-feed_forward_bias = true
-[[model.layer]]
-kind = "pixels"
-channels = 2
-)";
-
-/// Blocks of 16, 32 and 48 channels between the convolutions that a group divides: positions of the axis stand for 1, 2
-/// and 3 of them. The first ones are narrower, and every member computes them whole.
-const std::string wide_blocks = R"(
-[[model.layer]]
-kind = "images"
-image_size = 16
-[[model.layer]]
-kind = "convolution"
-channels = 8
-batch_norm = true
-activation = "silu"
-[[model.layer]]
-kind = "residual"
-channels = 8
-activation = "silu"
-[[model.layer]]
-kind = "residual"
-channels = 16
-stride = 2
-activation = "silu"
-[[model.layer]]
-kind = "residual"
-channels = 24
-inner = 32
-activation = "silu"
-[[model.layer]]
-kind = "residual"
-repeat = 2
-channels = 32
-inner = 12
-wide = 48
-stride = 2
-activation = "silu"
-pool = "average"
-pool_size = 0
-[[model.layer]]
-kind = "classes"
-classes = 9
-)";
-
-/// A network with weights that are drawn; one rank says what its losses are.
-struct Drawn {
-  Reference reference{"llama"};
-  Model model;
-
-  explicit Drawn(const std::string& blocks) : Drawn(own_network(blocks)) {}
-  explicit Drawn(const ModelConfig& network) {
-    reference.config.model = network;
-    model = build_model(reference.config.model, reference.config.training, "test");
-    if (!model.sample.tokens()) {
-      reference.config.data.train = {synthetic_data};
-      reference.labelled = open_datasets(reference.config, model).train;
-    }
-    reference.weights.clear();
-    for (const ParameterSpec& spec : stored_tensors(model)) draw(spec);
-    if (norms_batches()) reference.micro_batch_size = 4;
-    reference.tensor_norms.clear();
-    for (const ParameterSpec& spec : logical_parameters(model)) reference.tensor_norms[spec.name] = 0.0;
-    const Curve alone = train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 8, "1f1b"), 8);
-    reference.losses = alone.losses;
-    reference.grad_norms = alone.grad_norms;
-    reference.tensor_norms = alone.tensor_norms;
-  }
-
-  void draw(const ParameterSpec& spec) {
-    std::vector<float>& values = reference.weights[spec.name];
-    values.resize(static_cast<std::size_t>(spec.size()));
-    CounterRandom(7, spec.name).fill_normal(0, values.size(), values.data());
-    // Far from zero and one, so that a bias or a gain that goes wrong shows.
-    for (float& value : values) value = spec.initial == Initial::ones ? 1.0F + 0.2F * value : 0.1F * value;
-  }
-
-  bool norms_batches() const {
-    return std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.batch_norms > 0.0; });
-  }
-
-  /// The loss of an evaluation behind one step, which goes by what the step has left in buffers.
-  double evaluated(MPI_Comm comm, const Plan& plan) const {
-    int size = 0;
-    MPI_Comm_size(comm, &size);
-    Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared);
-    reference.fill(session);
-    session.train(0, reference.samples(0));
-    return session.evaluate(reference.samples(1));
-  }
-
-  void check(const Plan& plan, const SessionOptions& options = {}) const {
-    const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, 8, options);
-    check_curve(curve, reference);
-  }
-};
 
 void check_drawn_plans(const Drawn& drawn, std::uint64_t seed, int number) {
   RandomShapes shapes(seed, DrawnBlocks::some,

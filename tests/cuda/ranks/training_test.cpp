@@ -1,10 +1,12 @@
 // The whole training on GPUs against the host's and the recorded runs.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
 #include "comm/alarm.hpp"
 #include "comm/mpi.hpp"
+#include "config/read.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/hardware.hpp"
 #include "runtime/checkpoint/block_transfer.hpp"
@@ -14,6 +16,7 @@
 #include "runtime/reference.hpp"
 #include "runtime/replan/redistribute.hpp"
 #include "runtime/shaped_plans.hpp"
+#include "runtime/written_networks.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;
@@ -250,6 +253,30 @@ TEST_CASE("ranks with a GPU each train by NCCL as on the host", "[np2][np4][np8]
   }
   reference.config.job.gpu_transport = "mpi";
   CHECK_THAT(ways_of(reference, plans_of_world(reference).front(), gpu), !Catch::Contains(": NCCL"));
+}
+
+namespace {
+
+/// Networks that are written down: experts that take no more than their share, members' channels of different widths,
+/// and what draws images.
+void check_written(const std::vector<std::array<int, 3>>& grids) {
+  const Gpu gpu(Gpus::own);
+  for (const ModelConfig& network :
+       {own_network(full_experts), own_network(shared_experts), parse_config(wide_blocks, "wide.toml", "").model,
+        parse_config(drawing, "drawing.toml", "").model}) {
+    const Drawn drawn(network);
+    INFO(drawn.model.layers[1].name);
+    for (const auto& [pipeline, data, tensor] : grids) {
+      check_plan(drawn.reference, drawn.reference.plan(pipeline, data, tensor, 4, "1f1b"), gpu);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("networks that are written down train on a GPU as on the host", "[np1]") { check_written({{1, 1, 1}}); }
+TEST_CASE("networks that are written down train on grids of GPUs as on the host", "[np4]") {
+  check_written({{2, 1, 2}, {1, 2, 2}});
 }
 
 namespace {
