@@ -17,7 +17,7 @@ struct SampleSlot {
   std::int32_t* document_begin = nullptr;
   std::uint32_t* token_types = nullptr;     ///< as many as the sequence is long, where tokens have types
   std::uint32_t* decoder_tokens = nullptr;  ///< as many as there are targets, where there is a source
-  std::int32_t* source_length = nullptr;    ///< how many tokens of the source are no padding
+  std::int32_t* input_length = nullptr;     ///< how many of `tokens` are no padding, which is behind them
   std::int64_t* num_targets = nullptr;      ///< how many of the targets are there, where some may be missing
 };
 
@@ -30,6 +30,8 @@ class Dataset {
   /// Samples in the order of the data, for evaluation.
   virtual std::int64_t num_windows() const = 0;
   virtual void window(std::int64_t index, const SampleSlot& slot) const = 0;
+  /// Whether a sample's tokens may end in padding, so that `SampleSlot::input_length` says something.
+  virtual bool has_padding() const { return false; }
 };
 
 }  // namespace pptrain

@@ -14,6 +14,8 @@ class FeatureTable {
   virtual std::int64_t num_rows() const = 0;
   /// Writes what the slot asks for of one row: its features, its class.
   virtual void row(std::int64_t index, const SampleSlot& slot) const = 0;
+  /// Whether the tokens of a row may end in padding.
+  virtual bool has_padding() const { return false; }
   /// The same as sample `number` of the training, which may differ from the row as it is held back.
   virtual void training_row(std::int64_t index, std::int64_t /*number*/, const SampleSlot& slot) const {
     row(index, slot);
@@ -38,6 +40,7 @@ class FeatureDataset final : public Dataset {
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
   std::int64_t num_windows() const override { return table_->num_rows(); }
   void window(std::int64_t index, const SampleSlot& slot) const override { table_->row(index, slot); }
+  bool has_padding() const override { return table_->has_padding(); }
 
  private:
   std::unique_ptr<FeatureTable> table_;

@@ -14,7 +14,7 @@ std::uint32_t as_token(std::int32_t target, const SourceShape& shape) {
 
 void PairTable::row(std::int64_t index, const SampleSlot& slot) const {
   if (slot.tokens != nullptr) read_source(index, slot.tokens);
-  if (slot.source_length != nullptr) *slot.source_length = static_cast<std::int32_t>(source_length(index));
+  if (slot.input_length != nullptr) *slot.input_length = static_cast<std::int32_t>(source_length(index));
   if (slot.num_targets != nullptr) *slot.num_targets = num_targets(index);
   if (slot.targets != nullptr) read_targets(index, slot.targets);
   if (slot.decoder_tokens == nullptr) return;

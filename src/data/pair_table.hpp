@@ -11,6 +11,7 @@ namespace pptrain {
 class PairTable : public FeatureTable {
  public:
   void row(std::int64_t index, const SampleSlot& slot) const final;
+  bool has_padding() const final { return true; }
 
  protected:
   /// `length`: targets of a row.

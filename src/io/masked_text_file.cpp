@@ -11,6 +11,10 @@ namespace {
 constexpr std::int64_t most_table_bytes = std::int64_t{1} << 50;  // read block by block
 constexpr std::int64_t most_table_rows = std::int64_t{1} << 34;   // a count of each is kept in memory
 
+bool has_dataset(const Hdf5Source& source, const char* name) {
+  return check_hdf5(H5Lexists(source.file.get(), name, H5P_DEFAULT), "looking for a dataset") > 0;
+}
+
 }  // namespace
 
 MaskedTextFile::MaskedTextFile(const std::string& path, const MaskedTextOptions& options)
@@ -44,11 +48,14 @@ void MaskedTextFile::open() {
                  fmt::format("{} to {} can be read", options_.min_rows, most_table_rows), "name other data");
   }
   if (options_.labelled) num_labels_.resize(static_cast<std::size_t>(rows));
+  if (!has_dataset(source, "attention_mask")) return;
+  mask_.emplace(of("attention_mask", rows));
+  lengths_.resize(static_cast<std::size_t>(rows));
 }
 
 /// Refuses a file with /labels: some of its tokens are hidden already, and others would be hidden beside them.
 void MaskedTextFile::refuse_labels(const Hdf5Source& source) const {
-  if (check_hdf5(H5Lexists(source.file.get(), "labels", H5P_DEFAULT), "looking for /labels") == 0) return;
+  if (!has_dataset(source, "labels")) return;
   file_.refuse("it has /labels", "[data] mask_token hides tokens as they are read, and here some are hidden already",
                "leave mask_token out, or give the text without /labels");
 }
@@ -65,12 +72,14 @@ void MaskedTextFile::check() {
 }
 
 void MaskedTextFile::check_rows(Interval rows) {
+  if (mask_) check_mask(rows);
   std::vector<std::int64_t> values(static_cast<std::size_t>(rows.size() * options_.length));
   const auto check = [&](const Hdf5Array& array, const char* name, const char* what, std::int64_t end, bool is_label) {
     array.rows(rows, values.data());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::int64_t row = rows.begin + static_cast<std::int64_t>(i) / options_.length;
       if (is_label && values[i] == no_target) continue;
+      if (is_label && mask_) check_label_place(row, static_cast<std::int64_t>(i) % options_.length);
       if (is_label) ++num_labels_[static_cast<std::size_t>(row)];
       if (0 <= values[i] && values[i] < end) continue;
       file_.refuse(fmt::format("sample {} has {} at position {} of /{}", row, values[i],
@@ -85,6 +94,32 @@ void MaskedTextFile::check_rows(Interval rows) {
   if (labels_) check(*labels_, "labels", "tokens", options_.vocabulary, true);
 }
 
+/// Finds how long samples are. A mask with a zero in front of a one would hide what is no end of a sample.
+void MaskedTextFile::check_mask(Interval rows) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(rows.size() * options_.length));
+  mask_->rows(rows, values.data());
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const auto begin = values.begin() + r * options_.length, end = begin + options_.length;
+    const auto padding = std::find_if(begin, end, [](std::int64_t value) { return value != 1; });
+    const auto other = std::find_if(padding, end, [](std::int64_t value) { return value != 0; });
+    if (padding == begin || other != end) {
+      const auto wrong = padding == begin ? begin : other;
+      file_.refuse(
+          fmt::format("sample {} has {} at position {} of /attention_mask", rows.begin + r, *wrong, wrong - begin),
+          "it is 1 at the first positions, one at least, and 0 at padding, which is behind them",
+          "put padding behind the text");
+    }
+    lengths_[static_cast<std::size_t>(rows.begin + r)] = static_cast<std::int32_t>(padding - begin);
+    has_padding_ = has_padding_ || padding != end;
+  }
+}
+
+void MaskedTextFile::check_label_place(std::int64_t row, std::int64_t position) const {
+  if (position < lengths_[static_cast<std::size_t>(row)]) return;
+  file_.refuse(fmt::format("sample {} has a label at position {}", row, position),
+               "that is padding, as /attention_mask says", fmt::format("write {} there", no_target));
+}
+
 template <class T>
 void MaskedTextFile::read(const Hdf5Array& array, std::int64_t index, T* out) const {
   if (out == nullptr) return;
@@ -95,6 +130,9 @@ void MaskedTextFile::read(const Hdf5Array& array, std::int64_t index, T* out) co
 
 void MaskedTextFile::row(std::int64_t index, const SampleSlot& slot) const {
   if (labels_ && slot.num_targets != nullptr) *slot.num_targets = num_labels_[static_cast<std::size_t>(index)];
+  if (slot.input_length != nullptr) {
+    *slot.input_length = mask_ ? lengths_[static_cast<std::size_t>(index)] : static_cast<std::int32_t>(options_.length);
+  }
   file_.read("sample", index, [&] {
     read(*tokens_, index, slot.tokens);
     read(*types_, index, slot.token_types);

@@ -22,7 +22,8 @@ struct MaskedTextOptions {
 
 /// An HDF5 file with /input_ids, /token_type_ids and /labels, integers (n, T): the tokens of each sample as the model
 /// reads them, their types, and, where it is labelled, what is to be predicted at each position, -100 where nothing is.
-/// Samples are read one by one; how many labels each has stays in memory.
+/// With /attention_mask (n, T), ones and behind them zeros, tokens under a zero are padding: nothing attends to them,
+/// and they have no label. Samples are read one by one; how many labels each has, and how long it is, stays in memory.
 class MaskedTextFile final : public FeatureTable {
  public:
   /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
@@ -31,19 +32,24 @@ class MaskedTextFile final : public FeatureTable {
 
   std::int64_t num_rows() const override { return tokens_->shape()[0]; }
   void row(std::int64_t index, const SampleSlot& slot) const override;
+  bool has_padding() const override { return has_padding_; }
 
  private:
   void open();
   void check();
   void check_rows(Interval rows);
+  void check_mask(Interval rows);
+  void check_label_place(std::int64_t row, std::int64_t position) const;
   void refuse_labels(const Hdf5Source& source) const;
   template <class T>
   void read(const Hdf5Array& array, std::int64_t index, T* out) const;
 
   SampleFile file_;
   MaskedTextOptions options_;
-  std::optional<Hdf5Array> tokens_, types_, labels_;
+  std::optional<Hdf5Array> tokens_, types_, labels_, mask_;
   std::vector<std::int32_t> num_labels_;
+  std::vector<std::int32_t> lengths_;  ///< positions of each sample before its padding; empty without a mask
+  bool has_padding_ = false;
 };
 
 }  // namespace pptrain

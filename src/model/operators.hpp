@@ -114,9 +114,10 @@ struct Rotary {
 };
 
 /// Self-attention, causal or of every position to all; or attention of every position to all rows of something else,
-/// which k and v are made from. Inputs: q, k and v; or one value that holds all three side by side. `key_heads` divide
-/// `heads`: query head h attends to key head h * key_heads / heads (Ainslie et al., "GQA", 2023). Parameters: with
-/// `buckets` what is added to the scaled scores, (heads, buckets), divided by heads.
+/// which k and v are made from. Where it is not causal, padding of the input is not seen. Inputs: q, k and v; or one
+/// value that holds all three side by side. `key_heads` divide `heads`: query head h attends to key head h * key_heads
+/// / heads (Ainslie et al., "GQA", 2023). Parameters: with `buckets` what is added to the scaled scores, (heads,
+/// buckets), divided by heads.
 struct SelfAttention {
   std::int64_t heads = 0;
   std::int64_t key_heads = 0;
@@ -125,7 +126,6 @@ struct SelfAttention {
   std::int64_t window = 0;       ///< positions that are seen, the own one included; 0: all earlier ones
   bool causal = true;            ///< whether positions behind the own one are hidden; without that there is no window
   DistanceBuckets buckets = {};  ///< of the bias by distance; none: there is no bias
-  bool of_source = false;        ///< the keys are of the source, whose padding is not seen
   std::int64_t span = 0;         ///< rows that see each other: the first `span` of a sample, the next ones; 0: all
 
   std::int64_t group() const { return heads / key_heads; }

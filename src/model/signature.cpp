@@ -66,8 +66,8 @@ std::string dimensions(const Operator& op) {
           },
           [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
           [](const op::SelfAttention& a) {
-            return fmt::format("{}:{}:{}:{}:{}{}{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
-                               a.causal ? "" : ":all", text(a.buckets), a.of_source ? ":source" : "") +
+            return fmt::format("{}:{}:{}:{}:{}{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
+                               a.causal ? "" : ":all", text(a.buckets)) +
                    (a.span > 0 ? fmt::format(":{}", a.span) : "");
           },
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },

@@ -41,8 +41,8 @@ struct Batch {
   const std::int32_t* document_begin = nullptr;
   const std::uint32_t* token_types = nullptr;     ///< (R), for an embedding of token types
   const std::uint32_t* decoder_tokens = nullptr;  ///< (R), for the embedding of a decoder
-  /// (samples), for attention to the source: how many of its positions are no padding; null: all.
-  const std::int32_t* source_lengths = nullptr;
+  /// (samples), for attention that is not causal: how many of the input's positions are no padding; null: all.
+  const std::int32_t* input_lengths = nullptr;
   std::optional<DropoutNumbers> dropout = {};  ///< nothing: no element is dropped
   LossForm loss_form = {};                     ///< of the loss that is summed and whose gradient is asked for
   double balance = 0.0;           ///< what a row of experts' balance counts for in the scaled loss; 0: nothing

@@ -12,6 +12,9 @@ namespace pptrain {
 struct Datasets {
   std::unique_ptr<Dataset> train;
   std::unique_ptr<Dataset> validation;  ///< null without one
+
+  /// Whether samples of either may end in padding.
+  bool have_padding() const { return train->has_padding() || (validation && validation->has_padding()); }
 };
 
 /// Opens and checks what `[data]` names. Throws `Error` (exit code 2).

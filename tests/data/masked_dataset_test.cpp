@@ -51,6 +51,21 @@ class OnlySpecial final : public Dataset {
   }
 };
 
+/// The same text, of which window i has no more than `length_of(i)` tokens before its padding.
+class PaddedText final : public Dataset {
+ public:
+  void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override {
+    window(step * batch + index, slot);
+  }
+  std::int64_t num_windows() const override { return 1000; }
+  void window(std::int64_t index, const SampleSlot& slot) const override {
+    Text().window(index, slot);
+    *slot.input_length = length_of(index);
+  }
+  bool has_padding() const override { return true; }
+  static std::int32_t length_of(std::int64_t index) { return static_cast<std::int32_t>(2 + index % (length - 2)); }
+};
+
 MaskedDataset masked(double probability, std::uint64_t seed = 5) {
   return {std::make_unique<Text>(), {mask, probability, {begin_token}, length, 100, batch, seed}};
 }
@@ -118,6 +133,27 @@ TEST_CASE("tokens keep their types where others are hidden", "[data]") {
   const Sample sample = sample_of(dataset, 1, 2);
   for (std::size_t t = 0; t < sample.types.size(); ++t) CHECK(sample.types[t] == t % 2);
   CHECK(sample.tokens == sample_of(masked(0.15), 1, 2).tokens);
+}
+
+TEST_CASE("padding is never hidden, and what is hidden in front of it stays", "[data]") {
+  const MaskedDataset dataset(std::make_unique<PaddedText>(), {mask, 0.3, {begin_token}, length, 100, batch, 5});
+  CHECK(dataset.has_padding());
+  CHECK_FALSE(masked(0.3).has_padding());
+  for (std::int64_t index = 0; index < batch; ++index) {
+    Sample sample;
+    std::int32_t end = 0;
+    SampleSlot slot = sample.slot();
+    slot.input_length = &end;
+    dataset.sample(3, index, slot);
+    CHECK(end == PaddedText::length_of(3 * batch + index));
+    CHECK(sample.num_targets >= 1);
+    const Sample whole = sample_of(masked(0.3), 3, index);
+    for (std::int32_t t = 0; t < length; ++t) {
+      const auto at = static_cast<std::size_t>(t);
+      if (t >= end) CHECK(sample.targets[at] == no_target);
+      if (t < end && sample.num_targets > 1) CHECK(sample.targets[at] == whole.targets[at]);
+    }
+  }
 }
 
 TEST_CASE("masks follow from seed, step and sample", "[data]") {

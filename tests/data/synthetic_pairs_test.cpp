@@ -20,7 +20,7 @@ struct Sample {
     slot.tokens = source.data();
     slot.decoder_tokens = decoder.data();
     slot.targets = targets.data();
-    slot.source_length = &length;
+    slot.input_length = &length;
     slot.num_targets = &num_targets;
     table.row(index, slot);
   }

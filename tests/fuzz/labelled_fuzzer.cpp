@@ -101,7 +101,7 @@ void read_pairs(const std::string& path) {
     slot.tokens = tokens.data();
     slot.decoder_tokens = decoder.data();
     slot.targets = targets.data();
-    slot.source_length = &end;
+    slot.input_length = &end;
     file.row(row, slot);
     PPTRAIN_ASSERT(0 < end && end <= length + 1, "a source of {} tokens", end);
     for (const std::uint32_t token : tokens) PPTRAIN_ASSERT(token < num_tokens, "token {}", token);

@@ -14,6 +14,7 @@ struct Content {
   std::vector<double> tokens = {5, 6, 7, 8, 9, 0};
   std::vector<double> types = {0, 0, 1, 0, 1, 1};
   std::vector<double> labels = {-100, 3, -100, 9, 0, -100};
+  std::vector<double> mask = {};  ///< none: there is no such dataset
   hid_t token_type = H5T_STD_I32LE;
 };
 
@@ -23,6 +24,7 @@ std::string write(const TestFolder& folder, const std::string& name, const Conte
   write_sample_array(file, "input_ids", content.token_type, content.shape, content.tokens);
   write_sample_array(file, "token_type_ids", H5T_STD_I32LE, content.shape, content.types);
   write_sample_array(file, "labels", H5T_STD_I32LE, content.shape, content.labels);
+  if (!content.mask.empty()) write_sample_array(file, "attention_mask", H5T_STD_U8LE, content.shape, content.mask);
   return path;
 }
 
@@ -53,6 +55,41 @@ TEST_CASE("samples of masked text are read as they were written", "[masked_text]
   count.num_targets = &num_targets;
   file.row(1, count);
   CHECK(num_targets == 2);
+}
+
+TEST_CASE("samples of masked text are as long as their mask says", "[masked_text]") {
+  const TestFolder folder("masked_lengths");
+  Content content;
+  const auto lengths = [&](const char* name) {
+    const MaskedTextFile file(write(folder, name, content), options());
+    std::vector<std::int32_t> found(2);
+    for (std::int64_t row = 0; row < 2; ++row) {
+      SampleSlot slot;
+      slot.input_length = &found[static_cast<std::size_t>(row)];
+      file.row(row, slot);
+    }
+    return std::pair(file.has_padding(), found);
+  };
+  CHECK(lengths("none.h5") == std::pair(false, std::vector<std::int32_t>{3, 3}));
+  content.mask = {1, 1, 1, 1, 1, 1};
+  CHECK(lengths("ones.h5") == std::pair(false, std::vector<std::int32_t>{3, 3}));
+  content.mask = {1, 1, 0, 1, 1, 1};
+  CHECK(lengths("padded.h5") == std::pair(true, std::vector<std::int32_t>{2, 3}));
+}
+
+TEST_CASE("masks that are no padding behind a text are refused", "[masked_text]") {
+  const TestFolder folder("masked_masks");
+  const auto refused_with = [&](const std::vector<double>& mask) {
+    Content content;
+    content.mask = mask;
+    return refused(write(folder, "m.h5", content));
+  };
+  CHECK_THAT(refused_with({1, 1, 1, 0, 1, 1}), Catch::Contains("sample 1 has 0 at position 0 of /attention_mask"));
+  CHECK_THAT(refused_with({1, 0, 1, 1, 1, 1}), Catch::Contains("sample 0 has 1 at position 2 of /attention_mask") &&
+                                                   Catch::Contains("put padding behind the text"));
+  CHECK_THAT(refused_with({1, 1, 1, 1, 1, 2}), Catch::Contains("sample 1 has 2 at position 2 of /attention_mask"));
+  CHECK_THAT(refused_with({1, 0, 0, 1, 1, 1}),
+             Catch::Contains("sample 0 has a label at position 1") && Catch::Contains("as /attention_mask says"));
 }
 
 TEST_CASE("files of masked text that do not fit are refused with what is wrong", "[masked_text]") {

@@ -43,7 +43,7 @@ TEST_CASE("pairs are read as they were written, with what follows from them", "[
   slot.tokens = tokens.data();
   slot.decoder_tokens = decoder.data();
   slot.targets = targets.data();
-  slot.source_length = &length;
+  slot.input_length = &length;
   slot.num_targets = &num_targets;
   file.row(0, slot);
   CHECK(tokens == std::vector<std::uint32_t>{5, 1, 7, 1});

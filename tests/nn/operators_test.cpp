@@ -121,8 +121,8 @@ struct Bench {
   }
   /// The second sample's source ends before the first one's, and that before its last place.
   void shorten_sources() {
-    plain.source_lengths = {6, 2};
-    batch.source_lengths = plain.source_lengths.data();
+    plain.input_lengths = {6, 2};
+    batch.input_lengths = plain.input_lengths.data();
   }
   std::size_t size_of(const Boundary& boundary) const {
     return samples * static_cast<std::size_t>(boundary.elements());

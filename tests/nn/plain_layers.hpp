@@ -25,7 +25,7 @@ struct PlainBatch {
   std::vector<float> features = {};                ///< likewise
   std::optional<DropoutNumbers> dropout = {};      ///< likewise
   std::vector<std::uint32_t> decoder_tokens = {};  ///< likewise
-  std::vector<std::int32_t> source_lengths = {};   ///< likewise; empty: nothing is padding
+  std::vector<std::int32_t> input_lengths = {};    ///< likewise; empty: nothing is padding
   std::vector<float> drawings = {};                ///< likewise
 };
 

@@ -122,8 +122,8 @@ class Interpreter {
     if (!a.causal) {
       const auto span = static_cast<std::size_t>(a.span);
       if (span > 0) return {place / span * span, (place / span + 1) * span};
-      const bool padded = a.of_source && !batch_.source_lengths.empty();
-      return {0, padded ? static_cast<std::size_t>(batch_.source_lengths[sample]) : keys};
+      const bool padded = !a.causal && !batch_.input_lengths.empty();
+      return {0, padded ? static_cast<std::size_t>(batch_.input_lengths[sample]) : keys};
     }
     const std::size_t seen = a.window > 0 ? static_cast<std::size_t>(a.window) : length();
     std::size_t first = place + 1 > seen ? place + 1 - seen : 0;

@@ -43,7 +43,7 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
   const auto count = [&](std::int64_t each) { return static_cast<std::size_t>(samples * each); };
   std::vector<std::uint32_t> tokens(count(model.sample.input_tokens())), types(tokens);
   std::vector<std::uint32_t> decoder_tokens(count(model.sample.rows));
-  std::vector<std::int32_t> source_lengths(count(1));
+  std::vector<std::int32_t> input_lengths(count(1));
   std::vector<float> features(count(model.sample.features));
   for (std::int64_t i = 0; i < samples; ++i) {
     SampleSlot slot;
@@ -52,7 +52,7 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
     if (!model.sample.tokens()) slot.features = features.data() + i * model.sample.features;
     if (model.sample.has_source()) {
       slot.decoder_tokens = decoder_tokens.data() + i * model.sample.rows;
-      slot.source_length = &source_lengths[static_cast<std::size_t>(i)];
+      slot.input_length = &input_lengths[static_cast<std::size_t>(i)];
     }
     data.sample(0, i, slot);
   }
@@ -63,7 +63,7 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
   batch.token_types = types.data();
   batch.features = features.data();
   if (model.sample.has_source())
-    batch.decoder_tokens = decoder_tokens.data(), batch.source_lengths = source_lengths.data();
+    batch.decoder_tokens = decoder_tokens.data(), batch.input_lengths = input_lengths.data();
   Tensor x;
   for (const auto& layer : layers) x = layer->forward(batch, std::move(x), nullptr);
   return {x.f32(), x.f32() + x.size()};

@@ -1,7 +1,4 @@
 // Jobs whose samples are pairs of texts.
-#include <algorithm>
-#include <utility>
-
 #include "job_folder.hpp"
 #include "reference.hpp"
 #include "runtime/model_weights.hpp"
@@ -12,58 +9,6 @@
 
 using namespace pptrain;
 using namespace pptrain::test;
-
-namespace {
-
-/// The same samples with more padding behind their sources.
-class LongerSources final : public Dataset {
- public:
-  LongerSources(std::shared_ptr<const Dataset> data, const SourceShape& source, std::int64_t longer)
-      : data_(std::move(data)), source_(source), longer_(longer) {}
-
-  void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override {
-    lengthen(slot, [&](const SampleSlot& part) { data_->sample(step, index, part); });
-  }
-  std::int64_t num_windows() const override { return data_->num_windows(); }
-  void window(std::int64_t index, const SampleSlot& slot) const override {
-    lengthen(slot, [&](const SampleSlot& part) { data_->window(index, part); });
-  }
-
- private:
-  template <class Read>
-  void lengthen(SampleSlot slot, const Read& read) const {
-    std::vector<std::uint32_t> tokens(static_cast<std::size_t>(source_.length));
-    std::uint32_t* longer = std::exchange(slot.tokens, tokens.data());
-    read(slot);
-    if (longer == nullptr) return;
-    std::fill_n(std::copy(tokens.begin(), tokens.end(), longer), longer_ - source_.length,
-                static_cast<std::uint32_t>(source_.padding));
-  }
-
-  std::shared_ptr<const Dataset> data_;
-  SourceShape source_;
-  std::int64_t longer_;
-};
-
-Reference with_longer_sources(std::int64_t longer) {
-  Reference reference("t5-tied");
-  const Model model = build_model(reference.config.model, reference.config.training, "test");
-  reference.labelled = std::make_shared<LongerSources>(reference.labelled, model.sample.source, longer);
-  reference.config.training.source_length = longer;
-  return reference;
-}
-
-}  // namespace
-
-TEST_CASE("more padding behind sources changes no loss", "[np1]") {
-  const Reference reference = with_longer_sources(53);
-  check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(1, 1, 1, 4, "1f1b"), 20), reference);
-}
-
-TEST_CASE("more padding behind sources changes no loss on a grid", "[np4]") {
-  const Reference reference = with_longer_sources(22);
-  check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(2, 1, 2, 2, "zb-h1"), 20), reference);
-}
 
 TEST_CASE("two runs over pairs are equal bit for bit", "[np4]") {
   const Reference reference("t5");

@@ -263,7 +263,9 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
                   const SessionOptions& options) {
   int size = 0;
   MPI_Comm_size(comm, &size);
-  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared, options);
+  SessionOptions of_data = options;
+  of_data.has_padding = reference.labelled && reference.labelled->has_padding();
+  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared, of_data);
   session.arena().poison(true);
   reference.fill(session);
   Curve curve;

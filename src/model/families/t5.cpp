@@ -119,7 +119,6 @@ class T5 {
     op::SelfAttention among = attention_shape();
     among.causal = false;
     among.buckets = {buckets_, largest_distance_, true};
-    among.of_source = true;
     const ValueIndex normal = g.norm("0.layer_norm", x, norm_);
     x = g.add(x, attention(g, "0.SelfAttention", normal, normal, among, bias_of("encoder")));
     x = g.add(x, feed_forward(g, "1.", x));
@@ -146,7 +145,6 @@ class T5 {
     x = g.add(x, attention(g, "0.SelfAttention", normal, normal, before, bias_of("decoder")));
     op::SelfAttention across = attention_shape();
     across.causal = false;
-    across.of_source = true;
     x = g.add(x, attention(g, "1.EncDecAttention", g.norm("1.layer_norm", x, norm_), ports[0], across));
     x = g.add(x, feed_forward(g, "2.", x));
     if (i + 1 == decoder_layers_) {

@@ -102,7 +102,7 @@ class AttentionModule final : public OperatorModule {
     f.sequence_length = span();
     f.document_begin = batch.document_begin;
     if (length(op().inputs.back()) != length(output())) f.key_length = length(op().inputs.back());
-    if (kind_.of_source) f.seen_keys = batch.source_lengths;
+    if (!kind_.causal) f.seen_keys = batch.input_lengths;
     if (bias_) f.bias = bias.f32();
     if (bias_gradient) f.bias_gradient = bias_gradient.f32();
     return f;

@@ -43,6 +43,7 @@ struct Iteration {
   LossForm loss_form = {};                         ///< as `Batch` has it
   double router_aux_loss = 0.0;                    ///< weight of the balance of experts in the loss
   bool needs_documents = false;  ///< attention stays within documents, so layers are told where these begin
+  bool has_padding = false;      ///< layers are told where it begins in the tokens of a sample
 };
 
 /// What came out of it. Loss and norm are known on every rank.
@@ -105,7 +106,7 @@ class Executor {
     DeviceCopy<float> features;
     DeviceCopy<float> drawings;
     std::deque<DeviceCopy<std::int32_t>> documents;  ///< of each part; empty where attention reaches across documents
-    std::deque<DeviceCopy<std::int32_t>> source_lengths;   ///< of each part, where samples have a source
+    std::deque<DeviceCopy<std::int32_t>> input_lengths;    ///< of each part, where data have padding
     std::deque<DeviceCopy<std::uint32_t>> decoder_tokens;  ///< of each part; empty where no layer reads them
     std::vector<std::vector<SavedPtr>> saved;              ///< of each layer of each part
   };
@@ -149,10 +150,11 @@ class Executor {
   void bring_back(const Instruction& task, const Activation& activation, std::size_t part, std::size_t layer);
   template <class SlotOf>
   void read_samples(const Instruction& task, const Iteration& iteration, Interval own, const SlotOf& slot_of) const;
-  void load_source(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_inputs(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_targets(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_lengths(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  void load_decoder_tokens(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double value_of(const double* sum);
   void wait_for_device(DeviceWorkPtr work);
   void limit_lead();

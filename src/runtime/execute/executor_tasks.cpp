@@ -87,25 +87,34 @@ void Executor::load_documents(Activation& activation, const Instruction& instruc
   }
 }
 
-/// How long sources are, of the samples of each part, and where a layer reads it what the decoder is told.
-void Executor::load_source(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+/// Where padding begins, of the samples of each part: attention is in layers of every chunk.
+void Executor::load_lengths(Activation& activation, const Instruction& instruction, const Iteration& iteration) const {
+  if (!iteration.has_padding) return;
+  const std::vector<PartModel*>& parts = device_->parts_of(instruction.chunk);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Interval own = parts[p]->role().samples();
+    DeviceCopy<std::int32_t>& lengths = activation.input_lengths.emplace_back();
+    std::int32_t* of_samples = lengths.host(static_cast<std::size_t>(own.size()));
+    read_samples(instruction, iteration, own,
+                 [=](std::size_t s) { return SampleSlot{.input_length = of_samples + s}; });
+    activation.batches[p].input_lengths = lengths.upload(arena_);
+  }
+}
+
+/// What the decoder is told, for the parts of which a layer reads it.
+void Executor::load_decoder_tokens(Activation& activation, const Instruction& instruction,
+                                   const Iteration& iteration) const {
   if (!model_.sample.has_source()) return;
   const std::vector<PartModel*>& parts = device_->parts_of(instruction.chunk);
   const auto length = static_cast<std::size_t>(model_.sample.rows);
   for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (!reads_decoder_tokens(model_, parts[p]->role(), instruction.chunk)) continue;
     const Interval own = parts[p]->role().samples();
-    const auto samples = static_cast<std::size_t>(own.size());
-    const bool reads_tokens = reads_decoder_tokens(model_, parts[p]->role(), instruction.chunk);
-    DeviceCopy<std::int32_t>& lengths = activation.source_lengths.emplace_back();
     DeviceCopy<std::uint32_t>& decoder = activation.decoder_tokens.emplace_back();
-    std::int32_t* of_samples = lengths.host(samples);
-    std::uint32_t* tokens = reads_tokens ? decoder.host(samples * length) : nullptr;
-    read_samples(instruction, iteration, own, [=](std::size_t s) {
-      return SampleSlot{.decoder_tokens = reads_tokens ? tokens + s * length : nullptr,
-                        .source_length = of_samples + s};
-    });
-    activation.batches[p].source_lengths = lengths.upload(arena_);
-    if (reads_tokens) activation.batches[p].decoder_tokens = decoder.upload(arena_);
+    std::uint32_t* tokens = decoder.host(static_cast<std::size_t>(own.size()) * length);
+    read_samples(instruction, iteration, own,
+                 [=](std::size_t s) { return SampleSlot{.decoder_tokens = tokens + s * length}; });
+    activation.batches[p].decoder_tokens = decoder.upload(arena_);
   }
 }
 
@@ -158,7 +167,8 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
   if (chunk == 0) load_inputs(activation, i, iteration);
   if (chunk == last_chunk_) load_targets(activation, i, iteration);
   load_documents(activation, i, iteration);
-  load_source(activation, i, iteration);
+  load_lengths(activation, i, iteration);
+  load_decoder_tokens(activation, i, iteration);
   Tensor x = chunk == 0 ? Tensor() : take_input({Payload::activation, chunk - 1, i.micro_batch.value});
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (p > 0) x = device_->between(parts[p]->role().index).forward(std::move(x), device_->reductions());

@@ -89,6 +89,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
           world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
           Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory},
           tied_gathers(own(training_)), batch_sums(config, model_))),
+      has_padding_(model.sample.has_source() || options.has_padding),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
   stop_wish_ = options.stop_wish;
@@ -138,6 +139,7 @@ IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   iteration.loss_form = {config_.training.z_loss, config_.training.label_smoothing};
   iteration.router_aux_loss = config_.training.router_aux_loss;
   iteration.needs_documents = !config_.data.attend_across_documents;
+  iteration.has_padding = has_padding_;
   const IterationResult result = executor_->run(own(training_), iteration);
   loss_scale_.update(result.skipped);
   return result;
@@ -147,6 +149,7 @@ IterationResult Session::evaluate_batch(const SampleSource& source) {
   Iteration iteration;
   iteration.samples = source;
   iteration.needs_documents = !config_.data.attend_across_documents;
+  iteration.has_padding = has_padding_;
   return executor_->run(own(evaluation_), iteration);
 }
 

@@ -20,6 +20,7 @@ struct SessionOptions {
   Backend backend = host_backend();  ///< what the rank computes with
   DirectGroups* direct = nullptr;    ///< what it communicates by without MPI; outlives the session; null: nothing
   std::optional<MpiDeviceMemory> mpi_memory = {};   ///< in place of what MPI says of itself
+  bool has_padding = false;                         ///< samples may end in it; those with a source always may
   std::size_t memory_bytes = 0;                     ///< that the device has; 0: what it gives
   std::string device_name = {};                     ///< who runs out of it
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
@@ -82,6 +83,7 @@ class Session {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Executor> executor_;
   std::function<StopWish()> stop_wish_;
+  bool has_padding_;
   Trace* trace_ = nullptr;
   LossScale loss_scale_;
 };

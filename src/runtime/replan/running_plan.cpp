@@ -13,6 +13,7 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
   SessionOptions options = {.layers = job.layers, .backend = job.device.backend()};
   options.alarm = &alarm;
   options.stop_wish = job.stop_wish;
+  options.has_padding = job.has_padding;
   options.direct = job.device.direct();
   if (job.device.probed() != nullptr) {
     const DeviceId own = job.machine.map.device_of(RankId(rank_in(job.world)));

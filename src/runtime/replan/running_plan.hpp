@@ -23,6 +23,7 @@ struct PlanJob {
   const Instance& instance;
   const LayerFactory& layers;
   const RankDevice& device;
+  bool has_padding = false;                  ///< samples may end in it
   std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop; empty: never
 };
 
