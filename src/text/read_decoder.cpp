@@ -32,6 +32,26 @@ std::vector<std::uint32_t> template_tokens(const TokenizerNode& specials, const 
   return tokens;
 }
 
+/// The pieces of `[CLS] $A [SEP] $B:1 [SEP]:1`; empty where the two texts are not there once each.
+std::vector<PairPiece> read_pair_template(const TokenizerNode& node) {
+  std::vector<PairPiece> pieces;
+  std::size_t times[2] = {};
+  for (const TokenizerNode& element : node.at("pair").elements()) {
+    const bool is_text = element.has("Sequence");
+    const TokenizerNode piece = element.at(is_text ? "Sequence" : "SpecialToken");
+    const std::string id = piece.at("id").string();
+    const std::uint32_t type = piece.has("type_id") ? piece.at("type_id").token() : 0;
+    if (!is_text) {
+      pieces.push_back({std::nullopt, template_tokens(node.at("special_tokens"), id), type});
+      continue;
+    }
+    const std::size_t text = id == "B" ? 1 : 0;
+    ++times[text];
+    pieces.push_back({text, {}, type});
+  }
+  return times[0] == 1 && times[1] == 1 ? pieces : std::vector<PairPiece>();
+}
+
 void read_template(const TokenizerNode& node, TokenizerParts& parts) {
   node.allow_keys({"type", "single", "pair", "special_tokens"});
   bool behind = false;
@@ -53,6 +73,7 @@ void read_template(const TokenizerNode& node, TokenizerParts& parts) {
     }
   }
   if (!behind) node.at("single").refuse("has no place for the text", "", "take the file as it was published");
+  parts.pair = node.has("pair") ? read_pair_template(node) : std::vector<PairPiece>();
 }
 
 /// A pair of a token's text and number, as `["</s>", 2]`.
@@ -84,8 +105,17 @@ void read_post_processor(const TokenizerNode& node, TokenizerParts& parts, int d
   if (type == "ByteLevel") return;  // moves offsets, of which there are none here
   if (type == "TemplateProcessing") return read_template(node, parts);
   if (type == "RobertaProcessing" || type == "BertProcessing") {
-    parts.prefix.push_back(read_text_and_token(node.at("cls")));
-    parts.suffix.push_back(read_text_and_token(node.at("sep")));
+    const std::uint32_t begin = read_text_and_token(node.at("cls")), end = read_text_and_token(node.at("sep"));
+    parts.prefix.push_back(begin);
+    parts.suffix.push_back(end);
+    const auto one = [](std::uint32_t token, std::uint32_t of_type) {
+      return PairPiece{std::nullopt, {token}, of_type};
+    };
+    if (type == "BertProcessing") {
+      parts.pair = {one(begin, 0), {0, {}, 0}, one(end, 0), {1, {}, 1}, one(end, 1)};
+    } else {  // RoBERTa has one type
+      parts.pair = {one(begin, 0), {0, {}, 0}, one(end, 0), one(end, 0), {1, {}, 0}, one(end, 0)};
+    }
     return;
   }
   if (type != "Sequence")

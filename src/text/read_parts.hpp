@@ -31,7 +31,8 @@ TokenModel read_model(const TokenizerNode& node, bool bytes);
 /// The added tokens, whose numbers must be those that Hugging Face's library gives them.
 std::vector<AddedToken> read_added_tokens(const TokenizerNode& node, const TokenTable& tokens);
 
-/// What the post-processor puts in front of a text and behind it, added to the prefix and suffix of `parts`.
+/// What the post-processor puts in front of a text and behind it, added to the prefix and suffix of `parts`, and how it
+/// makes a sequence of two texts.
 void read_post_processor(const TokenizerNode& node, TokenizerParts& parts, int depth = 0);
 
 /// A pattern as `{"Regex": "..."}` or `{"String": "..."}`.

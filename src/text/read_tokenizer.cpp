@@ -66,7 +66,9 @@ void find_added_tokens(TokenizerParts& parts) {
 }
 
 void check_template(const TokenizerNode& root, const TokenizerParts& parts) {
-  for (const std::vector<std::uint32_t>* tokens : {&parts.prefix, &parts.suffix}) {
+  std::vector<const std::vector<std::uint32_t>*> all = {&parts.prefix, &parts.suffix};
+  for (const PairPiece& piece : parts.pair) all.push_back(&piece.tokens);
+  for (const std::vector<std::uint32_t>* tokens : all) {
     for (const std::uint32_t token : *tokens) {
       if (token >= parts.vocabulary_size)
         root.at("post_processor")

@@ -12,6 +12,7 @@ Tokenizer::~Tokenizer() = default;
 std::int64_t Tokenizer::vocabulary_size() const { return parts_->vocabulary_size; }
 const std::vector<std::uint32_t>& Tokenizer::prefix() const { return parts_->prefix; }
 const std::vector<std::uint32_t>& Tokenizer::suffix() const { return parts_->suffix; }
+const std::vector<PairPiece>& Tokenizer::pair() const { return parts_->pair; }
 
 std::optional<std::uint32_t> Tokenizer::token(std::string_view text) const {
   for (const AddedToken& added : parts_->added)

@@ -15,6 +15,13 @@ namespace pptrain {
 
 struct TokenizerParts;
 
+/// What stands at a place of a sequence that is made of two texts: one of them, or tokens that are always there.
+struct PairPiece {
+  std::optional<std::size_t> text;    ///< 0 or 1: the first text or the second one; nothing: `tokens`
+  std::vector<std::uint32_t> tokens;  ///< where there is no text
+  std::uint32_t type = 0;             ///< of each token that comes of it, as an embedding of token types takes it
+};
+
 /// What `Tokenizer::decode` makes of special tokens, as `<|endoftext|>`.
 enum class SpecialTokens { shown, left_out };
 
@@ -41,6 +48,9 @@ class Tokenizer {
   /// The tokens that stand in front of a text and behind it (the post-processor: `<s>`, `</s>`).
   const std::vector<std::uint32_t>& prefix() const;
   const std::vector<std::uint32_t>& suffix() const;
+  /// How a sequence is made of two texts (the post-processor: `[CLS] A [SEP] B [SEP]`), each once. Empty where the file
+  /// says it in a way that is not known here.
+  const std::vector<PairPiece>& pair() const;
 
   /// The tokens of a text, without `prefix` and `suffix`. Bytes that are no UTF-8 count as U+FFFD (`repaired_utf8`).
   std::vector<std::uint32_t> encode(std::string_view text) const;

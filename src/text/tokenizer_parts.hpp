@@ -8,6 +8,7 @@
 #include "text/decoder.hpp"
 #include "text/normalizer.hpp"
 #include "text/pre_tokenizer.hpp"
+#include "text/tokenizer.hpp"
 #include "text/unigram.hpp"
 #include "text/word_piece.hpp"
 
@@ -33,6 +34,7 @@ struct TokenizerParts {
   std::unordered_map<std::uint32_t, std::size_t> added_by_id = {};  ///< places in `added`
   std::vector<std::uint32_t> prefix = {};
   std::vector<std::uint32_t> suffix = {};
+  std::vector<PairPiece> pair = {{0, {}, 0}, {1, {}, 1}};  ///< one behind the other where no post-processor says more
   std::int64_t vocabulary_size = 0;
 };
 

@@ -31,11 +31,23 @@ Tokens framed(const Tokenizer& tokenizer, const Tokens& tokens) {
   return all;
 }
 
+/// What the tokenizer makes of two texts: its tokens, and their types.
+std::pair<Tokens, Tokens> paired(const Tokenizer& tokenizer, const Tokens& first, const Tokens& second) {
+  std::pair<Tokens, Tokens> made;
+  for (const PairPiece& piece : tokenizer.pair()) {
+    const Tokens& tokens = !piece.text ? piece.tokens : *piece.text == 0 ? first : second;
+    made.first.insert(made.first.end(), tokens.begin(), tokens.end());
+    made.second.insert(made.second.end(), tokens.size(), piece.type);
+  }
+  return made;
+}
+
 TEST_CASE("tokens and texts are those of Hugging Face's library", "[recorded]") {
-  int checked = 0;
+  int checked = 0, pairs = 0;
   for (const std::string& folder : tokenizer_folders(recorded_folder())) {
     const Tokenizer tokenizer = Tokenizer::read(folder);
     TextEncoder encoder(tokenizer);
+    Tokens previous;
     for (const Json& recorded : Json::parse(content_of_file(folder + "/cases.json"))) {
       const std::string text = text_of_case(recorded);
       INFO(folder << ": " << recorded.dump().substr(0, 300));
@@ -47,10 +59,18 @@ TEST_CASE("tokens and texts are those of Hugging Face's library", "[recorded]") 
       CHECK(framed(tokenizer, expected) == recorded["framed"].get<Tokens>());
       CHECK(tokenizer.decode(expected) == recorded["decoded"].get<std::string>());
       CHECK(tokenizer.decode(expected, SpecialTokens::left_out) == recorded["plain"].get<std::string>());
+      if (recorded.contains("pair")) {
+        const auto [tokens, types] = paired(tokenizer, previous, expected);
+        CHECK(tokens == recorded["pair"].get<Tokens>());
+        CHECK(types == recorded["types"].get<Tokens>());
+        ++pairs;
+      }
+      previous = expected;
       ++checked;
     }
   }
   CHECK(checked > 1000);
+  CHECK(pairs > 30);
 }
 
 TEST_CASE("bytes of every kind come back from byte-level tokens", "[tokenizer]") {

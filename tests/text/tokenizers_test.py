@@ -117,7 +117,8 @@ def split_then_bytes(pattern):
 def framed(before, tokenizer, behind):
     names = [name for name in (before, behind) if name]
     single = " ".join([before or "", "$A", behind or ""]).strip()
-    template = processors.TemplateProcessing(single=single, pair=single + " $B", special_tokens=[(name, tokenizer.token_to_id(name)) for name in names])
+    pair = "%s $A %s $B:1 %s:1" % (before, behind, behind) if before and behind else single + " $B"
+    template = processors.TemplateProcessing(single=single, pair=pair, special_tokens=[(name, tokenizer.token_to_id(name)) for name in names])
     return template
 
 
@@ -366,6 +367,10 @@ def write(folder, kind, rng, size, num_random):
     texts = NASTY + [random_text(rng) for _ in range(num_random)]
     cases = [case(tokenizer, text) for text in texts]
     cases += [case(tokenizer, raw.decode("utf-8", errors="replace"), raw) for raw in BYTES]
+    # Some texts are paired with the ones before them.
+    for before, after in zip(cases[8:12], cases[9:13]):
+        both = tokenizer.encode(before["text"], after["text"])
+        after["pair"], after["types"] = both.ids, both.type_ids
     lines = ",\n".join(json.dumps(entry, ensure_ascii=True, separators=(",", ":")) for entry in cases)
     (place / "cases.json").write_text("[\n" + lines + "\n]\n", encoding="utf-8")
     return len(cases)
