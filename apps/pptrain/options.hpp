@@ -38,6 +38,7 @@ struct Options {
   std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four
   std::optional<std::int64_t> source_length;
   std::vector<std::string> pair_keys;
+  std::vector<std::string> segment_keys;
   std::string source_prefix;
   std::string padding_token;
   std::optional<std::int64_t> global_batch_size;

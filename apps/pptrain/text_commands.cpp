@@ -50,6 +50,17 @@ void CommandLine::samples(CLI::App* sub, CLI::Option* tokenizer) {
           ->needs(length)
           ->excludes("--json-key")
           ->type_name("SOURCE,TARGET");
+  sub->add_option(
+         "--segments", options_.segment_keys,
+         "each line of a .jsonl file is a sample, padded, of the text below a key, or of two with types 0 and 1")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->needs(length)
+      ->excludes(pairs)
+      ->excludes("--json-key")
+      ->excludes("--append-eod")
+      ->excludes("--eod-token")
+      ->type_name("KEY[,KEY]");
   sub->add_option("--source-length", options_.source_length, "tokens of a source; none: as many as of a target")
       ->check(positive_count())
       ->needs(pairs)
@@ -58,8 +69,8 @@ void CommandLine::samples(CLI::App* sub, CLI::Option* tokenizer) {
       ->needs(pairs)
       ->type_name("TEXT");
   sub->add_option("--pad-token", options_.padding_token,
-                  "the token behind the end of sources; none: the pad_token of tokenizer_config.json")
-      ->needs(pairs)
+                  "the token that fills up sources and segments; none: the pad_token of tokenizer_config.json")
+      ->needs(length)
       ->type_name("TOKEN");
 }
 

@@ -59,6 +59,7 @@ TokenizeOptions tokenize_options(const Options& options) {
   tokenize.sequence_length = options.sequence_length.value_or(0);
   tokenize.source_length = options.source_length.value_or(0);
   tokenize.pair_keys = options.pair_keys;
+  tokenize.segment_keys = options.segment_keys;
   tokenize.source_prefix = options.source_prefix;
   tokenize.padding_token = options.padding_token;
   tokenize.num_threads = static_cast<int>(options.threads.value_or(0));

@@ -36,8 +36,10 @@ struct TokenizeOptions {
   std::int64_t sequence_length = 0;         ///< T, tokens of a sample, or of the second text of a pair; 0: no samples
   std::int64_t source_length = 0;           ///< S, tokens of the first text of a pair; 0: T
   std::vector<std::string> pair_keys = {};  ///< of the two texts of a pair in lines of .jsonl files; none: no pairs
-  std::string source_prefix = {};           ///< text in front of the first text of every pair
-  std::string padding_token = {};           ///< text of the token behind the end of a source; "": pad_token
+  std::vector<std::string> segment_keys =
+      {};                          ///< of one text or two of a padded sample in such lines; none: no padding
+  std::string source_prefix = {};  ///< text in front of the first text of every pair
+  std::string padding_token = {};  ///< text of the token that fills samples up; "": pad_token
 };
 
 struct TokenizeResult {
@@ -49,7 +51,7 @@ struct TokenizeResult {
   std::size_t token_bytes = 2;     ///< of each token in the file
   std::string index_path;          ///< of the .idx file; "" without one
   std::int64_t num_samples = 0;    ///< of `tokenize_samples`
-  std::int64_t num_cut = 0;        ///< texts of pairs of which the end was left out
+  std::int64_t num_cut = 0;        ///< texts of which the end was left out
 };
 
 /// Writes the texts as a token file.

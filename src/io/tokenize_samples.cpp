@@ -10,6 +10,7 @@
 #include "data/document_encoder.hpp"
 #include "data/document_work.hpp"
 #include "io/sample_writer.hpp"
+#include "io/segment_encoder.hpp"
 #include "text/json_text.hpp"
 
 namespace pptrain {
@@ -151,11 +152,13 @@ PairLayout pair_layout(const TokenizeOptions& options, const Tokenizer& tokenize
   return layout;
 }
 
-void refuse_text_without_pairs(const TokenizeOptions& options) {
+void refuse_text_without_lines(const TokenizeOptions& options) {
+  const bool pairs = !options.pair_keys.empty();
   for (const std::string& path : options.texts) {
     if (path.ends_with(".jsonl")) continue;
-    throw_bad_input({path, "there are no pairs in it", "pairs are the lines of a .jsonl file, an object each",
-                     "name a .jsonl file, or leave --pairs out"});
+    throw_bad_input({path, pairs ? "there are no pairs in it" : "there are no segments in it",
+                     "they are in the lines of a .jsonl file, an object each",
+                     fmt::format("name a .jsonl file, or leave {} out", pairs ? "--pairs" : "--segments")});
   }
 }
 
@@ -179,6 +182,28 @@ void make_pairs(const TokenizeOptions& options, const Tokenizer& tokenizer, Docu
       });
   if (result.num_samples == 0)
     throw_bad_input({options.texts.front(), "there is no pair in it", "", "name other texts"});
+  writer.commit();
+}
+
+void make_segments(const TokenizeOptions& options, const Tokenizer& tokenizer, DocumentSource& source,
+                   TokenizeResult& result) {
+  const SegmentLayout layout = segment_layout(options, tokenizer);
+  SampleWriter writer(options.output,
+                      {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, layout.length},
+                       {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, layout.length},
+                       {{"attention_mask", "1", "0 at padding"}, Series::Type::flag, layout.length}});
+  result.num_bytes = work_on_parts(
+      options, source, [&] { return SegmentEncoder(source, tokenizer, layout, options); },
+      [&](const PartSegments& part) {
+        writer.append(0, part.tokens);
+        writer.append(1, part.types);
+        writer.append(2, part.mask);
+        result.num_samples += static_cast<std::int64_t>(part.tokens.size()) / layout.length;
+        result.num_cut += part.num_cut;
+        return result.num_tokens += part.num_tokens;
+      });
+  if (result.num_samples == 0)
+    throw_bad_input({options.texts.front(), "there is no text in it", "", "name other texts"});
   writer.commit();
 }
 
@@ -206,16 +231,23 @@ void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer
 
 TokenizeResult tokenize_samples(const TokenizeOptions& options) {
   check_tokenize_options(options, "");
-  if (!options.pair_keys.empty()) refuse_text_without_pairs(options);
+  const bool has_lines = !options.pair_keys.empty() || !options.segment_keys.empty();
+  if (has_lines) refuse_text_without_lines(options);
+  if (!has_lines && !options.padding_token.empty()) {
+    throw_bad_input({"--pad-token", "no sample is filled up", "text is cut so that each is full",
+                     "leave it out, or give --pairs or --segments"});
+  }
   const Tokenizer tokenizer = Tokenizer::read(options.tokenizer);
   DocumentSource source(options.texts, tokenizer, options.part_bytes);
   source.warn_of_replaced_bytes();
   TokenizeResult result;
   result.vocabulary_size = tokenizer.vocabulary_size();
-  if (options.pair_keys.empty()) {
-    make_masked_text(options, tokenizer, source, result);
-  } else {
+  if (!options.pair_keys.empty()) {
     make_pairs(options, tokenizer, source, result);
+  } else if (!options.segment_keys.empty()) {
+    make_segments(options, tokenizer, source, result);
+  } else {
+    make_masked_text(options, tokenizer, source, result);
   }
   return result;
 }

@@ -164,6 +164,70 @@ TEST_CASE("lines with two texts become pairs, cut and filled up", "[tokenize_sam
   CHECK(table_in(output, "source").columns == 6);
 }
 
+TEST_CASE("lines with one text or two become padded samples", "[tokenize_samples]") {
+  const TestFolder folder("tokenize_segments");
+  const Tokenizer tokenizer = Tokenizer::read(bert);
+  const std::string lines = folder.write("s.jsonl", R"({"a": "the hat", "b": "a cat sat on the mat"}
+{"a": "a cat sat on the mat", "b": "hat"}
+{"a": "hat hat hat hat hat hat", "b": "mat mat mat mat mat mat"}
+{"a": "", "b": "mat"}
+)");
+  TokenizeOptions options = {.texts = {lines},
+                             .output = folder.path("out.h5"),
+                             .tokenizer = bert,
+                             .sequence_length = 10,
+                             .segment_keys = {"a", "b"},
+                             .padding_token = "[PAD]"};
+  const auto words = [&](const char* text) {
+    Numbers numbers;
+    append(tokenizer.encode(text), numbers);
+    return numbers;
+  };
+  const std::int64_t begin = *tokenizer.token("[CLS]"), end = *tokenizer.token("[SEP]");
+  // How many tokens are left of each text where seven fit: the longer one is cut first, then both.
+  const auto kept = [&](std::size_t first, std::size_t second) {
+    if (first + second <= 7) return std::pair(first, second);
+    const std::size_t less = std::min<std::size_t>(std::min(first, second), 3);
+    return first > second ? std::pair(7 - less, less) : std::pair(less, 7 - less);
+  };
+  Numbers ids, types, mask;
+  const std::vector<std::pair<const char*, const char*>> texts = {
+      {"the hat", "a cat sat on the mat"},
+      {"a cat sat on the mat", "hat"},
+      {"hat hat hat hat hat hat", "mat mat mat mat mat mat"},
+      {"", "mat"}};
+  for (const auto& [one, other] : texts) {
+    Numbers first = words(one), second = words(other);
+    const auto [of_first, of_second] = kept(first.size(), second.size());
+    first.resize(of_first), second.resize(of_second);
+    Numbers row = {begin};
+    row.insert(row.end(), first.begin(), first.end());
+    row.push_back(end);
+    Numbers row_types(row.size(), 0);
+    row.insert(row.end(), second.begin(), second.end());
+    row.push_back(end);
+    row_types.resize(row.size(), 1);
+    Numbers row_mask(row.size(), 1);
+    row.resize(10, *tokenizer.token("[PAD]")), row_types.resize(10, 0), row_mask.resize(10, 0);
+    ids.insert(ids.end(), row.begin(), row.end());
+    types.insert(types.end(), row_types.begin(), row_types.end());
+    mask.insert(mask.end(), row_mask.begin(), row_mask.end());
+  }
+  const TokenizeResult result = tokenize_samples(options);
+  CHECK(result.num_samples == 4);
+  CHECK(table_in(options.output, "input_ids").numbers == ids);
+  CHECK(table_in(options.output, "token_type_ids").numbers == types);
+  CHECK(table_in(options.output, "attention_mask").numbers == mask);
+  const MaskedTextFile file(options.output, {10, result.vocabulary_size, 2, 1, "c.toml:4", false});
+  CHECK(file.has_padding());
+  options.segment_keys = {"b"};
+  tokenize_samples(options);
+  const Numbers alone = framed("hat", tokenizer, 10, *tokenizer.token("[PAD]"));
+  const Numbers found = table_in(options.output, "input_ids").numbers;
+  CHECK(Numbers(found.begin() + 10, found.begin() + 20) == alone);
+  CHECK(table_in(options.output, "token_type_ids").numbers == Numbers(40, 0));
+}
+
 TEST_CASE("samples that cannot be made are refused and leave nothing", "[tokenize_samples]") {
   const TestFolder folder("tokenize_bad");
   const std::string text = folder.write("a.txt", "a mat"), out = folder.path("out.h5");
@@ -175,6 +239,16 @@ TEST_CASE("samples that cannot be made are refused and leave nothing", "[tokeniz
                                    Catch::Contains("puts 2 tokens around each"));
   options = {.texts = {text}, .output = out, .tokenizer = t5, .sequence_length = 8, .pair_keys = {"a", "b"}};
   CHECK_THAT(refused(options), Catch::Contains("a.txt: there are no pairs in it"));
+  options = {.texts = {text}, .output = out, .tokenizer = bert, .sequence_length = 8, .segment_keys = {"a", "b"}};
+  CHECK_THAT(refused(options), Catch::Contains("a.txt: there are no segments in it"));
+  options.texts = {pairs}, options.padding_token = "[PAD]";
+  CHECK_THAT(refused(options),
+             Catch::Contains("p.jsonl:2: there is no text below \"b\"") && Catch::Contains("--segments"));
+  options.sequence_length = 3;
+  CHECK_THAT(refused(options), Catch::Contains("puts 3 tokens around each"));
+  options.segment_keys = {};
+  CHECK_THAT(refused(options), Catch::Contains("--pad-token: no sample is filled up"));
+  options = {.texts = {text}, .output = out, .tokenizer = t5, .sequence_length = 8, .pair_keys = {"a", "b"}};
   options.texts = {pairs};
   options.padding_token = "<no such>";
   CHECK_THAT(refused(options), Catch::Contains("--pad-token: the tokenizer has no token \"<no such>\""));
