@@ -19,6 +19,10 @@ namespace {
 /// HDF5 waits 1, 2, 4, ... ns between attempts at metadata that a writer may be writing: 4 ms in all.
 constexpr unsigned most_attempts = 22;
 constexpr std::int64_t most_chunk_bytes = std::int64_t{1} << 28;
+/// Of a compressed chunk, unpacked: HDF5's default for its cache of chunks, and what h5py makes at most. Whoever reads
+/// one row unpacks a chunk, and a thousandth of it in a file may be all that there is.
+constexpr std::int64_t most_unpacked_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t most_unpacked_rows = 16;
 
 herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t, void* refused) {
   *static_cast<bool*>(refused) = true;
@@ -146,7 +150,7 @@ Hdf5Array::Hdf5Array(Place place, const Hdf5Handle& parent, const std::string& n
   if (place_ == Place::dataset) {
     // Before anything is asked of the dataset: that of a virtual one may open others.
     const Hdf5Handle properties(H5Dget_create_plist(handle_.get()), H5Pclose, "reading the layout of " + name_);
-    if (H5Pget_layout(properties.get()) == H5D_VIRTUAL) refuse("it is a virtual dataset, whose values are elsewhere");
+    if (H5Pget_layout(properties.get()) == H5D_VIRTUAL) refuse("it is a virtual dataset without a mapping");
     if (H5Pget_external_count(properties.get()) != 0) refuse("its values are in other files");
   }
   check_type(expected);
@@ -201,12 +205,27 @@ void Hdf5Array::check_storage() const {
   const hsize_t stored = H5Dget_storage_size(handle_.get());
   if (stored > static_cast<hsize_t>(length)) refuse("the file ends before it");
   if (check_hdf5(H5Pget_nfilters(properties.get()), "reading the filters of " + name_) > 0) {
+    if (H5Pget_filter_by_id2(properties.get(), H5Z_FILTER_DEFLATE, nullptr, nullptr, nullptr, 0, nullptr, nullptr) >=
+        0) {
+      check_unpacked(product(chunk) * element_bytes_);
+    }
     check_filtered_chunks(handle_, name_, chunk, element_bytes_, length);
     return;
   }
   // A writer that was killed may have made room for a row without having written it.
   const std::int64_t missing = chunk.empty() ? 0 : product(chunk) * element_bytes_;
   if (wanted > static_cast<std::int64_t>(stored) + missing) refuse("its values are not all there");
+}
+
+/// `chunk_bytes`: of a compressed chunk, when it is unpacked.
+void Hdf5Array::check_unpacked(std::int64_t chunk_bytes) const {
+  const std::int64_t rows = shape_.empty() ? 1 : std::max<std::int64_t>(1, shape_[0]);
+  const std::int64_t most = std::max(most_unpacked_bytes, most_unpacked_rows * (num_elements_ / rows) * element_bytes_);
+  if (chunk_bytes <= most) return;
+  refuse(
+      fmt::format("its compressed chunks have {} bytes unpacked, more than {}, for every row that is read "
+                  "(h5repack -l {}:CHUNK=... makes smaller ones)",
+                  chunk_bytes, most, name_));
 }
 
 /// None where it has no chunks.

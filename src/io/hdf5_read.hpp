@@ -79,6 +79,7 @@ class Hdf5Array {
   void check_shape(const Hdf5Expected& expected);
   void check_storage() const;
   std::vector<std::int64_t> chunk_extents(const Hdf5Handle& properties) const;
+  void check_unpacked(std::int64_t chunk_bytes) const;
   /// The one place where values are read; without rows all of them.
   void read(hid_t memory_type, Interval rows, void* out) const;
   [[noreturn]] void refuse(const std::string& reason) const;

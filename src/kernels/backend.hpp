@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/attention.hpp"
+#include "kernels/denormals.hpp"
 #include "kernels/experts.hpp"
 #include "kernels/feature_maps.hpp"
 #include "kernels/gemm.hpp"
@@ -19,8 +20,9 @@ struct Backend {
   FeatureMaps* feature_maps = nullptr;  ///< null: the device computes no images
 };
 
-/// The host.
+/// The host. The calling thread, which computes with it, flushes denormal numbers from now on.
 inline Backend host_backend() {
+  flush_denormals();
   return {host_device(), host_gemm(), host_attention(), host_kernels(), host_experts(), &host_feature_maps()};
 }
 

@@ -36,7 +36,10 @@ std::optional<std::size_t> ParameterStore::find(const std::string& name) const {
 }
 
 std::size_t ParameterStore::add(const ParameterSpec& spec, Interval part, std::int64_t axis_size) {
-  if (const auto shared = find(spec.name)) return *shared;
+  if (const auto shared = find(spec.name)) {
+    keep_apart(*shared);
+    return *shared;
+  }
   LocalParameter parameter;
   parameter.spec = spec;
   parameter.unit = units_.size() - 1;
@@ -56,6 +59,14 @@ std::size_t ParameterStore::add(const ParameterSpec& spec, Interval part, std::i
   units_.back().end = size_;
   parameters_.push_back(std::move(parameter));
   return parameters_.size() - 1;
+}
+
+void ParameterStore::keep_apart(std::size_t shared) {
+  const ChunkId chunk = units_.back().chunk;
+  const bool is_known = std::any_of(apart_.begin(), apart_.end(), [&](const Apart& apart) {
+    return apart.parameter == shared && apart.chunk == chunk;
+  });
+  if (unit_of(shared).chunk != chunk && !is_known) apart_.push_back({shared, chunk, {}});
 }
 
 void ParameterStore::divide_units() {
@@ -116,6 +127,7 @@ void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type
     if (parameter.is_vector()) vectors += aligned(parameter.size());
   }
   if (sharding.shards_gradients()) vector_gradients_ = Tensor(arena, 1, vectors);
+  for (Apart& apart : apart_) apart.gradients = Tensor(arena, 1, parameters_[apart.parameter].size());
 }
 
 std::vector<OwnPart> ParameterStore::own_parts() const {
@@ -176,7 +188,19 @@ float* ParameterStore::whole_gradients(Unit& unit) {
   return unit.gradients;
 }
 
+ParameterStore::Apart* ParameterStore::apart(std::size_t index) {
+  for (Apart& apart : apart_) {
+    if (apart.parameter == index && apart.chunk == adding_) return &apart;
+  }
+  return nullptr;
+}
+
 float* ParameterStore::gradient(std::size_t index) {
+  if (const Apart* other = apart(index)) return other->gradients.f32();
+  return unit_gradient(index);
+}
+
+float* ParameterStore::unit_gradient(std::size_t index) {
   const LocalParameter& parameter = parameters_[index];
   if (vector_gradients_ && parameter.is_vector()) return vector_gradients_.f32() + parameter.among_vectors;
   Unit& unit = units_[parameter.unit];
@@ -184,6 +208,7 @@ float* ParameterStore::gradient(std::size_t index) {
 }
 
 bool ParameterStore::accumulates(std::size_t index) {
+  if (Apart* other = apart(index)) return std::exchange(other->touched, true);
   const bool before = touched_[index] != 0;
   touched_[index] = 1;
   return before;
@@ -207,7 +232,21 @@ float* ParameterStore::adding(std::size_t index) {
 
 void ParameterStore::start_step() {
   std::fill(touched_.begin(), touched_.end(), char{0});
+  for (Apart& apart : apart_) apart.touched = false;
   for (Unit& unit : units_) unit.own_gradients = false;
+}
+
+void ParameterStore::join_gradients(std::size_t unit) {
+  for (Apart& apart : apart_) {
+    const LocalParameter& parameter = parameters_[apart.parameter];
+    if (parameter.unit != unit || !std::exchange(apart.touched, false)) continue;
+    float* sum = unit_gradient(apart.parameter);
+    if (std::exchange(touched_[apart.parameter], char{1}) != 0) {
+      kernels_->add(apart.gradients.f32(), sum, parameter.size());
+    } else {
+      copy(sum, apart.gradients.f32(), static_cast<std::int64_t>(parameter.size()));
+    }
+  }
 }
 
 void ParameterStore::copy(float* to, const float* from, std::int64_t n) const {
@@ -238,20 +277,20 @@ void ParameterStore::drop_weights(std::size_t index) {
   unit.whole_copies.reset();
 }
 
-bool ParameterStore::has_gradients(std::size_t unit) const {
+bool ParameterStore::has_gradients(std::size_t unit, UnitGradients which) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].unit == unit && touched_[i] != 0) return true;
+    if (is_among(parameters_[i], unit, which) && touched_[i] != 0) return true;
   }
   return false;
 }
 
-Tensor ParameterStore::take_gradients(std::size_t index) {
+Tensor ParameterStore::take_gradients(std::size_t index, UnitGradients which) {
   whole_gradients(units_[index]);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const LocalParameter& parameter = parameters_[i];
-    if (parameter.unit != index) continue;
+    if (!is_among(parameter, index, which)) continue;
     if (parameter.is_vector() && touched_[i] != 0) {
-      copy(unit_gradients(index) + (parameter.offset - units_[index].begin), gradient(i),
+      copy(unit_gradients(index) + (parameter.offset - units_[index].begin), unit_gradient(i),
            static_cast<std::int64_t>(parameter.size()));
     }
     touched_[i] = 0;

@@ -44,6 +44,12 @@ struct ReplicaSharding {
   bool shards_weights() const { return zero_stage >= 3 && replicas > 1; }
 };
 
+/// Which of a unit's divided gradients are summed over the replicas.
+enum class UnitGradients {
+  matrices,  ///< after each backward pass, so that they need no memory
+  all        ///< with vectors, whose gradients B gives and W does not: once, behind the last pass of a step
+};
+
 /// What this device updates of one parameter.
 struct OwnPart {
   std::size_t parameter = 0;
@@ -95,6 +101,11 @@ class ParameterStore {
   Matrix compute_matrix(std::size_t index) const;  ///< of the compute type
   float* unit_weights(std::size_t unit) const { return units_[unit].weights; }
 
+  /// Layers of this chunk add to gradients from now on. What another chunk than its unit's gives a parameter that both
+  /// read is kept apart until `join_gradients`: how tasks of chunks alternate must not decide in which order is summed.
+  void enter(ChunkId chunk) { adding_ = chunk; }
+  /// The unit's chunk has what all chunks give of its parameters: adds up what is apart, chunk by chunk.
+  void join_gradients(std::size_t unit);
   /// Gradients are not cleared: the first contribution of a step overwrites. Returns whether this
   /// gradient already holds something, so that a product must accumulate.
   bool accumulates(std::size_t index);
@@ -114,9 +125,14 @@ class ParameterStore {
   void end_gather(std::size_t unit);
   void drop_weights(std::size_t unit);
 
-  /// Divided gradients: whether the unit has some that are not summed over the replicas yet; hands them out.
-  bool has_gradients(std::size_t unit) const;
-  Tensor take_gradients(std::size_t unit);
+  bool is_among(const LocalParameter& parameter, std::size_t unit, UnitGradients which) const {
+    return parameter.unit == unit && (which == UnitGradients::all || !parameter.is_vector());
+  }
+  /// Divided gradients: whether the unit has some that are not summed over the replicas yet; hands them out. Vectors
+  /// go with the last ones of a step alone: B of other micro-batches may have added to theirs since, or not, as the
+  /// order of tasks has it, and sums must not depend on that order.
+  bool has_gradients(std::size_t unit, UnitGradients which) const;
+  Tensor take_gradients(std::size_t unit, UnitGradients which = UnitGradients::all);
   /// Adds this replica's slice of a unit's summed gradients, or sets it.
   void add_own_gradients(std::size_t unit, const float* slice);
   void set_own_gradients(std::size_t unit, const float* slice);
@@ -162,8 +178,21 @@ class ParameterStore {
   std::size_t own_size() const;
   float* whole_gradients(Unit& unit);
   float* gradient(std::size_t index);
+  float* unit_gradient(std::size_t index);
+  void keep_apart(std::size_t shared);
+
+  /// What another chunk than its unit's gives of the gradient of a parameter.
+  struct Apart {
+    std::size_t parameter;
+    ChunkId chunk;
+    Tensor gradients;
+    bool touched = false;  ///< in this step
+  };
+  Apart* apart(std::size_t index);
 
   std::vector<LocalParameter> parameters_;
+  std::vector<Apart> apart_;  ///< chunk by chunk
+  ChunkId adding_;            ///< the chunk whose layers add to gradients
   BufferStore buffers_;
   std::vector<char> touched_;
   std::vector<Unit> units_;
@@ -175,7 +204,7 @@ class ParameterStore {
   Tensor weights_;    // of all units, or this replica's slices
   Tensor gradients_;  // likewise
   Tensor copies_;     // of all units, where weights are not divided
-  /// Divided gradients: those of vectors, which B gives already, until W gives those of the unit's matrices.
+  /// Divided gradients: those of vectors, of all micro-batches of a step.
   Tensor vector_gradients_;
 };
 

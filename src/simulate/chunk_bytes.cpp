@@ -105,32 +105,31 @@ double shared_weights(const Instance& instance, const StageParts& parts, const s
   return sum;
 }
 
-/// The gradients of a tied parameter are there from the W of the last of its layers on the device to that of the first,
-/// which sums them, where the device keeps slices of gradients.
+/// The gradients of a tied parameter are there from the W of the last of its layers in the chunk to that of the first,
+/// which sums them, where the device keeps slices of gradients. Those of later chunks are there all the time.
 void share_gradients(const Instance& instance, const StageParts& parts, std::vector<LayerUse>& layers,
                      ChunkBytes& bytes) {
   const Stage& stage = parts.first_mesh();
   if (!stage.blocks.empty() || layers.front().gradients == 0.0) return;  // parts have gradients of their own
   const Interval chunk = layers_of(parts);
   for (const Tie& tie : instance.ties) {
-    std::vector<std::int64_t> here;  // on the device
+    std::vector<std::int64_t> here;  // in the chunk
     for (const std::int64_t layer : tie.layers) {
-      if (contains(stage.layers, layer)) here.push_back(layer);
+      if (chunk.contains(layer)) here.push_back(layer);
     }
-    if (here.size() < 2) continue;
     const double shared = tie.gradient_bytes(stage);
+    const bool is_first_chunk = std::none_of(tie.layers.begin(), tie.layers.end(), [&](std::int64_t layer) {
+      return layer < chunk.begin && contains(stage.layers, layer);
+    });
+    if (is_first_chunk && here.size() < 2) continue;
     for (const std::int64_t layer : here) {
-      if (!chunk.contains(layer)) continue;
       LayerUse& own = layers[static_cast<std::size_t>(layer - chunk.begin)];
-      const bool opens = layer == here.back();
-      own.summed = layer == here.front() ? own.summed - shared : with_buffers(instance.profile, own.gradients - shared);
+      const bool opens = is_first_chunk && layer == here.back();
+      const bool sums = is_first_chunk && layer == here.front();
+      own.summed = sums ? own.summed - shared : with_buffers(instance.profile, own.gradients - shared);
       (opens ? own.open : own.gradients) += opens ? shared : -shared;
     }
-    const bool has_first = chunk.contains(here.front());
-    const bool has_last = chunk.contains(here.back());
-    if (has_first) bytes.summed += shared;
-    if (has_last && !has_first) bytes.opens += shared;
-    if (has_first && !has_last) bytes.closes += shared;
+    if (is_first_chunk) bytes.summed += shared;
   }
 }
 

@@ -14,8 +14,6 @@ struct ChunkBytes {
   double deferred = 0.0;  ///< from the end of B to the end of W, where these are apart
   double carried = 0.0;   ///< from a task to the next that reads weights: those that it begins with
   double summed = 0.0;    ///< from the end of W to the next W of the device: gradients that ZeRO stage 2 or 3 sums
-  double opens = 0.0;     ///< gradients that W leaves to be added to by the W of another chunk of the device,
-  double closes = 0.0;    ///< ... and in the W of that chunk, which sums them
   // Where activations are offloaded, `stored` is 0 and works have what is there of them.
   double offloaded = 0.0;  ///< what the last layer keeps: it leaves behind F, and B begins with it
   int num_offloaded = 0;   ///< layers; 0: nothing is offloaded

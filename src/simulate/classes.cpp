@@ -61,8 +61,8 @@ void add(Signature& signature, const ChunkPrice& price) {
     }
   }
   const ChunkBytes& held = price.bytes;
-  for (const double bytes : {held.stored, held.deferred, held.carried, held.summed, held.opens, held.closes,
-                             held.offloaded, price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
+  for (const double bytes : {held.stored, held.deferred, held.carried, held.summed, held.offloaded,
+                             price.handed_bytes[0], price.handed_bytes[1], price.gathered_bytes}) {
     add(signature, bytes);
   }
   for (const ChunkBytes::Works& works : held.works) add(signature, works);

@@ -29,7 +29,16 @@ double whole_layers_bytes(const Instance& instance, const Stage& stage, int repl
          stage.tensor_parallel;
 }
 
-/// A tied parameter is there once where one part of a stage has several of its layers.
+/// Chunks of a stage that have layers of a part which read a tied parameter.
+int num_chunks_with(const Tie& tie, const Stage& stage, const StagePart& part) {
+  return static_cast<int>(std::count_if(stage.layers.begin(), stage.layers.end(), [&](const Interval& chunk) {
+    return std::any_of(tie.layers.begin(), tie.layers.end(),
+                       [&](std::int64_t layer) { return chunk.contains(layer) && contains(part.layers, layer); });
+  }));
+}
+
+/// A tied parameter is there once where one part of a stage has several of its layers, but for what each chunk after
+/// the first gives of its gradient.
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   if (instance.ties.empty()) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
@@ -40,7 +49,9 @@ double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   for (const Tie& tie : instance.ties) {
     for (const StagePart& part : parts.all()) {
       const int again = tie.num_layers_in(part.layers) - 1;
-      if (again > 0) sum += again * of_parameter * (tie.gradient_bytes(stage) / bytes.gradient);
+      if (again <= 0) continue;
+      const double gradient = tie.gradient_bytes(stage);
+      sum += again * of_parameter * (gradient / bytes.gradient) - (num_chunks_with(tie, stage, part) - 1) * gradient;
     }
   }
   return sum;

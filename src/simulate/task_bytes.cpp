@@ -49,10 +49,6 @@ double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
   const double carried = i < last_reader_ ? chunk.carried : 0.0;
   if (!kept_.empty()) return start_offloaded(i, chunk, carried);
   work_ = chunk.work(op, next_layer(*program_, i), summed_, carried) - summed_;
-  if (op == Op::backward || op == Op::backward_weight) {
-    if (chunk.opens > 0.0) work_ -= open_;  // among the gradients that it works on
-    if (chunk.closes > 0.0) work_ += chunk.closes - open_;
-  }
   return work_ + (op == Op::forward ? chunk.stored : 0.0);
 }
 
@@ -88,12 +84,8 @@ double TaskBytes::end_offloaded(Op op, const ChunkBytes& chunk) {
   return given_back + (op == Op::backward ? 0.0 : chunk.deferred) + end_gradients(chunk);
 }
 
-double TaskBytes::end_gradients(const ChunkBytes& chunk) {
-  double given_back = std::exchange(summed_, chunk.summed) - chunk.summed;
-  if (chunk.opens > 0.0 || chunk.closes > 0.0) given_back += std::exchange(open_, chunk.opens) - chunk.opens;
-  return given_back;
-}
+double TaskBytes::end_gradients(const ChunkBytes& chunk) { return std::exchange(summed_, chunk.summed) - chunk.summed; }
 
-double TaskBytes::end_sums() { return std::exchange(summed_, 0.0) + std::exchange(open_, 0.0); }
+double TaskBytes::end_sums() { return std::exchange(summed_, 0.0); }
 
 }  // namespace pptrain

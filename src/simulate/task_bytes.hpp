@@ -36,7 +36,6 @@ class TaskBytes {
   std::size_t last_reader_ = 0;  ///< the last task that reads weights
   double work_ = 0.0;            ///< of the task that runs
   double summed_ = 0.0;          ///< left by the last W
-  double open_ = 0.0;            ///< gradients that the W of another chunk adds to
 };
 
 }  // namespace pptrain

@@ -5,7 +5,8 @@ set -euo pipefail
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/common.sh"
 
-training_text fox.txt
+# One line again and again: what follows is certain once it is learned, so that no processor's rounding changes a word.
+for ((i = 0; i < 400; ++i)); do echo "the quick brown fox jumps over the lazy dog"; done >fox.txt
 cat >job.toml <<'TOML'
 [job]
 name = "fox"
@@ -34,6 +35,8 @@ cache = false
 TOML
 expect "samples at an evaluation" 0 'step 300: "the quick" goes on " brown fox jumps over the lazy' "$pptrain" job.toml
 check "a sample for each prompt" printed 'step 300: "lazy" goes on " dog'
+# Where this does not hold, the words below say nothing of the program.
+check "the text is learned" awk '/step 300: loss on held-back data/ {learned = $NF < 0.2} END {exit !learned}' output.txt errors.txt
 check "samples in the run's log" grep -q 'goes on' outputs/fox/*/log.txt
 run_folder=$(echo outputs/fox/*)
 checkpoint=$run_folder/checkpoints/step-300.h5

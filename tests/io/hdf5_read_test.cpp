@@ -253,7 +253,7 @@ TEST_CASE("values that are elsewhere are refused", "[hdf5_read]") {
                    H5Dclose, "dataset");
       }};
   const std::vector<std::string> reasons = {"link to another file", "link to another file", "in other files",
-                                            "virtual dataset"};
+                                            "it is a virtual dataset, whose values are elsewhere"};
   const auto make = [&](const std::string& path, const std::function<void(hid_t)>& change) {
     fs::remove(path);
     Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create");
@@ -310,6 +310,11 @@ TEST_CASE("types, filters and chunks that nobody needs are refused", "[hdf5_read
     put_dataset(f, "scaled", {{100}, H5T_STD_I64LE, scaled.get()});
     const Hdf5Handle large = chunked({1U << 26});
     put_dataset(f, "large", {{1U << 26}, H5T_STD_I64LE, large.get()});
+    for (const hsize_t rows : {1U << 17, 1U << 20}) {
+      const Hdf5Handle packed = chunked({rows});
+      check_hdf5(H5Pset_deflate(packed.get(), 9), "deflate");
+      put_dataset(f, rows == 1U << 17 ? "packed" : "bomb", {{1U << 20}, H5T_STD_I64LE, packed.get()});
+    }
     put_dataset(f, "sparse", {{1U << 24}, H5T_STD_I64LE, plain.get()});
     const Hdf5Handle odd(H5Tcopy(H5T_STD_I64LE), H5Tclose, "type");
     check_hdf5(H5Tset_precision(odd.get(), 60), "precision");
@@ -326,6 +331,8 @@ TEST_CASE("types, filters and chunks that nobody needs are refused", "[hdf5_read
   CHECK(array("deflated").values<std::int64_t>() == std::vector<std::int64_t>(100, 0x4141414141414141));
   CHECK_THROWS_WITH(array("scaled"), Catch::Contains("is none of deflate, shuffle and fletcher32"));
   CHECK_THROWS_WITH(array("large"), Catch::Contains("its chunks have 536870912 bytes"));
+  CHECK(array("packed").values<std::int64_t>().back() == 0x4141414141414141);
+  CHECK_THROWS_WITH(array("bomb"), Catch::Contains("its compressed chunks have 8388608 bytes unpacked"));
   CHECK_THROWS_WITH(array("sparse"), Catch::Contains("its values are not all there"));
   CHECK_THROWS_WITH(array("odd"), Catch::Contains("not integers"));
   CHECK_THROWS_WITH(array("named"), Catch::Contains("not integers"));

@@ -21,6 +21,7 @@ class DeviceModel {
   /// The parts of the stage, in the order of the layers.
   const std::vector<std::unique_ptr<PartModel>>& parts() const { return parts_; }
   /// What holds the layers of a chunk, in their order.
+  bool has(ChunkId chunk) const { return parts_of_.contains(chunk.value); }
   const std::vector<PartModel*>& parts_of(ChunkId chunk) const { return parts_of_.at(chunk.value); }
   /// The samples of a micro-batch that the first layer of a chunk computes here, and those that the last one does.
   Interval entry_samples(ChunkId chunk) const { return parts_of(chunk).front()->role().samples(); }

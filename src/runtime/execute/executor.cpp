@@ -101,7 +101,7 @@ Executor::Executor(const Model& model, const Plan& plan, const std::vector<Tie>&
     if (place.layers.end < model.num_layers())
       cut_ports_.push_back(model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
   }
-  sums_.buffer = Buffer(arena_, 3 * sizeof(double));
+  sums_.buffer = Buffer(arena_, static_cast<std::size_t>(2 + last_chunk_ + 1) * sizeof(double));
   if (role_ && plan.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
   waiter.name_place([this] { return place(); });
 }

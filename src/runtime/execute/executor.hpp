@@ -86,7 +86,8 @@ class Executor {
     Buffer buffer;
     double* loss() const { return static_cast<double*>(buffer.data()); }
     double* squares() const { return loss() + 1; }
-    double* balance() const { return loss() + 2; }
+    /// Of each chunk for itself: the order in which tasks of chunks alternate decides no sum.
+    double* balance(ChunkId chunk) const { return loss() + 2 + chunk.value; }
   };
   using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch; of tied gradients: both ends
   struct Incoming {
@@ -155,6 +156,7 @@ class Executor {
   void load_documents(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_lengths(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_decoder_tokens(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
+  double own_balance();
   double value_of(const double* sum);
   void wait_for_device(DeviceWorkPtr work);
   void limit_lead();

@@ -161,7 +161,7 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     }
     batch.balance = iteration.loss_scale * iteration.router_aux_loss / global_rows();
     // All devices of the part come to the same.
-    if (part->role().replica == 0 && part->role().shard == 0) batch.balance_sum = sums_.balance();
+    if (part->role().replica == 0 && part->role().shard == 0) batch.balance_sum = sums_.balance(i.chunk);
     if (!keep) batch.use = BatchUse::evaluation;
   }
   if (chunk == 0) load_inputs(activation, i, iteration);

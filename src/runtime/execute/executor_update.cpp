@@ -22,7 +22,7 @@ void Executor::reduce_loss(const Iteration& iteration) {
   const StopWish wish = iteration.stop_wish ? iteration.stop_wish() : StopWish::none;
   std::vector<double> sums = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
                               wish == StopWish::interrupted ? 1.0 : 0.0,
-                              device_ != nullptr && iteration.router_aux_loss > 0.0 ? value_of(sums_.balance()) : 0.0};
+                              iteration.router_aux_loss > 0.0 ? own_balance() : 0.0};
   const auto scalars = static_cast<std::ptrdiff_t>(sums.size());
   sums.insert(sums.end(), expert_loads_.rows().begin(), expert_loads_.rows().end());
   groups_.all().all_reduce_sum(sums.data(), sums.size());
@@ -30,6 +30,15 @@ void Executor::reduce_loss(const Iteration& iteration) {
   result_.balance = sums[3] / global_rows();
   result_.loss = sums[0] / divisor() + iteration.router_aux_loss * result_.balance;
   result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;
+}
+
+/// What the chunks of this device add to the balance of the experts, in the order of the chunks.
+double Executor::own_balance() {
+  double sum = 0.0;
+  for (int chunk = 0; device_ != nullptr && chunk <= last_chunk_; ++chunk) {
+    if (device_->has(ChunkId(chunk))) sum += value_of(sums_.balance(ChunkId(chunk)));
+  }
+  return sum;
 }
 
 /// All ranks know the norm, so all skip a step or none does.

@@ -46,7 +46,7 @@ void PartModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& ma
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (i > 0) units[i].before = units[i - 1].own;
     if (i + 1 < plain.size()) units[i].after = units[i + 1].own;
-    chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, units[i]));
+    chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, chunk, units[i]));
   }
   end_units_[chunk.value] = {units.front().own, units.back().own};
 }

@@ -86,27 +86,37 @@ void ReplicaShards::progress() {
 }
 
 void ReplicaShards::contribute(std::size_t unit) {
-  if (store_.sharding().shards_gradients() && store_.has_gradients(unit)) start_reduction(unit);
+  const UnitGradients which = pass_ == GradientPass::completes ? UnitGradients::all : UnitGradients::matrices;
+  if (store_.sharding().shards_gradients()) reduce_divided(unit, which);
   if (pass_ == GradientPass::completes) complete(unit);
 }
 
 /// Each member has the gradients of its own samples.
-void ReplicaShards::sum_over_members(std::size_t unit) {
+void ReplicaShards::sum_over_members(std::size_t unit, UnitGradients which) {
   if (members_ == nullptr) return;
   for (std::size_t p = 0; p < store_.parameters().size(); ++p) {
     const LocalParameter& parameter = store_.parameters()[p];
-    if (parameter.unit != unit || parameter.spec.axis != ShardAxis::none) continue;
+    if (!store_.is_among(parameter, unit, which) || parameter.spec.axis != ShardAxis::none) continue;
     members_->all_reduce_sum(store_.gradient_matrix(p).f32(), parameter.size());
   }
 }
 
-void ReplicaShards::start_reduction(std::size_t unit) {
-  sum_over_members(unit);
+/// What other chunks gave is summed by itself, as the last of the chunk's own may have been summed before it was there.
+void ReplicaShards::reduce_divided(std::size_t unit, UnitGradients which) {
+  start_reduction(unit, which);
+  if (which != UnitGradients::all) return;
+  store_.join_gradients(unit);
+  start_reduction(unit, which);
+}
+
+void ReplicaShards::start_reduction(std::size_t unit, UnitGradients which) {
+  if (!store_.has_gradients(unit, which)) return;
+  sum_over_members(unit, which);
   Room room(sums_);
   wait(room, "summing the gradients of a layer");
   sums_.drop_ended();
   // The buffer lives until its sum has come and the next one begins.
-  const auto whole = std::make_shared<Tensor>(store_.take_gradients(unit));
+  const auto whole = std::make_shared<Tensor>(store_.take_gradients(unit, which));
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(store_.sharding().replica)];
   sums_.add_reduce_scatter(whole->f32(), store_.slices(unit),
                            [this, unit, whole, own] { store_.add_own_gradients(unit, whole->f32() + own.begin); });
@@ -115,6 +125,7 @@ void ReplicaShards::start_reduction(std::size_t unit) {
 void ReplicaShards::reduce(ChunkId chunk) {
   PPTRAIN_ASSERT(!last_complete_ || store_.chunk_of(*last_complete_) == chunk, "gradients of chunk {} are complete",
                  store_.chunk_of(*last_complete_).value);
+  enter(chunk);
   for (std::size_t unit = store_.num_units(); unit-- > 0;) {
     const bool is_open = !last_complete_ || unit < *last_complete_;
     if (store_.chunk_of(unit) == chunk && is_open) complete(unit);
@@ -127,7 +138,10 @@ void ReplicaShards::reduce(ChunkId chunk) {
 /// Units of a chunk in descending order, as the backward pass comes to them.
 void ReplicaShards::complete(std::size_t unit) {
   last_complete_ = unit;
-  if (!store_.sharding().shards_gradients()) sum_over_members(unit);
+  if (!store_.sharding().shards_gradients()) {
+    store_.join_gradients(unit);
+    sum_over_members(unit, UnitGradients::all);
+  }
   complete_.push_back(unit);
   num_complete_ += store_.unit_size(unit);
   if (num_complete_ >= GradientReduction::bucket_elements) sum_complete();
@@ -150,7 +164,7 @@ void ReplicaShards::sum(std::size_t unit) {
   const ReplicaSharding& sharding = store_.sharding();
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];
   if (sharding.shards_gradients()) {
-    if (store_.has_gradients(unit)) start_reduction(unit);
+    reduce_divided(unit, UnitGradients::all);
     return sums_.add_across(store_.own_gradients(unit), own, store_.unit_size(unit));
   }
   float* whole = store_.unit_gradients(unit);

@@ -43,9 +43,11 @@ class ReplicaShards {
   void acquire(std::size_t unit);
   void release(std::size_t unit);
 
+  /// Layers of this chunk add to gradients from now on.
+  void enter(ChunkId chunk) { store_.enter(chunk); }
   /// The backward pass that comes.
   void begin(GradientPass pass) { pass_ = pass; }
-  /// It has added to the gradients of a unit, last units first. Divided ones are summed at once.
+  /// It has added to the gradients of a unit, last units first. Divided ones of matrices are summed at once.
   void contribute(std::size_t unit);
   /// The gradients of a chunk are complete: sums what is not yet summed.
   void reduce(ChunkId chunk);
@@ -81,9 +83,10 @@ class ReplicaShards {
     PendingPtr pending;  ///< of a gather, or of what is published
   };
 
-  void start_reduction(std::size_t unit);
+  void reduce_divided(std::size_t unit, UnitGradients which);
+  void start_reduction(std::size_t unit, UnitGradients which);
   void complete(std::size_t unit);
-  void sum_over_members(std::size_t unit);
+  void sum_over_members(std::size_t unit, UnitGradients which);
   void sum_complete();
   void sum(std::size_t unit);
   void settle(std::size_t unit);

@@ -23,6 +23,7 @@ Tensor ShardedLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
 
 Tensor ShardedLayer::backward_input(const Batch& batch, Tensor gradient, Saved& saved) {
   acquire(units_.after, units_.before);
+  shards_.enter(chunk_);
   Tensor input_gradient = layer_->backward_input(batch, std::move(gradient), saved);
   release();
   shards_.progress();
@@ -30,6 +31,7 @@ Tensor ShardedLayer::backward_input(const Batch& batch, Tensor gradient, Saved& 
 }
 
 void ShardedLayer::backward_weight(const Batch& batch, Saved& saved) {
+  shards_.enter(chunk_);
   layer_->backward_weight(batch, saved);  // needs no weights
   for (const std::size_t unit : units_.begun) shards_.contribute(unit);
   shards_.progress();

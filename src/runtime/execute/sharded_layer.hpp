@@ -20,8 +20,8 @@ class ShardedLayer final : public LayerModule {
     std::vector<std::size_t> before;
     std::vector<std::size_t> after;
   };
-  ShardedLayer(std::unique_ptr<LayerModule> layer, ReplicaShards& shards, Units units)
-      : layer_(std::move(layer)), shards_(shards), units_(std::move(units)) {}
+  ShardedLayer(std::unique_ptr<LayerModule> layer, ReplicaShards& shards, ChunkId chunk, Units units)
+      : layer_(std::move(layer)), shards_(shards), chunk_(chunk), units_(std::move(units)) {}
 
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override;
   Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override;
@@ -34,6 +34,7 @@ class ShardedLayer final : public LayerModule {
 
   std::unique_ptr<LayerModule> layer_;
   ReplicaShards& shards_;
+  ChunkId chunk_;
   Units units_;
 };
 
