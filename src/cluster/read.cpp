@@ -11,13 +11,33 @@
 namespace pptrain {
 namespace {
 
+/// More than any device has: bytes fit a whole number of 64 bits, and no sum or quotient of costs leaves what a double
+/// holds.
+double most_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::flop_rate: return 1e24;
+    case Quantity::seconds: return 1e9;
+    default: return 1e18;
+  }
+}
+
+constexpr double least_quantity = 1e-18;
+
 /// A quantity that has to be positive where it is given.
 double positive(const TomlTable& table, const std::string& key, Quantity quantity,
                 std::optional<double> fallback = {}) {
   const double value = table.quantity(key, quantity, fallback);
-  if (table.has(key) && !(value > 0.0)) {
+  if (!table.has(key)) return value;
+  const std::string units = fmt::format("a positive number and one of {}", accepted_units(quantity));
+  if (!(value > 0.0)) {
     table.refuse(key, fmt::format("{} must be positive", table.full_name(key)), fmt::format("it is {}", value),
-                 fmt::format("write a positive number and one of {}", accepted_units(quantity)));
+                 "write " + units);
+  }
+  if (value < least_quantity || value > most_of(quantity)) {
+    table.refuse(
+        key, fmt::format("{} is too {}", table.full_name(key), value < least_quantity ? "small" : "large"),
+        fmt::format("it is {:.3g}, and from {:g} to {:g} are possible", value, least_quantity, most_of(quantity)),
+        "correct the number or its unit: write " + units);
   }
   return value;
 }
@@ -40,6 +60,11 @@ double seconds_at_least_zero(const TomlTable& table, const std::string& key) {
   if (seconds < 0.0) {
     table.refuse(key, fmt::format("{} must not be negative", table.full_name(key)), fmt::format("it is {} s", seconds),
                  "leave it out where it is unknown");
+  }
+  if (seconds > most_of(Quantity::seconds)) {
+    table.refuse(key, fmt::format("{} is too large", table.full_name(key)),
+                 fmt::format("it is {:.3g} s, and up to {:g} s are possible", seconds, most_of(Quantity::seconds)),
+                 "correct the number or its unit");
   }
   return seconds;
 }

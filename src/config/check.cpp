@@ -200,9 +200,27 @@ void check_training(const Config& config) {
   }
 }
 
+/// Replicas that send rows have a device each, and groups of so many of them divide those of a stage.
+void check_expert_groups(const Config& config) {
+  const ParallelismConfig& parallelism = config.parallelism;
+  const std::int64_t expert = *parallelism.expert;
+  if (parallelism.tensor.value_or(1) > 1) {
+    throw_bad_input({config.where("parallelism.expert"),
+                     fmt::format("expert = {} with tensor = {}", expert, *parallelism.tensor),
+                     "replicas that send rows to one another have one device each",
+                     "use tensor = 1, or leave the key out and divide the experts within a group by experts = "
+                     "\"whole\""});
+  }
+  if (!parallelism.data || *parallelism.data % expert == 0) return;
+  throw_bad_input({config.where("parallelism.expert"),
+                   fmt::format("expert = {} does not divide data = {}", expert, *parallelism.data),
+                   "groups of so many replicas divide the experts", nearest_divisors(*parallelism.data, expert)});
+}
+
 void check_expert(const Config& config) {
   const ParallelismConfig& parallelism = config.parallelism;
-  if (!parallelism.expert || parallelism.experts == "all-to-all") return;
+  if (!parallelism.expert) return;
+  if (parallelism.experts == "all-to-all") return check_expert_groups(config);
   throw_bad_input({config.where("parallelism.expert"),
                    fmt::format("expert = {} with experts = \"{}\"", *parallelism.expert, parallelism.experts),
                    "replicas divide experts where they send rows to one another", "add experts = \"all-to-all\""});

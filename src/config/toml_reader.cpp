@@ -115,7 +115,9 @@ double TomlTable::number(std::string_view key, std::optional<double> fallback) c
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return fallback_or_missing(*state_, key, fallback);
   if (!node->is_number()) refuse_type(*state_, key, *node, "a number", "write it without quotes");
-  const double value = *node->value<double>();
+  // The library converts no integer that a double has only nearly.
+  const auto whole = node->value_exact<std::int64_t>();
+  const double value = whole ? static_cast<double>(*whole) : *node->value_exact<double>();
   if (!std::isfinite(value))
     refuse(key, fmt::format("{} is {}", full_name(key), value), "it has to be finite", "write a finite number");
   return value + 0.0;  // -0.0 is 0.0

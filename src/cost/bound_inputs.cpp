@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "cost/stage_time.hpp"
@@ -86,24 +87,25 @@ std::vector<LinearSeconds> collectives(const Profile& profile, int layer, int de
   return best;
 }
 
-bool same_lines(const std::vector<LinearSeconds>& a, const std::vector<LinearSeconds>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const LinearSeconds& x, const LinearSeconds& y) {
-    return x.seconds == y.seconds && x.per_sample == y.per_sample;
-  });
-}
-
-bool same_points(const std::vector<TimePoint>& a, const std::vector<TimePoint>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TimePoint& x, const TimePoint& y) {
-    return x.samples == y.samples && x.seconds == y.seconds;
-  });
-}
-
-bool same_cost(const EqualLayers& a, const EqualLayers& b) {
-  return std::equal(
-      a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), [](const DegreeRows& x, const DegreeRows& y) {
-        return x.kind == y.kind && x.degree == y.degree && same_points(x.total, y.total) &&
-               same_points(x.path, y.path) && same_lines(x.inside, y.inside) && same_lines(x.between, y.between);
-      });
+/// All that a layer costs, as numbers in a row: those of equal layers are equal.
+std::vector<double> cost_key(const EqualLayers& layer) {
+  std::vector<double> key;
+  const auto add_points = [&key](const std::vector<TimePoint>& points) {
+    key.push_back(static_cast<double>(points.size()));
+    for (const TimePoint& point : points) key.insert(key.end(), {point.samples, point.seconds});
+  };
+  const auto add_lines = [&key](const std::vector<LinearSeconds>& lines) {
+    key.push_back(static_cast<double>(lines.size()));
+    for (const LinearSeconds& line : lines) key.insert(key.end(), {line.seconds, line.per_sample});
+  };
+  for (const DegreeRows& rows : layer.rows) {
+    key.insert(key.end(), {static_cast<double>(rows.kind), static_cast<double>(rows.degree)});
+    add_points(rows.total);
+    add_points(rows.path);
+    add_lines(rows.inside);
+    add_lines(rows.between);
+  }
+  return key;
 }
 
 EqualLayers one_layer(const Instance& instance, int l, std::optional<Recompute> recompute,
@@ -158,14 +160,14 @@ std::vector<LinearSeconds> DegreeRows::tensor_work() const {
 
 BoundInputs::BoundInputs(const Instance& instance, std::optional<Recompute> recompute)
     : kinds(used_kinds(instance.cluster)), num_devices(instance.cluster.num_devices()) {
+  std::map<std::vector<double>, std::size_t> known;  // places in `layers`
   for (int l = 0; l < instance.profile.num_layers(); ++l) {
     EqualLayers one = one_layer(instance, l, recompute, kinds);
-    const auto same =
-        std::find_if(layers.begin(), layers.end(), [&](const EqualLayers& other) { return same_cost(one, other); });
-    if (same == layers.end()) {
+    const auto [entry, is_new] = known.try_emplace(cost_key(one), layers.size());
+    if (is_new) {
       layers.push_back(std::move(one));
     } else {
-      same->count += 1.0;
+      layers[entry->second].count += 1.0;
     }
   }
 }

@@ -202,7 +202,8 @@ class PlanChecker {
         refuse(at + ".layers", "are not in this stage", "a block is a part of its stage's layers",
                "correct the layers of the block or of the stage");
       const int stage_devices = stage.replicas * stage.tensor_parallel;
-      if (block.replicas < 1 || block.tensor_parallel < 1 || block.replicas * block.tensor_parallel != stage_devices) {
+      const std::int64_t own_devices = std::int64_t{block.replicas} * block.tensor_parallel;
+      if (block.replicas < 1 || block.tensor_parallel < 1 || own_devices != stage_devices) {
         refuse(at,
                fmt::format("{} replicas x {} members are not the stage's {} devices", block.replicas,
                            block.tensor_parallel, stage_devices),

@@ -26,7 +26,6 @@ class RestrictionChecker {
     check_devices();
     check_pipeline();
     check_micro_batch();
-    if (scope == PlanScope::uniform) check_even_batches();
     check_tensor(scope);
     if (scope == PlanScope::uniform) check_any_left();
   }
@@ -96,6 +95,15 @@ class RestrictionChecker {
     return join(parts);
   }
 
+  /// As a number that three large degrees do not overflow.
+  double product_of_degrees() const {
+    double product = 1.0;
+    for (const AutoInt& degree : {fixed_.data, fixed_.pipeline, fixed_.tensor}) {
+      product *= static_cast<double>(degree.value_or(1));
+    }
+    return product;
+  }
+
   std::string first_fixed_degree() const { return fixed_.data ? "data" : fixed_.pipeline ? "pipeline" : "tensor"; }
 
   void check_grid() const {
@@ -103,11 +111,11 @@ class RestrictionChecker {
     const int devices = instance_.cluster.num_devices();
     if (!grids_of(devices, fixed_).empty()) return;
     const bool all = fixed_.data && fixed_.pipeline && fixed_.tensor;
-    const std::int64_t product = fixed_.data.value_or(1) * fixed_.pipeline.value_or(1) * fixed_.tensor.value_or(1);
+    const double product = product_of_degrees();
     refuse(first_fixed_degree(), fmt::format("{} does not multiply up to {} devices", fixed_degrees(), devices),
-           all ? fmt::format("data x pipeline x tensor = {}", product)
-               : fmt::format("{} is no divisor of {}", product, devices),
-           all ? fmt::format("start {} ranks, or set one of them to \"auto\"", product)
+           all ? fmt::format("data x pipeline x tensor = {:.0f}", product)
+               : fmt::format("{:.0f} is no divisor of {}", product, devices),
+           all ? fmt::format("start {:.0f} ranks, or set one of them to \"auto\"", product)
                : fmt::format("use divisors of {}, or set them to \"auto\"", devices));
   }
 
@@ -124,9 +132,9 @@ class RestrictionChecker {
 
   void check_devices() const {
     const int devices = instance_.cluster.num_devices();
-    const std::int64_t least = fixed_.data.value_or(1) * fixed_.pipeline.value_or(1) * fixed_.tensor.value_or(1);
+    const double least = product_of_degrees();
     if (least <= devices) return;
-    refuse(first_fixed_degree(), fmt::format("{} needs {} devices", fixed_degrees(), least),
+    refuse(first_fixed_degree(), fmt::format("{} needs {:.0f} devices", fixed_degrees(), least),
            fmt::format("the cluster has {}", devices), "set one of them to \"auto\"");
   }
 
@@ -152,21 +160,6 @@ class RestrictionChecker {
     }
   }
 
-  void check_even_batches() const {
-    const std::int64_t batch = instance_.global_batch_size;
-    if (!fixed_.data) return;
-    if (batch % *fixed_.data != 0) {
-      refuse("data", fmt::format("data = {} does not divide global_batch_size = {}", *fixed_.data, batch),
-             "every replica computes as many samples", "use " + near_divisors(batch, *fixed_.data));
-    }
-    if (fixed_.micro_batch_size && *fixed_.micro_batch_size % *fixed_.data != 0) {
-      refuse("micro_batch_size",
-             fmt::format("micro_batch_size = {} is not divisible by data = {}", *fixed_.micro_batch_size, *fixed_.data),
-             "micro_batch_size counts the samples of all replicas together",
-             fmt::format("use a multiple of {}", *fixed_.data));
-    }
-  }
-
   /// "2 or 4": the divisors of `number` next to `wanted`.
   static std::string near_divisors(std::int64_t number, std::int64_t wanted) {
     std::int64_t below = 1;
@@ -189,21 +182,24 @@ class RestrictionChecker {
   /// A grid uses every kind of device; another plan can leave those out that do not know the degree.
   void check_tensor(PlanScope scope) const {
     if (!fixed_.tensor || has_degree(*fixed_.tensor, scope)) return;
+    const int devices = instance_.cluster.num_devices();
     std::vector<std::string> degrees;
-    for (const std::int64_t n : divisors(instance_.cluster.num_devices())) {
-      if (has_degree(n, scope)) degrees.push_back(fmt::format("{}", n));
+    for (const int n : instance_.profile.degrees()) {
+      const bool possible = n <= devices && (scope == PlanScope::any || devices % n == 0);
+      if (possible && has_degree(n, scope)) degrees.push_back(fmt::format("{}", n));
     }
     refuse("tensor", fmt::format("tensor = {} cannot be used", *fixed_.tensor),
            fmt::format("the profile does not have every layer at that degree on {} kind of device",
                        scope == PlanScope::uniform ? "every" : "any"),
-           "degrees that it has: " + join(degrees));
+           fmt::format("degrees that it has for {} devices: {}", devices, join(degrees)));
   }
 
   /// Each key alone is possible; together they may leave nothing.
   void check_any_left() const {
     std::string reason;
-    for (const Grid& grid : grids_of(instance_.cluster.num_devices(), fixed_)) {
-      const std::string why_not = why_not_in_space(grid, instance_, fixed_);
+    const Restrictions uneven = with_uneven_shares(instance_, fixed_);
+    for (const Grid& grid : grids_of(instance_.cluster.num_devices(), uneven)) {
+      const std::string why_not = why_not_in_space(grid, instance_, uneven);
       if (why_not.empty()) return;
       if (!reason.empty()) reason += "; ";
       reason += fmt::format("{}: {}", to_string(grid), why_not);

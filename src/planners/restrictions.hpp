@@ -34,6 +34,7 @@ struct Restrictions {
   bool sends_rows = false;                               ///< whether replicas may divide experts, and send rows to them
   AutoInt expert;                                        ///< how many then divide those of each layer
   std::vector<Annotation> annotations;                   ///< Whale's primitives
+  bool uneven_shares = false;                            ///< whether replicas of a grid may share samples unevenly
   bool blocks = true;                                    ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;

@@ -17,6 +17,7 @@
 #include "planners/exhaustive.hpp"
 #include "planners/grids/chunked_grids.hpp"
 #include "planners/grids/uniform_planners.hpp"
+#include "planners/layer_tables.hpp"
 #include "planners/simulated/fitting_search.hpp"
 #include "planners/simulated/simulated_search.hpp"
 #include "planners/whale/whale.hpp"
@@ -85,6 +86,11 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
 }
 
 const Planner& asked_planner(const std::string& name) { return planner_called(name == "all" ? "auto" : name); }
+
+/// What the planner makes under these restrictions.
+PlanScope scope_of(const Planner& planner, const Restrictions& restrictions) {
+  return plans_only_grids(schedule_under(restrictions).name, restrictions) ? PlanScope::uniform : planner.scope();
+}
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
 Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
@@ -155,22 +161,35 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
   return plan;
 }
 
+namespace {
+
+void check_layers_of(const Planner& planner, const Instance& instance, const std::string& source) {
+  const std::string why_not = tabulates_layers(planner.name()) ? why_not_tabulated(instance) : "";
+  if (why_not.empty()) return;
+  throw_bad_input({source, fmt::format("planner \"{}\" with {} layers", planner.name(), instance.profile.num_layers()),
+                   why_not, "use planner \"auto\""});
+}
+
+}  // namespace
+
 void check_search(const std::string& name, const Instance& instance, const Restrictions& restrictions,
                   const std::string& source) {
   check_planner_name(name, source);
   const Planner& planner = asked_planner(name);
   const ScheduleChoice schedule = schedule_under(restrictions);
-  const bool grids = planner.scope() == PlanScope::uniform || plans_only_grids(schedule.name, restrictions);
-  check_restrictions(instance, restrictions, source, grids ? PlanScope::uniform : PlanScope::any);
+  check_restrictions(instance, restrictions, source, scope_of(planner, restrictions));
   check_planner_of(planner, schedule, restrictions, source);
+  check_layers_of(planner, instance, source);
 }
 
-SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
+SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& asked,
                          const std::string& source, Stop stop, SearchProgress* progress) {
   const auto start = std::chrono::steady_clock::now();
-  check_search(name, instance, restrictions, source);
+  check_search(name, instance, asked, source);
   check_instance(instance, source);
   const Planner& planner = asked_planner(name);
+  const bool grids = scope_of(planner, asked) == PlanScope::uniform;
+  const Restrictions restrictions = grids ? with_uneven_shares(instance, asked) : asked;
   const ScheduleChoice schedule = schedule_under(restrictions);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
   const bool chunks = runs_chunks(schedule.name);

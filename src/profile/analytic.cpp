@@ -156,13 +156,13 @@ std::string dimensions_of(const Config& config) {
   return config.model.published ? published_model(config.model.name)->source : "the configuration";
 }
 
-/// The degrees that are computed: those of the model, or the one that is asked for.
+/// The degrees that are computed: those of the model, or the one of them that is asked for.
 std::vector<int> computed_degrees(const Config& config, const Cluster& cluster, const Model& model) {
   std::vector<int> degrees = model.tensor_parallel_degrees();
+  std::erase_if(degrees, [&](int degree) { return degree > cluster.num_devices(); });
   const AutoInt wanted = config.parallelism.tensor;
-  std::erase_if(degrees, [&](int degree) {
-    return degree > cluster.num_devices() || (wanted && degree != 1 && degree != *wanted);
-  });
+  if (!wanted || std::find(degrees.begin(), degrees.end(), *wanted) == degrees.end()) return degrees;
+  std::erase_if(degrees, [&](int degree) { return degree != 1 && degree != *wanted; });
   return degrees;
 }
 

@@ -51,6 +51,7 @@ class DuplicateKeys {
 };
 
 constexpr std::size_t line_width = 140;
+constexpr double largest_amount = 1e18;  // with which no sum of costs leaves what a double holds
 
 void format_value(const Json& value, std::size_t indent, std::string& out) {
   const std::string compact = value.dump();
@@ -166,6 +167,10 @@ double JsonNode::number() const {
 double JsonNode::number_at_least(double minimum) const {
   const double value = number();
   if (value < minimum) refuse(fmt::format("must be at least {}", minimum), "it is " + text(), "correct the value");
+  if (value > largest_amount) {
+    refuse(fmt::format("must be at most {}", largest_amount), "it is " + text(),
+           "no machine has so much: correct the value");
+  }
   return value;
 }
 

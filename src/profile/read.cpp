@@ -150,7 +150,7 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   if (root.has("axes")) {
     const JsonNode axes = root.at("axes");
     axes.allow_keys(shard_axis_names());
-    for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).integer_at_least(1);
+    for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).small_integer_at_least(1);
   }
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
   if (root.has("workspace_bytes_per_sample")) {

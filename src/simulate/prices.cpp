@@ -22,8 +22,12 @@ bool splits_backward(const Programs& programs) {
 }  // namespace
 
 bool divided_as_stage(const StageParts& parts, const Stage& stage) {
-  const Stage& mesh = parts.first_mesh();
-  return parts.all().size() == 1 && mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
+  const auto as_stage = [&stage](const Stage& mesh) {
+    return mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
+  };
+  // Members that send rows hold samples as replicas, and share the layer as members: both have to be the stage's.
+  const StagePart& first = parts.all().front();
+  return parts.all().size() == 1 && as_stage(*first.mesh) && as_stage(*first.holding);
 }
 
 /// A schedule that splits B and W needs their times apart.

@@ -23,7 +23,8 @@ bool is_task(Op op);
 /// Phase of an op that is a task.
 Phase phase_of(Op op);
 
-/// Whether the whole chunk is divided as its stage says.
+/// Whether the whole chunk is divided as its stage says, so that a replica and a member of the stage have the same
+/// numbers in the chunk's mesh.
 bool divided_as_stage(const StageParts& parts, const Stage& stage);
 
 /// Seconds of one task on one device.

@@ -74,6 +74,10 @@ job "files with automatic recomputation" 0 '"model": ?"toy-3"' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=auto --format json
 job "a wrong --set" 2 'did you mean "auto"' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.recompute=atuo
+for schedule in dapple-b interleaved-1f1b breadth-first; do
+  job "a batch that replicas share unevenly, by $schedule" 0 '"samples": ?\[\[0,2\],\[2,3\]\]' plan "${files[@]}" \
+    --global-batch-size 3 --set parallelism.data=2 --set "parallelism.schedule=\"$schedule\"" --format json
+done
 job "the batch by --set" 0 '"global_batch_size": ?6' \
   plan "${files[@]}" --set training.global_batch_size=6 --format json
 job "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"

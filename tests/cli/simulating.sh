@@ -91,4 +91,47 @@ job "B and W apart of a whole backward" 2 'one time for the whole backward' \
 job "a trace that cannot be written" 2 'none/trace.json: cannot be written' \
   simulate "${files[@]}" --trace none/trace.json
 
+# Experts alone in a stage: its two replicas are one replica of two members to the layer.
+cat >experts.toml <<'TOML'
+[model]
+vocabulary_size = 64
+[[model.layer]]
+kind = "embedding"
+columns = 32
+[[model.layer]]
+heads = 4
+experts = 4
+[[model.layer]]
+kind = "output"
+[training]
+sequence_length = 16
+global_batch_size = 4
+[cluster]
+file = "four.toml"
+TOML
+cat >four.toml <<'TOML'
+[[device]]
+kind = "g"
+memory = "1 GB"
+memory_bandwidth = "10 GB/s"
+flops = { fp32 = "1 TFLOP/s" }
+[[node]]
+devices = { kind = "g", count = 4 }
+link = { bandwidth = "1 GB/s" }
+TOML
+cat >sent_rows.json <<'JSON'
+{"schema": "pptrain.plan/1", "global_batch_size": 4, "micro_batch_size": 2, "micro_batches": 2,
+ "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
+ "stages": [
+  {"layers": [[0, 2]], "replicas": 1, "tensor_parallel": 1, "devices": [[0]], "samples": [[0, 2]]},
+  {"layers": [[2, 3]], "replicas": 2, "tensor_parallel": 1, "devices": [[1], [2]], "samples": [[0, 1], [1, 2]],
+   "blocks": [{"layers": [2, 3], "replicas": 1, "tensor_parallel": 2, "pattern": "all-to-all",
+               "samples": [[0, 1], [1, 2]], "shards": {"experts": [[0, 2], [2, 4]]}}]},
+  {"layers": [[3, 4]], "replicas": 1, "tensor_parallel": 1, "devices": [[3]], "samples": [[0, 2]]}]}
+JSON
+job "experts alone in a stage, whose rows are sent" 0 'makespan' simulate experts.toml --analytic --plan sent_rows.json
+job "their plan as a job's" 0 'predicted iteration' plan experts.toml --analytic --set parallelism.plan=sent_rows.json
+job "plans that auto makes of such stages" 0 'all-to-all' plan experts.toml --analytic --set parallelism.pipeline=2 \
+  --set parallelism.data=2 --set 'parallelism.experts="all-to-all"' --set parallelism.expert=2
+
 finish

@@ -194,6 +194,14 @@ TEST_CASE("each wrong value of a cluster is refused with its line", "[cluster][t
   CHECK(refused("memory = \"1 GiB\"", "memry = 1").find("memory") != std::string::npos);
   CHECK(refused("bandwidth = 100,", "bandwidth = 0,").starts_with("c.toml:11: node.uplink.bandwidth must be positive"));
   CHECK(refused("latency = 2", "latency = -2").starts_with("c.toml:11: node.uplink.latency must not be negative"));
+  // What a sum of costs would overflow by, and an integer that no double has.
+  for (const std::string memory : {"1e19", "1e308", "4611686018427387904", "9223372036854775807"}) {
+    CHECK(refused("memory = \"1 GiB\"", "memory = " + memory).starts_with("c.toml:5: device.memory is too large"));
+  }
+  CHECK(refused("memory = \"1 GiB\"", "memory = 5e-324").starts_with("c.toml:5: device.memory is too small"));
+  CHECK(refused("bandwidth = 100,", "bandwidth = 1e300,").starts_with("c.toml:11: node.uplink.bandwidth is too large"));
+  CHECK(refused("bandwidth = 100,", "bandwidth = 1e-30,").starts_with("c.toml:11: node.uplink.bandwidth is too small"));
+  CHECK(refused("latency = 2", "latency = 1e300").starts_with("c.toml:11: node.uplink.latency is too large"));
   CHECK(refused("latency = 2", "latencey = 2").find("did you mean node.uplink.latency?") != std::string::npos);
   CHECK(refused("count = 2\n", "count = 0\n").starts_with("c.toml:8: node.count must be at least 1"));
   CHECK(refused("count = 2 }", "count = 0 }").starts_with("c.toml:9: "));

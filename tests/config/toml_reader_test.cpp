@@ -62,6 +62,15 @@ TEST_CASE("zero has no sign", "[toml]") {
   CHECK_FALSE(std::signbit(root.quantity("b", Quantity::seconds)));
 }
 
+TEST_CASE("integers that no double has are numbers all the same", "[toml]") {
+  for (const std::int64_t whole : {std::int64_t{9007199254740993}, std::int64_t{1} << 62,
+                                   std::int64_t{0x7fffffffffffffff}, -(std::int64_t{1} << 62) - 1}) {
+    const TomlTable root = parse_toml(fmt::format("a = {}\n", whole), "c.toml");
+    CHECK(root.number("a") == static_cast<double>(whole));
+    CHECK(root.quantity("a", Quantity::bytes) == static_cast<double>(whole));
+  }
+}
+
 TEST_CASE("a table outlives the root it came from", "[toml]") {
   const TomlTable inner = *parse_toml("[a]\nb = 1\n", "c.toml").table("a");
   CHECK(inner.integer("b") == 1);

@@ -63,6 +63,7 @@ class RandomInstances {
       one.output_bytes = between(0.0, 5.0);
       one.stored_bytes = between(0.0, 5.0);
       one.tensor_parallel_allreduce_bytes = chance(0.3) ? 0.0 : between(0.0, 5.0);
+      one.exchange_bytes = between(0.0, 5.0);
       const double work = between(0.1, 1.0);
       for (const char* kind : {"v", "t"}) {
         for (const int degree : {1, 2, 3}) {
@@ -147,16 +148,21 @@ class RandomInstances {
     if (chance(0.2)) stage.shards["columns"] = parts(12, stage.tensor_parallel);
   }
 
+  /// Often a whole chunk, so that no layer beside the block has the stage's division.
   void add_block(Stage& stage, std::int64_t micro_batch) {
     const int devices = stage.replicas * stage.tensor_parallel;
+    const Interval chunk = stage.layers[pick(0, static_cast<int>(stage.layers.size()) - 1)];
     Block block;
-    block.layers = {stage.layers[0].begin, stage.layers[0].begin + pick(1, static_cast<int>(stage.layers[0].size()))};
+    block.layers = {chunk.begin, chunk.begin + pick(1, static_cast<int>(chunk.size()))};
     block.tensor_parallel = pick(1, 3);
-    if (devices % block.tensor_parallel != 0 || devices / block.tensor_parallel > micro_batch) return;
+    if (devices % block.tensor_parallel != 0) return;
     block.replicas = devices / block.tensor_parallel;
+    const bool sends_rows = block.tensor_parallel > 1 && devices <= micro_batch && chance(0.4);
+    if (block.replicas > micro_batch) return;
     const std::vector<std::string> patterns = {"megatron", "sp1", "sp2"};
-    block.pattern = block.tensor_parallel == 1 ? "replicate" : patterns[pick(0, 2)];
-    block.samples = parts(micro_batch, block.replicas);
+    block.pattern = block.tensor_parallel == 1 ? "replicate" : sends_rows ? "all-to-all" : patterns[pick(0, 2)];
+    block.samples = parts(micro_batch, sends_rows ? devices : block.replicas);
+    if (sends_rows) block.shards["experts"] = parts(8, block.tensor_parallel);
     stage.blocks.push_back(block);
   }
 

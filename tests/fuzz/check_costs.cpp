@@ -8,6 +8,9 @@
 #include "base/error.hpp"
 #include "cluster/read.hpp"
 #include "cost/cost.hpp"
+#include "program/check.hpp"
+#include "simulate/order_options.hpp"
+#include "simulate/simulate.hpp"
 
 namespace pptrain {
 namespace {
@@ -41,6 +44,7 @@ Profile small_profile() {
     ProfileLayer& layer = profile.layers.emplace_back();
     layer.name = fmt::format("layer{}", l);
     layer.parameters = 1000.0 * l;
+    layer.exchange_bytes = 50.0;
     layer.output_bytes = layer.stored_bytes = layer.tensor_parallel_allreduce_bytes = 100.0;
     for (const char* kind : {"v", "t"}) {
       for (const int degree : {1, 2}) {
@@ -57,6 +61,22 @@ Profile small_profile() {
 
 void check_number(const char* what, double value) {
   PPTRAIN_ASSERT(std::isfinite(value) && value >= 0.0, "{} is {}", what, value);
+}
+
+/// What is predicted event by event. Plans of many micro-batches take long.
+void check_simulation(const Instance& instance, const Plan& plan) {
+  constexpr std::int64_t most_micro_batches = 64;
+  if (plan.micro_batches > most_micro_batches) return;
+  const Programs programs = planned_programs(instance, plan);
+  const std::string violation = find_violation(plan, programs);
+  PPTRAIN_ASSERT(violation.empty(), "{}", violation);
+  const Simulation simulation = simulate(instance, plan, programs);
+  check_number("makespan", simulation.makespan_seconds);
+  for (const SimulatedDevice& device : simulation.devices) {
+    check_number("peak", device.peak_bytes);
+    check_number("busy", device.busy_seconds);
+    check_number("communication", device.communication_seconds);
+  }
 }
 
 }  // namespace
@@ -77,6 +97,7 @@ void check_costs(const Plan& plan) {
                                  parts.parameter_gathers, parts.gradient_synchronization}) {
       check_number("part", seconds);
     }
+    check_simulation(instance, plan);
     const std::string why_not = why_not_fit(instance, plan);
     const bool over = std::any_of(prediction.peak_bytes.begin(), prediction.peak_bytes.end(),
                                   [](double bytes) { return bytes > 2e6; });

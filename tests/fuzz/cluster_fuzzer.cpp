@@ -19,12 +19,27 @@ void check_links(const Cluster& cluster) {
                  slowest.bandwidth, path.bandwidth);
 }
 
+/// What costs are made of stays far from what a double holds.
+void check_values(const Cluster& cluster) {
+  for (const DeviceKind& kind : cluster.device_kinds) {
+    PPTRAIN_ASSERT(kind.memory >= 1e-18 && kind.memory <= 1e18, "{} bytes", kind.memory);
+  }
+  for (const NodeGroup& group : cluster.groups) {
+    for (const Link& link : {group.link, group.uplink, group.host_link}) {
+      PPTRAIN_ASSERT(link.bandwidth == 0.0 || (link.bandwidth >= 1e-18 && link.bandwidth <= 1e18), "{} B/s",
+                     link.bandwidth);
+      PPTRAIN_ASSERT(link.latency >= 0.0 && link.latency <= 1e9, "{} s", link.latency);
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto parse = [](const std::string& text) {
     Cluster cluster = parse_cluster(text, "fuzzed");
     check_links(cluster);
+    check_values(cluster);
     PPTRAIN_ASSERT(!describe_cluster(cluster).empty(), "no description");
     return cluster;
   };

@@ -181,6 +181,14 @@ TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]
   CHECK(refused("\"zero_stage\": 0", "\"zero_stage\": 1, " + groups + "[[0, 1], [1, 3]]")
             .starts_with("p.json: stages[0].zero_groups: do not cover the 2 replicas once"));
   CHECK(refused("\"layers\": [8, 9]", "\"layers\": [6, 9]").starts_with("p.json: stages[1].blocks[0].layers"));
+  // 65536 x 65537 devices are 65536 where a product leaves 32 bits.
+  CHECK(refused("\"replicas\": 2, \"tensor_parallel\": 1, \"pattern\"",
+                "\"replicas\": 65536, \"tensor_parallel\": 65537, \"pattern\"")
+            .starts_with("p.json: stages[1].blocks[0]: 65536 replicas x 65537 members are not the stage's 2 devices"));
+  for (const std::string key : {"global_batch_size\": 32", "micro_batch_size\": 2", "micro_batches\": 16"}) {
+    const std::string name = key.substr(0, key.find('"'));
+    CHECK(refused(key, name + "\": 9007199254740992").starts_with("p.json: " + name + ": is too large"));
+  }
   CHECK(refused("\"full\"", "\"fully\"").find("did you mean \"full\"?") != std::string::npos);
   CHECK(refused("\"replicas\": 2", "\"replica\": 2").find("did you mean \"replicas\"?") != std::string::npos);
   CHECK(refused("\"global_batch_size\": 32", "\"global_batch_size\": 0").starts_with("p.json: global_batch_size"));

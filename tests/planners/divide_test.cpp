@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 
+#include "base/infinity.hpp"
 #include "cost/instances.hpp"
 #include "plan/zero_groups.hpp"
 #include "planners/grids/balance.hpp"
@@ -126,7 +127,7 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
         const StageModes modes = {seed % 4 == 3 ? Recompute::full : Recompute::none, static_cast<int>(seed / 4 % 4)};
         const ZeroGroup group = modes.zero_stage > 0 ? zero_group : ZeroGroup::replicas;
         const GridLayout layout = place(random.cluster, grid, group);
-        const DivisionProblem problem(instance, sums, layout, samples, schedule, modes);
+        const DivisionProblem problem(instance, sums, layout, samples * grid.data, schedule, modes);
         const std::optional<Division> fast = best_division(problem);
         const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule, modes, group);
         INFO("seed " << seed << ", " << to_string(grid) << ", samples " << samples);
@@ -214,7 +215,7 @@ TEST_CASE("branch and bound finds what a programme over all labels finds", "[pla
     LayerSums sums(instance);
     for (const Grid& grid : {Grid{12, 1, 1}, Grid{6, 2, 1}, Grid{4, 3, 1}}) {
       if (instance.global_batch_size % grid.data != 0) continue;
-      const DivisionProblem problem(instance, sums, place(cluster, grid), 1, "1f1b");
+      const DivisionProblem problem(instance, sums, place(cluster, grid), grid.data, "1f1b");
       const std::optional<Division> fast = best_division(problem);
       INFO("seed " << seed << ", " << to_string(grid));
       REQUIRE((fast ? fast->layers : std::vector<Interval>{}) == best_by_labels(problem));
@@ -246,7 +247,7 @@ TEST_CASE("the gradient term is minimised together with the pipeline", "[planner
   const GridLayout layout = place(cluster, {2, 2, 1});
   LayerSums sums(instance);
   // One micro-batch: the pipeline costs 9 + 1 whichever the cut, so the all-reduce decides.
-  const Division best = *best_division(DivisionProblem(instance, sums, layout, 1, "1f1b"));
+  const Division best = *best_division(DivisionProblem(instance, sums, layout, 2, "1f1b"));
   CHECK(best.layers == std::vector<Interval>{{0, 1}, {1, 3}});
   CHECK(best.seconds == Approx(9.0 + 1.0 + 4.0 + 1.0));
 }
@@ -255,6 +256,62 @@ TEST_CASE("layers balanced by weight, smallest boundaries first", "[planners]") 
   CHECK(balanced_division({1, 1, 1, 1, 1}, 2) == std::vector<Interval>{{0, 2}, {2, 5}});
   CHECK(balanced_division({9, 1, 1, 1}, 3) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 4}});
   CHECK(balanced_division({0, 0, 5}, 3) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 3}});
+}
+
+/// The same by trying every end of every stage.
+std::vector<Interval> plainly_balanced(const std::vector<double>& weights, int stages) {
+  const int layers = static_cast<int>(weights.size());
+  std::vector<double> sums = {0.0};
+  for (const double weight : weights) sums.push_back(sums.back() + weight);
+  std::vector<std::vector<double>> worst(stages + 1, std::vector<double>(layers + 1, infinity));
+  worst[stages][layers] = 0.0;
+  for (int i = stages - 1; i >= 0; --i) {
+    for (int begin = i; begin < layers; ++begin) {
+      for (int end = begin + 1; end <= layers; ++end) {
+        worst[i][begin] = std::min(worst[i][begin], std::max(sums[end] - sums[begin], worst[i + 1][end]));
+      }
+    }
+  }
+  std::vector<Interval> division;
+  for (int i = 0, begin = 0; i < stages; ++i) {
+    int end = begin + 1;
+    while (std::max(sums[end] - sums[begin], worst[i + 1][end]) > worst[0][0]) ++end;
+    division.push_back({begin, end});
+    begin = end;
+  }
+  return division;
+}
+
+TEST_CASE("layers are balanced as by trying every division", "[planners]") {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 3000; ++trial) {
+    const int layers = std::uniform_int_distribution<int>(1, 14)(random);
+    const int stages = std::uniform_int_distribution<int>(1, layers)(random);
+    const int most = trial % 3 == 0 ? 2 : 1000;  // few different ones: ties, and layers without weight
+    std::vector<double> weights;
+    for (int l = 0; l < layers; ++l) {
+      weights.push_back(0.1 * std::uniform_int_distribution<int>(0, most)(random));
+    }
+    INFO("trial " << trial);
+    REQUIRE(balanced_division(weights, stages) == plainly_balanced(weights, stages));
+  }
+}
+
+TEST_CASE("a division that is stopped is the best so far, or none", "[planners]") {
+  Profile profile;
+  for (int l = 0; l < 3000; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 1 + l % 7, 1, 1));
+  const Cluster cluster = nodes_of(2, 4, 1e12);
+  const Instance instance = {profile, cluster, 8};
+  LayerSums sums(instance);
+  const DivisionProblem problem(instance, sums, place(cluster, {8, 1, 1}), 1, "1f1b");
+  const std::optional<Division> stopped = best_division(problem, infinity, Stop(1e-9));
+  const Division best = *best_division(problem);
+  if (stopped) {
+    CHECK(stopped->layers.size() == 8);
+    CHECK(stopped->seconds >= best.seconds * (1 - 1e-12));
+    CHECK(stopped->seconds == Approx(problem.iteration_seconds(stopped->layers)));
+  }
+  CHECK(roomiest_division(problem, Stop(1e-9)).size() == 8);
 }
 
 TEST_CASE("a hundred layers over fifty mixed stages are divided at once", "[planners]") {
@@ -271,7 +328,7 @@ TEST_CASE("a hundred layers over fifty mixed stages are divided at once", "[plan
   add_slow_node(cluster, 22);
   const Instance instance = {profile, cluster, 64};
   LayerSums sums(instance);
-  const DivisionProblem problem(instance, sums, place(cluster, {50, 2, 1}), 1, "1f1b");
+  const DivisionProblem problem(instance, sums, place(cluster, {50, 2, 1}), 2, "1f1b");
   CHECK(best_division(problem).has_value());
 }
 

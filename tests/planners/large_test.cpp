@@ -1,7 +1,10 @@
+#include "cost/instances.hpp"
 #include "planners/grids/uniform_search.hpp"
 #include "planners/large_instances.hpp"
+#include "planners/layer_tables.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 #include "support/effort.hpp"
 
 namespace pptrain {
@@ -65,6 +68,54 @@ TEST_CASE("a search that is stopped at once has a plan all the same", "[planners
   REQUIRE(result.plan.has_value());
   CHECK_FALSE(result.complete);
   validate_plan(*result.plan, 100, 10240, "plan");
+}
+
+/// Planners that no number of devices, layers or samples keeps from making a plan.
+const std::vector<std::string> always = {"auto",          "amp",    "amp-sa", "megatron",
+                                         "data-parallel", "random", "all",    "amp-uniform-layers"};
+
+TEST_CASE("every search of very many layers ends at its limit", "[planners]") {
+  Profile profile;
+  for (int l = 0; l < 30000; ++l) {
+    profile.layers.push_back(layer(fmt::format("{}", l), 1e-3 * (1 + l % 5), 1e-3, 1e-3));
+    profile.layers.back().parameters = 100.0 + l % 11;
+    profile.layers.back().output_bytes = profile.layers.back().stored_bytes = 10.0;
+  }
+  add_degree(profile, 2);
+  const Cluster cluster = nodes_of(2, 4, 1e12);
+  const Instance instance = {profile, cluster, 16};
+  // What a search cannot do without: to cost and to simulate some plans.
+  const double costing = test::effort_of([&] {
+    for (int i = 0; i < 20; ++i) {
+      const Plan plan = uniform_plan(even_division(30000, 8), 1, 1, 16, 1, "1f1b");
+      CHECK(predict(instance, plan).iteration_seconds > 0.0);
+    }
+  });
+  for (const std::string& planner : planner_names()) {
+    if (planner == "exhaustive" || tabulates_layers(planner)) continue;  // refuse so many layers
+    INFO(planner);
+    SearchResult result;
+    const double effort = test::effort_of([&] { result = search_plan(planner, instance, {}, "x", Stop(1e-3)); });
+    CHECK(effort < 3.0 * costing);
+    if (std::find(always.begin(), always.end(), planner) == always.end()) continue;
+    REQUIRE(result.plan.has_value());
+    validate_plan(*result.plan, 30000, 8, "found");
+    CHECK(why_not_fit(instance, *result.plan).empty());
+  }
+}
+
+TEST_CASE("planners with a table of every run of layers leave very many layers to others", "[planners]") {
+  Profile profile;
+  for (int l = 0; l < 4097; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 1, 1, 1));
+  const Cluster cluster = nodes_of(1, 2, 1e12);
+  for (const char* planner : {"dapple", "pipedream", "alpa"}) {
+    const Instance instance = {profile, cluster, 4};
+    const std::string complaint = complaint_of([&] { search_plan(planner, instance, {}, "x"); });
+    CHECK_THAT(complaint, Catch::StartsWith(fmt::format("x: planner \"{}\" with 4097 layers", planner)) &&
+                              Catch::Contains("4096 at most") && Catch::Contains("use planner \"auto\""));
+    const Restrictions restrictions;
+    CHECK_FALSE(planner_called(planner).search({instance, restrictions}).why_not.empty());  // as auto asks it
+  }
 }
 
 }  // namespace

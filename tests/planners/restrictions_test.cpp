@@ -1,5 +1,6 @@
 #include "config/read.hpp"
 #include "cost/instances.hpp"
+#include "planners/grids/grid.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -39,25 +40,98 @@ TEST_CASE("stages, replicas and micro-batches have to match the model and the ba
   stages.pipeline = 8;
   CHECK(refused(stages).find("pipeline = 8 is more stages than layers (the model has 6 layers") != std::string::npos);
   Restrictions replicas;
-  replicas.data = 8;
-  CHECK(refused(replicas).find("data = 8 does not divide global_batch_size = 12") != std::string::npos);
-  CHECK(refused(replicas).find("use 6 or 12") != std::string::npos);
+  replicas.data = 16;
+  CHECK(refused(replicas).find("data = 16 replicas cannot share 12 samples") != std::string::npos);
+  CHECK(refused(replicas).find("use at most 12") != std::string::npos);
   Restrictions micro_batch;
   micro_batch.micro_batch_size = 5;
   CHECK(refused(micro_batch).find("micro_batch_size = 5 does not divide global_batch_size = 12") != std::string::npos);
   CHECK(refused(micro_batch).find("use 4 or 6") != std::string::npos);
   Restrictions both;
   both.data = 4;
-  both.micro_batch_size = 6;
-  CHECK(refused(both).find("micro_batch_size = 6 is not divisible by data = 4") != std::string::npos);
-  CHECK(refused(both).find("use a multiple of 4") != std::string::npos);
+  both.micro_batch_size = 3;
+  CHECK(refused(both).find("data = 4 replicas cannot share 3 samples") != std::string::npos);
+}
+
+/// Samples of each replica of a stage.
+std::vector<std::int64_t> shares_of(const Stage& stage) {
+  std::vector<std::int64_t> shares;
+  for (const Interval& own : stage.samples) shares.push_back(own.size());
+  return shares;
+}
+
+TEST_CASE("replicas that cannot share a micro-batch evenly share it nearly so, by every schedule", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(2, 4);
+  const Instance instance = {profile, cluster, 6};
+  Restrictions r;
+  r.data = 4;
+  for (const std::string& schedule : schedule_names()) {
+    r.schedule = schedule;
+    for (const char* planner : {"auto", "amp", "megatron", "amp-uniform-layers", "random", "amp-sa"}) {
+      if (std::string(planner) != "auto" && runs_chunks(schedule)) continue;
+      INFO(schedule << ", " << planner);
+      const SearchResult result = search_plan(planner, instance, r, "x.toml");
+      REQUIRE(result.plan.has_value());
+      CHECK_NOTHROW(validate_plan(*result.plan, 6, 8, "made"));
+      for (const Stage& stage : result.plan->stages) {
+        REQUIRE(stage.replicas == 4);
+        if (schedule != "1f1b" && schedule != "gpipe" && schedule != "auto") {
+          CHECK(shares_of(stage) == std::vector<std::int64_t>{2, 2, 1, 1});
+        }
+      }
+    }
+  }
+  r.schedule = "zb-h1";
+  r.micro_batch_size = 3;
+  CHECK(complaint_of([&] {
+          search_plan("auto", instance, r, "x.toml");
+        }).find("data = 4 replicas cannot share 3 samples") != std::string::npos);
+}
+
+TEST_CASE("devices that no even grid has are used by schedules of grids", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(1, 7);
+  const Instance instance = {profile, cluster, 8};
+  CHECK_FALSE(search_plan("data-parallel", instance, {}, "x").plan.has_value());
+  Restrictions r;
+  r.schedule = "zb-h1";
+  const SearchResult result = search_plan("auto", instance, r, "x");
+  REQUIRE(result.plan.has_value());
+  CHECK(result.plan->num_devices() == 7);
+  CHECK(shares_of(result.plan->stages[0]) == std::vector<std::int64_t>{2, 1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("the largest micro-batch of so many samples on a replica is taken", "[planners]") {
+  const Grid grid = {1, 4, 1};
+  Restrictions r;
+  CHECK(samples_per_replica(grid, 30, r).empty());
+  r.uneven_shares = true;  // 30 is 5, 6, 10, 15 or 30 samples at a time
+  CHECK(samples_per_replica(grid, 30, r) == std::vector<std::int64_t>{2, 3, 4, 8});
+  CHECK(micro_batch_of(grid, 2, 30, r) == 6);
+  CHECK(micro_batch_of(grid, 8, 30, r) == 30);
+  r.micro_batch_size = 5;
+  CHECK(samples_per_replica(grid, 30, r) == std::vector<std::int64_t>{2});
+  CHECK(micro_batch_of(grid, 2, 30, r) == 5);
+}
+
+TEST_CASE("a time of a grid with uneven shares is that of the replica with most", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(1, 4);
+  const Instance instance = {profile, cluster, 6};
+  Restrictions r;
+  r.data = 4;
+  r.schedule = "zb-h1";
+  const Plan plan = *search_plan("amp", instance, r, "x.toml").plan;
+  CHECK(plan.micro_batch_size == 6);
+  CHECK(plan.predicted->stage_seconds.front() == Approx(6 * 3 * 2.0));  // six layers, F, B and W of two samples
 }
 
 TEST_CASE("a tensor-parallel degree has to be in the profile", "[planners]") {
   Restrictions r;
   r.tensor = 4;
   CHECK(refused(r).find("tensor = 4 cannot be used") != std::string::npos);
-  CHECK(refused(r).find("degrees that it has: 1, 2") != std::string::npos);
+  CHECK(refused(r).find("degrees that it has for 16 devices: 1, 2") != std::string::npos);
 }
 
 TEST_CASE("settings that only together leave nothing are refused with every reason", "[planners]") {
@@ -66,7 +140,7 @@ TEST_CASE("settings that only together leave nothing are refused with every reas
   r.tensor = 1;  // leaves 16 replicas
   const std::string text = refused(r);
   CHECK(text.find("leave no grid of 16 devices") != std::string::npos);
-  CHECK(text.find("pp 1 x dp 16 x tmp 1: 16 replicas do not divide the global batch of 12") != std::string::npos);
+  CHECK(text.find("pp 1 x dp 16 x tmp 1: 16 replicas cannot share 12 samples") != std::string::npos);
 }
 
 TEST_CASE("degrees, batches and schedules out of range are refused", "[planners]") {

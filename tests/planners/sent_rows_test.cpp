@@ -76,6 +76,10 @@ TEST_CASE("as many replicas divide the experts as are asked for", "[planners]") 
   CHECK_THAT(complaint("auto", "expert = 2\n"), Catch::StartsWith("c.toml:2: expert = 2 with experts = \"columns\""));
   CHECK_THAT(complaint("amp", "experts = \"all-to-all\"\nexpert = 2\n"),
              Catch::StartsWith("c.toml:3: planner \"amp\" with expert = 2"));
+  CHECK_THAT(complaint("auto", "experts = \"all-to-all\"\nexpert = 2\ndata = 2\ntensor = 2\n"),
+             Catch::StartsWith("c.toml:3: expert = 2 with tensor = 2") && Catch::Contains("use tensor = 1"));
+  CHECK_THAT(complaint("auto", "experts = \"all-to-all\"\nexpert = 4\ndata = 2\n"),
+             Catch::StartsWith("c.toml:3: expert = 4 does not divide data = 2") && Catch::Contains("use 2"));
   CHECK_THAT(complaint("auto", "experts = \"all-to-all\"\nexpert = 3\n"),
              Catch::StartsWith("c.toml:3: expert = 3 on 4 devices") &&
                  Catch::Contains("no plan is known whose experts 3 replicas divide"));

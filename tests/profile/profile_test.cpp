@@ -98,13 +98,13 @@ TEST_CASE("a profile reads back as it was written", "[profile][json]") {
   profile.workspace_bytes = 1.0 / 3.0;
   profile.layers[0].update_seconds[{"v100", 1}] = 0.1 + 0.2;
   profile.layers[0].rows[0].seconds.forward = 4.9406564584124654e-324;
-  profile.layers[1].parameters = 1e300;
+  profile.layers[1].parameters = 1e18;
   const std::string text = write_profile(profile);
   const Profile back = parse_profile(text, "written");
   CHECK(back.workspace_bytes == 1.0 / 3.0);
   CHECK(back.update_seconds(0, "v100", 1) == 0.1 + 0.2);
   CHECK(back.layers[0].rows[0].seconds.forward == 4.9406564584124654e-324);
-  CHECK(back.layers[1].parameters == 1e300);
+  CHECK(back.layers[1].parameters == 1e18);
   CHECK_FALSE(back.layers[0].rows[1].split_known);
   CHECK(write_profile(back) == text);
 }
@@ -138,6 +138,7 @@ TEST_CASE("each wrong value of a profile is refused with its path", "[profile][j
   CHECK(refused("0.0021", "-1") ==
         "p.json: layers[0].seconds[0].forward: must be at least 0 (it is -1); correct the value");
   CHECK(refused("1792", "-5").starts_with("p.json: layers[0].parameters: must be at least 0"));
+  CHECK(refused("1792", "1e300").starts_with("p.json: layers[0].parameters: must be at most 1e+18 (it is 1e+300)"));
   CHECK(refused("12845056", "\"12 MB\"").starts_with("p.json: layers[0].output_bytes: must be a number"));
   CHECK(refused("25690112", "null").starts_with("p.json: layers[0].stored_bytes: must be a number"));
   CHECK(refused("\"samples\": 32", "\"samples\": 0.5")

@@ -157,7 +157,7 @@ void check_written_images(int pipeline, int data, int tensor) {
 void check_drawn_plans(const Drawn& drawn, std::uint64_t seed, int number) {
   RandomShapes shapes(seed, DrawnBlocks::some,
                       {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size,
-                       axes_of(drawn.model), drawn.reference.micro_batch_size});
+                       axes_of(drawn.model), drawn.reference.micro_batch_size, sending_layers(drawn.model)});
   for (int i = 0; i < number; ++i) {
     const Plan plan = shapes.plan(num_ranks());
     INFO("plan " << i << " of seed " << seed);
@@ -218,6 +218,32 @@ TEST_CASE("experts that are full leave the same rows out on any division", "[np4
     limited.check(with_sent_rows(limited.reference.plan(1, 4, 1, 4, "1f1b"), limited.model, numbers));
   }
   check_drawn_plans(limited, 13, 4);
+}
+
+/// A single block with experts: a layer for each of four stages.
+const std::string one_block =
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\nexperts = 4\nshared_expert = 16\n";
+
+TEST_CASE("experts alone in a stage, whose replicas send rows, train as one rank does", "[np4]") {
+  const Drawn drawn(one_block);
+  CHECK(drawn.reference.losses.back() < drawn.reference.losses.front());
+  for (const int zero_stage : {0, 1, 2, 3}) {
+    for (const std::vector<std::int64_t>& samples : {std::vector<std::int64_t>{1, 1}, {3, 1}}) {
+      const std::int64_t all = samples[0] + samples[1];
+      Plan plan = shaped_plan({{{2}, {all}}, {{1}, samples, 1, {}, zero_stage}, {{1}, {all}}}, 8);
+      plan = with_sent_rows(plan, drawn.model, {1, 3});
+      REQUIRE(plan.stages[1].blocks.size() == 1);
+      INFO("ZeRO " << zero_stage << ", " << samples[0] << " samples first");
+      drawn.check(plan);
+    }
+  }
+}
+TEST_CASE("experts whose rows are sent train by plans that are drawn", "[np4]") {
+  check_drawn_plans(Drawn(one_block), 21, 8);
+  check_drawn_plans(Drawn(shared_experts), 22, 4);
+}
+TEST_CASE("experts whose rows are sent train by plans that are drawn for eight ranks", "[np8]") {
+  check_drawn_plans(Drawn(shared_experts), 24, 4);
 }
 
 TEST_CASE("channels within residual blocks are divided as one rank has them", "[np4]") {

@@ -55,6 +55,14 @@ Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_bat
   return plan;
 }
 
+std::vector<std::int64_t> sending_layers(const Model& model) {
+  std::vector<std::int64_t> layers;
+  for (std::int64_t l = 0; l < model.num_layers(); ++l) {
+    if (model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange)) layers.push_back(l);
+  }
+  return layers;
+}
+
 std::int64_t DrawnModel::most_members() const {
   const auto heads = axes.find("heads");
   if (heads != axes.end()) return heads->second;
@@ -110,6 +118,28 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   stage.zero_groups.clear();  // blocks have replicas of their own
 }
 
+/// Of layers with experts that are in no block.
+void RandomShapes::add_sending_blocks(Stage& stage, std::int64_t micro_batch_size) {
+  const int num_devices = stage.replicas * stage.tensor_parallel;
+  std::vector<int> degrees;
+  for (int degree = 2; degree <= num_devices && num_devices <= micro_batch_size; ++degree) {
+    if (num_devices % degree == 0 && degree <= model_.axes.at("experts")) degrees.push_back(degree);
+  }
+  for (const std::int64_t layer : model_.sending_layers) {
+    const auto has = [layer](const Block& block) { return block.layers.contains(layer); };
+    const bool taken = std::any_of(stage.blocks.begin(), stage.blocks.end(), has);
+    if (degrees.empty() || taken || !contains(stage.layers, layer) || pick(0, 3) == 0) continue;
+    const int degree = degrees[static_cast<std::size_t>(pick(0, std::ssize(degrees) - 1))];
+    stage.blocks.push_back({{layer, layer + 1},
+                            num_devices / degree,
+                            degree,
+                            "all-to-all",
+                            parts(micro_batch_size, num_devices),
+                            {{"experts", parts(model_.axes.at("experts"), degree)}}});
+    stage.zero_groups.clear();
+  }
+}
+
 void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size) {
   const auto most = static_cast<std::int64_t>(devices.size());
   stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, model_.most_members())));
@@ -150,6 +180,9 @@ Plan RandomShapes::plan(int num_devices) {
   }
   for (Stage& stage : plan.stages) {
     if (blocks_ == DrawnBlocks::some && pick(0, 1) > 0) add_block(stage, plan.micro_batch_size);
+    if (blocks_ == DrawnBlocks::some && !model_.sending_layers.empty()) {
+      add_sending_blocks(stage, plan.micro_batch_size);
+    }
   }
   return plan;
 }

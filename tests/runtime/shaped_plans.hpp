@@ -30,6 +30,9 @@ Plan with_experts(Plan plan, const std::vector<std::int64_t>& numbers);
 /// each and send rows to one another.
 Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_t>& numbers);
 
+/// The layers of a model whose rows may be sent to experts.
+std::vector<std::int64_t> sending_layers(const Model& model);
+
 /// Whether drawn stages divide some of their layers differently.
 enum class DrawnBlocks { none, some };
 
@@ -38,7 +41,8 @@ struct DrawnModel {
   std::int64_t num_layers = 6;
   std::int64_t global_batch_size = 8;
   std::map<std::string, std::int64_t> axes = {{"heads", 4}, {"columns", 256}, {"vocabulary", 257}};
-  std::int64_t micro_batch_size = 0;  ///< of all plans; 0: drawn
+  std::int64_t micro_batch_size = 0;              ///< of all plans; 0: drawn
+  std::vector<std::int64_t> sending_layers = {};  ///< whose rows may be sent to experts
 
   /// What every member of a tensor-parallel group has one of at least.
   std::int64_t most_members() const;
@@ -67,6 +71,7 @@ class RandomShapes {
   std::map<std::string, std::vector<Interval>> shards(int tensor_parallel);
   TransferForm form(const Stage& one, const Stage& other);
   void add_block(Stage& stage, std::int64_t micro_batch_size);
+  void add_sending_blocks(Stage& stage, std::int64_t micro_batch_size);
   template <class T>
   void shuffle(std::vector<T>& values) {
     for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[pick(0, i - 1)]);

@@ -7,6 +7,7 @@
 #include "planners/alpa/alpa_search.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/grids/uniform_search.hpp"
+#include "planners/layer_tables.hpp"
 
 namespace pptrain {
 namespace {
@@ -180,6 +181,8 @@ std::string why_not(const SearchSpace& space, const Outcome& outcome) {
 
 Outcome AlpaPlanner::search(const SearchSpace& space) const {
   Outcome outcome;
+  outcome.why_not = why_not_tabulated(space.instance);
+  if (!outcome.why_not.empty()) return outcome;
   std::optional<Plan> best = space.restrictions.blocks ? search_sizes(space, micro_batches_of(space), outcome)
                                                        : search_degrees(space, outcome);
   if (best) {

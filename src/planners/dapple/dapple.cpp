@@ -11,6 +11,7 @@
 #include "planners/describe/least_overrun.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/grid.hpp"
+#include "planners/layer_tables.hpp"
 
 namespace pptrain {
 namespace {
@@ -174,7 +175,7 @@ std::optional<Plan> roomy_plan(const SearchSpace& space, int num_stages) {
 std::string why_nothing_fits(const SearchSpace& space) {
   LeastOverrun overrun;
   const int most = std::min(space.instance.profile.num_layers(), space.instance.cluster.num_devices());
-  for (int num_stages = 1; num_stages <= most; ++num_stages) {
+  for (int num_stages = 1; num_stages <= most && !space.stop.requested(); ++num_stages) {
     if (const auto plan = roomy_plan(space, num_stages)) overrun.take(space.instance, *plan);
   }
   if (!overrun.text().empty()) return overrun.text();
@@ -185,11 +186,12 @@ std::string why_nothing_fits(const SearchSpace& space) {
 }  // namespace
 
 Outcome DapplePlanner::search(const SearchSpace& space) const {
+  Outcome none;
+  none.why_not = why_not_tabulated(space.instance);
   if (space.restrictions.tensor.value_or(1) != 1) {
-    Outcome outcome;
-    outcome.why_not = fmt::format("DAPPLE's stages have tensor-parallel degree 1, not {}", *space.restrictions.tensor);
-    return outcome;
+    none.why_not = fmt::format("DAPPLE's stages have tensor-parallel degree 1, not {}", *space.restrictions.tensor);
   }
+  if (!none.why_not.empty()) return none;
   Outcome outcome = DappleRun(space).run();
   if (!outcome.plan) outcome.why_not = why_nothing_fits(space);
   return outcome;

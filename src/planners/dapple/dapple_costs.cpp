@@ -11,7 +11,7 @@ DappleCosts::DappleCosts(const SearchSpace& space, const PlacementGraph& graph, 
   most_in_flight_ = in_flight(most_stages);
   for (const ProfileLayer& layer : space.instance.profile.layers) output_bytes_.push_back(layer.output_bytes);
   for (const PlacedStage& stage : graph.stages()) {
-    const bool possible = stage.replicas <= micro_batch;
+    const bool possible = stage.replicas <= micro_batch && !space.stop.requested();
     tables_.push_back(possible ? table_of(space, stage) : nullptr);
   }
   transfers_.resize(graph.stages().size());

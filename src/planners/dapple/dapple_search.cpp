@@ -43,7 +43,9 @@ void DappleSearch::expand(int stage) {
     put_last(stage);
   } else {
     find_tails(stage);
-    for (int end = first_begin(stage) + 1; end < num_layers_; ++end) put_before(stage, end);
+    for (int end = first_begin(stage) + 1; end < num_layers_ && !space_.stop.requested(); ++end) {
+      put_before(stage, end);
+    }
   }
   keep(stage);
 }
@@ -94,7 +96,7 @@ void DappleSearch::find_tails(int stage) {
   const std::vector<Placement>& placements = costs_.graph().next(stage);
   for (std::size_t n = 0; n < placements.size(); ++n) {
     const std::vector<double>* seconds = nullptr;
-    for (int end = first_begin(stage) + 1; end < num_layers_; ++end) {
+    for (int end = first_begin(stage) + 1; end < num_layers_ && !space_.stop.requested(); ++end) {
       const Range labels = range(placements[n].stage, end);
       if (labels.count == 0) continue;
       if (seconds == nullptr) seconds = &costs_.transfer_seconds(stage, n);

@@ -10,6 +10,7 @@
 #include "planners/dapple/slowest_stage.hpp"
 #include "planners/describe/least_overrun.hpp"
 #include "planners/grids/grid.hpp"
+#include "planners/layer_tables.hpp"
 
 namespace pptrain {
 namespace {
@@ -33,13 +34,13 @@ class Hierarchy {
     }
   }
 
-  /// The stages of the best pipeline, with their devices; none where there is none.
+  /// The stages of the best pipeline, with their devices; none where there is none, or where the stop comes first.
   std::vector<Stage> stages() {
     SlowestStage nodes(
         num_layers(), cluster_.num_nodes(), node_counts(), [this](const UnitStage& stage) { return on_nodes(stage); },
         [this](int end) { return cut_seconds(between_, end); });
-    nodes.solve(0);
     std::vector<Stage> result;
+    if (!nodes.solve(0, space_.stop)) return result;
     if (nodes.seconds(num_layers()) == infinity) return result;
     for (const UnitStage& outer : nodes.stages(num_layers())) append(outer, result);
     return result;
@@ -87,7 +88,7 @@ class Hierarchy {
     SlowestStage level = inside(group);
     inside_.emplace_back();
     for (int begin = 0; begin < num_layers(); ++begin) {
-      level.solve(begin);
+      level.solve(begin, space_.stop);
       inside_.back().emplace_back(num_layers() + 1, infinity);
       for (int end = begin + 1; end <= num_layers(); ++end) inside_.back().back()[end] = level.seconds(end);
     }
@@ -172,6 +173,8 @@ std::string missing_in(const Plan& plan, const Restrictions& fixed) {
 
 Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
   Outcome outcome;
+  outcome.why_not = why_not_tabulated(space.instance);
+  if (!outcome.why_not.empty()) return outcome;
   LayerSums sums(space.instance);
   LeastOverrun overrun;
   std::string missing;
@@ -181,6 +184,7 @@ Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
     if (space.stop.requested()) outcome.complete = false;
     if (!outcome.complete) break;
     std::optional<Plan> plan = plan_for(space, sums, micro_batch);
+    if (space.stop.requested()) outcome.complete = false;
     ++outcome.num_examined;
     if (!plan) continue;
     const std::string lacks = missing_in(*plan, space.restrictions);
@@ -196,6 +200,8 @@ Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
   }
   if (best) {
     outcome.plan = finished_plan(space, std::move(*best), name());
+  } else if (!outcome.complete) {
+    outcome.why_not = "stopped before a plan was found";
   } else if (!overrun.text().empty()) {
     outcome.why_not = overrun.text();
   } else if (!missing.empty()) {

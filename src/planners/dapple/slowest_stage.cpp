@@ -14,11 +14,13 @@ SlowestStage::SlowestStage(int num_layers, int num_units, std::vector<int> unit_
       stage_(std::move(stage)),
       cut_(std::move(cut)) {}
 
-void SlowestStage::solve(int begin) {
+bool SlowestStage::solve(int begin, const Stop& stop) {
   best_.assign(index(num_layers_, num_units_) + 1, {infinity, {}});
   for (int end = begin + 1; end <= num_layers_; ++end) {
+    if (stop.requested()) return false;
     for (int units = 1; units <= num_units_; ++units) find(begin, end, units);
   }
+  return true;
 }
 
 /// The last stage takes the last units; fewer stages win ties.

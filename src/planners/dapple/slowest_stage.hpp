@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/interval.hpp"
+#include "base/stop.hpp"
 
 namespace pptrain {
 
@@ -26,8 +27,9 @@ class SlowestStage {
   /// `unit_counts`: that a stage may have, ascending; all units that are left may be one stage, too.
   SlowestStage(int num_layers, int num_units, std::vector<int> unit_counts, StageSeconds stage, CutSeconds cut);
 
-  /// Solves for chains that begin with layer `begin`.
-  void solve(int begin);
+  /// Solves for chains that begin with layer `begin`. False where the stop comes first: what is not known by then is
+  /// infinite.
+  bool solve(int begin, const Stop& stop = Stop());
   /// The slowest stage of layers [begin, end) on all units; infinite where nothing is possible.
   double seconds(int end) const { return best_[index(end, num_units_)].seconds; }
   std::vector<UnitStage> stages(int end) const;

@@ -80,8 +80,10 @@ class Remedies {
 
 }  // namespace
 
-std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under) {
-  return Remedies(restrictions, fits_under).text();
+std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under, const Stop& stop) {
+  if (stop.requested()) return "";
+  const std::string text = Remedies(restrictions, fits_under).text();
+  return stop.requested() ? "" : text;
 }
 
 FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const Fits& fits) {
@@ -90,7 +92,7 @@ FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const
     GridProblems problems(changed);
     const std::vector<Grid> allowed = grids(restrictions);
     return std::any_of(allowed.begin(), allowed.end(), [&](const Grid& grid) {
-      return why_not_in_space(grid, space.instance, restrictions).empty() &&
+      return !space.stop.requested() && why_not_in_space(grid, space.instance, restrictions).empty() &&
              fits(problems.problem(grid, problems.samples_of(grid).front()));
     });
   };
@@ -110,8 +112,9 @@ std::string offload_remedy(const SearchSpace& space) {
   GridProblems problems(divided);
   for (const Grid& grid : grids_of(instance.cluster.num_devices(), saving)) {
     if (!why_not_in_space(grid, instance, saving).empty()) continue;
+    if (space.stop.requested()) break;
     const std::int64_t samples = problems.samples_of(grid).front();
-    const Division division = {roomiest_division(problems.problem(grid, samples)), 0.0};
+    const Division division = {roomiest_division(problems.problem(grid, samples), space.stop), 0.0};
     Plan plan = plan_of(divided, {grid, samples, division, 0.0, {}}, "auto");
     for (Stage& stage : plan.stages) stage.offload = true;
     if (why_not_fit(instance, plan).empty()) return ", or offload = true";
@@ -119,8 +122,8 @@ std::string offload_remedy(const SearchSpace& space) {
   return "";
 }
 
-bool fits_somehow(const DivisionProblem& problem) {
-  return reaches_all_layers(problem, {}) && problem.fits(roomiest_division(problem));
+bool fits_somehow(const DivisionProblem& problem, const Stop& stop) {
+  return reaches_all_layers(problem, {}) && problem.fits(roomiest_division(problem, stop));
 }
 
 }  // namespace pptrain

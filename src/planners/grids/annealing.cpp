@@ -76,7 +76,7 @@ class Annealing {
     order(meshes);
     const GridLayout layout = place(space_.instance.cluster, grid, meshes, space_.restrictions.zero_group);
     ++result_.num_examined;
-    std::optional<Division> division = best_division(problems_.problem(layout, samples), most);
+    std::optional<Division> division = best_division(problems_.problem(layout, samples), most, space_.stop);
     if (!division) return;
     grid_ = grid;
     seconds_ = division->seconds;

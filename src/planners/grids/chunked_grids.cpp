@@ -72,8 +72,10 @@ class ChunkedSearch {
       seconds.push_back(
           device_seconds(space_.instance, first_kind(), layer, grid.tensor, static_cast<double>(samples)).total());
     }
-    Plan plan = uniform_plan(balanced_division(seconds, grid.pipeline * schedule_.virtual_stages), grid.data,
-                             grid.tensor, space_.instance.global_batch_size, samples * grid.data, schedule_);
+    const std::int64_t global_batch = space_.instance.global_batch_size;
+    Plan plan =
+        uniform_plan(balanced_division(seconds, grid.pipeline * schedule_.virtual_stages), grid.data, grid.tensor,
+                     global_batch, micro_batch_of(grid, samples, global_batch, space_.restrictions), schedule_);
     const StageModes modes = modes_of(space_.restrictions);
     for (Stage& stage : plan.stages) {
       stage.recompute = modes.recompute;

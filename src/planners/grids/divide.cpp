@@ -21,8 +21,9 @@ struct Box {
 /// two, whose bounds lie nearer to the truth.
 class DivisionSearch {
  public:
-  DivisionSearch(const DivisionProblem& problem, double limit)
+  DivisionSearch(const DivisionProblem& problem, double limit, const Stop& stop)
       : problem_(problem),
+        stop_(stop),
         limit_(limit * (1.0 + bound_slack)),
         boxes_([this](const Box& a, const Box& b) { return bound(a) > bound(b); }) {}
 
@@ -32,11 +33,12 @@ class DivisionSearch {
     root.least = sharpened(problem_, root.least, root.most);
     if (!tighten(root)) return std::nullopt;
     try_even_stages(root);
-    for (boxes_.push(root); !boxes_.empty();) {
+    for (boxes_.push(root); !boxes_.empty() && !stop_.requested();) {
       Box box = boxes_.top();
       boxes_.pop();
       if (tighten(box)) search(box);
     }
+    if (stop_.requested() && known_.seconds < infinity) kept_.push_back(known_);
     return first_of_best();
   }
 
@@ -56,27 +58,29 @@ class DivisionSearch {
   }
 
   void lower_limit(const std::vector<Interval>& division) {
-    limit_ = std::min(limit_, problem_.iteration_seconds(division) * (1.0 + bound_slack));
+    const double seconds = problem_.iteration_seconds(division);
+    limit_ = std::min(limit_, seconds * (1.0 + bound_slack));
+    if (seconds < known_.seconds) known_ = {division, seconds};
   }
 
   /// The division with the least sums in which no stage is much slower than need be sets a limit.
   void try_even_stages(const Box& root) {
     const double even = root.least.slowest * (1.0 + 1e-5);
     const StageWindows windows(problem_, {std::min(root.most.seconds, even), root.most.gradient});
-    const LeastSums sums(problem_, windows);
+    const LeastSums sums(problem_, windows, stop_);
     if (sums.total() < infinity) lower_limit(sums.division());
   }
 
   void search(Box& box) {
     const StageWindows all(problem_, box.most);
-    const LeastSums before(problem_, all);
+    const LeastSums before(problem_, all, stop_);
     if (before.total() == infinity) return;
     lower_limit(before.division());
     box.least.sum = std::max(box.least.sum, before.total() * (1.0 - tie_tolerance));
     if (!tighten(box)) return;
     const StageWindows windows(problem_, box.most);
     SuffixLabels labels(problem_, windows, before, box.least, limit_);
-    if (labels.make(most_labels(box))) {
+    if (labels.make(most_labels(box), stop_)) {
       keep_first(windows, labels);
     } else {
       split(box);
@@ -145,15 +149,17 @@ class DivisionSearch {
   }
 
   const DivisionProblem& problem_;
-  double limit_;  // what the best division does not exceed, with some slack
+  WatchedStop stop_;
+  Division known_ = {{}, infinity};  // the best that set a limit
+  double limit_;                     // what the best division does not exceed, with some slack
   std::priority_queue<Box, std::vector<Box>, std::function<bool(const Box&, const Box&)>> boxes_;
   std::vector<Division> kept_;
 };
 
 }  // namespace
 
-std::optional<Division> best_division(const DivisionProblem& problem, double limit) {
-  std::optional<Division> division = DivisionSearch(problem, limit).search();
+std::optional<Division> best_division(const DivisionProblem& problem, double limit, const Stop& stop) {
+  std::optional<Division> division = DivisionSearch(problem, limit, stop).search();
   if (division && division->seconds > limit * (1.0 + tie_tolerance)) return std::nullopt;
   return division;
 }

@@ -25,7 +25,10 @@ constexpr double bound_slack = 4.0 * tie_tolerance;
 /// what lies between two pairs of them, and its division is a plan that may be the best so far; where
 /// few labels (sum, max t_i, max all-reduce) can still win, a programme over these settles the rest. With
 /// n stages, L layers and at most w layers in a stage, each programme takes O(n L w).
+///
+/// Where `stop` comes first it is the best that is known by then, or nothing.
 std::optional<Division> best_division(const DivisionProblem& problem,
-                                      double limit = std::numeric_limits<double>::infinity());
+                                      double limit = std::numeric_limits<double>::infinity(),
+                                      const Stop& stop = Stop());
 
 }  // namespace pptrain

@@ -28,10 +28,12 @@ StageModes modes_of(const Restrictions& restrictions) {
 }
 
 DivisionProblem::DivisionProblem(const Instance& instance, LayerSums& sums, const GridLayout& layout,
-                                 std::int64_t samples, const std::string& schedule, StageModes modes)
-    : samples_(static_cast<double>(samples)), tensor_(layout.grid.tensor) {
+                                 std::int64_t micro_batch, const std::string& schedule, StageModes modes)
+    : micro_batch_(micro_batch),
+      samples_(static_cast<double>((micro_batch + layout.grid.data - 1) / layout.grid.data)),
+      tensor_(layout.grid.tensor) {
   const Profile& profile = instance.profile;
-  const std::int64_t micro_batches = instance.global_batch_size / (samples * layout.grid.data);
+  const std::int64_t micro_batches = instance.global_batch_size / micro_batch;
   repeats_ = static_cast<double>(micro_batches - 1);
   workspace_ = samples_ * profile.workspace_bytes_per_sample + profile.workspace_bytes;
   for (int l = 0; l <= profile.num_layers(); ++l) {

@@ -25,13 +25,16 @@ StageModes modes_of(const Restrictions& restrictions);
 /// None of these falls when a stage grows.
 class DivisionProblem {
  public:
-  /// `samples`: of a micro-batch on one replica. `sums`, of the same instance, keeps the times of
-  /// layers from one problem to the next, and has to outlive this.
-  DivisionProblem(const Instance& instance, LayerSums& sums, const GridLayout& layout, std::int64_t samples,
+  /// `micro_batch`: samples of all replicas together, which share them evenly; where that cannot be, every replica
+  /// counts as the one with most. `sums`, of the same instance, keeps the times of layers from one problem to the next,
+  /// and has to outlive this.
+  DivisionProblem(const Instance& instance, LayerSums& sums, const GridLayout& layout, std::int64_t micro_batch,
                   const std::string& schedule, StageModes modes = {});
 
   int num_stages() const { return static_cast<int>(stages_.size()); }
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
+  /// Samples of all replicas together.
+  std::int64_t micro_batch() const { return micro_batch_; }
   /// m - 1: how often the slowest stage counts once more.
   double repeats() const { return repeats_; }
 
@@ -106,7 +109,8 @@ class DivisionProblem {
                        Kind& kind) const;
   void add_bounds(Kind& kind) const;
 
-  double samples_;
+  std::int64_t micro_batch_;
+  double samples_;  ///< of the replica with most of them
   double repeats_;
   double tensor_;
   double workspace_;

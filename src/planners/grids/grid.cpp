@@ -52,8 +52,26 @@ std::vector<Grid> grids_of(int num_devices, const Restrictions& restrictions) {
   return grids;
 }
 
+namespace {
+
+std::int64_t rounded_up(std::int64_t samples, std::int64_t replicas) { return (samples + replicas - 1) / replicas; }
+
+std::vector<std::int64_t> uneven_samples(const Grid& grid, std::int64_t global_batch_size,
+                                         const Restrictions& restrictions) {
+  std::vector<std::int64_t> samples;
+  for (const std::int64_t micro_batch : micro_batch_sizes(global_batch_size, restrictions)) {
+    if (micro_batch < grid.data) continue;
+    const std::int64_t most = rounded_up(micro_batch, grid.data);
+    if (samples.empty() || samples.back() != most) samples.push_back(most);
+  }
+  return samples;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> samples_per_replica(const Grid& grid, std::int64_t global_batch_size,
                                               const Restrictions& restrictions) {
+  if (restrictions.uneven_shares) return uneven_samples(grid, global_batch_size, restrictions);
   if (global_batch_size % grid.data != 0) return {};
   const std::int64_t share = global_batch_size / grid.data;
   if (!restrictions.micro_batch_size) return divisors(share);
@@ -62,13 +80,27 @@ std::vector<std::int64_t> samples_per_replica(const Grid& grid, std::int64_t glo
   return {micro_batch / grid.data};
 }
 
+std::int64_t micro_batch_of(const Grid& grid, std::int64_t samples, std::int64_t global_batch_size,
+                            const Restrictions& restrictions) {
+  std::int64_t largest = samples * grid.data;
+  if (!restrictions.uneven_shares) return largest;
+  for (const std::int64_t micro_batch : micro_batch_sizes(global_batch_size, restrictions)) {
+    if (rounded_up(micro_batch, grid.data) == samples) largest = micro_batch;
+  }
+  return largest;
+}
+
 std::string why_not_in_space(const Grid& grid, const Instance& instance, const Restrictions& restrictions) {
   const int layers = instance.profile.num_layers();
   if (grid.pipeline > layers) return fmt::format("{} stages, but the model has {} layers", grid.pipeline, layers);
-  if (const int chunks = schedule_under(restrictions).virtual_stages * grid.pipeline; chunks > layers) {
+  const std::int64_t chunks = std::int64_t{schedule_under(restrictions).virtual_stages} * grid.pipeline;
+  if (chunks > layers) {
     return fmt::format("{} chunks, but the model has {} layers", chunks, layers);
   }
-  if (instance.global_batch_size % grid.data != 0) {
+  if (restrictions.uneven_shares) {
+    const std::int64_t most = restrictions.micro_batch_size.value_or(instance.global_batch_size);
+    if (most < grid.data) return fmt::format("{} replicas cannot share {} samples", grid.data, most);
+  } else if (instance.global_batch_size % grid.data != 0) {
     return fmt::format("{} replicas do not divide the global batch of {}", grid.data, instance.global_batch_size);
   }
   const std::string kind = kind_without_rows(instance, grid.tensor);
@@ -77,6 +109,19 @@ std::string why_not_in_space(const Grid& grid, const Instance& instance, const R
     return fmt::format("{} replicas do not divide the micro-batch of {}", grid.data, *restrictions.micro_batch_size);
   }
   return "";
+}
+
+Restrictions with_uneven_shares(const Instance& instance, Restrictions restrictions) {
+  restrictions.uneven_shares = false;
+  const bool any_fixed =
+      restrictions.data || restrictions.pipeline || restrictions.tensor || restrictions.micro_batch_size;
+  // Planners of grids are as their authors have them; where nothing is asked for, other planners find other plans.
+  if (!any_fixed && !plans_only_grids(schedule_under(restrictions).name, restrictions)) return restrictions;
+  const std::vector<Grid> grids = grids_of(instance.cluster.num_devices(), restrictions);
+  restrictions.uneven_shares = std::none_of(grids.begin(), grids.end(), [&](const Grid& grid) {
+    return why_not_in_space(grid, instance, restrictions).empty();
+  });
+  return restrictions;
 }
 
 }  // namespace pptrain

@@ -23,7 +23,7 @@ const GridLayout& GridProblems::layout(const Grid& grid) {
   return layouts_.emplace(grid, place(space_.instance.cluster, grid, space_.restrictions.zero_group)).first->second;
 }
 
-Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,
+Overrun overrun_of(const Cluster& cluster, const Grid& grid, const DivisionProblem& problem,
                    const std::vector<Interval>& layers) {
   Overrun overrun = {0.0, grid, ""};
   int worst = 0;
@@ -38,7 +38,7 @@ Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t sample
   const double memory = problem.memory(worst);
   const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, memory);
   overrun.text = fmt::format("with micro-batches of {} device {} ({}) needs {} of its {}, {} too much",
-                             samples * grid.data, device.value, cluster.kind_of(device).name, format_bytes(need),
+                             problem.micro_batch(), device.value, cluster.kind_of(device).name, format_bytes(need),
                              format_bytes(memory), format_bytes(need - memory));
   return overrun;
 }

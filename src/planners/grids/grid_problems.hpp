@@ -22,7 +22,9 @@ class GridProblems {
   /// The problem of a grid in the default placement, which is valid as long as this is.
   DivisionProblem problem(const Grid& grid, std::int64_t samples) { return problem(layout(grid), samples); }
   DivisionProblem problem(const GridLayout& layout, std::int64_t samples) {
-    return DivisionProblem(space_.instance, sums_, layout, samples, space_.schedule, modes_);
+    const std::int64_t micro_batch =
+        micro_batch_of(layout.grid, samples, space_.instance.global_batch_size, space_.restrictions);
+    return DivisionProblem(space_.instance, sums_, layout, micro_batch, space_.schedule, modes_);
   }
   /// Samples per replica that the restrictions allow, ascending.
   std::vector<std::int64_t> samples_of(const Grid& grid) const {
@@ -43,7 +45,7 @@ struct Overrun {
   std::string text;  ///< micro-batch, device, need, memory
 };
 /// How far this division of a grid, in the default placement, is from fitting.
-Overrun overrun_of(const Cluster& cluster, const Grid& grid, std::int64_t samples, const DivisionProblem& problem,
+Overrun overrun_of(const Cluster& cluster, const Grid& grid, const DivisionProblem& problem,
                    const std::vector<Interval>& layers);
 
 /// The overrun that comes nearest to fitting stands for all.

@@ -22,7 +22,7 @@ bool GridTrials::try_division(const Grid& grid, std::int64_t samples, const std:
   const DivisionProblem problem = problems_.problem(grid, samples);
   ++result_.num_examined;
   if (!problem.fits(layers)) {
-    nearest_.offer(overrun_of(space_.instance.cluster, grid, samples, problem, layers));
+    nearest_.offer(overrun_of(space_.instance.cluster, grid, problem, layers));
     return false;
   }
   const double seconds = problem.iteration_seconds(layers);
@@ -40,7 +40,8 @@ UniformCandidates GridTrials::finish(const Fits& fits) {
   if (!result_.found.empty()) {
     result_.why_not.clear();
   } else if (nearest_.any()) {
-    result_.why_not = nearest_.text() + remedy(space_.restrictions, fits_on_grids(space_, grids_under_, fits));
+    result_.why_not =
+        nearest_.text() + remedy(space_.restrictions, fits_on_grids(space_, grids_under_, fits), space_.stop);
   }
   std::sort(result_.found.begin(), result_.found.end(), comes_first);
   return std::move(result_);

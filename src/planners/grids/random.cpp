@@ -41,7 +41,7 @@ UniformCandidates random_candidates(const SearchSpace& space) {
     const std::int64_t samples = sizes[draws.below(sizes.size())];
     trials.try_division(grid, samples, drawn_division(draws, layers, grid.pipeline));
   }
-  return trials.finish(fits_somehow);
+  return trials.finish([&space](const DivisionProblem& problem) { return fits_somehow(problem, space.stop); });
 }
 
 }  // namespace pptrain

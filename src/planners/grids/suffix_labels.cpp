@@ -19,7 +19,7 @@ SuffixLabels::SuffixLabels(const DivisionProblem& problem, const StageWindows& w
                            const DivisionBound& least, double limit)
     : problem_(problem), windows_(windows), before_(before), least_(least), limit_(limit) {}
 
-bool SuffixLabels::make(std::size_t most_labels) {
+bool SuffixLabels::make(std::size_t most_labels, WatchedStop& stop) {
   const int stages = windows_.num_stages();
   const int layers = windows_.num_layers();
   spans_.assign(static_cast<std::size_t>(stages + 1) * (layers + 1), Span{});
@@ -27,8 +27,8 @@ bool SuffixLabels::make(std::size_t most_labels) {
   spans_[index(stages, layers)] = {0, 1};
   for (int i = stages - 1; i >= 0; --i) {
     for (int begin = windows_.first_begin(i); begin <= windows_.last_begin(i); ++begin) {
-      extend(i, begin);
-      if (labels_.size() > most_labels) return false;
+      extend(i, begin, stop);
+      if (labels_.size() > most_labels || stop.requested()) return false;
     }
   }
   return true;
@@ -56,13 +56,14 @@ void SuffixLabels::insert(const StageLabel& label) {
   frontier_.push_back(label);
 }
 
-void SuffixLabels::extend(int stage, int begin) {
+void SuffixLabels::extend(int stage, int begin, WatchedStop& stop) {
   const double before = before_.of(stage, begin);
   if (before == infinity) return;
   frontier_.clear();
   for (int end = windows_.first_end(stage, begin); end <= windows_.last_end(stage, begin); ++end) {
     const Span rest = spans_[index(stage + 1, end)];
     if (rest.begin == rest.end) continue;
+    if (stop.requested(static_cast<std::int64_t>((rest.end - rest.begin) * (1 + frontier_.size())))) return;
     const StageLabel here = stage_label(problem_, stage, begin, end);
     for (std::size_t l = rest.begin; l < rest.end; ++l) {
       const StageLabel label = combined(here, labels_[l]);

@@ -31,8 +31,9 @@ class SuffixLabels {
   SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before,
                const DivisionBound& least, double limit);
 
-  /// Makes the labels; false when there would be more than `most_labels`, and then nothing can be asked.
-  bool make(std::size_t most_labels);
+  /// Makes the labels; false when there would be more than `most_labels` or the stop comes first, and then nothing can
+  /// be asked.
+  bool make(std::size_t most_labels, WatchedStop& stop);
 
   /// The least time of the layers from `begin` on in the stages from `stage` on, after stages with
   /// the label `before`; infinite when there is none within the limit.
@@ -52,7 +53,7 @@ class SuffixLabels {
   }
   bool dominates(const StageLabel& a, const StageLabel& b) const;
   void insert(const StageLabel& label);
-  void extend(int stage, int begin);
+  void extend(int stage, int begin, WatchedStop& stop);
 
   const DivisionProblem& problem_;
   const StageWindows& windows_;

@@ -9,9 +9,12 @@
 #include "planners/describe/remedy.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_bound.hpp"
+#include "planners/grids/ruled.hpp"
 
 namespace pptrain {
 namespace {
+
+constexpr const char* not_reached = "the search was ended before it came to this grid";
 
 /// A grid with the micro-batch sizes with which it may fit.
 struct GridSearch {
@@ -31,13 +34,17 @@ struct GridSearch {
 /// Searches grids and micro-batch sizes, those with the least bounds first.
 class UniformSearch {
  public:
-  UniformSearch(const SearchSpace& space, Breadth breadth) : space_(space), breadth_(breadth), problems_(space) {}
+  UniformSearch(const SearchSpace& space, Breadth breadth)
+      : space_(space), breadth_(breadth), problems_(space), rules_(space.instance.profile) {}
 
   UniformCandidates search(const GridsUnder& grids_under) {
     for (const Grid& grid : grids_under(space_.restrictions)) {
       std::string why_not = why_not_in_space(grid, space_.instance, space_.restrictions);
-      if (why_not.empty()) {
+      if (why_not.empty() && stopped()) {
+        leave_out(grid, not_reached);
+      } else if (why_not.empty()) {
         grids_.push_back(bounded(grid));
+        if (space_.stop.requested()) find_any(grids_.back());
       } else {
         leave_out(grid, why_not);
         if (result_.why_not.empty()) result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
@@ -51,8 +58,11 @@ class UniformSearch {
     if (!result_.found.empty()) {
       result_.why_not.clear();
     } else if (nearest_.any()) {
-      const FitsUnder fits_under = fits_on_grids(space_, grids_under, fits_somehow);
-      result_.why_not = nearest_.text() + remedy(space_.restrictions, fits_under);
+      const Fits fits = [this](const DivisionProblem& problem) { return fits_somehow(problem, space_.stop); };
+      const FitsUnder fits_under = fits_on_grids(space_, grids_under, fits);
+      result_.why_not = nearest_.text() + remedy(space_.restrictions, fits_under, space_.stop);
+    } else if (space_.stop.requested()) {
+      result_.why_not = not_reached;
     }
     std::sort(result_.found.begin(), result_.found.end(), comes_first);
     return std::move(result_);
@@ -84,7 +94,10 @@ class UniformSearch {
   double examine(GridSearch& grid, const GridSearch::Size& size, double limit) {
     std::optional<Division> division;
     if (size.bound <= limit * (1.0 + bound_slack)) {
-      division = best_division(problems_.problem(grid.grid, size.samples), limit);
+      division = best_division(problems_.problem(grid.grid, size.samples), limit, space_.stop);
+      const bool stopped = space_.stop.requested();
+      if (stopped) result_.complete = false;
+      if (!division && result_.found.empty() && stopped) division = simple_division(grid.grid, size.samples);
     }
     if (!division) {
       grid.pruned = grid.pruned || limit < infinity;
@@ -94,6 +107,29 @@ class UniformSearch {
     grid.best = std::min(grid.best, seconds);
     result_.found.push_back({grid.grid, size.samples, std::move(*division), seconds, {}});
     return seconds;
+  }
+
+  /// Layers divided by a rule that needs no search, where they fit: what there is to return when the stop comes before
+  /// anything was found.
+  std::optional<Division> simple_division(const Grid& grid, std::int64_t samples) {
+    const DivisionProblem problem = problems_.problem(grid, samples);
+    for (const std::vector<Interval>& layers :
+         {rules_.of(DivisionRule::by_parameters, grid.pipeline), rules_.of(DivisionRule::by_count, grid.pipeline),
+          filled_division(problem)}) {
+      if (problem.fits(layers)) return Division{layers, problem.iteration_seconds(layers)};
+    }
+    return std::nullopt;
+  }
+
+  /// A candidate of the grid that needs no search, where there is one.
+  void find_any(GridSearch& grid) {
+    for (const GridSearch::Size& size : grid.sizes) {
+      std::optional<Division> division = simple_division(grid.grid, size.samples);
+      if (!division) continue;
+      grid.best = division->seconds;
+      result_.found.push_back({grid.grid, size.samples, std::move(*division), grid.best, {}});
+      return;
+    }
   }
 
   void search_best_first() {
@@ -134,7 +170,8 @@ class UniformSearch {
     const std::int64_t samples = problems_.samples_of(grid.grid).front();
     const DivisionProblem problem = problems_.problem(grid.grid, samples);
     const Overrun overrun =
-        overrun_of(space_.instance.cluster, grid.grid, samples, problem, roomiest_division(problem));
+        overrun_of(space_.instance.cluster, grid.grid, problem, roomiest_division(problem, space_.stop));
+    if (overrun.use <= 1.0) return leave_out(grid.grid, not_reached);
     leave_out(grid.grid, overrun.text);
     nearest_.offer(overrun);
   }
@@ -146,6 +183,7 @@ class UniformSearch {
   const SearchSpace& space_;
   Breadth breadth_;
   GridProblems problems_;
+  RuledDivisions rules_;
   std::vector<GridSearch> grids_;
   UniformCandidates result_;
   NearestOverrun nearest_;
@@ -196,8 +234,9 @@ void drop_refused(const SearchSpace& space, std::vector<UniformCandidate>& candi
 
 Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner) {
   const Grid& grid = candidate.grid;
-  Plan plan = uniform_plan(candidate.division.layers, grid.data, grid.tensor, space.instance.global_batch_size,
-                           candidate.samples * grid.data, space.schedule);
+  const std::int64_t global_batch = space.instance.global_batch_size;
+  Plan plan = uniform_plan(candidate.division.layers, grid.data, grid.tensor, global_batch,
+                           micro_batch_of(grid, candidate.samples, global_batch, space.restrictions), space.schedule);
   const StageModes modes = modes_of(space.restrictions);
   for (int i = 0; i < plan.num_stages(); ++i) {
     plan.stages[i].recompute = modes.recompute;

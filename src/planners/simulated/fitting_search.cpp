@@ -81,7 +81,7 @@ class GoingOn {
 
   std::string why_nothing_fits(const std::string& planner) {
     const FitsUnder fits = [this](const Restrictions& restrictions) { return fits_under(restrictions); };
-    const std::string text = check_.nearest() + remedy(space_.restrictions, fits);
+    const std::string text = check_.nearest() + remedy(space_.restrictions, fits, space_.stop);
     return planner == "auto" ? text + offload_remedy(space_) : text;
   }
 
@@ -93,10 +93,9 @@ class GoingOn {
       if (!why_not_in_space(grid, space_.instance, restrictions).empty()) continue;
       const std::int64_t samples = problems.samples_of(grid).front();
       const DivisionProblem problem = problems.problem(grid, samples);
-      if (!fits_somehow(problem)) continue;
-      if (fits_in_simulator(plan_of(changed, {grid, samples, {roomiest_division(problem), 0.0}, 0.0, {}}, ""))) {
-        return true;
-      }
+      if (!fits_somehow(problem, space_.stop)) continue;
+      const Division division = {roomiest_division(problem, space_.stop), 0.0};
+      if (fits_in_simulator(plan_of(changed, {grid, samples, division, 0.0, {}}, ""))) return true;
     }
     return false;
   }

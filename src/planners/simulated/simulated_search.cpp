@@ -68,7 +68,8 @@ class SimulatedSearch {
     throw_bad_input({fixed.place_of("expert", ""),
                      fmt::format("expert = {} on {} devices", *fixed.expert, space_.instance.cluster.num_devices()),
                      fmt::format("no plan is known whose experts {} replicas divide", *fixed.expert),
-                     "use a number that divides the replicas of each stage, or \"auto\""});
+                     "use a number that divides the replicas of each stage, which have a device each (tensor = 1), or "
+                     "\"auto\""});
   }
 
   /// Tries what is near the leaders, and what is near the best, until nothing is better.
@@ -188,11 +189,12 @@ class SimulatedSearch {
 
   /// Takes the plan if it is faster and fits. Nothing is done that exceeds the work or cannot be faster.
   bool attempt(Plan plan) {
-    if (known(plan) || needless(plan) || least_seconds(plan) >= seconds_) return false;
+    if (known(plan)) return false;
     if (space_.stop.requested()) {
       complete_ = false;
       return false;
     }
+    if (needless(plan) || least_seconds(plan) >= seconds_) return false;
     if (simulator_.setup_cost(plan) > budget_) return false;
     const double cost = simulator_.cost(plan);
     if (cost > budget_ || !simulator_.can(plan)) return false;

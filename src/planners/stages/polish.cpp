@@ -37,6 +37,10 @@ class Polisher {
 
   /// Takes the step if it is one forward; else takes it back.
   bool keep(const std::vector<Stage>& before) {
+    if (space_.stop.requested()) {
+      plan_.stages = before;
+      return false;
+    }
     ++num_examined_;
     const double seconds = iteration_seconds(space_.instance, plan_);
     if (seconds < seconds_ * (1.0 - tie_tolerance) && why_not_fit(space_.instance, plan_).empty() &&

@@ -10,6 +10,8 @@ StageSearch::StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates
     : space_(space), sums_(sums), states_(states), merging_(merging), shares_(shares), options_(stage_options(space)) {}
 
 std::optional<StageChain> StageSearch::search(std::int64_t micro_batch, double limit) {
+  if (space_.stop.requested()) stopped_ = true;
+  if (stopped_) return std::nullopt;
   start(micro_batch, limit);
   for (int end = sums_.num_layers(); end > 0 && !stopped_; --end) {
     // Frontiers of later layers are complete; those of earlier ones are filled from here.
@@ -61,7 +63,8 @@ void StageSearch::find_least_layers() {
   std::vector<double> seconds(num_layers, std::numeric_limits<double>::infinity());
   std::vector<double> work = seconds;
   for (int mesh = 0; mesh < states_.num_meshes(); ++mesh) {
-    const MeshCost* mine = cost(mesh);
+    if (space_.stop.requested()) stopped_ = true;
+    const MeshCost* mine = stopped_ ? nullptr : cost(mesh);
     if (mine == nullptr) continue;
     for (int l = 0; l < num_layers; ++l) {
       for (std::size_t option = 0; option < options_.size(); ++option) {

@@ -20,7 +20,7 @@ StageWindows::StageWindows(const DivisionProblem& problem, const StageCaps& caps
   }
 }
 
-LeastSums::LeastSums(const DivisionProblem& problem, const StageWindows& windows)
+LeastSums::LeastSums(const DivisionProblem& problem, const StageWindows& windows, WatchedStop& stop)
     : problem_(problem), windows_(windows) {
   const int layers = windows.num_layers();
   sums_.assign(static_cast<std::size_t>(windows.num_stages() + 1) * (layers + 1),
@@ -30,6 +30,7 @@ LeastSums::LeastSums(const DivisionProblem& problem, const StageWindows& windows
     double* after = &sums_[(i + 1) * (layers + 1)];
     for (int begin = windows.first_begin(i); begin <= windows.last_begin(i); ++begin) {
       if (of(i, begin) == std::numeric_limits<double>::infinity()) continue;
+      if (stop.requested(windows.last_end(i, begin) - begin)) return;
       for (int end = windows.first_end(i, begin); end <= windows.last_end(i, begin); ++end) {
         after[end] = std::min(after[end], sum_with(i, begin, end));
       }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/watched_stop.hpp"
 #include "planners/grids/division_bound.hpp"
 
 namespace pptrain {
@@ -27,10 +28,11 @@ class StageWindows {
   std::vector<int> last_ends_;  // [stage][begin]
 };
 
-/// The least sum of t_i and e_i of the first stages with the first layers, within windows.
+/// The least sum of t_i and e_i of the first stages with the first layers, within windows. A stop leaves those that are
+/// not known by then infinite.
 class LeastSums {
  public:
-  LeastSums(const DivisionProblem& problem, const StageWindows& windows);
+  LeastSums(const DivisionProblem& problem, const StageWindows& windows, WatchedStop& stop);
 
   /// The sum of the first `stages` stages with the first `layers` layers; infinite where there is no way.
   double of(int stages, int layers) const { return sums_[stages * (windows_.num_layers() + 1) + layers]; }

@@ -11,7 +11,8 @@
 namespace pptrain {
 namespace {
 
-constexpr std::size_t most_choices = 8;  ///< runs that are made into a stage, the fastest ones
+constexpr std::size_t most_choices = 8;       ///< runs that are made into a stage, the fastest ones
+constexpr std::size_t most_listed = 1 << 20;  ///< of which these are chosen at a time
 
 /// Whether all kinds of the cluster have rows of each layer at degree n.
 std::vector<bool> layers_with_rows(const Instance& instance, int n) {
@@ -148,7 +149,14 @@ std::vector<HybridSearch::Choice> HybridSearch::fastest_runs(const SharedStage& 
   if (micro_batches * stage.least_seconds(all_layers()) >= limit) return choices;
   const std::vector<bool> known = layers_with_rows(space_.instance, tensor_parallel);
   const auto layers = static_cast<int>(known.size());
-  for (int begin = 0; begin < layers; ++begin) {
+  const auto keep_fastest = [&choices] {
+    const std::size_t kept = std::min(choices.size(), most_choices);
+    std::partial_sort(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(kept), choices.end(),
+                      [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
+    choices.resize(kept);
+  };
+  for (int begin = 0; begin < layers && !space_.stop.requested(); ++begin) {
+    if (choices.size() > most_listed) keep_fastest();
     for (int end = begin + 1; end <= layers && known[end - 1]; ++end) {
       if (begin == 0 && end == layers) continue;  // that is the other degree alone
       Choice choice = {0.0, {{begin, end}}};
@@ -157,10 +165,8 @@ std::vector<HybridSearch::Choice> HybridSearch::fastest_runs(const SharedStage& 
       if (choice.seconds < limit) choices.push_back(std::move(choice));
     }
   }
-  const std::size_t kept = std::min(choices.size(), most_choices);
-  std::partial_sort(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(kept), choices.end(),
-                    [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
-  choices.resize(kept);
+  if (space_.stop.requested()) complete_ = false;
+  keep_fastest();
   return choices;
 }
 

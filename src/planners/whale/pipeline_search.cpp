@@ -149,7 +149,8 @@ std::string PipelineSearch::why_not() {
   double least = infinity;
   for (const PipelineLayout& layout : layouts_) {
     const std::vector<std::int64_t> sizes = micro_batches(layout);
-    if (sizes.empty() || (space_.stop.requested() && !nearest.empty())) continue;
+    if (space_.stop.requested()) break;
+    if (sizes.empty()) continue;
     const PipelineCandidate candidate = {&layout, sizes.front()};  // the least activations
     Costs costs;
     make_costs(candidate, costs);
@@ -161,6 +162,7 @@ std::string PipelineSearch::why_not() {
         fmt::format("{}: with micro-batches of {} {}", plan.shape(), sizes.front(), why_not_fit(space_.instance, plan));
   }
   if (!nearest.empty()) return nearest;
+  if (space_.stop.requested()) return "stopped before a plan was found";
   return fmt::format("no micro-batch of the {} samples holds one for each replica", space_.instance.global_batch_size);
 }
 
