@@ -2,14 +2,13 @@
 
 #include <mpi.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/open_file.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/launcher.hpp"
@@ -37,9 +36,7 @@ namespace {
 std::string read_file(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw_bad_input({path, "this is a directory", "a file is needed", "name the file in it"});
-  std::ifstream file(path);
-  if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return read_text(path, {path, "cannot be read", "", "check the path"});
 }
 
 bool is_cluster_file(const std::string& path) {

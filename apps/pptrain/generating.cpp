@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/open_file.hpp"
 #include "comm/alarm.hpp"
 #include "comm/fail_together.hpp"
 #include "comm/launcher.hpp"
@@ -26,9 +26,7 @@ namespace {
 std::string prompt_in(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw_bad_input({path, "this is a directory", "the prompt is a text file", "name the file in it"});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw_bad_input({path, "cannot be read", std::strerror(errno), "check the path"});
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text = read_text(path, {path, "cannot be read", "", "check the path"});
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "base/log_once.hpp"
 #include "base/rewritten_line.hpp"
 
 namespace pptrain {
@@ -56,6 +59,26 @@ void print(std::string_view text, Verbosity from) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Whether the line is said: the first time, and where no rank before this one says it.
+bool is_new(std::string_view text) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> said;
+  const std::lock_guard lock(mutex);
+  return state().prefix.empty() && said.emplace(text).second;
+}
+
+}  // namespace
+
+void log_notice_once(std::string_view text) {
+  if (is_new(text)) log_notice("{}", text);
+}
+
+void log_warning_once(std::string_view text) {
+  if (is_new(text)) log_warning("{}", text);
+}
 
 void set_verbosity(Verbosity verbosity) {
   state().verbosity = verbosity;

@@ -1,9 +1,7 @@
 #include "base/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,25 +10,11 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/open_file.hpp"
 #include "base/signals.hpp"
 
 namespace pptrain {
 namespace {
-
-/// Closes a file descriptor; the mapping stays.
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int value() const { return value_; }
-
- private:
-  int value_;
-};
 
 [[noreturn]] void refuse(const std::string& where, const std::string& path, const std::string& problem,
                          const std::string& suggestion) {
@@ -49,17 +33,16 @@ void tell_lost_page(int) {
 
 MappedFile::MappedFile(const std::string& path, const std::string& where) : path_(path) {
   catch_signal(SIGBUS, tell_lost_page, Handle::first);
+  const OpenFile file(path);
   errno = 0;
-  const Descriptor file(path);
-  if (file.value() < 0) {
-    refuse(where, path, errno == ENOENT ? "does not exist" : "cannot be opened", "check the path and its permissions");
+  if (file.is_of_another_kind()) refuse(where, path, "is not a regular file", "name files, not folders");
+  if (!file.is_open()) {
+    throw_bad_input({where, fmt::format("{} {}", path, file.is_missing() ? "does not exist" : "cannot be opened"),
+                     file.reason(), "check the path and its permissions"});
   }
-  struct stat status = {};
-  if (::fstat(file.value(), &status) != 0) refuse(where, path, "cannot be examined", "");
-  if (!S_ISREG(status.st_mode)) refuse(where, path, "is not a regular file", "name files, not folders");
-  if (status.st_size == 0) refuse(where, path, "is empty", "name a file that holds data");
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value(), 0);
+  if (file.bytes() == 0) refuse(where, path, "is empty", "name a file that holds data");
+  const auto size = static_cast<std::size_t>(file.bytes());
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (address == MAP_FAILED) refuse(where, path, "cannot be mapped into memory", "");
   bytes_ = {static_cast<const std::byte*>(address), size};
 }

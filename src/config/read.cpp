@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/open_file.hpp"
 #include "config/check.hpp"
 #include "config/keys.hpp"
 #include "config/toml_reader.hpp"
@@ -198,14 +197,9 @@ void check_overrides(const std::vector<std::string>& overrides) {
 /// The text of the config.json in the folder that `[model] from` names.
 std::string read_description(const Config& config) {
   const std::string path = config.model.from + "/config.json";
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    throw_bad_input({config.where("model.from"), fmt::format("{} cannot be read", path),
-                     "[model] from names a folder with config.json, as Hugging Face's save_pretrained writes it",
-                     "check the folder"});
-  }
-  return text;
+  return read_text(path, {config.where("model.from"), fmt::format("{} cannot be read", path),
+                          "[model] from names a folder with config.json, as Hugging Face's save_pretrained writes it",
+                          "check the folder"});
 }
 
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.hpp"
+#include "base/open_file.hpp"
 #include "config/toml_state.hpp"
 
 namespace pptrain {
@@ -111,19 +110,15 @@ TomlTable parse_toml(std::string_view text, const std::string& source, const std
 }
 
 TomlTable read_toml(const std::string& path, const std::vector<std::string>& overrides) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
+  const OpenFile file(path);
+  if (file.is_missing()) {
     throw_bad_input({path, "the file does not exist", "", "check the path; examples are in inputs/"});
   }
-  if (std::filesystem::is_directory(status))
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
     throw_bad_input({path, "this is a directory", "a TOML file is needed", "name the file in it"});
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    throw_bad_input({path, "the file cannot be read", "", "check its permissions"});
-  }
-  return parse_toml(text, path, overrides);
+  return parse_toml(read_text(file, {path, "the file cannot be read", "", "check the file and its permissions"}), path,
+                    overrides);
 }
 
 std::string quote_toml(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/open_file.hpp"
 #include "config/read.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/checkpoint_folder.hpp"
@@ -35,7 +36,12 @@ CheckpointModel read_checkpoint_model(const std::string& source) {
   result.step = head.state.step;
   result.config = parse_config(head.state.configuration, result.checkpoint, "");
   result.folder = description_folder(result.checkpoint, result.config);
-  if (!result.folder.empty()) result.config.model.from = result.folder;
+  if (!result.folder.empty()) {
+    ModelConfig& model = result.config.model;
+    model.from = result.folder;
+    const std::string path = model.from + "/config.json";
+    model.description = read_text(path, {path, "cannot be read", "", "put the model's config.json there"});
+  }
   result.model = build_model(result.config.model, result.config.training, result.checkpoint);
   return result;
 }

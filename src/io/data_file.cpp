@@ -19,7 +19,7 @@ constexpr std::size_t most_bytes_at_once = std::size_t{1} << 30;
 }  // namespace
 
 DataFile::DataFile(const std::string& path, Mode mode) : path_(path), mode_(mode) {
-  descriptor_ = ::open(path.c_str(), (mode == Mode::read ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+  descriptor_ = ::open(path.c_str(), (mode == Mode::read ? O_RDONLY | O_NONBLOCK : O_WRONLY) | O_CLOEXEC);
   if (descriptor_ < 0) fail("it", std::strerror(errno));
 }
 

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/open_file.hpp"
 #include "io/checkpoint_model.hpp"
 #include "io/parameters.hpp"
 #include "model/file_layout.hpp"
@@ -24,10 +29,57 @@ constexpr const char* companions[] = {"generation_config.json",  "tokenizer.json
                                       "tokenizer.model",         "vocab.json",        "merges.txt",
                                       "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"};
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+constexpr const char* free_room = "free some room, or name another folder";
+
+/// Texts by the names of their files.
+using ModelTexts = std::vector<std::pair<std::string, std::string>>;
+
+/// Those of a folder's companions that are there; none where there is no folder.
+ModelTexts companions_of(const std::string& folder) {
+  ModelTexts texts;
+  if (folder.empty()) return texts;
+  for (const char* name : companions) {
+    if (std::optional<std::string> text = read_companion(folder, name)) texts.emplace_back(name, std::move(*text));
+  }
+  return texts;
 }
+
+/// Files that are written out before the first of them is in its place.
+class FilesOfFolder {
+ public:
+  FilesOfFolder(const std::string& folder, const ModelTexts& texts) {
+    for (const auto& [name, text] : texts) {
+      files_.push_back(std::make_unique<AtomicFile>((fs::path(folder) / name).string(), free_room));
+      files_.back()->write(std::as_bytes(std::span(text)));
+    }
+    for (const auto& file : files_) file->flush();
+  }
+  void commit() {
+    for (const auto& file : files_) file->commit();
+  }
+
+ private:
+  std::vector<std::unique_ptr<AtomicFile>> files_;
+};
+
+/// A folder that goes again, where it was made for nothing.
+class NewFolder {
+ public:
+  explicit NewFolder(const std::string& path) : path_(path) {
+    std::error_code ignored;
+    is_new_ = !fs::exists(path, ignored);
+  }
+  ~NewFolder() {
+    std::error_code stays;  // one with files in it
+    if (is_new_) fs::remove(path_, stays);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+ private:
+  std::string path_;
+  bool is_new_ = false;
+};
 
 /// The config.json of a GPT-2 that the configuration's own keys describe.
 nlohmann::ordered_json gpt2_config(const Config& config) {
@@ -59,6 +111,9 @@ class Export {
   }
 
   ExportResult run() const {
+    const NewFolder folder(options_.output);
+    ModelTexts texts = {{"config.json", description().dump(2) + "\n"}};
+    for (auto& companion : companions_of(from_.folder)) texts.push_back(std::move(companion));
     WeightWriter writer(options_.output, tensors());
     const ParameterFile file(from_.checkpoint);
     std::int64_t count = 0;
@@ -66,10 +121,10 @@ class Export {
       write(writer, spec, file.read(spec.name, spec.shape));
       if (!spec.buffer) count += spec.size();
     }
+    FilesOfFolder files(options_.output, texts);
+    writer.flush();
+    files.commit();
     writer.commit();
-    if (!from_.folder.empty()) copy_model_files(from_.folder, options_.output);
-    write_file(options_.output + "/config.json", description().dump(2) + "\n",
-               "free some room, or name another folder");
     return {from_.checkpoint, from_.model.name, from_.step, count};
   }
 
@@ -110,8 +165,7 @@ class Export {
 
   nlohmann::ordered_json described() const {
     const ModelConfig& model = from_.config.model;
-    if (!from_.folder.empty()) return nlohmann::ordered_json::parse(text_of(fs::path(from_.folder) / "config.json"));
-    return model.published ? nlohmann::ordered_json::parse(model.description) : gpt2_config(from_.config);
+    return model.is_described() ? nlohmann::ordered_json::parse(model.description) : gpt2_config(from_.config);
   }
 
   nlohmann::ordered_json description() const {
@@ -131,15 +185,14 @@ class Export {
 
 ExportResult export_model(const ExportOptions& options) { return Export(options).run(); }
 
-void copy_model_files(const std::string& from, const std::string& to) {
+void check_model_files(const std::string& from) { companions_of(from); }
+
+void copy_model_files(const std::string& from, const std::string& description, const std::string& to) {
+  ModelTexts texts = companions_of(from);
+  texts.emplace_back("config.json", description);
   std::error_code ignored;  // what cannot be made is said when a file of it is written
   fs::create_directories(to, ignored);
-  const auto copy = [&](const std::string& name) {
-    if (!fs::exists(fs::path(from) / name)) return;
-    write_file(to + "/" + name, text_of(fs::path(from) / name), "free some room, or name another folder");
-  };
-  copy("config.json");
-  for (const char* name : companions) copy(name);
+  FilesOfFolder(to, texts).commit();
 }
 
 }  // namespace pptrain

@@ -37,7 +37,7 @@ H5FD_t* open_input_file(const char* name, unsigned, hid_t access, haddr_t) noexc
   const auto* info = static_cast<const InputInfo*>(H5Pget_driver_info(access));
   if (info == nullptr) return nullptr;
   auto file = std::make_unique<InputFile>();
-  file->descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
+  file->descriptor = ::open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status = {};
   if (file->descriptor < 0 || ::fstat(file->descriptor, &status) != 0) {
     *info->error = errno;

@@ -136,10 +136,10 @@ Model build_gpt2_family(const ConfigJson& config, const FamilyOptions& options) 
   Gpt2Shape shape;
   shape.name = "gpt2";
   shape.prefix = "transformer.";
-  shape.layers = config.size("n_layer");
-  shape.hidden = config.size("n_embd");
-  shape.heads = config.size("n_head");
-  shape.feed_forward = config.size("n_inner", 4 * shape.hidden);
+  shape.layers = config.size("n_layer", std::nullopt, most_layers);
+  shape.hidden = config.size("n_embd", std::nullopt, most_width);
+  shape.heads = config.size("n_head", std::nullopt, most_heads);
+  shape.feed_forward = config.size("n_inner", 4 * shape.hidden, most_columns);
   shape.vocabulary = config.size("vocab_size");
   shape.positions = config.size("n_positions");
   shape.tokens = options.tokens;
@@ -157,7 +157,6 @@ Model build_gpt2_family(const ConfigJson& config, const FamilyOptions& options) 
   config.only("scale_attn_weights", true, "scores are scaled");
   config.only("scale_attn_by_inverse_layer_idx", false, "all layers scale scores alike");
   config.only("add_cross_attention", false, "there is no encoder");
-  note_dropout(config, {"resid_pdrop", "embd_pdrop", "attn_pdrop"});
   return Gpt2(shape).build();
 }
 

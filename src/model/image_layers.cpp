@@ -59,16 +59,17 @@ ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const Re
   ValueIndex y = x;
   if (shape.inner > 0) {
     const std::int64_t first = shape.stride_in_first ? shape.stride : 1;
-    y = g.activate(step("layer.0", y, map, {.window = window(map, 1, first), .out = shape.inner}), shape.activation);
+    y = g.activate(step("layer.0", y, map, {.window = window(map, 1, first), .out = shape.inner}),
+                   shape.inner_activation);
     y = g.activate(
         step("layer.1", y, map,
              {.window = window(map, 3, shape.stride / first), .out = shape.divided_channels(), .columns = division}),
-        shape.activation);
+        shape.inner_activation);
     y = step("layer.2", y, map, {.window = window(map, 1, 1), .out = shape.out, .rows = division});
   } else {
     y = g.activate(
         step("layer.0", y, map, {.window = window(map, 3, shape.stride), .out = shape.out, .columns = division}),
-        shape.activation);
+        shape.inner_activation);
     y = step("layer.1", y, map, {.window = window(map, 3, 1), .out = shape.out, .rows = division});
   }
   return g.activate(g.add(shortcut, y), shape.activation);

@@ -33,8 +33,9 @@ struct ResidualShape {
   std::int64_t wide = 0;         ///< channels behind it; 0: `inner`
   std::int64_t stride = 1;       ///< of the first 3 x 3 ...
   bool stride_in_first = false;  ///< ... or of the first convolution, whatever it is
-  Activation activation = Activation::relu;
-  double epsilon = 1e-5;  ///< of batch norms
+  Activation activation = Activation::relu;        ///< behind the sum
+  Activation inner_activation = Activation::relu;  ///< behind the convolutions in front of the last one
+  double epsilon = 1e-5;                           ///< of batch norms
 
   /// Channels between the convolution that a tensor-parallel group divides by columns and the one behind it, which it
   /// divides by rows: those of 3 x 3, in a bottleneck the one and its last.

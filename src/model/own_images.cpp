@@ -61,7 +61,7 @@ class OwnImages {
     shape.inner = layer.inner;
     shape.wide = layer.wide;
     shape.stride = stride;
-    shape.activation = activation_named(layer.rectifier);
+    shape.activation = shape.inner_activation = activation_named(layer.rectifier);
     shape.epsilon = layer.epsilon;
     return shape;
   }

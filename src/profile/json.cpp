@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/open_file.hpp"
 
 namespace pptrain {
 namespace {
@@ -75,13 +74,7 @@ void format_value(const Json& value, std::size_t indent, std::string& out) {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file && file.peek() != std::ifstream::traits_type::eof())
-    text << file.rdbuf();  // "<<" fails with nothing to write
-  if (!file.is_open() || file.bad() || !text)
-    throw_bad_input({path, "cannot read the file", "", "check the path and its permissions"});
-  return text.str();
+  return read_text(path, {path, "cannot read the file", "", "check the path and its permissions"});
 }
 
 Json parse_json(const std::string& text, const std::string& source) {

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/open_file.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "io/checkpoint_folder.hpp"
@@ -29,8 +29,7 @@ bool is_file(const fs::path& path) {
 /// Nothing of what is no file.
 std::string text_of(const std::string& path) {
   if (!is_file(path)) return "";
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return read_text(path, {path, "cannot be read", "", "check its permissions"});
 }
 
 void check_is_run(const std::string& path) {

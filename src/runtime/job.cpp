@@ -13,6 +13,7 @@
 #include "comm/mpi.hpp"
 #include "cost/transfer_forms.hpp"
 #include "io/checkpoint_folder.hpp"
+#include "io/export_model.hpp"
 #include "io/parameters.hpp"
 #include "io/run_directory.hpp"
 #include "model/check.hpp"
@@ -231,6 +232,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     check_output_directory(config.job.output, config.where("job.output"));
     // What is wrong with the weights is said before anything is measured.
     if (starts_from_folder(config)) const ModelWeights weights(config.model.from, model);
+    check_model_files(config.model.from);
     const SamplePrompts samples(config, model);
   });
   const std::optional<Resumed> from = find_checkpoint(world, waiter, options, config, model, *datasets.train);

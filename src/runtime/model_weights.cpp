@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -122,6 +124,20 @@ void ModelWeights::check_second_output(const Model& model) const {
   }
 }
 
+namespace {
+
+/// Refuses numbers from which no training goes on. `first`: the place of the first one in the tensor; `stride`: how far
+/// the next is behind it.
+void check_finite(std::span<const float> values, std::int64_t first, std::int64_t stride, const std::string& where) {
+  const auto lost = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (lost == values.end()) return;
+  throw_bad_input({where, fmt::format("element {} is {}", first + (lost - values.begin()) * stride, *lost),
+                   "training and text would go on from what is no number",
+                   "fetch or write the weights again; a training that leaves such numbers has diverged"});
+}
+
+}  // namespace
+
 void ModelWeights::read(const ParameterSpec& spec, Interval elements, float* out) const {
   const std::string name = name_of(spec);
   if (is_count(spec)) {
@@ -130,11 +146,16 @@ void ModelWeights::read(const ParameterSpec& spec, Interval elements, float* out
   }
   for_each_run(spec, elements, [&](const LayoutRun& run) {
     float* to = out + (run.ours.begin - elements.begin);
-    if (run.stride == 1) return files_.read(name, {run.theirs, run.theirs + run.ours.size()}, to);
-    for (std::int64_t i = 0; i < run.ours.size(); ++i) {
-      const std::int64_t place = run.theirs + i * run.stride;
-      files_.read(name, {place, place + 1}, to + i);
+    if (run.stride == 1) {
+      files_.read(name, {run.theirs, run.theirs + run.ours.size()}, to);
+    } else {
+      for (std::int64_t i = 0; i < run.ours.size(); ++i) {
+        const std::int64_t place = run.theirs + i * run.stride;
+        files_.read(name, {place, place + 1}, to + i);
+      }
     }
+    check_finite({to, static_cast<std::size_t>(run.ours.size())}, run.theirs, run.stride,
+                 fmt::format("{}: tensor \"{}\"", files_.file_of(name), name));
   });
 }
 

@@ -15,7 +15,8 @@ class ModelWeights {
   /// time, if it is equal.
   ModelWeights(const std::string& folder, const Model& model);
 
-  /// Elements [begin, end) of the flattened parameter, fp32.
+  /// Elements [begin, end) of the flattened parameter, fp32. One that is no number or infinite throws `Error` (exit
+  /// code 2) with file, tensor and place.
   void read(const ParameterSpec& spec, Interval elements, float* out) const;
 
  private:

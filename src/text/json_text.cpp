@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/open_file.hpp"
 
 namespace pptrain {
 namespace {
@@ -49,9 +49,10 @@ std::optional<std::string> named_token(const std::string& tokenizer, const char*
   const fs::path folder =
       fs::is_directory(tokenizer, ignored) ? fs::path(tokenizer) : fs::path(tokenizer).parent_path();
   const std::string path = (folder / "tokenizer_config.json").string();
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) return std::nullopt;
-  const nlohmann::json document = nlohmann::json::parse(file, nullptr, false);
+  const OpenFile file(path);
+  if (file.is_missing()) return std::nullopt;
+  const std::string text = read_text(file, {path, "cannot be read", "", "check the file"});
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
   if (!document.is_object()) throw_bad_input({path, "this is no JSON object", "", "correct the file"});
   const auto token = document.find(role);
   if (token == document.end()) return std::nullopt;

@@ -1,10 +1,7 @@
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.hpp"
+#include "base/open_file.hpp"
 #include "text/read_parts.hpp"
 #include "text/tokenizer.hpp"
 
@@ -93,13 +90,9 @@ Tokenizer Tokenizer::read(const std::string& path) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(path, ignored);
   const std::string file = folder ? (std::filesystem::path(path) / "tokenizer.json").string() : path;
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream.is_open() || stream.bad())
-    throw_bad_input({file, "cannot be read", errno != 0 ? std::strerror(errno) : "",
-                     "name a tokenizer.json of Hugging Face's tokenizers, or the folder that has one"});
-  return parse(text, file);
+  return parse(read_text(file, {file, "cannot be read", "",
+                                "name a tokenizer.json of Hugging Face's tokenizers, or the folder that has one"}),
+               file);
 }
 
 }  // namespace pptrain

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/log_once.hpp"
 #include "base/names.hpp"
 #include "weights/json_text.hpp"
 
@@ -113,10 +114,9 @@ std::int64_t ConfigJson::integer(const std::string& key, std::optional<std::int6
   return *value;
 }
 
-std::int64_t ConfigJson::size(const std::string& key, std::optional<std::int64_t> fallback) const {
+std::int64_t ConfigJson::size(const std::string& key, std::optional<std::int64_t> fallback, std::int64_t most) const {
   const std::int64_t value = integer(key, fallback);
-  if (value < 1 || value > std::numeric_limits<std::int32_t>::max())
-    refuse_type(key, "a whole number from 1 to 2^31 - 1");
+  if (value < 1 || value > most) refuse_type(key, fmt::format("a whole number from 1 to {}", most));
   return value;
 }
 
@@ -230,13 +230,45 @@ void ConfigJson::collect_unknown(const std::vector<std::string>& harmless, std::
   }
 }
 
-void ConfigJson::finish(const std::vector<std::string>& also_harmless) const {
+/// The keys that nobody asked for and that change nothing. Another value of a neutral key is refused.
+std::vector<std::string> ConfigJson::passed_over(const std::vector<std::string>& harmless,
+                                                 const std::vector<std::string>& ignored) const {
+  const auto among = [](const std::vector<std::string>& keys, const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  std::vector<std::string> passed;
+  for (const auto& member : object_->items()) {
+    const std::string& key = member.key();
+    if (member.value().is_null() || among(harmless, key) || record_->asked.count(&member.value()) != 0) continue;
+    const auto& neutral = neutral_config_keys();
+    const auto known =
+        std::find_if(neutral.begin(), neutral.end(), [&](const NeutralKey& one) { return one.key == key; });
+    if (known == neutral.end() && !among(ignored, key)) continue;
+    if (!among(ignored, key) && !known->value.empty() &&
+        member.value() != nlohmann::ordered_json::parse(known->value)) {
+      refuse(key, fmt::format("is {}", beginning_of(member.value())), known->reason,
+             fmt::format("{} is supported: choose a model with that", known->value));
+    }
+    passed.push_back(key);
+  }
+  return passed;
+}
+
+void ConfigJson::finish(const std::vector<std::string>& also_harmless, const std::vector<std::string>& ignored) const {
   std::vector<std::string> harmless = also_harmless;
   for (const HarmlessKey& known : harmless_config_keys()) harmless.push_back(known.key);
+  const std::vector<std::string> passed = passed_over(harmless, ignored);
+  harmless.insert(harmless.end(), passed.begin(), passed.end());
   std::vector<std::string> paths;
   std::string place;
   collect_unknown(harmless, paths, place);
-  if (paths.empty()) return;
+  if (paths.empty()) {
+    if (!passed.empty()) {
+      log_notice_once(fmt::format("{}: {} {} nothing here: passed over", record_->source, join(passed),
+                                  passed.size() == 1 ? "changes" : "change"));
+    }
+    return;
+  }
   const std::string first = paths.front();
   const std::string nearest = nearest_name(first, record_->missing());
   paths.erase(paths.begin());

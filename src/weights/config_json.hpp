@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -38,8 +39,9 @@ class ConfigJson {
 
   /// A whole number.
   std::int64_t integer(const std::string& key, std::optional<std::int64_t> fallback = std::nullopt) const;
-  /// A whole number from 1 to 2^31 - 1: a dimension or a count.
-  std::int64_t size(const std::string& key, std::optional<std::int64_t> fallback = std::nullopt) const;
+  /// A whole number from 1 to `most`: a dimension or a count.
+  std::int64_t size(const std::string& key, std::optional<std::int64_t> fallback = std::nullopt,
+                    std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
   /// A finite number.
   double number(const std::string& key, std::optional<double> fallback = std::nullopt) const;
   bool boolean(const std::string& key, std::optional<bool> fallback = std::nullopt) const;
@@ -64,8 +66,9 @@ class ConfigJson {
                            const std::string& suggestion) const;
 
   /// Refuses the keys that nobody asked for, here and in objects that were asked for, but those that are `null`, those
-  /// of `harmless_config_keys` at the top, and these.
-  void finish(const std::vector<std::string>& also_harmless = {}) const;
+  /// of `harmless_config_keys` at the top, and these. Those of `ignored`, which change nothing whatever they are, and
+  /// of `neutral_config_keys` pass with a notice.
+  void finish(const std::vector<std::string>& also_harmless = {}, const std::vector<std::string>& ignored = {}) const;
 
  private:
   struct Record;
@@ -75,6 +78,8 @@ class ConfigJson {
   const nlohmann::ordered_json& at(const std::string& key) const;
   [[noreturn]] void refuse_type(const std::string& key, const std::string& wanted) const;
   std::string place_of(const std::string& key) const;
+  std::vector<std::string> passed_over(const std::vector<std::string>& harmless,
+                                       const std::vector<std::string>& ignored) const;
   void collect_unknown(const std::vector<std::string>& harmless, std::vector<std::string>& paths,
                        std::string& first_place) const;
 
@@ -91,5 +96,15 @@ struct HarmlessKey {
 
 /// Keys that no family needs to ask for.
 const std::vector<HarmlessKey>& harmless_config_keys();
+
+/// A key that changes nothing with one value, where no family asks for it; with another one it might.
+struct NeutralKey {
+  std::string key;
+  std::string value;  ///< as JSON; "": any
+  std::string reason;
+};
+
+/// Keys that published files have beside those that transformers reads, or that it writes and no family here has.
+const std::vector<NeutralKey>& neutral_config_keys();
 
 }  // namespace pptrain

@@ -8,6 +8,8 @@ constexpr const char* about_start = "draws initial weights: those of the file ar
 constexpr const char* about_generation = "is for generating text";
 constexpr const char* about_tokens = "names a token: data come as numbers, and all of them are trained on alike";
 constexpr const char* about_execution = "chooses how transformers computes, not what";
+constexpr const char* about_heads = "is for heads of other tasks";
+constexpr const char* no_reader = "no class of transformers reads it";
 constexpr const char* about_results = "chooses what transformers returns";
 
 }  // namespace
@@ -18,6 +20,7 @@ const std::vector<HarmlessKey>& harmless_config_keys() {
   static const std::vector<HarmlessKey> keys = {
       {"_commit_hash", about_files},
       {"_name_or_path", about_files},
+      {"name_or_path", about_files},
       {"architectures", "names a class of transformers: model_type and the tensors of the file say more"},
       {"dtype", about_files},
       {"model_type", "is asked for first"},
@@ -31,6 +34,10 @@ const std::vector<HarmlessKey>& harmless_config_keys() {
       {"eos_token_id", about_tokens},
       {"pad_token_id", about_tokens},
       {"sep_token_id", about_tokens},
+      {"cls_token_id", about_tokens},
+      {"mask_token_id", about_tokens},
+      {"unk_token_id", about_tokens},
+      {"decoder_start_token_id", about_generation},
       {"bad_words_ids", about_generation},
       {"begin_suppress_tokens", about_generation},
       {"cache_implementation", about_generation},
@@ -60,6 +67,9 @@ const std::vector<HarmlessKey>& harmless_config_keys() {
       {"typical_p", about_generation},
       {"use_cache", about_generation},
       {"_attn_implementation", about_execution},
+      {"_experts_implementation", about_execution},
+      {"_flash_attn_2_enabled", about_execution},
+      {"experts_implementation", about_execution},
       {"_attn_implementation_autoset", about_execution},
       {"attn_implementation", about_execution},
       {"chunk_size_feed_forward", about_execution},
@@ -73,6 +83,38 @@ const std::vector<HarmlessKey>& harmless_config_keys() {
       {"output_scores", about_results},
       {"return_dict", about_results},
       {"return_dict_in_generate", about_results},
+  };
+  return keys;
+}
+
+const std::vector<NeutralKey>& neutral_config_keys() {
+  static const std::vector<NeutralKey> keys = {
+      {"add_cross_attention", "false", "there is one stream"},
+      {"attention_bias", "false", "these products have no biases, or always have them"},
+      {"directionality", "\"bidi\"", "every position attends to all"},
+      {"finetuning_task", "", about_heads},
+      {"is_decoder", "false", "the model is used by itself"},
+      {"is_encoder_decoder", "false", "the model is one side"},
+      {"is_llama_config", "", no_reader},
+      {"max_sequence_length", "", "is the longest sample that the model was trained on"},
+      {"mlp_bias", "false", "these products have no biases"},
+      {"n_special", "", no_reader},
+      {"output_past", "", about_generation},
+      {"output_router_logits", "false", "there are no routers"},
+      {"partial_rotary_factor", "1.0", "all columns of a head turn"},
+      {"predict_special_tokens", "", no_reader},
+      {"pruned_heads", "{}", "all heads are there"},
+      {"qk_layernorm", "false", "queries and keys have no norms"},
+      {"rope_interleaved", "false", "pairs of columns that turn are half a head apart"},
+      {"tie_encoder_decoder", "false", "two stacks do not share their weights"},
+      {"transformers.js_config", "", no_reader},
+      {"unsloth_fixed", "", about_files},
+      {"unsloth_version", "", about_files},
+      {"use_bidirectional_attention", "false", "attention is causal"},
+      {"use_mrope", "false", "a position is one number"},
+      {"use_qk_norm", "false", "queries and keys have no norms"},
+      {"use_sliding_window", "false", "positions attend to all before them"},
+      {"xla_device", "", about_execution},
   };
   return keys;
 }

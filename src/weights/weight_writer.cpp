@@ -162,19 +162,22 @@ std::string WeightWriter::index_text() const {
   return write_weight_index(file_by_name, total_bytes);
 }
 
-void WeightWriter::commit() {
+void WeightWriter::flush() {
   check_complete();
-  std::unique_ptr<AtomicFile> index;
-  if (pieces_.size() > 1) {
+  if (pieces_.size() > 1 && !index_) {
     const std::string text = index_text();
     const std::string path = (std::filesystem::path(folder_) / weight_index_file).string();
-    index = std::make_unique<AtomicFile>(path, name_another_folder);
-    index->write(std::as_bytes(std::span(text)));
-    index->flush();
+    index_ = std::make_unique<AtomicFile>(path, name_another_folder);
+    index_->write(std::as_bytes(std::span(text)));
+    index_->flush();
   }
   for (const Piece& piece : pieces_) piece.file->flush();
+}
+
+void WeightWriter::commit() {
+  flush();
   for (const Piece& piece : pieces_) piece.file->commit();
-  if (index) index->commit();
+  if (index_) index_->commit();
 }
 
 }  // namespace pptrain

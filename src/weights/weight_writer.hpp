@@ -35,6 +35,10 @@ class WeightWriter {
   /// element. Failures of the disk are told by `commit`.
   void write(const std::string& name, std::int64_t begin, std::span<const float> values);
 
+  /// Writes out what is buffered, after every element of every tensor was written, so that a full disk is found before
+  /// any file is in its place: it throws `Error` with exit code 4.
+  void flush();
+
   /// Puts the files in their places, after every element of every tensor was written. A full disk throws `Error` with
   /// exit code 4.
   void commit();
@@ -63,6 +67,7 @@ class WeightWriter {
   std::string folder_;
   std::vector<WeightTensor> tensors_;
   std::vector<Piece> pieces_;
+  std::unique_ptr<AtomicFile> index_;  ///< of several pieces
   std::map<std::string, Target> targets_;
 };
 

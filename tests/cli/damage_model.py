@@ -62,6 +62,14 @@ def overlap(weights, name):
     weights.header[name]["data_offsets"] = [begin + 4, end + 4]
 
 
+def poison(folder, name):
+    """The second element becomes no number."""
+    weights = Weights(folder)
+    begin = weights.header[name]["data_offsets"][0] + 4
+    weights.body = weights.body[:begin] + struct.pack("<f", float("nan")) + weights.body[begin + 4 :]
+    weights.write()
+
+
 def beyond(weights, name):
     weights.header[name]["data_offsets"][1] += 1 << 40
 
@@ -91,6 +99,7 @@ DAMAGES = {
     "retype-tensor": change_header(retype),
     "overlap-tensor": change_header(overlap),
     "tensor-beyond-end": change_header(beyond),
+    "not-a-number": poison,
     "truncate": truncate,
     "lie-about-header": lie_about_header,
     "point-outside": point_outside,

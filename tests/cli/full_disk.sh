@@ -104,6 +104,24 @@ checkpoint=$((whole * 3 / 4))
 for size in 4 16 32 48 64 96 128 320; do on_disk 2 "$size"; done
 for less in 4 8 16 32 48 64; do on_disk 2 $((whole - less)); done
 for less in 0 8 24 56; do on_disk 4 $((whole + checkpoint - less)); done
+# --- an export
+
+train 1 --set job.output=kept
+exported=0
+for size in 4 16 64 96 100 104 108 112 116 120 124 128 200 400; do
+  mount -t tmpfs -o "size=${size}k" none disk
+  run 60 "$pptrain" export kept/full/* -o disk/model
+  if [[ $code -eq 0 ]]; then
+    exported=$((exported + 1))
+    check "an export on $size KiB is sound" "$pptrain" validate disk/model
+  else
+    check "an export on $size KiB: exit code $code" ended 4 'No space left on device'
+    check "nothing of it is there" test -z "$(find disk -mindepth 1)"
+  fi
+  umount disk
+done
+check "with room it is exported" test "$exported" -gt 0
+
 on_disk 1 $((whole - 8))
 on_disk 1 1536
 finish

@@ -111,6 +111,61 @@ start llama
 printf '{"model_type": "llama",' >model/config.json
 refused "half a config.json" "$config" 'JSON|parse|syntax|end'
 
+start llama
+damage not-a-number "$norm"
+refused "a weight that is no number" "$weights: tensor \"$norm\"" 'element 1 is nan'
+start gpt2-hf
+damage not-a-number transformer.h.1.mlp.c_fc.weight
+refused "a weight that is no number, transposed" "$weights: tensor .*" 'element 1 is nan'
+
+# --- links, and what is no file
+echo secret >secret
+start llama
+ln -s "$PWD/secret" model/chat_template.jinja
+refused "a companion that leads elsewhere" 'model/chat_template\.jinja' 'leads out of its folder'
+for name in tokenizer.json chat_template.jinja; do
+  start llama
+  mkfifo "model/$name"
+  refused "a pipe as $name" "model/$name" 'it is a pipe, not a regular file'
+done
+start llama
+ln -s /dev/zero model/vocab.json
+refused "a device as vocab.json" 'model/vocab\.json' 'it is a device, not a regular file'
+start llama
+rm model/config.json
+mkfifo model/config.json
+refused "a pipe as config.json" 'job\.toml:5' 'model/config\.json cannot be read .it is a pipe'
+start llama
+rm model/model.safetensors
+ln -s /dev/zero model/model.safetensors
+refused "a device as weights" 'model' 'model\.safetensors is not a regular file'
+rm -rf model
+mkfifo pipe.toml pipe.json tokenizer.json 2>/dev/null || { rm -f tokenizer.json; mkfifo tokenizer.json; }
+for name in pipe.toml pipe.json tokenizer.json; do
+  expect "validate: a pipe as $name" 2 "$name: .*it is a pipe, not a regular file" "$pptrain" validate "$name"
+done
+expect "a pipe as a job" 2 'pipe\.toml: .*it is a pipe' "$pptrain" plan pipe.toml
+rm tokenizer.json pipe.toml pipe.json
+
+# The cache of Hugging Face's libraries: a revision's files are links to files beside all revisions.
+start llama
+echo '{{ messages }}' >model/chat_template.jinja
+mkdir -p cache/models--a--b/blobs cache/models--a--b/snapshots/1f
+for file in model/*; do
+  mv "$file" "cache/models--a--b/blobs/${file##*/}.blob"
+  ln -s "../../blobs/${file##*/}.blob" "cache/models--a--b/snapshots/1f/${file##*/}"
+done
+rm -r model
+sed -i 's|^from.*|from = "cache/models--a--b/snapshots/1f"|' job.toml
+printf '[checkpoint]\ninterval = 1\n' >>job.toml
+expect "a folder of the cache trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+expect "... and is exported" 0 '' "$pptrain" export outputs/models/* -o exported
+check "... with its companion" grep -q messages exported/chat_template.jinja
+run_folder=$(dirname -- "$(find outputs -name plan.json)")
+ln -sf "$PWD/secret" "$run_folder/model/chat_template.jinja"
+expect "no link is exported" 2 'chat_template\.jinja: is a link that leads out' "$pptrain" export "$run_folder" -o secrets
+check "nothing of that is written" test ! -e secrets
+
 # --- what a job asks of the folder
 start gpt2-hf
 sed -i 's/^sequence_length.*/sequence_length = 4096/' job.toml

@@ -110,8 +110,8 @@ TEST_CASE("keys that nobody asked for are refused", "[config_json]") {
       "without it, or remove it if it has no effect");
   CHECK(finish(replaced(sound, "\"hidden_size\"", "\"new\": 0.5, \"hidden_size\""), {"new"}) == "nothing was refused");
   CHECK(finish(replaced(sound, "\"hidden_size\"", "\"new\": null, \"hidden_size\"")) == "nothing was refused");
-  CHECK_THAT(finish(replaced(sound, "\"hidden_size\"", "\"head_dims\": 16, \"qk_layernorm\": false, \"hidden_size\"")),
-             Catch::Contains("head_dims: is not known") && Catch::Contains("not known either: qk_layernorm") &&
+  CHECK_THAT(finish(replaced(sound, "\"hidden_size\"", "\"head_dims\": 16, \"qk_norms\": false, \"hidden_size\"")),
+             Catch::Contains("head_dims: is not known") && Catch::Contains("not known either: qk_norms") &&
                  Catch::Contains("did you mean \"head_dim\"?"));
   CHECK_THAT(finish(replaced(sound, "\"factor\"", "\"mscale\": 1,\n \"factor\"")),
              Catch::Contains("m/config.json:11: rope_parameters.mscale: is not known"));

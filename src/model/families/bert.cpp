@@ -14,7 +14,7 @@ class Bert {
   Bert(const ConfigJson& config, const FamilyOptions& options)
       : shape_(encoder_shape(config, options.tokens)),
         compute_bytes_(options.compute_bytes),
-        layers_(config.size("num_hidden_layers")),
+        layers_(config.size("num_hidden_layers", std::nullopt, most_layers)),
         vocabulary_(config.size("vocab_size")),
         positions_(config.size("max_position_embeddings", 512)),
         types_(config.size("type_vocab_size", 2)) {

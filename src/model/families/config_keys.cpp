@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "base/log.hpp"
+#include "base/log_once.hpp"
 #include "weights/config_rotary.hpp"
 
 namespace pptrain {
@@ -26,39 +26,83 @@ Activation activation_named(const ConfigJson& config, const std::string& key, co
                 "use a model with one of these");
 }
 
-void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
+void note_dropout(const ConfigJson& config) {
+  for (const char* key :
+       {"activation_dropout", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "dropout",
+        "dropout_rate", "embd_pdrop", "hidden_dropout", "hidden_dropout_prob", "layerdrop", "resid_pdrop"}) {
     const double probability = config.number(key, 0.0);
-    if (probability != 0.0)
-      log_warning("{} = {} is not followed: [training] dropout says what is dropped", key, probability);
+    if (probability == 0.0) continue;
+    log_warning_once(fmt::format("{} = {} is not followed: [training] dropout says what is dropped", key, probability));
   }
 }
 
 void check_heads(const ConfigJson& config, std::int64_t heads, std::int64_t key_heads,
                  const std::string& key_heads_key) {
   if (heads % key_heads == 0) return;
+  const bool says = config.has(key_heads_key);
   config.refuse(key_heads_key, fmt::format("{} key-value heads do not divide {} heads", key_heads, heads),
-                "every key-value head serves equally many query heads", "correct one of the two numbers");
+                says ? "every key-value head serves equally many query heads"
+                     : "that many are the default of transformers' class where the key is left out",
+                says ? "correct one of the two numbers" : "add the key with their number");
 }
+
+namespace {
+
+std::int64_t key_heads_of(const ConfigJson& config, std::int64_t heads, const LlamaDefaults& defaults) {
+  const char* key = "num_key_value_heads";
+  if (config.is_null(key) && !defaults.null_means_heads) {
+    config.refuse(key, "is null", "the class of transformers cannot be built with that", "add their number");
+  }
+  const bool as_many = config.is_null(key) || defaults.key_heads == 0;
+  return config.size(key, as_many ? heads : defaults.key_heads, most_heads);
+}
+
+std::int64_t head_size_of(const ConfigJson& config, std::int64_t otherwise, const LlamaDefaults& defaults) {
+  if (config.is_null("head_dim") && defaults.head_size > 0) {
+    config.refuse("head_dim", "is null", "the class of transformers cannot be built with that", "add their size");
+  }
+  const std::int64_t size =
+      config.size("head_dim", defaults.head_size > 0 ? defaults.head_size : otherwise, most_width);
+  if (size % 2 == 0) return size;
+  config.refuse("head_dim", fmt::format("heads of {} columns", size), "rotary positions turn pairs of columns",
+                "correct head_dim, or hidden_size and num_attention_heads");
+}
+
+}  // namespace
+
+namespace {
+
+/// A number that others are divided by.
+double positive(const ConfigJson& config, const std::string& key) {
+  const double value = config.number(key);
+  if (value > 0.0) return value;
+  config.refuse(key, fmt::format("is {}", value), "positions are divided by it", "correct it: it is above 0");
+}
+
+}  // namespace
 
 RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fallback_theta,
                      const std::string& theta_key) {
   const RotaryConfig read = read_rotary(config, fallback_theta, theta_key);
   RotaryForm form;
   form.theta = read.theta;
+  if (form.theta <= 0.0) {
+    config.refuse(theta_key, fmt::format("the base of rotary positions is {}", form.theta), "powers of it are taken",
+                  "correct it: it is above 0");
+  }
   form.rotated = rotated;
   if (read.type == "default") return form;
   if (read.type == "linear") {
     form.scaling = RotaryForm::Scaling::linear;
-    form.factor = read.details->number("factor");
+    form.factor = positive(*read.details, "factor");
     return form;
   }
   if (read.type == "llama3") {
     form.scaling = RotaryForm::Scaling::llama3;
-    form.factor = read.details->number("factor");
-    form.low_frequency_factor = read.details->number("low_freq_factor");
-    form.high_frequency_factor = read.details->number("high_freq_factor");
-    form.original_length = read.details->number("original_max_position_embeddings");
+    form.factor = positive(*read.details, "factor");
+    form.low_frequency_factor = positive(*read.details, "low_freq_factor");
+    form.high_frequency_factor = positive(*read.details, "high_freq_factor");
+    form.original_length = positive(*read.details, "original_max_position_embeddings");
     return form;
   }
   config.refuse("", fmt::format("rotary positions of type \"{}\" are not known", read.type),
@@ -67,33 +111,31 @@ RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fall
 }
 
 LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
-                       std::int64_t fallback_head_size) {
+                       const LlamaDefaults& defaults) {
   LlamaShape s;
-  s.layers = config.size("num_hidden_layers");
+  s.layers = config.size("num_hidden_layers", std::nullopt, most_layers);
   s.chain.name = name;
   s.chain.tokens = options.tokens;
   s.chain.compute_bytes = options.compute_bytes;
-  s.chain.hidden = config.size("hidden_size");
+  s.chain.hidden = config.size("hidden_size", std::nullopt, most_width);
   s.chain.vocabulary = config.size("vocab_size");
   s.chain.tied = config.boolean("tie_word_embeddings", false);
   s.chain.deviation = config.number("initializer_range", 0.02);
   BlockShape& block = s.block;
-  block.heads = config.size("num_attention_heads");
-  block.key_heads = config.size("num_key_value_heads", block.heads);
+  block.heads = config.size("num_attention_heads", std::nullopt, most_heads);
+  block.key_heads = key_heads_of(config, block.heads, defaults);
   check_heads(config, block.heads, block.key_heads, "num_key_value_heads");
-  block.head_size = config.size("head_dim", fallback_head_size > 0 ? fallback_head_size : s.chain.hidden / block.heads);
-  if (block.head_size % 2 != 0) {
-    config.refuse("head_dim", fmt::format("heads of {} columns", block.head_size),
-                  "rotary positions turn pairs of columns", "correct head_dim, or hidden_size and num_attention_heads");
-  }
-  block.feed_forward = config.size("intermediate_size");
-  block.norm = {NormKind::rms, static_cast<float>(config.number("rms_norm_eps", 1e-6)), false};
+  block.head_size = head_size_of(config, s.chain.hidden / block.heads, defaults);
+  block.feed_forward = config.size("intermediate_size", std::nullopt, most_columns);
+  block.norm = {NormKind::rms, static_cast<float>(config.number("rms_norm_eps", defaults.epsilon)), false};
   block.activation = activation_of(config, "hidden_act", "silu");
-  block.rotary = rotary_of(config, block.head_size, 10000.0);
+  block.rotary = rotary_of(config, block.head_size, defaults.theta);
   // Longer samples than a model was trained on are the user's choice.
   config.integer("max_position_embeddings", 0);
   config.only("pretraining_tp", std::int64_t{1}, "only whole products are computed");
-  note_dropout(config, {"attention_dropout"});
+  // The form of version 5 of a part of the head that turns.
+  if (config.has("rope_parameters"))
+    config.object("rope_parameters").only("partial_rotary_factor", 1.0, "all columns of a head turn");
   return s;
 }
 
@@ -106,6 +148,13 @@ ChainShape llama_chain(const LlamaShape& shape) {
 }
 
 Model build_llama_chain(const LlamaShape& shape) { return build_chain(llama_chain(shape)); }
+
+std::int64_t qwen_window(const ConfigJson& config) {
+  const bool slides = config.boolean("use_sliding_window", false);
+  if (slides && !config.is_null("sliding_window")) return config.size("sliding_window", 4096);
+  config.integer("sliding_window", 0);
+  return 0;
+}
 
 std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,
                                         std::int64_t first) {
@@ -125,6 +174,11 @@ std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t l
                       "it would change every number; known are full_attention and sliding_attention",
                       "use a model with these");
       }
+    }
+    if (slides && window == 0 && !types.empty()) {
+      config.refuse("layer_types", fmt::format("layer {} is of sliding_attention, without a window", i),
+                    "transformers cannot compute that, or passes over it, by its version",
+                    "name the window in sliding_window, or write full_attention");
     }
     windows.push_back(slides ? window : 0);
   }

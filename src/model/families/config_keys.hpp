@@ -6,13 +6,21 @@
 /// What the `config.json` of several families says in the same way.
 namespace pptrain {
 
+/// The largest sizes that a `config.json` may have: those of the configuration's own keys, far above any published
+/// model, so that a file cannot ask for tables that no memory holds or sizes whose products overflow.
+inline constexpr std::int64_t most_layers = 65536;
+inline constexpr std::int64_t most_heads = 65536;
+inline constexpr std::int64_t most_width = 1 << 20;    ///< of a stream, a head, or the channels of a feature map
+inline constexpr std::int64_t most_columns = 1 << 24;  ///< of a feed-forward part
+
 /// The activation that a key names. One that is not known throws `Error` (exit code 2).
 Activation activation_of(const ConfigJson& config, const std::string& key, const std::string& fallback);
 /// The activation of this name, which a key gives; likewise.
 Activation activation_named(const ConfigJson& config, const std::string& key, const std::string& name);
 
-/// Reads probabilities of dropout, for which the job has a key of its own; a warning says so where one is not 0.
-void note_dropout(const ConfigJson& config, const std::vector<std::string>& keys);
+/// Reads probabilities of dropout, as any family calls them, for which the job has a key of its own; a warning says so
+/// where one is not 0.
+void note_dropout(const ConfigJson& config);
 
 /// Heads and their sizes that fit: `heads` divide `hidden`, `key_heads` divide `heads`.
 void check_heads(const ConfigJson& config, std::int64_t heads, std::int64_t key_heads,
@@ -30,16 +38,29 @@ struct LlamaShape {
   std::vector<std::int64_t> windows;  ///< of each block, as of `op::SelfAttention`; empty: none
 };
 
+/// What a class of transformers takes where `config.json` leaves a key out. Its own files are written without the keys
+/// that have these values.
+struct LlamaDefaults {
+  std::int64_t key_heads = 0;    ///< 0: as many as heads
+  bool null_means_heads = true;  ///< whether `num_key_value_heads = null` is as many as heads, or an error
+  std::int64_t head_size = 0;    ///< 0: hidden / heads
+  double epsilon = 1e-6;         ///< of norms
+  double theta = 10000.0;        ///< the base of the frequencies of rotary positions
+};
+
 /// The dimensions that LlamaConfig and those made after it have in common, for the family `name`.
-/// `fallback_head_size`: 0 is hidden / heads.
 LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
-                       std::int64_t fallback_head_size = 0);
+                       const LlamaDefaults& defaults = {});
 
 /// The chain with its blocks, and its output layer with their norm.
 ChainShape llama_chain(const LlamaShape& shape);
 Model build_llama_chain(const LlamaShape& shape);
 
-/// Windows of the layers: `layer_types` where it stands there, else `window` for the layers from `first` on.
+/// The window of Qwen's families, where the configuration switches it on; 0: none.
+std::int64_t qwen_window(const ConfigJson& config);
+
+/// Windows of the layers: `layer_types` where it stands there, else `window` for the layers from `first` on. A window
+/// of 0 is none, with which no layer may slide.
 std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,
                                         std::int64_t first);
 

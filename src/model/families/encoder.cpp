@@ -9,13 +9,12 @@ namespace pptrain {
 EncoderShape encoder_shape(const ConfigJson& config, std::int64_t tokens) {
   EncoderShape shape;
   shape.tokens = tokens;
-  shape.hidden = config.size("hidden_size");
-  shape.heads = config.size("num_attention_heads");
-  shape.feed_forward = config.size("intermediate_size");
+  shape.hidden = config.size("hidden_size", std::nullopt, most_width);
+  shape.heads = config.size("num_attention_heads", std::nullopt, most_heads);
+  shape.feed_forward = config.size("intermediate_size", std::nullopt, most_columns);
   shape.activation = activation_of(config, "hidden_act", "gelu");
   shape.deviation = config.number("initializer_range", 0.02);
   shape.norm.epsilon = static_cast<float>(config.number("layer_norm_eps", 1e-12));
-  note_dropout(config, {"attention_probs_dropout_prob", "hidden_dropout_prob"});
   if (shape.hidden % shape.heads == 0) return shape;
   config.refuse("num_attention_heads", fmt::format("{} heads of {} columns", shape.heads, shape.hidden),
                 "each head needs an equal whole number of columns", "correct hidden_size or the heads");

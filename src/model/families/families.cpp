@@ -1,8 +1,31 @@
 #include "model/families/families.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+
+#include "model/families/config_keys.hpp"
 
 namespace pptrain {
+namespace {
+
+/// Keys of heads that tell classes apart, which a model of texts has in its file and no use for.
+constexpr std::array class_keys = {"_num_labels", "id2label", "label2id", "num_labels", "problem_type"};
+
+/// Refuses models whose bytes and FLOP no count holds, whatever their sizes are one by one.
+void check_parameters(const ConfigJson& config, const Model& model) {
+  constexpr double most = 1e15;
+  double parameters = 0.0;
+  for (const Layer& layer : model.layers) {
+    for (const ParameterSpec& spec : layer.parameters) parameters += static_cast<double>(spec.size());
+  }
+  if (parameters <= most) return;
+  config.refuse("", fmt::format("describes a model of {:.3g} parameters", parameters),
+                fmt::format("at most {:.0e} can be planned", most), "correct its sizes");
+}
+
+}  // namespace
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
@@ -13,10 +36,10 @@ const std::vector<Family>& families() {
        {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
         "reorder_and_upcast_attn"}},
       {"llama", build_llama, {".rotary_emb.inv_freq"}},
-      {"mistral", build_mistral, {".rotary_emb.inv_freq"}},
-      {"qwen2", build_qwen2},
+      {"mistral", build_mistral, {".rotary_emb.inv_freq"}, {}, {"attention_bias"}},
+      {"qwen2", build_qwen2, {}, {}, {"attention_bias"}},
       {"qwen3", build_qwen3},
-      {"gemma", build_gemma, {}, {"hidden_act"}},
+      {"gemma", build_gemma},
       {"gpt_neox",
        build_gpt_neox,
        {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
@@ -28,25 +51,37 @@ const std::vector<Family>& families() {
        build_bert,
        {".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "pooler.dense.weight",
         "pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
-       {"classifier_dropout"}},
+       {"classifier_dropout"},
+       {"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"}},
       // These are keys and tensors of heads for other tasks, and the names of the classes.
       {"vit",
        build_vit,
        {"pooler.dense.weight", "pooler.dense.bias"},
-       {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"}},
+       {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"},
+       {"tie_word_embeddings"},
+       true},
       // The balance of experts is a loss of the job's, not of the model's.
-      {"mixtral", build_mixtral, {".rotary_emb.inv_freq"}, {"output_router_logits", "router_aux_loss_coef"}},
-      {"qwen2_moe", build_qwen2_moe, {}, {"output_router_logits", "router_aux_loss_coef"}},
+      {"mixtral",
+       build_mixtral,
+       {".rotary_emb.inv_freq"},
+       {"output_router_logits", "router_aux_loss_coef"},
+       {"attention_bias", "layer_types"}},
+      {"qwen2_moe", build_qwen2_moe, {}, {"output_router_logits", "router_aux_loss_coef"}, {"attention_bias"}},
       // These are copies of the shared table, a table that older files have for a layer without one, and keys of a head
       // for other tasks and of places that there are none of.
       {"t5",
        build_t5,
        {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
-       {"classifier_dropout", "n_positions", "output_past"}},
+       {"classifier_dropout", "n_positions"}},
       // These are keys of a backbone without a head, and the names of the classes.
-      {"resnet", build_resnet, {}, {"out_features", "out_indices", "stage_names", "id2label", "label2id"}},
-      {"vgg", build_vgg},
+      {"resnet",
+       build_resnet,
+       {},
+       {"out_features", "out_indices", "stage_names", "id2label", "label2id"},
+       {"tie_word_embeddings"},
+       true},
+      {"vgg", build_vgg, {}, {}, {}, true},
   };
   return all;
 }
@@ -65,7 +100,11 @@ const Family& family_of(const ConfigJson& config) {
 Model build_family(const ConfigJson& config, const FamilyOptions& options) {
   const Family& family = family_of(config);
   Model model = family.build(config, options);
-  config.finish(family.harmless);
+  check_parameters(config, model);
+  note_dropout(config);
+  std::vector<std::string> ignored = family.ignored;
+  if (!family.has_classes) ignored.insert(ignored.end(), class_keys.begin(), class_keys.end());
+  config.finish(family.harmless, ignored);
   return model;
 }
 

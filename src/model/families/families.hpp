@@ -26,6 +26,9 @@ struct Family {
   std::vector<std::string> not_needed = {};
   /// Keys of config.json beside those of all families that change nothing here.
   std::vector<std::string> harmless = {};
+  /// Keys that the family's class of transformers passes over whatever they are, beside those of all families.
+  std::vector<std::string> ignored = {};
+  bool has_classes = false;  ///< whether it tells classes apart, so that the keys of their names say something
 };
 
 /// All of them.

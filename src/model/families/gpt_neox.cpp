@@ -15,11 +15,11 @@ class GptNeox {
   GptNeox(const ConfigJson& config, const FamilyOptions& options)
       : tokens_(options.tokens),
         compute_bytes_(options.compute_bytes),
-        layers_(config.size("num_hidden_layers")),
-        hidden_(config.size("hidden_size")),
-        heads_(config.size("num_attention_heads")),
+        layers_(config.size("num_hidden_layers", std::nullopt, most_layers)),
+        hidden_(config.size("hidden_size", std::nullopt, most_width)),
+        heads_(config.size("num_attention_heads", std::nullopt, most_heads)),
         head_size_(hidden_ / heads_),
-        feed_forward_(config.size("intermediate_size")),
+        feed_forward_(config.size("intermediate_size", std::nullopt, most_columns)),
         vocabulary_(config.size("vocab_size")),
         norm_{NormKind::layer, static_cast<float>(config.number("layer_norm_eps", 1e-5)), false},
         activation_(activation_of(config, "hidden_act", "gelu")),
@@ -30,8 +30,8 @@ class GptNeox {
     const double part = read_part(config);
     const auto rotated = static_cast<std::int64_t>(static_cast<double>(head_size_) * part);
     rotary_ = rotary_of(config, rotated, 10000.0, "rotary_emb_base");
+    config.only("rope_theta", rotary_.theta, "that is the base that transformers' class takes");
     config.integer("max_position_embeddings", 0);
-    note_dropout(config, {"attention_dropout", "hidden_dropout"});
     if (hidden_ % heads_ != 0 || rotated % 2 != 0) {
       config.refuse("num_attention_heads",
                     fmt::format("{} heads of {} columns, of which {} turn", heads_, hidden_, rotated),
@@ -54,9 +54,19 @@ class GptNeox {
   }
 
  private:
+  /// Transformers 5 writes the part into `rope_parameters` and reads an older key where it is not there.
   static double read_part(const ConfigJson& config) {
-    if (config.has("rope_parameters")) return config.object("rope_parameters").number("partial_rotary_factor", 0.25);
-    return config.number("rotary_pct", 0.25);
+    const double older = config.number("rotary_pct", 0.25);
+    const bool is_newer = config.has("rope_parameters");
+    const double part = is_newer ? config.object("rope_parameters").number("partial_rotary_factor", older) : older;
+    if (part < 0.0 || part > 1.0) {
+      config.refuse(is_newer ? "rope_parameters" : "rotary_pct", fmt::format("{} of each head turns", part),
+                    "a part is from 0 to 1", "correct it");
+    }
+    config.only("partial_rotary_factor", part, "that is the part that transformers' class takes");
+    if (!config.has("rotary_pct") || part == older) return part;
+    config.refuse("rotary_pct", fmt::format("is {}", older),
+                  fmt::format("rope_parameters.partial_rotary_factor is {}", part), "keep one of them");
   }
 
   Layer block(std::int64_t i) const {

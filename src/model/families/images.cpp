@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t usual_side = 224;
 constexpr std::int64_t largest_image_side = 16384;
+constexpr std::int64_t most_colours = 1024;
 
 }  // namespace
 
@@ -21,7 +22,16 @@ ImageShape image_shape(const ConfigJson& config, std::int64_t job_side) {
     config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),
                   fmt::format("at most {} a side can be read", largest_image_side), "correct image_size");
   }
-  return {config.size("num_channels", 3), side, side, 1};
+  return {config.size("num_channels", 3, most_colours), side, side, 1};
+}
+
+std::int64_t num_classes(const ConfigJson& config) {
+  constexpr std::int64_t usual = 2;
+  const std::int64_t labels = config.size("num_labels", usual);
+  const std::int64_t classes = config.num_entries("id2label", labels);
+  if (!config.has("num_labels") || labels == classes) return classes;
+  config.refuse("num_labels", fmt::format("is {}", labels), fmt::format("id2label names {} classes", classes),
+                "keep one of them");
 }
 
 }  // namespace pptrain

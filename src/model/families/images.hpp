@@ -12,4 +12,8 @@ namespace pptrain {
 /// throw `Error` (exit code 2).
 ImageShape image_shape(const ConfigJson& config, std::int64_t job_side = 0);
 
+/// The number of classes: entries of `id2label`, or `num_labels`, or transformers' 2. Two numbers that differ throw
+/// `Error` (exit code 2).
+std::int64_t num_classes(const ConfigJson& config);
+
 }  // namespace pptrain

@@ -18,10 +18,10 @@ class Opt {
   Opt(const ConfigJson& config, const FamilyOptions& options)
       : tokens_(options.tokens),
         compute_bytes_(options.compute_bytes),
-        layers_(config.size("num_hidden_layers")),
-        hidden_(config.size("hidden_size")),
-        heads_(config.size("num_attention_heads")),
-        feed_forward_(config.size("ffn_dim")),
+        layers_(config.size("num_hidden_layers", std::nullopt, most_layers)),
+        hidden_(config.size("hidden_size", std::nullopt, most_width)),
+        heads_(config.size("num_attention_heads", std::nullopt, most_heads)),
+        feed_forward_(config.size("ffn_dim", std::nullopt, most_columns)),
         vocabulary_(config.size("vocab_size")),
         positions_(config.size("max_position_embeddings")),
         activation_(activation_of(config, "activation_function", "relu")),
@@ -32,7 +32,6 @@ class Opt {
     config.only("do_layer_norm_before", true, "norms come before attention and the feed-forward part");
     config.only("_remove_final_layer_norm", false, "the last block is followed by a norm");
     config.only("layer_norm_elementwise_affine", true, "norms have weights and biases");
-    note_dropout(config, {"attention_dropout", "dropout", "layerdrop"});
     check_sizes(config);
   }
 

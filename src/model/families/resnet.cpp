@@ -16,7 +16,7 @@ class ResNetFamily {
         compute_bytes_(options.compute_bytes),
         image_(image_shape(config, options.image_size)),
         map_{image_.height, image_.channels},
-        entry_(config.size("embedding_size", 64)),
+        entry_(config.size("embedding_size", 64, most_width)),
         widths_(config.has("hidden_sizes") ? config.integers("hidden_sizes")
                                            : std::vector<std::int64_t>{256, 512, 1024, 2048}),
         depths_(config.has("depths") ? config.integers("depths") : std::vector<std::int64_t>{3, 4, 6, 3}),
@@ -24,7 +24,7 @@ class ResNetFamily {
         activation_(activation_of(config, "hidden_act", "relu")),
         stride_in_first_(config.boolean("downsample_in_bottleneck", false)),
         downsamples_first_(config.boolean("downsample_in_first_stage", false)),
-        classes_(config.has("num_labels") ? config.size("num_labels") : config.num_entries("id2label", 2)) {
+        classes_(num_classes(config)) {
     config.only("problem_type", std::string("single_label_classification"), "each image has one class");
     check();
   }
@@ -63,11 +63,17 @@ class ResNetFamily {
       config_.refuse("depths", fmt::format("{} stages have depths and {} a width", depths_.size(), widths_.size()),
                      "each stage has both", "correct depths or hidden_sizes");
     }
+    std::int64_t blocks = 0;
     for (std::size_t s = 0; s < widths_.size(); ++s) {
-      if (depths_[s] < 1 || widths_[s] < (bottleneck_ ? 4 : 1)) {
-        config_.refuse("hidden_sizes", fmt::format("stage {} has {} blocks of {} channels", s, depths_[s], widths_[s]),
-                       "a stage has a block, and a bottleneck a quarter of its channels", "correct it");
+      const std::int64_t depth = depths_[s], width = widths_[s];
+      if (depth < 1 || width < (bottleneck_ ? 4 : 1) || depth > most_layers - blocks || width > most_width) {
+        config_.refuse("hidden_sizes", fmt::format("stage {} has {} blocks of {} channels", s, depth, width),
+                       fmt::format("a stage has a block, and a bottleneck a quarter of its channels; at most {} blocks "
+                                   "of {} channels are taken",
+                                   most_layers, most_width),
+                       "correct hidden_sizes or depths");
       }
+      blocks += depth;
     }
   }
 
@@ -89,7 +95,7 @@ class ResNetFamily {
     shape.inner = bottleneck_ ? out / 4 : 0;
     shape.stride = stride;
     shape.stride_in_first = bottleneck_ && stride_in_first_;
-    shape.activation = activation_;
+    shape.activation = activation_;  // within a block transformers has ReLU, whatever the key says
     shape.epsilon = epsilon;
     return shape;
   }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* shared_table = "shared.weight";
 constexpr std::int64_t fewest_buckets = 4;
+constexpr std::int64_t most_buckets = 65536;
 
 /// Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text transformer", 2020, and its
 /// version 1.1: an encoder whose positions all see each other, and a decoder that attends to what comes out of it.
@@ -21,14 +22,14 @@ class T5 {
       : target_(options.tokens),
         source_(options.source_tokens > 0 ? options.source_tokens : options.tokens),
         compute_bytes_(options.compute_bytes),
-        hidden_(config.size("d_model", 512)),
-        heads_(config.size("num_heads", 8)),
-        head_size_(config.size("d_kv", 64)),
-        feed_forward_(config.size("d_ff", 2048)),
-        encoder_layers_(config.size("num_layers", 6)),
-        decoder_layers_(config.size("num_decoder_layers", encoder_layers_)),
+        hidden_(config.size("d_model", 512, most_width)),
+        heads_(config.size("num_heads", 8, most_heads)),
+        head_size_(config.size("d_kv", 64, most_width)),
+        feed_forward_(config.size("d_ff", 2048, most_columns)),
+        encoder_layers_(config.size("num_layers", 6, most_layers)),
+        decoder_layers_(config.size("num_decoder_layers", encoder_layers_, most_layers)),
         vocabulary_(config.size("vocab_size", 32128)),
-        buckets_(config.size("relative_attention_num_buckets", 32)),
+        buckets_(config.size("relative_attention_num_buckets", 32, most_buckets)),
         largest_distance_(config.size("relative_attention_max_distance", 128)),
         first_token_(config.integer("decoder_start_token_id", 0)),
         padding_(config.integer("pad_token_id", 0)),
@@ -37,7 +38,6 @@ class T5 {
     norm_.epsilon = static_cast<float>(config.number("layer_norm_epsilon", 1e-6));
     read_feed_forward(config);
     check(config);
-    note_dropout(config, {"dropout_rate"});
   }
 
   Model build() const {

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
+#include "model/families/config_keys.hpp"
 #include "model/families/images.hpp"
 #include "model/image_layers.hpp"
 
@@ -21,8 +23,16 @@ class Vgg {
         steps_(config.mixed("cfg")),
         classes_(config.size("num_labels")) {
     if (steps_.empty() || steps_.front() == "M") refuse_step("it begins with no convolution");
-    for (const std::int64_t width : config.integers("hidden")) {
-      if (width < 1) config.refuse("hidden", fmt::format("a dense layer of {} columns", width), "", "correct it");
+    const std::vector<std::int64_t> widths = config.integers("hidden");
+    if (static_cast<std::int64_t>(std::max(steps_.size(), widths.size())) > most_layers) {
+      config.refuse("cfg", fmt::format("{} convolutions and poolings, {} dense layers", steps_.size(), widths.size()),
+                    fmt::format("at most {} of each are taken", most_layers), "correct cfg or hidden");
+    }
+    for (const std::int64_t width : widths) {
+      if (width < 1 || width > most_columns) {
+        config.refuse("hidden", fmt::format("a dense layer of {} columns", width),
+                      fmt::format("from 1 to {} are taken", most_columns), "correct it");
+      }
       dense_.push_back({dense_name(dense_.size()), width, Activation::relu});
     }
     if (dense_.empty()) {
@@ -37,6 +47,7 @@ class Vgg {
     model.sample = {1, image_.pixels(), classes_, 0, image_};
     model.axes = {{ShardAxis::columns, dense_units(dense_)}};
     for (std::size_t step = 0; step < steps_.size();) model.layers.push_back(features(step));
+    check_flattened();
     for (std::size_t i = 0; i < dense_.size(); i += 2) {
       const Port in = i == 0 ? map_.port() : Port{1, dense_[i - 1].columns};
       model.layers.push_back(dense_pair(dense_, i, in, dense_units(dense_), compute_bytes_));
@@ -47,6 +58,8 @@ class Vgg {
   }
 
  private:
+  static constexpr std::int64_t most_flattened = std::int64_t{1} << 31;
+
   [[noreturn]] void refuse_step(const std::string& reason) const {
     config_.refuse("cfg", "this is no list of channels and of \"M\" for pooling", reason, "correct cfg");
   }
@@ -57,10 +70,20 @@ class Vgg {
                    "use larger images, or a network with fewer steps down");
   }
 
+  /// The first dense layer has a row of weights for every number of the last map.
+  void check_flattened() const {
+    const std::int64_t numbers = map_.side * map_.side * map_.channels;
+    if (numbers <= most_flattened) return;
+    config_.refuse("cfg",
+                   fmt::format("{0} x {0} pixels of {1} channels come to the dense layers", map_.side, map_.channels),
+                   fmt::format("at most {} numbers are taken", most_flattened), "use smaller images or more poolings");
+  }
+
   std::int64_t channels_of(const std::string& step) const {
     std::int64_t channels = 0;
     const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), channels);
-    if (error == std::errc() && end == step.data() + step.size() && channels > 0) return channels;
+    const bool is_number = error == std::errc() && end == step.data() + step.size();
+    if (is_number && 0 < channels && channels <= most_width) return channels;
     refuse_step(fmt::format("\"{}\" is neither", step));
   }
 

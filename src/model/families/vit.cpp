@@ -12,13 +12,12 @@ class Vit {
  public:
   Vit(const ConfigJson& config, const FamilyOptions& options)
       : compute_bytes_(options.compute_bytes),
-        layers_(config.size("num_hidden_layers")),
+        layers_(config.size("num_hidden_layers", std::nullopt, most_layers)),
         image_(image_of(config)),
         shape_(encoder_shape(config, image_.num_patches() + 1)),
-        classes_(config.num_entries("id2label", 2)) {
+        classes_(num_classes(config)) {
     shape_.query_bias = config.boolean("qkv_bias", true);
     config.only("problem_type", std::string("single_label_classification"), "each image has one class");
-    config.only("tie_word_embeddings", true, "there are no words");
   }
 
   Model build() const {

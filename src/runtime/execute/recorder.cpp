@@ -123,7 +123,8 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const R
   directory_ = open_directory(config, begins);
   forget_iterations_and_plans(directory_->path());
   directory_->write("config.toml", write_config(config));
-  if (!config.model.from.empty()) copy_model_files(config.model.from, directory_->file(model_folder_name));
+  if (!config.model.from.empty())
+    copy_model_files(config.model.from, config.model.description, directory_->file(model_folder_name));
   directory_->write("plan.json", write_plan(plan));
   directory_->write("profile.json", write_profile(profile));
   directory_->write("cluster.toml", write_cluster(machine.cluster));

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/open_file.hpp"
 #include "io/checkpoint_model.hpp"
 #include "io/parameters.hpp"
 #include "runtime/model_weights.hpp"
@@ -32,9 +32,12 @@ bool tokenizer_lies_in(const std::string& folder) {
 
 /// A JSON object in a folder; an empty one where there is none.
 nlohmann::json object_in(const std::string& folder, const char* name) {
-  std::ifstream file(fs::path(folder) / name, std::ios::binary);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  return !folder.empty() && json.is_object() ? json : nlohmann::json::object();
+  const OpenFile file((fs::path(folder) / name).string());
+  if (folder.empty() || !file.is_open()) return nlohmann::json::object();
+  const std::string text =
+      read_text(file, {(fs::path(folder) / name).string(), "cannot be read", "", "check the file"});
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  return json.is_object() ? json : nlohmann::json::object();
 }
 
 std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
