@@ -257,6 +257,8 @@ std::string values_digest(const CheckpointHead& head) {
   return fmt::format("{:016x}", sum);
 }
 
+std::string head_digest(const CheckpointHead& head) { return values_digest(head) + " " + state_digest(head.state); }
+
 void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values) {
   if (H5Aexists(dataset.get(), checkpoint_digest_name) <= 0) return;

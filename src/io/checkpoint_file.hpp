@@ -64,6 +64,9 @@ void check_values(const std::string& path, const Hdf5Handle& dataset, const std:
 /// Equal for checkpoints with equal values, bit for bit.
 std::string values_digest(const CheckpointHead& head);
 
+/// The same of values and state.
+std::string head_digest(const CheckpointHead& head);
+
 /// Reads and checks blocks `first`, `first` + `stride`, ... of all datasets.
 void check_blocks(const std::string& path, const CheckpointHead& head, int first = 0, int stride = 1);
 

@@ -56,6 +56,7 @@ TrainingEnd Trainer::run(std::int64_t first) {
     if (stops || is_last) checkpointer_.remove_old();
     tell_if_interrupted(reached());
     if (config_.metrics.trace && (stops || is_last)) parts_.recorder.write_trace(trace_);
+    if (stops || is_last) drift_.summarise();
     if (stops) return result.stop == StopWish::interrupted ? TrainingEnd::interrupted : TrainingEnd::stopped;
     reckon(result.seconds);
   }

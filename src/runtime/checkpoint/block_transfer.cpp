@@ -127,6 +127,7 @@ void BlockTransfer::end_round(Direction direction) {
     for (const Block& block : round_) {
       const CheckpointDataset& dataset = (*datasets_)[block.dataset];
       const auto count = static_cast<std::size_t>(dataset.block(block.index).size());
+      const Pulse::Computing computing(waiter_.pulse());
       if (block.rank == rank) attempt([&] { action(block, dataset, count); });
     }
   };
