@@ -23,7 +23,7 @@ constexpr double signs_per_timeout = 8.0;
 constexpr double longest_period = 5.0;
 
 /// The thread needs a clock that no test puts another in the place of.
-double seconds_now() {
+double pulse_clock() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -57,9 +57,9 @@ Pulse::Pulse(MPI_Comm world, double timeout_seconds)
       rank_(rank_in(world)),
       size_(size_of(world)),
       timeout_seconds_(timeout_seconds),
-      heard_(rank_ == 0 ? static_cast<std::size_t>(size_) : 1, seconds_now()),
+      heard_(rank_ == 0 ? static_cast<std::size_t>(size_) : 1, pulse_clock()),
       states_(heard_.size(), State::waiting),
-      looked_(seconds_now()),
+      looked_(pulse_clock()),
       told_(looked_),
       worked_(looked_) {
   thread_ = std::thread([this] { answer(); });
@@ -96,7 +96,7 @@ std::optional<int> Pulse::look() {
 
 double Pulse::idle_seconds() {
   const std::lock_guard lock(mutex_);
-  return seconds_now() - worked_;
+  return pulse_clock() - worked_;
 }
 
 std::string Pulse::silence(int rank) const {
@@ -105,7 +105,7 @@ std::string Pulse::silence(int rank) const {
 }
 
 std::optional<int> Pulse::look(State state) {
-  const double now = seconds_now();
+  const double now = pulse_clock();
   if (silent_ || now - looked_ < period() / 4.0) return silent_;
   // Where this rank itself did not look for long, as when the whole job was stopped, others are given time anew.
   if (now - looked_ > timeout_seconds_ / 2.0) {

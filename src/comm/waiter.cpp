@@ -49,7 +49,8 @@ void Waiter::check(double waited_seconds, const Pending& pending, const std::fun
           {where(doing), fmt::format("waited {} for {}", format_seconds(waited_seconds), pending.missing()),
            pulse_->silence(*silent), fmt::format("look at the process of rank {}, or raise [job] timeout", *silent)});
     }
-    waited_seconds = std::min(waited_seconds, pulse_->idle_seconds());
+    // A rank that gives no sign is found before: where all give theirs and none computes, all wait for each other.
+    waited_seconds = std::min(waited_seconds, pulse_->idle_seconds() / 2.0);
   }
   const std::optional<Alarm::Call> call = alarm_ == nullptr ? std::nullopt : alarm_->heard();
   if (!call && waited_seconds <= timeout_seconds_) return;

@@ -57,11 +57,13 @@ std::string join_ranks(const std::vector<int>& ranks) {
 void check_counts(const std::string& file, const Match& match) {
   if (match.ranks.size() == match.devices.size()) return;
   const bool none = match.ranks.empty();
-  throw_bad_input({file,
-                   fmt::format("{} devices of {} for {}", match.devices.size(), match.host,
-                               none ? "no rank" : join_ranks(match.ranks)),
-                   "every rank drives a device of the host that it runs on",
-                   fmt::format("start {} ranks there", match.devices.size())});
+  throw_bad_input(
+      {file,
+       fmt::format("{} device{} of {} for {}", match.devices.size(), match.devices.size() == 1 ? "" : "s", match.host,
+                   none ? "no rank" : join_ranks(match.ranks)),
+       "every rank drives a device of the host that it runs on",
+       fmt::format("start {} there",
+                   match.devices.size() == 1 ? "one rank" : fmt::format("{} ranks", match.devices.size()))});
 }
 
 /// One match for each host that the file names, and the last one of all nodes without a name.

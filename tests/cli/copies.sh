@@ -38,12 +38,14 @@ cp one/text.txt one/held_back.txt
 cp one/*.toml one/*.txt other
 
 # both ARGUMENT...: rank 0 in the folder one, rank 1 in the other.
-both() {
-  "$mpiexec" --bind-to none -np 1 -wdir "$PWD/one" "$pptrain" train job.toml "$@" : \
-    -np 1 -wdir "$PWD/other" "$pptrain" train job.toml "$@"
-}
+cat >both <<SH
+#!/usr/bin/env bash
+exec "$mpiexec" --bind-to none -np 1 -wdir "$PWD/one" "$pptrain" train job.toml "\$@" : \
+  -np 1 -wdir "$PWD/other" "$pptrain" train job.toml "\$@"
+SH
+chmod +x both
 
-expect "equal copies" 0 'steps' both
+expect "equal copies" 0 'steps' ./both
 runs() { find outputs -mindepth 2 -maxdepth 2 -type d | wc -l; }
 before=$(runs)
 
@@ -51,7 +53,7 @@ before=$(runs)
 differs() {
   cp "other/$2" kept
   printf '#' | dd of="other/$2" bs=1 seek=2000 conv=notrunc status=none
-  expect "$1" 2 "$2: the hosts of the job have different copies .*rank 0.*rank 1" both
+  expect "$1" 2 "$2: the hosts of the job have different copies .*rank 0.*rank 1" ./both
   check "$1: said once" test "$(grep -c 'different copies' errors.txt)" -eq 1
   cp kept "other/$2"
 }
@@ -60,10 +62,10 @@ differs "another text" text.txt
 differs "another held-back text" held_back.txt
 mv other/text.txt kept
 head -c 3000 kept >other/text.txt
-expect "a shorter text" 2 'text.txt: the hosts of the job have different copies' both
+expect "a shorter text" 2 'text.txt: the hosts of the job have different copies' ./both
 mv kept other/text.txt
 rm other/held_back.txt
-expect "a text that one host lacks" 2 'held_back.txt: the hosts of the job have different copies .*absent' both
+expect "a text that one host lacks" 2 'held_back.txt: the hosts of the job have different copies .*absent' ./both
 cp one/held_back.txt other
 
 # Weights, by a checkpoint of the job.
@@ -71,11 +73,11 @@ checkpoint=$(find outputs -name step-2.h5)
 cp "$checkpoint" one/start.h5
 cp "$(find outputs -name step-1.h5)" other/start.h5
 expect "other initial parameters" 2 'start.h5: the hosts of the job have different copies' \
-  both --set model.initial_parameters=start.h5
-expect "another checkpoint" 2 'start.h5: the hosts of the job have different copies' both --resume start.h5
+  ./both --set model.initial_parameters=start.h5
+expect "another checkpoint" 2 'start.h5: the hosts of the job have different copies' ./both --resume start.h5
 check "neither is set aside" test -z "$(find . -name '*.damaged')"
 cp one/start.h5 other
-expect "equal initial parameters" 0 'steps' both --set model.initial_parameters=start.h5 --set job.output="$PWD/started"
+expect "equal initial parameters" 0 'steps' ./both --set model.initial_parameters=start.h5 --set job.output="$PWD/started"
 check "nothing is left of what was refused" test "$(runs)" -eq "$before"
 
 # Other arguments, which no rank but the first would heed.

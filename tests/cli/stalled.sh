@@ -96,7 +96,6 @@ stop_now() {
   allowed=$((timeout + $(at_least 5000 $((5 * $(at_least "$before" "$(short_job)"))))))
   mv said/* .
   ((code != 0 && took <= allowed)) || complain "$title" "exit code $code after $took ms of $allowed"
-  ! grep -qE "error: rank $victim\b" errors.txt || complain "$title" "it speaks"
   if [[ $1 == "at any moment" ]]; then
     # In training those that wait for others name these.
     grep -qE "error: rank [0-9]+.*rank ([0-9]+, )*$victim\b" errors.txt || complain "$title" "nobody names it"
@@ -117,10 +116,10 @@ until_said() {
 mkdir said
 # Tasks of rank 0 and of the others take seconds each.
 slow_layers=(--set profile.analytic=false --set profile.cache=false --set model.hidden_size=512
-  --set training.sequence_length=512 --set training.global_batch_size=32 --set 'parallelism.tensor="auto"')
+  --set training.sequence_length=512 --set training.global_batch_size=16)
 # A search of hours, with the layer times that are printed before it.
-long_search=(--set planner.name=exhaustive --set "planner.time_limit=1 h" --set model.layers=60
-  --set training.global_batch_size=64)
+many_layers=(--set model.hidden_size=16 --set training.global_batch_size=64 --set planner.name=auto)
+long_search=("${many_layers[@]}" --set model.layers=2000 --set "planner.time_limit=1 h")
 victims=(0 $((1 + RANDOM % 3)))
 for victim in "${victims[@]}"; do
   start_slowly "${slow_layers[@]}"
@@ -137,8 +136,7 @@ for ((i = 0; i < trials; ++i)); do
 done
 
 # Twice the timeout for a search is no reason to end.
-start_slowly --set planner.name=exhaustive --set model.layers=60 --set training.global_batch_size=64 --steps 2 \
-  --set "planner.time_limit=$((2 * $(at_least 2000 $((2 * $(short_job)))))) ms"
+start_slowly "${many_layers[@]}" --set model.layers=400 --steps 2 --set "planner.time_limit=$((2 * $(at_least 2000 $((2 * $(short_job)))))) ms"
 code=0
 wait "$launcher" || code=$?
 ((code == 0)) || complain "a search that lasts longer than the timeout" "exit code $code"
