@@ -11,7 +11,6 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/units.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "data/synthetic_clusters.hpp"
@@ -159,7 +158,7 @@ std::string file_digest(const std::string& path) {
     file.read(begin, block.data(), block.size(), "its bytes");
     sum = XXH3_64bits_withSeed(block.data(), block.size(), sum);
   }
-  return fmt::format("{}, xxh3 {:016x}", format_bytes(static_cast<double>(size)), sum);
+  return fmt::format("{} bytes, xxh3 {:016x}", size, sum);
 }
 
 void check_same_files(MPI_Comm world, Waiter& waiter, std::vector<std::string> paths) {

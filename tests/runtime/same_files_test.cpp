@@ -81,9 +81,10 @@ TEST_CASE("all ranks refuse a file of which one has another copy, and take equal
   const std::string other =
       complaint(100, world_rank() == 2 ? std::vector<std::size_t>{50} : std::vector<std::size_t>{});
   CHECK_THAT(other, Catch::StartsWith("data: the hosts of the job have different copies (on ") &&
-                        Catch::Contains("(ranks 0-1, 3) 100 B, xxh3 ") && Catch::Contains("(rank 2) 100 B, xxh3 "));
+                        Catch::Contains("(ranks 0-1, 3) 100 bytes, xxh3 ") &&
+                        Catch::Contains("(rank 2) 100 bytes, xxh3 "));
   CHECK_THAT(complaint(world_rank() == 0 ? 100 : 101, {}),
-             Catch::Contains("(rank 0) 100 B") && Catch::Contains("(ranks 1-3) 101 B"));
+             Catch::Contains("(rank 0) 100 bytes") && Catch::Contains("(ranks 1-3) 101 bytes"));
   if (world_rank() == 3) fs::remove("data");
   const std::string absent = complaint_of([&] { check_same_files(MPI_COMM_WORLD, waiter, {"data"}); });
   CHECK_THAT(absent, Catch::Contains("(rank 3) absent"));
