@@ -13,7 +13,6 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "data/synthetic_clusters.hpp"
 #include "io/data_file.hpp"
 #include "planners/describe/text_table.hpp"
 #include "probe/host.hpp"
