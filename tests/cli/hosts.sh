@@ -57,9 +57,9 @@ check "nothing is taken for granted" says_nothing
 cluster "hosts = [\"$short\"]" 'hosts = ["elsewhere"]'
 expect "a node of another host" 2 "cluster.toml: 1 devices? of $short.* for ranks 0-1" "${start[@]}"
 cluster 'hosts = ["elsewhere"]' 'hosts = ["nowhere"]'
-expect "no node of this host" 2 "cluster.toml: ranks 0-1 run on $short[^,]*, which is no host of it" "${start[@]}"
+expect "no node of this host" 2 "cluster.toml: ranks 0-1 run on ${short}[^,]*, which is no host of it" "${start[@]}"
 cluster '' ''
-expect "nodes without a name" 0 "taking node 0 \(first\) for $short[^,]*, node 1 \(second\) for $short" "${start[@]}"
+expect "nodes without a name" 0 "taking node 0 \(first\) for ${short}[^,]*, node 1 \(second\) for $short" "${start[@]}"
 cluster '' '' timing
 expect "emulated nodes, which are nowhere" 0 'rehearsed' "${start[@]}"
 check "nothing is said of hosts" says_nothing

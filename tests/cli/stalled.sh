@@ -103,7 +103,7 @@ stop_now() {
   fi
   for ((rank = 0; rank < ranks; ++rank)); do
     ((rank == victim)) && continue
-    grep -qE "error: rank $rank[,:].*rank $victim (has not answered|is stopped)" errors.txt ||
+    grep -qE "error: rank ${rank}[,:].*rank $victim (has not answered|is stopped)" errors.txt ||
       complain "$title" "rank $rank does not name it"
   done
 }
