@@ -64,7 +64,7 @@ void run_cluster(const Options& options) {
     deliver(cluster_text(read_cluster(path), options.format), options.output);
     return;
   }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD);
+  Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   const RankDevice device(MPI_COMM_WORLD, waiter, options.input.empty() ? Config() : read_config(options.input));
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover", device);
   if (rank_in(MPI_COMM_WORLD) != 0) return;

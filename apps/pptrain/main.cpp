@@ -11,10 +11,13 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "comm/blocking_call.hpp"
 #include "comm/launcher.hpp"
 #include "comm/mpi.hpp"
 #include "commands.hpp"
+#include "planning.hpp"
 #include "runtime/checkpoint/stop_request.hpp"
+#include "same_arguments.hpp"
 
 namespace {
 
@@ -22,8 +25,9 @@ namespace {
 /// as soon as one rank ends with a failure, rank 0 before it has spoken too. The job's exit code is that of rank 0.
 constexpr int left_to_rank_0 = 0;
 
-int run(const pptrain::Options& options, bool prints) {
+int run(const pptrain::Options& options, int argc, char** argv, bool prints) {
   try {
+    if (pptrain::needs_machine(options)) pptrain::check_same_arguments(argc, argv);
     pptrain::run_command(options);
     return 0;
   } catch (const pptrain::Interrupted& end) {
@@ -76,11 +80,12 @@ int main(int argc, char** argv) {
   const std::optional<pptrain::Options> options = pptrain::parse_options(argc, argv, rank == 0, exit_code);
   if (!options) return rank == 0 ? exit_code : left_to_rank_0;
   omp_set_num_threads(1);
-  if (!pptrain::needs_machine(*options)) return run(*options, rank == 0);
+  if (!pptrain::needs_machine(*options)) return run(*options, argc, argv, rank == 0);
   const bool by_mpirun = pptrain::launched_by_mpirun();
   pptrain::catch_interrupts(rank == 0, by_mpirun ? pptrain::Terminate::interrupts : pptrain::Terminate::elsewhere);
   if (options->command == pptrain::Command::train) pptrain::catch_stop_signals(by_mpirun);
+  const pptrain::BlockingTimeout longest(pptrain::timeout_of(pptrain::job_options(*options)));
   const pptrain::MpiEnvironment mpi(&argc, &argv);
   const Kokkos::ScopeGuard kokkos;
-  return run(*options, rank == 0);
+  return run(*options, argc, argv, rank == 0);
 }

@@ -157,7 +157,7 @@ void run_profile(const Options& options) {
     deliver(write_profile(analytic_profile(config, named_planning_cluster(config))), options.output);
     return;
   }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD);
+  Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) == 0) check_delivery(options.output);
   });
@@ -177,7 +177,7 @@ void run_plan(const Options& options) {
     plan_from_files(options);
     return;
   }
-  Waiter waiter = make_waiter(MPI_COMM_WORLD);
+  Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) == 0) check_delivery(options.output);
   });

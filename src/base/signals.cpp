@@ -27,4 +27,10 @@ void catch_signal(int number, void (*handler)(int), Handle times) {
   sigaction(number, &action, nullptr);
 }
 
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
 }  // namespace pptrain

@@ -11,4 +11,7 @@ enum class Handle { every, first };
 /// calls go on after it. Call on the main thread, which the kernel prefers for what is sent to the process.
 void catch_signal(int number, void (*handler)(int), Handle times = Handle::every);
 
+/// For a thread beside the main one: signals are for that, whose handlers have a stack of their own.
+void block_signals();
+
 }  // namespace pptrain

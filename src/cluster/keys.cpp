@@ -52,7 +52,8 @@ const KeyTable node = {
      {"core_seconds", "table", "not known", "What communication costs the cores that devices share."},
      {"core_pool", "text", "\"\": none",
       "Nodes with the same name here, such as containers of one host, share `cores` with one another."},
-     {"hosts", "text or array of texts", "not known", "Host name of each node."}}};
+     {"hosts", "text or array of texts", "not known",
+      "Host name of each node, short or with its domain: the ranks that run there drive its devices."}}};
 
 const KeyTable devices = {"node.devices",
                           "",

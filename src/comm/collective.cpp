@@ -183,7 +183,15 @@ std::optional<Error> error_of(const std::function<void()>& work) {
 }
 
 void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work) {
-  const std::optional<Error> error = error_of(work);
+  std::optional<Error> error;
+  {
+    const Pulse::Computing computing(waiter.pulse());
+    error = error_of(work);
+  }
+  share_error(comm, waiter, error);
+}
+
+void share_error(MPI_Comm comm, Waiter& waiter, const std::optional<Error>& error) {
   const std::string failure = error ? static_cast<char>(error->code()) + std::string(error->what()) : "";
   const std::vector<std::string> failures = gather(comm, failure, waiter);
   const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& f) { return !f.empty(); });

@@ -34,7 +34,12 @@ std::optional<Error> error_of(const std::function<void()>& work);
 
 /// Runs work that may fail on some ranks only. If it ends with an error (`error_of`) anywhere, every rank throws that
 /// of the lowest rank that failed (`ThrownBy::all_ranks`): nobody is left waiting for a rank that has gone.
-/// Collective; `work` itself must not communicate unless it fails on all ranks or on none.
+/// Collective; `work` itself must not communicate, unless it fails on all ranks or on none and the waiter heeds no
+/// pulse.
 void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work);
+
+/// The same for work that is done, or that has communicated: every rank throws the error of the lowest rank that has
+/// one.
+void share_error(MPI_Comm comm, Waiter& waiter, const std::optional<Error>& error);
 
 }  // namespace pptrain

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 namespace pptrain {
 
@@ -18,5 +19,14 @@ int num_ranks_of_host();
 
 /// Whether the launcher is Open MPI's mpirun.
 bool launched_by_mpirun();
+
+/// A rank of this job whose process is stopped (SIGSTOP, a debugger).
+struct StoppedRank {
+  int rank;
+  int process;
+};
+
+/// Those that run on this host, by rank, where launcher and system tell of them.
+std::vector<StoppedRank> stopped_ranks();
 
 }  // namespace pptrain

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "comm/blocking_call.hpp"
 #include "comm/launcher.hpp"
 
 namespace pptrain {
@@ -25,7 +26,9 @@ MpiEnvironment::MpiEnvironment(int* argc, char*** argv) {
   send_at_once_over_tcp();
   if (!launched_rank()) start_without_daemon();
   int provided = 0;
-  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  const BlockingCall waiting("starting");
+  // Beside the main thread that of `Pulse` calls MPI, never both at a time.
+  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
 }
 
 MpiEnvironment::~MpiEnvironment() { MPI_Finalize(); }
@@ -43,6 +46,7 @@ int size_of(MPI_Comm comm) {
 }
 
 MpiComm MpiComm::duplicate(MPI_Comm parent) {
+  const BlockingCall waiting("making communicators");
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(parent, &comm);
   return MpiComm(comm);
@@ -54,6 +58,7 @@ MpiComm MpiComm::group(MPI_Comm parent, const std::vector<int>& members, int tag
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_group(parent, &all);
   MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
+  const BlockingCall waiting("making communicators");
   MPI_Comm_create_group(parent, some, tag, &comm);
   MPI_Group_free(&some);
   MPI_Group_free(&all);
@@ -61,6 +66,7 @@ MpiComm MpiComm::group(MPI_Comm parent, const std::vector<int>& members, int tag
 }
 
 MpiComm MpiComm::shared_memory(MPI_Comm parent) {
+  const BlockingCall waiting("making communicators");
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split_type(parent, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
   return MpiComm(comm);

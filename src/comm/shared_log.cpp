@@ -11,6 +11,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "comm/blocking_call.hpp"
 #include "comm/mpi.hpp"
 
 namespace pptrain {
@@ -54,6 +55,7 @@ class MemoryFile {
 
 /// Whether `here` on every rank.
 bool on_all(MPI_Comm world, bool here) {
+  const BlockingCall waiting("sharing memory");
   const int own = here ? 1 : 0;
   int all = 0;
   MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, world);
@@ -77,7 +79,10 @@ SharedLog::SharedLog(MPI_Comm world) {
     if (void* base = made.map(sizeof(Memory))) memory_ = new (base) Memory;
   }
   long place[2] = {static_cast<long>(::getpid()), made.descriptor()};
-  MPI_Bcast(place, 2, MPI_LONG, 0, world);
+  {
+    const BlockingCall waiting("sharing memory");
+    MPI_Bcast(place, 2, MPI_LONG, 0, world);
+  }
   if (!owner) {
     const MemoryFile found(::open(fmt::format("/proc/{}/fd/{}", place[0], place[1]).c_str(), O_RDWR | O_CLOEXEC));
     memory_ = static_cast<Memory*>(found.map(sizeof(Memory)));

@@ -31,19 +31,38 @@ void Waiter::pause(long round) const {
   sleep_until(wall_seconds() + std::min(longest, 10e-6 * static_cast<double>(1 + sleeps)));
 }
 
+void Waiter::set_timeout(double seconds) {
+  timeout_seconds_ = seconds;
+  if (pulse_ != nullptr) pulse_->set_timeout(seconds);
+}
+
+std::string Waiter::where(const std::function<std::string()>& doing) const {
+  const std::string at = place();
+  const std::string what = doing();
+  return at.empty() || what.empty() ? at + what : at + ", " + what;
+}
+
 void Waiter::check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const {
+  if (pulse_ != nullptr) {
+    if (const std::optional<int> silent = pulse_->look()) {
+      throw_runtime_failure(
+          {where(doing), fmt::format("waited {} for {}", format_seconds(waited_seconds), pending.missing()),
+           pulse_->silence(*silent), fmt::format("look at the process of rank {}, or raise [job] timeout", *silent)});
+    }
+    // A rank that gives no sign is found before: where all give theirs and none computes, all wait for each other.
+    waited_seconds = std::min(waited_seconds, pulse_->idle_seconds() / 2.0);
+  }
   const std::optional<Alarm::Call> call = alarm_ == nullptr ? std::nullopt : alarm_->heard();
   if (!call && waited_seconds <= timeout_seconds_) return;
   if (alarm_ != nullptr) alarm_->raise(call ? call->reason : Alarm::Reason::waited);
-  std::string where = place();
-  if (const std::string what = doing(); !what.empty()) where += (where.empty() ? "" : ", ") + what;
   const std::string missing = pending.missing();
   if (call) {
     const char* what = call->reason == Alarm::Reason::waited ? "given up waiting" : "failed";
-    throw_runtime_failure({where, fmt::format("waited {} for {}", format_seconds(waited_seconds), missing),
+    throw_runtime_failure({where(doing), fmt::format("waited {} for {}", format_seconds(waited_seconds), missing),
                            fmt::format("rank {} has {}", call->rank, what), "look at the messages of the other ranks"});
   }
-  throw_runtime_failure({where, fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), missing),
+  throw_runtime_failure({where(doing),
+                         fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), missing),
                          "it did not come", "look at that rank's messages, or raise [job] timeout"});
 }
 
@@ -61,6 +80,7 @@ double Waiter::poll(Pending& pending, const std::function<std::string()>& doing)
   // The first look may already copy what has come; whether it does depends on who was sooner.
   const double cpu_start = thread_cpu_seconds();
   const double start = wall_seconds();
+  if (pulse_ != nullptr) check(0.0, pending, doing);  // also where no wait is long
   for (long round = 0; !pending.join(); ++round) {
     if (beside_) beside_();
     pause(round);

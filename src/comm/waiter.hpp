@@ -1,9 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "comm/pending.hpp"
+#include "comm/pulse.hpp"
 
 namespace pptrain {
 
@@ -26,10 +29,18 @@ class Waiter {
 
   /// Tells every rank when a wait of this one took too long, and ends waits of this one when another tells so.
   void listen(Alarm* alarm) { alarm_ = alarm; }
+  /// For ranks that wait for long work of others: a wait is too long only where a rank gives no sign for so long, which
+  /// is then named, or where all wait. Null: as if it were not there.
+  void heed(std::shared_ptr<Pulse> pulse) { pulse_ = std::move(pulse); }
+  /// Of ranks that this one may not wait for while they work; null: none.
+  Pulse* pulse() const { return pulse_.get(); }
   /// Where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }
 
+  void set_core_use(CoreUse core_use) { core_use_ = core_use; }
   double timeout_seconds() const { return timeout_seconds_; }
+  /// Also of the pulse.
+  void set_timeout(double seconds);
   std::string place() const { return place_ ? place_() : ""; }
   /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }
@@ -55,10 +66,12 @@ class Waiter {
   long rounds_before_naps() const;
   void pause(long round) const;
   void check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const;
+  std::string where(const std::function<std::string()>& doing) const;
 
   double timeout_seconds_;
   CoreUse core_use_;
   Alarm* alarm_ = nullptr;
+  std::shared_ptr<Pulse> pulse_;
   std::function<std::string()> place_;
   std::function<void()> beside_;
   std::function<void(WaitEdge)> observer_;

@@ -17,8 +17,10 @@ void visit(KeyVisitor& v, JobConfig& job) {
   v.text({"output", "Folder below which runs leave their results: OUTPUT/NAME/START-TIME."}, job.output);
   v.integer({"seed", "From it all random numbers follow: first weights, order of samples."}, job.seed,
             {.least = 0, .most = 9007199254740992.0});
-  v.seconds({"timeout", "How long a rank waits for a peer before the job ends with the reason."}, job.timeout,
-            positive("a peer needs some time to answer"));
+  v.seconds(
+      {"timeout",
+       "How long a rank waits for a peer, in training or for a sign of it before, until the job ends with the reason."},
+      job.timeout, positive("a peer needs some time to answer"));
   v.seconds({"time_limit",
              "The job ends with a checkpoint and exit code 75 before it has run for so long; \"0 s\": no limit."},
             job.time_limit, not_negative());

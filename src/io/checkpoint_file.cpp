@@ -4,6 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -162,6 +164,16 @@ std::uint64_t block_digest(const float* values, std::size_t count) {
   return XXH3_64bits(values, count * static_cast<std::size_t>(element_bytes_in_file));
 }
 
+/// A loop without branches, which compilers make as fast as memory.
+bool all_finite(const float* values, std::size_t count) {
+  constexpr std::uint32_t infinity = 0x7f800000;
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & 0x7fffffffU);
+  }
+  return largest < infinity;
+}
+
 void lay_out_checkpoint(const std::string& path, std::vector<CheckpointDataset>& datasets) {
   silence_hdf5();
   try {
@@ -224,10 +236,16 @@ CheckpointHead read_checkpoint_head(const std::string& path) {
 
 void check_block(const std::string& path, const CheckpointDataset& dataset, int block, const float* values) {
   const Interval elements = dataset.block(block);
-  if (block_digest(values, static_cast<std::size_t>(elements.size())) == dataset.digests[block]) return;
-  throw_bad_input({path, dataset.path + " is damaged",
-                   fmt::format("elements {} to {} are not those that were written", elements.begin, elements.end),
-                   "name another checkpoint"});
+  const auto count = static_cast<std::size_t>(elements.size());
+  if (block_digest(values, count) != dataset.digests[block]) {
+    throw_bad_input({path, dataset.path + " is damaged",
+                     fmt::format("elements {} to {} are not those that were written", elements.begin, elements.end),
+                     "name another checkpoint"});
+  }
+  if (all_finite(values, count)) return;
+  throw_bad_input({path, dataset.path + " holds NaN or infinity",
+                   fmt::format("among elements {} to {}: the training diverged", elements.begin, elements.end),
+                   "name an earlier checkpoint"});
 }
 
 std::string values_digest(const CheckpointHead& head) {
@@ -238,6 +256,8 @@ std::string values_digest(const CheckpointHead& head) {
   }
   return fmt::format("{:016x}", sum);
 }
+
+std::string head_digest(const CheckpointHead& head) { return values_digest(head) + " " + state_digest(head.state); }
 
 void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values) {

@@ -49,7 +49,11 @@ struct CheckpointHead {
 /// A file that is missing, foreign or torn throws `Error` (exit code 2) with what is wrong.
 CheckpointHead read_checkpoint_head(const std::string& path);
 
-/// Throws `Error` (exit code 2) that names the dataset where the values of a block are not those that were written.
+/// Whether all are numbers: neither NaN nor infinite.
+bool all_finite(const float* values, std::size_t count);
+
+/// Throws `Error` (exit code 2) that names the dataset where the values of a block are not those that were written, or
+/// where some are no numbers: nothing can go on from them.
 void check_block(const std::string& path, const CheckpointDataset& dataset, int block, const float* values);
 
 /// The same of all values of an open dataset, where it has digests; others are taken as they are. `name` is the
@@ -59,6 +63,9 @@ void check_values(const std::string& path, const Hdf5Handle& dataset, const std:
 
 /// Equal for checkpoints with equal values, bit for bit.
 std::string values_digest(const CheckpointHead& head);
+
+/// The same of values and state.
+std::string head_digest(const CheckpointHead& head);
 
 /// Reads and checks blocks `first`, `first` + `stride`, ... of all datasets.
 void check_blocks(const std::string& path, const CheckpointHead& head, int first = 0, int stride = 1);

@@ -26,18 +26,6 @@ void visit_state(State& state, const Integer& integer, const Real& real, const T
   text("cluster", state.cluster);
 }
 
-std::string digest_text(const CheckpointState& state) {
-  std::string all;
-  visit_state(
-      state, [&](const char*, std::int64_t value) { all += fmt::format("{}\n", value); },
-      [&](const char*, double value) { all += fmt::format("{}\n", value); },
-      [&](const char*, const std::string& value) { all += fmt::format("{}\n{}", value.size(), value); },
-      [&](const char* name, std::int64_t value) {
-        if (value != 0) all += fmt::format("{} {}\n", name, value);
-      });
-  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
-}
-
 void write_scalar(hid_t group, const char* name, hid_t stored, hid_t given, const void* value) {
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a data space");
   const Hdf5Handle dataset(H5Dcreate2(group, name, stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
@@ -51,6 +39,18 @@ T read_scalar(const Hdf5Handle& group, const char* name, Hdf5Expected::Kind kind
 }
 
 }  // namespace
+
+std::string state_digest(const CheckpointState& state) {
+  std::string all;
+  visit_state(
+      state, [&](const char*, std::int64_t value) { all += fmt::format("{}\n", value); },
+      [&](const char*, double value) { all += fmt::format("{}\n", value); },
+      [&](const char*, const std::string& value) { all += fmt::format("{}\n{}", value.size(), value); },
+      [&](const char* name, std::int64_t value) {
+        if (value != 0) all += fmt::format("{} {}\n", name, value);
+      });
+  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+}
 
 void write_checkpoint_state(const Hdf5Handle& file, const CheckpointState& state) {
   std::vector<std::string> names;
@@ -68,7 +68,7 @@ void write_checkpoint_state(const Hdf5Handle& file, const CheckpointState& state
         write_scalar(group.get(), name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
       },
       [&](const char* name, const std::string& value) { write_string(group.get(), name, value); }, integer);
-  write_attribute(group.get(), checkpoint_digest_name, digest_text(state));
+  write_attribute(group.get(), checkpoint_digest_name, state_digest(state));
 }
 
 CheckpointState read_checkpoint_state(const Hdf5Handle& file, const std::string& path) {
@@ -86,7 +86,7 @@ CheckpointState read_checkpoint_state(const Hdf5Handle& file, const std::string&
       [&](const char* name, std::int64_t& value) {
         if (has_link(group, name)) integer(name, value);
       });
-  if (read_text(Hdf5Array::Place::attribute, group, checkpoint_digest_name, most_text_bytes) != digest_text(state)) {
+  if (read_text(Hdf5Array::Place::attribute, group, checkpoint_digest_name, most_text_bytes) != state_digest(state)) {
     throw_bad_input({path, "/state is damaged", "its digest is not that of what was written", "name another one"});
   }
   return state;

@@ -25,6 +25,9 @@ struct CheckpointState {
   std::string cluster;             ///< ... and CLUSTER.toml that the plan was made and ordered with
 };
 
+/// XXH3 (64 bits) of all of it.
+std::string state_digest(const CheckpointState& state);
+
 /// Creates the group /state in an open file. Throws `Hdf5Failure`.
 void write_checkpoint_state(const Hdf5Handle& file, const CheckpointState& state);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -53,7 +52,7 @@ std::vector<float> ParameterFile::read(const std::string& name, const std::vecto
                           {Hdf5Expected::Kind::real, shape, size * static_cast<std::int64_t>(sizeof(double))});
     std::vector<float> values = array.values<float>();
     check_values(path_, array.handle(), "/parameters/" + name, values);
-    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+    if (!all_finite(values.data(), values.size())) {
       throw_bad_input(
           {path_, fmt::format("/parameters/{} holds NaN or infinity", name), "", "name another checkpoint"});
     }

@@ -28,8 +28,7 @@ class LossScale {
   explicit LossScale(const TrainingConfig& training);
 
   double value() const { return state_.scale.value_or(1.0); }
-  /// Whether a step whose gradients are not finite is skipped.
-  bool skips() const { return kind_ != Kind::none; }
+  /// Whether a smaller scale may mend a step whose gradients are not finite.
   bool is_dynamic() const { return kind_ == Kind::dynamic; }
   const State& state() const { return state_; }
 

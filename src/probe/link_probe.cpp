@@ -88,7 +88,7 @@ Link LinkProbe::measure(int first, int second) {
     if (rank == first || rank == second) link = measure_own(first, second);
   };
   if (transport_ == nullptr) measure();
-  if (transport_ != nullptr) collectively(world_, waiter_, measure);
+  if (transport_ != nullptr) share_error(world_, waiter_, error_of(measure));
   const std::vector<double> of_ranks = gather_to_all(world_, {link.bandwidth, link.latency}, waiter_);
   const auto at = 2 * static_cast<std::size_t>(first);
   return {of_ranks[at], of_ranks[at + 1]};

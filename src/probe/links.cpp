@@ -1,5 +1,7 @@
 #include "probe/links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "base/timing.hpp"
+#include "comm/blocking_call.hpp"
 
 namespace pptrain {
 namespace {
@@ -33,6 +36,7 @@ Link measure_link(MPI_Comm comm, int my_rank, int first, int second) {
   constexpr int large_bytes = 8 << 20;
   const bool starts = my_rank == first;
   const int peer = starts ? second : first;
+  const BlockingCall waiting(fmt::format("measuring the link to rank {}", peer));
   const double latency = one_way_seconds(comm, starts, peer, small_bytes, 20);
   const double large = one_way_seconds(comm, starts, peer, large_bytes, 4);
   return {large_bytes / std::max(large - latency, 1e-9), latency};

@@ -29,6 +29,7 @@
 #include "runtime/profiler.hpp"
 #include "runtime/rehearse.hpp"
 #include "runtime/replan/trials.hpp"
+#include "runtime/same_files.hpp"
 #include "runtime/trainer.hpp"
 
 namespace pptrain {
@@ -211,7 +212,7 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
 
 void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers) {
   PhaseTimes phases;
-  Waiter waiter = make_waiter(world);
+  Waiter waiter = preparing_waiter(world);
   const int rank = rank_in(world);
   Config config = load_config(world, waiter, options);
   const bool rehearses = emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing;
@@ -221,6 +222,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     return;
   }
   StopRequest stop(config.job);
+  check_same_files(world, waiter, files_of_hosts(config));
   const Model model = build_model_of(config);
   // An image is one row, and is counted as one sample, whatever stands there.
   if (model.sample.is_image() || model.sample.has_drawing()) config.training.sequence_length = 1;

@@ -7,6 +7,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "cluster/read.hpp"
+#include "comm/blocking_call.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "config/check.hpp"
@@ -24,6 +25,7 @@
 #include "profile/from_files.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/gpu_table.hpp"
+#include "runtime/named_hosts.hpp"
 #include "runtime/optimizer_check.hpp"
 #include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
@@ -31,6 +33,9 @@
 
 namespace pptrain {
 namespace {
+
+/// Of ranks that cannot tell each other that they work.
+constexpr double longest_patience = 3600.0;
 
 void check_layers(const Profile& profile, const Model& model, const std::string& source) {
   if (profile.num_layers() == model.num_layers()) return;
@@ -68,6 +73,15 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
   return machine;
 }
 
+/// By name where the file has names. Every rank comes to the same; rank 0 tells what was taken for granted.
+RankMap map_of_hosts(MPI_Comm world, Waiter& waiter, const Cluster& cluster, const std::vector<RankHost>& ranks,
+                     const std::string& file) {
+  RanksOfDevices match;
+  collectively(world, waiter, [&] { match = match_hosts(cluster, ranks, file); });
+  if (rank_in(world) == 0 && !match.taken.empty()) log_warning("{}", describe_taken(match.taken, file));
+  return RankMap(match.rank_of_device);
+}
+
 CoreUse core_use(MPI_Comm world, Waiter& waiter) {
   return pool_of(find_core_pools(world, waiter), rank_in(world)).core_use();
 }
@@ -100,11 +114,35 @@ std::vector<int> nodes_of_ranks(const Machine& machine) {
   return nodes;
 }
 
+double timeout_of(const JobOptions& options) {
+  std::error_code ignored;
+  const std::filesystem::path path = options.config_path;
+  if (path.extension() != ".toml" || !std::filesystem::is_regular_file(path, ignored)) return JobConfig().timeout;
+  double seconds = JobConfig().timeout;
+  error_of([&] { seconds = read_config(path, options.overrides).job.timeout; });  // rank 0 tells what is wrong with it
+  return seconds;
+}
+
+Waiter first_waiter(MPI_Comm world) {
+  const double set = BlockingTimeout::seconds();
+  const double seconds = set > 0.0 ? set : JobConfig().timeout;
+  std::shared_ptr<Pulse> pulse = Pulse::start(world, seconds);
+  Waiter waiter(pulse == nullptr ? longest_patience : seconds, CoreUse::shared);
+  waiter.heed(std::move(pulse));
+  waiter.name_place([rank = rank_in(world)] { return fmt::format("rank {}, before the first step", rank); });
+  return waiter;
+}
+
+Waiter preparing_waiter(MPI_Comm world) {
+  Waiter waiter = first_waiter(world);
+  waiter.set_core_use(core_use(world, waiter));
+  return waiter;
+}
+
 Waiter make_waiter(MPI_Comm world) {
-  constexpr double timeout_seconds = 3600.0;
   constexpr double first_timeout_seconds = 600.0;
   Waiter first(first_timeout_seconds, CoreUse::shared);
-  return {timeout_seconds, core_use(world, first)};
+  return {longest_patience, core_use(world, first)};
 }
 
 Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file) {
@@ -123,7 +161,9 @@ Config load_config(MPI_Comm world, Waiter& waiter, const JobOptions& options) {
     if (file_emulates(cluster_file(options, config)) != Emulate::timing) check_trainable(config);
     text = pack_config(config);
   });
-  return unpack_config(broadcast(world, text, waiter));
+  Config config = unpack_config(broadcast(world, text, waiter));
+  if (waiter.pulse() != nullptr) waiter.set_timeout(config.job.timeout);
+  return config;
 }
 
 std::string cluster_file(const JobOptions& options, const Config& config) {
@@ -154,6 +194,7 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, co
     });
     machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
     const std::vector<RankHost> ranks = find_rank_hosts(world, waiter, device.probed());
+    if (machine.cluster.emulate == Emulate::no) machine.map = map_of_hosts(world, waiter, machine.cluster, ranks, path);
     machine.gpus = describe_gpus(ranks, find_gpu_neighbours(world, waiter, ranks));
     machine.hosts = host_names(ranks);
   }

@@ -56,7 +56,8 @@ Emulate emulation_of(MPI_Comm world, Waiter& waiter, const std::string& file);
 RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config);
 
 /// The cluster of the job: found, or read from `file`, whose devices must then be as many as there
-/// are ranks. `device`: what this rank computes with. Collective.
+/// are ranks; ranks drive devices of the node with their host's name (`match_hosts`) unless devices are emulated.
+/// `device`: what this rank computes with. Collective.
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file, const RankDevice& device = {});
 
 /// The plan that the configuration names, refused where it does not match the job or cannot be run; nothing where it
@@ -91,8 +92,19 @@ double peak_flop_rate(const Cluster& cluster, Precision precision);
 /// The plan of a search, or exit code 3 with what does not fit.
 const Plan& feasible_plan(const SearchResult& result, const std::string& source);
 
-/// A waiter for the time before training. Ranks then wait for each other's measurements, which may
-/// take minutes for a large model, so its patience is an hour. Collective over `world`.
+/// `[job] timeout` of the job's file as this rank finds it, for the time before rank 0 has told; the default where it
+/// finds none.
+double timeout_of(const JobOptions& options);
+
+/// A waiter for the time before training. Ranks then wait for each other's measurements and for rank 0's search, which
+/// may take minutes and hours, so it heeds a `Pulse`: its timeout, `BlockingTimeout` and from `load_config` on `[job]
+/// timeout`, counts from the last sign of a rank. Where MPI lets no thread do that its patience is an hour. Collective.
+Waiter preparing_waiter(MPI_Comm world);
+
+/// The same before anything of the ranks' hosts is known. Not collective.
+Waiter first_waiter(MPI_Comm world);
+
+/// A waiter with the patience of an hour, for ranks that compute between messages without a sign. Collective.
 Waiter make_waiter(MPI_Comm world);
 
 }  // namespace pptrain

@@ -2,24 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
-
 #include "base/log.hpp"
 #include "base/rewritten_line.hpp"
+#include "base/signals.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
-namespace {
-
-/// Signals are for the main thread, whose handlers have a stack of their own.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
-
-}  // namespace
-
 std::string search_line(const SearchStatus& status, double seconds) {
   std::string line = "planning for " + format_duration(seconds);
   if (!status.planner.empty()) line += ", " + status.planner;

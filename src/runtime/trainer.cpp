@@ -44,6 +44,7 @@ Trainer::Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr
 
 TrainingEnd Trainer::run(std::int64_t first) {
   steps_done_ = first;
+  newest_checkpoint_ = parts_.resumed_from;
   tell_if_interrupted(reached());
   for (std::int64_t step = first; step < config_.training.steps; ++step) {
     IterationResult result;
@@ -52,11 +53,14 @@ TrainingEnd Trainer::run(std::int64_t first) {
     const bool stops = result.stop != StopWish::none && !is_last;
     const bool saves = config_.checkpoint.interval > 0 || result.stop == StopWish::requested;
     if ((stops && saves) || saves_after(step)) save(step + 1);
+    if (stops || is_last) checkpointer_.remove_old();
     tell_if_interrupted(reached());
     if (config_.metrics.trace && (stops || is_last)) parts_.recorder.write_trace(trace_);
+    if (stops || is_last) drift_.summarise();
     if (stops) return result.stop == StopWish::interrupted ? TrainingEnd::interrupted : TrainingEnd::stopped;
     reckon(result.seconds);
   }
+  check_trained();
   return TrainingEnd::done;
 }
 
@@ -100,26 +104,51 @@ void Trainer::count_time_between(IterationResult& result) {
 
 /// Every rank knows loss, norm and loss scale, so where one leaves all do.
 void Trainer::check_numbers(std::int64_t step, const IterationResult& result) {
-  const std::string where = fmt::format("step {}", step + 1);
-  if (!result.skipped && !std::isfinite(result.loss)) {
-    throw_on_all(ExitCode::other,
-                 {where, "the loss is no number any more", "the training diverged", "lower [optimizer] learning_rate"});
-  }
   const LossScale& scale = session_->loss_scale();
   if (scale.value() != result.loss_scale) parts_.recorder.record_loss_scale(step, result, scale.value());
-  if (!result.skipped) return;
-  if (!scale.is_dynamic()) {
-    throw_on_all(ExitCode::runtime_failure,
-                 {where, fmt::format("the gradients are not finite with loss_scale = {:.8g}", scale.value()),
-                  "something exceeds 65,504, the largest number of fp16",
-                  "lower [training] loss_scale, or write loss_scale = \"dynamic\""});
+  if (result.skipped && scale.is_dynamic() && scale.value() >= 1.0) return;
+  if (result.skipped || !std::isfinite(result.loss)) throw_on_all(ExitCode::runtime_failure, no_numbers(step, result));
+  if (sound_checkpoint_ == newest_checkpoint_) return;
+  sound_checkpoint_ = newest_checkpoint_;
+  checkpointer_.remove_old();
+}
+
+Complaint Trainer::no_numbers(std::int64_t step, const IterationResult& result) const {
+  Complaint complaint;
+  complaint.where = fmt::format("step {}", step + 1);
+  const LossScale& scale = session_->loss_scale();
+  if (!result.skipped) {
+    complaint.problem = "the loss is no number any more";
+    complaint.reason = "the training diverged";
+    complaint.suggestion = "lower [optimizer] learning_rate";
+  } else if (config_.training.precision != Precision::fp16) {
+    complaint.problem = "the gradients are not finite";
+    complaint.reason = "the training diverged, or samples or initial parameters are no numbers";
+    complaint.suggestion = "lower [optimizer] learning_rate, or set gradient_clip";
+  } else if (!scale.is_dynamic()) {
+    complaint.problem = fmt::format("the gradients are not finite with loss_scale = {:.8g}", scale.value());
+    complaint.reason = "something exceeds 65,504, the largest number of fp16";
+    complaint.suggestion = "lower [training] loss_scale, or write loss_scale = \"dynamic\"";
+  } else {
+    complaint.problem = "the gradients are not finite, however small the loss scale";
+    complaint.reason = "activations or weights exceed 65,504, the largest number of fp16, or the training diverged";
+    complaint.suggestion =
+        "use precision = \"bf16\", which reaches as far as fp32, lower [optimizer] learning_rate, or "
+        "look for samples or initial parameters that are no numbers";
   }
-  if (scale.value() >= 1.0) return;
+  if (!sound_checkpoint_.empty()) complaint.suggestion += "; go on with --resume " + sound_checkpoint_;
+  return complaint;
+}
+
+/// A job whose loss scale is still too large at its end has trained nothing.
+void Trainer::check_trained() const {
+  const std::int64_t steps = config_.training.steps;
+  if (session_->loss_scale().state().skipped_steps < steps) return;
   throw_on_all(ExitCode::runtime_failure,
-               {where, "the gradients are not finite, however small the loss scale",
-                "activations or weights exceed 65,504, the largest number of fp16, or the training diverged",
-                "use precision = \"bf16\", which reaches as far as fp32, lower [optimizer] learning_rate, or "
-                "look for samples or initial parameters that are no numbers"});
+               {fmt::format("step {}", steps), "every step was skipped and nothing is trained",
+                fmt::format("the gradients are not finite with any loss scale from {:.8g} to {:.8g}", LossScale::first,
+                            2.0 * session_->loss_scale().value()),
+                "train more steps, each of which halves the scale, or write a smaller [training] loss_scale"});
 }
 
 /// One more iteration, a checkpoint, and something to spare, each of which may take twice as long as it did.
@@ -150,6 +179,7 @@ void Trainer::save(std::int64_t steps_done) {
   state.profile = write_profile(job_.instance.profile);
   state.cluster = write_cluster(job_.instance.cluster);
   last_checkpoint_ = checkpointer_.save(state, *session_);
+  newest_checkpoint_ = last_checkpoint_.path;
   last_end_.reset();
   parts_.recorder.record_checkpoint(steps_done, last_checkpoint_.path, last_checkpoint_.bytes,
                                     last_checkpoint_.seconds);

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "base/error.hpp"
 #include "runtime/checkpoint/checkpointer.hpp"
 #include "runtime/checkpoint/stop_request.hpp"
 #include "runtime/datasets.hpp"
@@ -54,6 +56,8 @@ class Trainer {
   void train_step(std::int64_t step, IterationResult& result);
   void count_time_between(IterationResult& result);
   void check_numbers(std::int64_t step, const IterationResult& result);
+  Complaint no_numbers(std::int64_t step, const IterationResult& result) const;
+  void check_trained() const;
   void go_on_with(const Plan& plan, std::int64_t step);
   bool evaluates_after(std::int64_t step) const;
   double evaluate();
@@ -68,6 +72,8 @@ class Trainer {
   Drift drift_;
   Checkpointer checkpointer_;
   WrittenCheckpoint last_checkpoint_;
+  std::string newest_checkpoint_;   ///< written or resumed from
+  std::string sound_checkpoint_;    ///< the newest one from which a step has led to finite gradients; "": none yet
   double iteration_seconds_ = 0.0;  ///< the longest one
   std::unique_ptr<RunningPlan> running_;
   Session* session_ = nullptr;       ///< of `running_`

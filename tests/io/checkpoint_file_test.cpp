@@ -2,8 +2,10 @@
 
 #include <hdf5.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <numeric>
 
 #include "data/files.hpp"
@@ -114,6 +116,37 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
   CHECK_THAT(complaint_about(test_data("gpt2-reference/tied/initial.h5")), Catch::Contains("no checkpoint"));
   CHECK_THAT(complaint_about(folder.path("none.h5")), Catch::Contains("does not exist"));
   CHECK_THAT(complaint_about(fs::path(path).parent_path()), Catch::Contains("it is a directory"));
+}
+
+TEST_CASE("a checkpoint with values that are no numbers is refused by name, wherever they are") {
+  const TestFolder folder("checkpoint");
+  for (const float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
+    for (const std::size_t place : {std::size_t{0}, std::size_t{17}, std::size_t{1 << 20}, std::size_t{1049599}}) {
+      const std::string path = folder.path("step-7.h5");
+      std::vector<CheckpointDataset> datasets = {{"/parameters/a.weight", {1025, 1024}, 0, {}}};
+      lay_out_checkpoint(path, datasets);
+      std::vector<float> values = values_of(datasets[0], 0);
+      CHECK(all_finite(values.data(), values.size()));
+      values[place] = bad;
+      CHECK_FALSE(all_finite(values.data(), values.size()));
+      DataFile file(path, DataFile::Mode::write);
+      file.write(datasets[0].offset, values.data(), values.size() * sizeof(float), "x");
+      for (int b = 0; b < 2; ++b) {
+        const Interval block = datasets[0].block(b);
+        datasets[0].digests.push_back(
+            block_digest(values.data() + block.begin, static_cast<std::size_t>(block.size())));
+      }
+      seal_checkpoint(path, datasets, some_state());
+      CHECK_THAT(complaint_about(path), Catch::Contains("/parameters/a.weight holds NaN or infinity"));
+      CHECK_THAT(complaint_of([&] {
+                   ParameterFile(path).read("a.weight", {1025, 1024});
+                 }),
+                 Catch::Contains("/parameters/a.weight holds NaN or infinity"));
+    }
+  }
+  const std::vector<float> extremes = {std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(),
+                                       std::numeric_limits<float>::denorm_min(), -0.0F};
+  CHECK(all_finite(extremes.data(), extremes.size()));
 }
 
 TEST_CASE("a flipped bit anywhere is found or changes nothing") {

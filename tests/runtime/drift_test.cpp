@@ -201,6 +201,17 @@ TEST_CASE("a rank that becomes half as slow again is named, and no other", "[np4
   CHECK(ranks == std::vector<double>(ranks.size(), slow_rank));
   for (const double factor : factors) CHECK(factor == Approx(1.5));
   CHECK(steps.front() == 16);
+  // It is named once, however often it is found to be so.
+  REQUIRE(ranks.size() > 1);
+  std::ifstream log(folder.run() / "log.txt");
+  std::vector<std::string> named;
+  for (std::string line; std::getline(log, line);) {
+    if (line.find(" behind") != std::string::npos) named.push_back(line);
+  }
+  REQUIRE(named.size() == 2);
+  CHECK_THAT(named[0], Catch::Contains(fmt::format("step 16: rank {} ", slow_rank)));
+  CHECK_THAT(named[1], Catch::Contains(fmt::format("rank {} was behind in {} of 7 windows of 5 steps, up to 1.50 times",
+                                                   slow_rank, ranks.size())));
 }
 
 TEST_CASE("a job with a rank that falls behind names it, changes its plan, and has less to do with the same losses",

@@ -11,6 +11,7 @@
 #include "io/checkpoint_file.hpp"
 #include "job_folder.hpp"
 #include "noisy_text.hpp"
+#include "overflowing.hpp"
 #include "reference.hpp"
 #include "support/catch.hpp"
 
@@ -34,70 +35,10 @@ std::vector<double> losses_of(Precision precision, int steps) {
   return losses;
 }
 
-/// A block whose gradient of the input is infinite in one place while `on`.
-class OverflowingLayer final : public LayerModule {
- public:
-  OverflowingLayer(std::unique_ptr<LayerModule> real, const bool& on) : real_(std::move(real)), on_(on) {}
-  Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
-    return real_->forward(batch, std::move(input), saved);
-  }
-  Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
-    Tensor of_input = real_->backward_input(batch, std::move(gradient), saved);
-    if (on_) of_input.f32()[3] = INFINITY;
-    return of_input;
-  }
-  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
-
- private:
-  std::unique_ptr<LayerModule> real_;
-  const bool& on_;
-};
-
-LayerFactory overflowing(const bool& on) {
-  return [&on](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
-    auto real = make_layer(layer, chunk, context);
-    if (layer.reads_samples() || layer.computes_loss()) return real;
-    return std::make_unique<OverflowingLayer>(std::move(real), on);
-  };
-}
-
-/// Weights and what the optimizer keeps of them, of this rank.
-std::vector<float> state_of(Session& session) {
-  std::vector<float> all;
-  const std::vector<OwnPart> parts = session.device()->parameters().own_parts();
-  const auto state = session.optimizer()->state();
-  for (std::size_t r = 0; r < parts.size(); ++r) {
-    all.insert(all.end(), parts[r].weights, parts[r].weights + parts[r].size);
-    for (const RunState& quantity : state[r]) {
-      all.insert(all.end(), quantity.values, quantity.values + parts[r].size);
-    }
-  }
-  return all;
-}
-
 Plan with_zero(Plan plan, int zero_stage) {
   for (Stage& stage : plan.stages) stage.zero_stage = zero_stage;
   return plan;
 }
-
-/// A block that says so before each of its backward passes.
-class CountingLayer final : public LayerModule {
- public:
-  CountingLayer(std::unique_ptr<LayerModule> real, std::function<void()> begins)
-      : real_(std::move(real)), begins_(std::move(begins)) {}
-  Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
-    return real_->forward(batch, std::move(input), saved);
-  }
-  Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
-    begins_();
-    return real_->backward_input(batch, std::move(gradient), saved);
-  }
-  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
-
- private:
-  std::unique_ptr<LayerModule> real_;
-  std::function<void()> begins_;
-};
 
 /// Trains with gradients that overflow in some steps (from 0), through and again from the checkpoint after `half` of
 /// the steps: `scales` are the loss scales of the steps, `kept` is what the checkpoint has to hold.

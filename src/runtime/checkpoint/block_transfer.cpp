@@ -12,6 +12,14 @@ namespace {
 /// Elements of blocks that a rank keeps at a time: 32 MiB.
 constexpr std::int64_t most_elements_in_round = 8 * checkpoint_block_elements;
 
+/// A gradient norm that is finite does not say that the update was: a learning rate may be too large for fp32.
+void require_finite(const std::string& path, const CheckpointDataset& dataset, const float* values, std::size_t count) {
+  if (all_finite(values, count)) return;
+  throw_runtime_failure({path, "the checkpoint is not written",
+                         dataset.path + " holds NaN or infinity: the training diverged",
+                         "lower [optimizer] learning_rate and go on from an earlier checkpoint"});
+}
+
 }  // namespace
 
 std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerConfig& optimizer) {
@@ -119,6 +127,7 @@ void BlockTransfer::end_round(Direction direction) {
     for (const Block& block : round_) {
       const CheckpointDataset& dataset = (*datasets_)[block.dataset];
       const auto count = static_cast<std::size_t>(dataset.block(block.index).size());
+      const Pulse::Computing computing(waiter_.pulse());
       if (block.rank == rank) attempt([&] { action(block, dataset, count); });
     }
   };
@@ -133,6 +142,7 @@ void BlockTransfer::end_round(Direction direction) {
     for (const Block& block : round_) exchange_.add(block.held, block.in_file);
     exchange_.run(transport_, waiter_, "gathering a checkpoint");
     for_own([&](const Block& block, const CheckpointDataset& dataset, std::size_t count) {
+      require_finite(path_, dataset, block.values, count);
       digests_.push_back({block.dataset, static_cast<std::uint64_t>(block.index), block_digest(block.values, count)});
       file_->write(dataset.block_offset(block.index), block.values, count * sizeof(float), dataset.path);
     });

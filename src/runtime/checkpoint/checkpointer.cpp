@@ -62,8 +62,11 @@ WrittenCheckpoint Checkpointer::save(const CheckpointState& state, Session& sess
     throw;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (rank_in(job_.world) == 0) folder.remove_old(job_.config.checkpoint.keep);
   return {folder.file(state.step), bytes_, seconds};
+}
+
+void Checkpointer::remove_old() const {
+  if (rank_in(job_.world) == 0) CheckpointFolder(job_.run).remove_old(job_.config.checkpoint.keep);
 }
 
 void Checkpointer::write(const CheckpointState& state, Session& session) {

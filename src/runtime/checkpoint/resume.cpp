@@ -13,6 +13,7 @@
 #include "model/check.hpp"
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/same_job.hpp"
+#include "runtime/same_files.hpp"
 
 namespace pptrain {
 namespace {
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 
 const std::string latest = "latest";
 
-/// Reads the head on every rank, and a share of the values on each. Collective.
+/// Reads the head on every rank, and a share of the values on each: hosts have copies of their own, which are all
+/// alike. Collective.
 CheckpointHead checked(MPI_Comm world, Waiter& waiter, const std::string& path) {
   CheckpointHead head;
   collectively(world, waiter, [&] { head = read_checkpoint_head(path); });
@@ -67,8 +69,9 @@ class Choice {
 
   /// The one of a path.
   void take(const std::string& path) {
+    check_same_files(world_, waiter_, {path});
     head_ = checked(world_, waiter_, path);
-    from_.path = path;
+    accept(path);
     on_rank_0([&] {
       const std::string run = run_of(path, config_);
       claim(run, options_, from_);
@@ -104,17 +107,33 @@ class Choice {
     };
     for (const std::string& path : on_rank_0(files)) {
       if (damaged_ && prints()) log_warning("{}; going back to the checkpoint before it", damaged_->what());
-      try {
-        head_ = checked(world_, waiter_, path);
-        from_.path = path;
+      if (is_sound(path)) {
+        accept(path);
         return true;
-      } catch (const Error& error) {
-        if (error.code() != ExitCode::bad_input) throw;
-        damaged_ = error;
-        from_.damaged.push_back(path);
       }
     }
     return false;
+  }
+
+  /// Whether a checkpoint can be gone on from; one that cannot is noted as damaged.
+  bool is_sound(const std::string& path) {
+    check_same_files(world_, waiter_, {path});  // copies that differ are no damage
+    try {
+      head_ = checked(world_, waiter_, path);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::bad_input) throw;
+      damaged_ = error;
+      from_.damaged.push_back(path);
+      return false;
+    }
+  }
+
+  /// The head is that of all hosts' copies, whose blocks are checked by it as they are read.
+  void accept(const std::string& path) {
+    const std::string digest = fmt::format("{} steps, {}", head_.state.step, head_digest(head_));
+    check_same_digest(world_, waiter_, path, digest);
+    from_.path = path;
   }
 
   /// What `list` returns on rank 0, on all ranks.

@@ -37,7 +37,6 @@ struct Iteration {
   Trace* trace = nullptr;  ///< where tasks and waits are left, in place of what it held; null: nowhere
   std::function<StopWish()> stop_wish = {};        ///< whether this rank wants the training to stop; empty: never
   double loss_scale = 1.0;                         ///< of the gradients
-  bool skips_overflow = false;                     ///< leaves everything as it is where gradients are not finite
   std::int64_t skipped_steps = 0;                  ///< steps so far that the optimizer has not seen
   std::optional<std::uint64_t> dropout_seed = {};  ///< nothing: no element is dropped
   LossForm loss_form = {};                         ///< as `Batch` has it

@@ -41,7 +41,7 @@ double Executor::own_balance() {
   return sum;
 }
 
-/// All ranks know the norm, so all skip a step or none does.
+/// All ranks know the norm, so all skip a step or none does. A norm that is not finite would make all weights so.
 void Executor::reduce_norm(const Iteration& iteration) {
   if (device_ != nullptr) {
     for (const auto& part : device_->parts()) {
@@ -58,7 +58,7 @@ void Executor::reduce_norm(const Iteration& iteration) {
   groups_.all().all_reduce_sum(&squares, 1);
   result_.grad_norm = std::sqrt(squares) / iteration.loss_scale;
   result_.loss_scale = iteration.loss_scale;
-  result_.skipped = iteration.skips_overflow && !std::isfinite(result_.grad_norm);
+  result_.skipped = !std::isfinite(result_.grad_norm);
 }
 
 double Executor::value_of(const double* sum) {

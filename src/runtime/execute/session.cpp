@@ -133,7 +133,6 @@ IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   iteration.trace = trace_;
   iteration.stop_wish = stop_wish_;
   iteration.loss_scale = loss_scale_.value();
-  iteration.skips_overflow = loss_scale_.skips();
   iteration.skipped_steps = loss_scale_.state().skipped_steps;
   if (config_.training.dropout > 0.0) iteration.dropout_seed = static_cast<std::uint64_t>(config_.job.seed);
   iteration.loss_form = {config_.training.z_loss, config_.training.label_smoothing};

@@ -74,13 +74,25 @@ std::optional<Plan> Drift::end_window(std::int64_t step) {
 }
 
 void Drift::tell(std::int64_t step, const std::vector<DriftingRank>& drifting) {
+  ++windows_;
   for (const DriftingRank& d : drifting) {
     const DeviceId device = machine_.map.device_of(RankId(d.rank));
+    recorder_.record_drift(step, d.rank, d.factor);
+    Behind& behind = behind_[d.rank];
+    behind.largest_factor = std::max(behind.largest_factor, d.factor);
+    if (++behind.windows > 1) continue;
     log_warning(
         "step {}: rank {} (device {}, {}) has fallen behind: it computes {} a step, {:.2f} times the {} expected",
         step + 1, d.rank, device.value, machine_.cluster.kind_of(device).name, format_seconds(d.seconds), d.factor,
         format_seconds(d.expected_seconds));
-    recorder_.record_drift(step, d.rank, d.factor);
+  }
+}
+
+void Drift::summarise() const {
+  for (const auto& [rank, behind] : behind_) {
+    if (behind.windows < 2) continue;
+    log_warning("rank {} was behind in {} of {} windows of {} steps, up to {:.2f} times what was expected", rank,
+                behind.windows, windows_, config_.planner.drift_window, behind.largest_factor);
   }
 }
 

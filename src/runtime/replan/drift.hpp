@@ -27,7 +27,16 @@ class Drift {
   /// After each step of training; a plan when the job is to go on with another one. Collective.
   std::optional<Plan> after(std::int64_t step, const IterationResult& result);
 
+  /// Says of each rank that was behind in several windows in how many: it is named only in the first.
+  void summarise() const;
+
  private:
+  /// A rank that was behind.
+  struct Behind {
+    std::int64_t windows = 0;
+    double largest_factor = 1.0;
+  };
+
   std::optional<Plan> end_window(std::int64_t step);
   void tell(std::int64_t step, const std::vector<DriftingRank>& drifting);
   bool worth_planning(const std::vector<DriftingRank>& drifting) const;
@@ -46,6 +55,8 @@ class Drift {
   std::vector<double> iteration_seconds_;
   std::map<DeviceId, double> slowdowns_;  ///< against the profile, of the present plan; rank 0's, as is the next
   std::map<int, double> planned_for_;     ///< factor by rank when it was last planned
+  std::map<int, Behind> behind_;          ///< by rank; rank 0's
+  std::int64_t windows_ = 0;              ///< of all plans
 };
 
 }  // namespace pptrain
