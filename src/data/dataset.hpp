@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "data/token_origin.hpp"
 
 namespace pptrain {
 
@@ -32,6 +35,8 @@ class Dataset {
   virtual void window(std::int64_t index, const SampleSlot& slot) const = 0;
   /// Whether a sample's tokens may end in padding, so that `SampleSlot::input_length` says something.
   virtual bool has_padding() const { return false; }
+  /// The files of tokens that samples are made of; none where they are numbers or made up.
+  virtual std::vector<TokenOrigin> origins() const { return {}; }
 };
 
 }  // namespace pptrain

@@ -16,6 +16,8 @@ class FeatureTable {
   virtual void row(std::int64_t index, const SampleSlot& slot) const = 0;
   /// Whether the tokens of a row may end in padding.
   virtual bool has_padding() const { return false; }
+  /// The file that rows are tokens of; none where they are numbers or made up.
+  virtual std::vector<TokenOrigin> origins() const { return {}; }
   /// The same as sample `number` of the training, which may differ from the row as it is held back.
   virtual void training_row(std::int64_t index, std::int64_t /*number*/, const SampleSlot& slot) const {
     row(index, slot);
@@ -41,6 +43,7 @@ class FeatureDataset final : public Dataset {
   std::int64_t num_windows() const override { return table_->num_rows(); }
   void window(std::int64_t index, const SampleSlot& slot) const override { table_->row(index, slot); }
   bool has_padding() const override { return table_->has_padding(); }
+  std::vector<TokenOrigin> origins() const override { return table_->origins(); }
 
  private:
   std::unique_ptr<FeatureTable> table_;

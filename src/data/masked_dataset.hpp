@@ -36,6 +36,7 @@ class MaskedDataset final : public Dataset {
   std::int64_t num_windows() const override { return text_->num_windows(); }
   void window(std::int64_t index, const SampleSlot& slot) const override;
   bool has_padding() const override { return text_->has_padding(); }
+  std::vector<TokenOrigin> origins() const override { return text_->origins(); }
 
  private:
   /// Random numbers of one series of samples, of which this is number `sample`.

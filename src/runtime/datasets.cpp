@@ -137,6 +137,13 @@ void refuse_mixed_hdf5(const Config& config) {
 
 }  // namespace
 
+std::vector<TokenOrigin> Datasets::origins() const {
+  std::vector<TokenOrigin> all = train->origins();
+  const std::vector<TokenOrigin> held_back = validation ? validation->origins() : std::vector<TokenOrigin>();
+  all.insert(all.end(), held_back.begin(), held_back.end());
+  return all;
+}
+
 Datasets open_datasets(const Config& config, const Model& model) {
   const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
     if (config.data.mask_token) refuse_synthetic(config, paths, key);
@@ -152,6 +159,7 @@ Datasets open_datasets(const Config& config, const Model& model) {
   datasets.train = config.data.mix.empty() ? open(config.data.train, "data.train")
                                            : with_masks(open_mix(config, model), config, model);
   if (!config.data.validation.empty()) datasets.validation = open(config.data.validation, "data.validation");
+  check_same_tokenizer(datasets.origins());
   return datasets;
 }
 
