@@ -33,7 +33,7 @@ bool names_model_folder(const std::string& path) {
   return fs::path(path).filename() == config_file || fs::is_directory(path, ignored);
 }
 
-bool names_tokenizer(const std::string& path) { return fs::path(path).filename() == tokenizer_file; }
+bool names_tokenizer(const std::string& path) { return path.ends_with(tokenizer_file); }
 
 std::string validated_tokenizer(const std::string& path) { return describe(Tokenizer::read(path)); }
 

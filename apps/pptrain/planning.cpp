@@ -19,6 +19,7 @@
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/datasets.hpp"
+#include "runtime/generate/sample_prompts.hpp"
 #include "runtime/model_weights.hpp"
 
 namespace pptrain {
@@ -211,6 +212,7 @@ void check_named_files(const Config& config) {
   // Planning takes nothing but dimensions from the folder.
   const bool starts_from_weights = !config.model.from.empty() && config.model.initial == "weights";
   if (starts_from_weights && !names_files(config)) const ModelWeights weights(config.model.from, model);
+  const SamplePrompts samples(config, model);
   if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
 }
 

@@ -13,7 +13,8 @@ void CommandLine::tokenize() {
   CLI::Option* model = sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model; none: bytes")
                            ->excludes(tokenizer)
                            ->type_name("PIECES.model");
-  sub->add_option("--train-vocabulary", options_.train_vocabulary, "train a SentencePiece model of this many pieces")
+  sub->add_option("--train-vocabulary", options_.train_vocabulary,
+                  "train a vocabulary of this many pieces, for SentencePiece and as tokenizer.json")
       ->check(positive_count())
       ->excludes(model)
       ->excludes(tokenizer)

@@ -86,6 +86,7 @@ void run_tokenize(const Options& options) {
     if (!result.index_path.empty()) text += fmt::format(" (index: {})", result.index_path);
   } else {
     text += fmt::format("{} tokens", result.num_tokens);
+    if (!result.tokenizer_path.empty()) text += fmt::format(" (tokenizer: {})", result.tokenizer_path);
   }
   std::cout << text << fmt::format(", vocabulary_size = {}\n", result.vocabulary_size);
 }

@@ -261,6 +261,7 @@ struct CheckpointConfig {
 
 struct MetricsConfig {
   std::int64_t interval = 1;
+  std::int64_t evaluation_batches = 0;  ///< that an evaluation takes at most; 0: all
   std::int64_t evaluation_interval = 0;
   bool trace = false;
   std::vector<std::string> sample_prompts;  ///< texts that evaluations continue

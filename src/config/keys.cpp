@@ -200,6 +200,11 @@ void visit(KeyVisitor& v, MetricsConfig& metrics) {
   v.integer({"interval", "Steps from one row of metrics.h5 to the next."}, metrics.interval, at_least(1));
   v.integer({"evaluation_interval", "Steps from one evaluation on data.validation to the next; 0: none."},
             metrics.evaluation_interval, at_least(0));
+  v.integer(
+      {"evaluation_batches",
+       "Global batches from the start of data.validation that an evaluation takes at most; 0: all of it, the last "
+       "batch filled in part."},
+      metrics.evaluation_batches, at_least(0));
   v.flag({"trace", "Whether trace.json is written: what every device did when in the last iteration."}, metrics.trace);
   v.texts({"sample_prompts",
            "Texts that the model continues at each evaluation, by its likeliest 32 tokens; not where ZeRO stage 3 "

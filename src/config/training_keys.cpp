@@ -59,8 +59,9 @@ void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
       model.is_classifier() || model.is_described() || reads_images || draws ? synthetic_data : "";
   v.input_paths(
       {"train",
-       "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or text whose "
-       "bytes are the tokens; for a classifier, for images, for masked text and for pairs of texts an HDF5 file, or "
+       "What is trained on: token files, datasets of Megatron-LM (NAME.bin with NAME.idx), or, where the vocabulary is "
+       "the bytes (256 or 257), text; for a classifier, for images, for masked text and for pairs of texts an HDF5 "
+       "file, or "
        "\"synthetic\": samples that are made as they are needed."},
       data.train, keyword);
   v.input_paths({"validation", "The same, held back for evaluations."}, data.validation, keyword);

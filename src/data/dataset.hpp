@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "data/token_origin.hpp"
 
 namespace pptrain {
 
@@ -29,9 +32,13 @@ class Dataset {
   virtual void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const = 0;
   /// Samples in the order of the data, for evaluation.
   virtual std::int64_t num_windows() const = 0;
+  /// How many of these, from the first on, an evaluation takes: all, but where they are made up without an end.
+  virtual std::int64_t num_held_back() const { return num_windows(); }
   virtual void window(std::int64_t index, const SampleSlot& slot) const = 0;
   /// Whether a sample's tokens may end in padding, so that `SampleSlot::input_length` says something.
   virtual bool has_padding() const { return false; }
+  /// The files of tokens that samples are made of; none where they are numbers or made up.
+  virtual std::vector<TokenOrigin> origins() const { return {}; }
 };
 
 }  // namespace pptrain

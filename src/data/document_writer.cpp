@@ -35,9 +35,10 @@ void write_value(AtomicFile& file, T value) {
 
 }  // namespace
 
-DocumentWriter::DocumentWriter(const std::string& path, std::int64_t vocabulary_size, TokenLayout layout)
+DocumentWriter::DocumentWriter(const std::string& path, std::int64_t vocabulary_size, std::uint64_t tokenizer,
+                               TokenLayout layout)
     : path_(path), index_path_(index_path_of(path, layout)), tokens_(path, layout) {
-  tokens_.set_vocabulary(vocabulary_size);
+  tokens_.set_vocabulary(vocabulary_size, tokenizer);
   if (layout == TokenLayout::indexed) index_.emplace(index_path_);
 }
 

@@ -7,15 +7,22 @@
 
 namespace pptrain {
 
+/// Rows that an evaluation takes of a table whose rows are made as they are needed.
+inline constexpr std::int64_t synthetic_held_back = 512;
+
 /// Rows with what is to be predicted of each: numbers with a class, or tokens with labels.
 class FeatureTable {
  public:
   virtual ~FeatureTable() = default;
   virtual std::int64_t num_rows() const = 0;
+  /// How many of the first rows an evaluation takes.
+  virtual std::int64_t num_held_back() const { return num_rows(); }
   /// Writes what the slot asks for of one row: its features, its class.
   virtual void row(std::int64_t index, const SampleSlot& slot) const = 0;
   /// Whether the tokens of a row may end in padding.
   virtual bool has_padding() const { return false; }
+  /// The file that rows are tokens of; none where they are numbers or made up.
+  virtual std::vector<TokenOrigin> origins() const { return {}; }
   /// The same as sample `number` of the training, which may differ from the row as it is held back.
   virtual void training_row(std::int64_t index, std::int64_t /*number*/, const SampleSlot& slot) const {
     row(index, slot);
@@ -39,8 +46,10 @@ class FeatureDataset final : public Dataset {
 
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
   std::int64_t num_windows() const override { return table_->num_rows(); }
+  std::int64_t num_held_back() const override { return table_->num_held_back(); }
   void window(std::int64_t index, const SampleSlot& slot) const override { table_->row(index, slot); }
   bool has_padding() const override { return table_->has_padding(); }
+  std::vector<TokenOrigin> origins() const override { return table_->origins(); }
 
  private:
   std::unique_ptr<FeatureTable> table_;

@@ -34,8 +34,10 @@ class MaskedDataset final : public Dataset {
 
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
   std::int64_t num_windows() const override { return text_->num_windows(); }
+  std::int64_t num_held_back() const override { return text_->num_held_back(); }
   void window(std::int64_t index, const SampleSlot& slot) const override;
   bool has_padding() const override { return text_->has_padding(); }
+  std::vector<TokenOrigin> origins() const override { return text_->origins(); }
 
  private:
   /// Random numbers of one series of samples, of which this is number `sample`.

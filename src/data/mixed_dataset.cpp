@@ -43,4 +43,13 @@ void MixedDataset::window(std::int64_t index, const SampleSlot& slot) const {
   sources_[i]->window(index - first_window_[i], slot);
 }
 
+std::vector<TokenOrigin> MixedDataset::origins() const {
+  std::vector<TokenOrigin> all;
+  for (const auto& source : sources_) {
+    const std::vector<TokenOrigin> of_source = source->origins();
+    all.insert(all.end(), of_source.begin(), of_source.end());
+  }
+  return all;
+}
+
 }  // namespace pptrain

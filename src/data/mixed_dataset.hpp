@@ -30,6 +30,7 @@ class MixedDataset final : public Dataset {
   /// The windows of the sources, one source behind the other.
   std::int64_t num_windows() const override { return first_window_.back(); }
   void window(std::int64_t index, const SampleSlot& slot) const override;
+  std::vector<TokenOrigin> origins() const override;
 
  private:
   std::int64_t global_batch_size_;

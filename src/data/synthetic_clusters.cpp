@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t fewest_rows = 65536;
 constexpr std::int64_t rows_per_class = 16;
+constexpr std::int64_t most_held_back = 4096;
 
 }  // namespace
 
@@ -16,6 +17,10 @@ SyntheticClusters::SyntheticClusters(const ClusterOptions& options)
       num_rows_(std::max(fewest_rows, rows_per_class * options.classes)),
       centres_(options.seed, "synthetic.centres"),
       points_(options.seed, "synthetic.points." + options.part) {}
+
+std::int64_t SyntheticClusters::num_held_back() const {
+  return std::clamp(options_.classes, synthetic_held_back, most_held_back);
+}
 
 void SyntheticClusters::row(std::int64_t index, const SampleSlot& slot) const {
   const std::int64_t label = index % options_.classes;

@@ -21,6 +21,8 @@ class SyntheticClusters final : public FeatureTable {
   explicit SyntheticClusters(const ClusterOptions& options);
 
   std::int64_t num_rows() const override { return num_rows_; }
+  /// One of each class, where that are not very many.
+  std::int64_t num_held_back() const override;
   void row(std::int64_t index, const SampleSlot& slot) const override;
 
  private:

@@ -25,6 +25,7 @@ class SyntheticDrawings final : public FeatureTable {
       : options_(options), latents_(options.seed, "synthetic.latents." + options.part) {}
 
   std::int64_t num_rows() const override { return 65536; }
+  std::int64_t num_held_back() const override { return synthetic_held_back; }
   void row(std::int64_t index, const SampleSlot& slot) const override;
 
  private:

@@ -23,6 +23,7 @@ class SyntheticMaskedText final : public FeatureTable {
   explicit SyntheticMaskedText(const SyntheticTextOptions& options);
 
   std::int64_t num_rows() const override { return rows; }
+  std::int64_t num_held_back() const override { return synthetic_held_back; }
   void row(std::int64_t index, const SampleSlot& slot) const override;
 
  private:

@@ -23,6 +23,7 @@ class SyntheticPairs final : public PairTable {
   explicit SyntheticPairs(const SyntheticPairOptions& options);
 
   std::int64_t num_rows() const override { return rows; }
+  std::int64_t num_held_back() const override { return synthetic_held_back; }
 
  private:
   static constexpr std::int64_t rows = 65536;

@@ -49,6 +49,7 @@ class TokenDataset final : public Dataset {
   /// Window `index` (0 to num_windows - 1), the same in every evaluation.
   void window(std::int64_t index, std::uint32_t* tokens, std::uint32_t* targets) const;
   void window(std::int64_t index, const SampleSlot& slot) const override;
+  std::vector<TokenOrigin> origins() const override { return stream_.origins(options_.source); }
 
  private:
   std::int64_t position_of(std::int64_t step, std::int64_t index) const;

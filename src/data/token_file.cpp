@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "base/error.hpp"
 #include "data/check_text.hpp"
+#include "data/token_origin.hpp"
 
 namespace pptrain {
 namespace {
@@ -36,7 +38,8 @@ std::string tokens_of_path(const std::string& path) {
 
 }  // namespace
 
-TokenFile::TokenFile(const std::string& path, const std::string& where) : file_(tokens_of_path(path), where) {
+TokenFile::TokenFile(const std::string& path, const std::string& where)
+    : stamp_(tokens_of_path(path)), file_(tokens_of_path(path), where) {
   const std::string pair = pair_name(path);
   const std::string beside = path.ends_with(".bin") ? path.substr(0, path.size() - 4) + ".idx" : "";
   if (!pair.empty()) {
@@ -51,9 +54,11 @@ TokenFile::TokenFile(const std::string& path, const std::string& where) : file_(
 }
 
 void TokenFile::read_bare(const std::string& where) {
-  is_text_ = !path().ends_with(".bin");
-  if (is_text_) check_text(file_, where);
-  type_ = is_text_ ? TokenType::uint8 : TokenType::uint16;
+  is_bare_ = true;
+  const bool is_text = !path().ends_with(".bin");
+  if (is_text) check_text(file_, where);
+  if (is_text) tokenizer_ = byte_tokens_digest();
+  type_ = is_text ? TokenType::uint8 : TokenType::uint16;
   const std::size_t bytes = file_.bytes().size();
   if (bytes % bytes_of(type_) != 0) {
     throw_bad_input({where, fmt::format("{} has an odd number of bytes", path()),
@@ -88,6 +93,16 @@ void TokenFile::read_header(const std::string& where) {
   }
   offset_ = token_file_header_bytes;
   type_ = format.type;
+  read_origin();
+}
+
+void TokenFile::read_origin() {
+  const std::span<const std::byte> bytes = file_.bytes();
+  if (header_word(bytes, 3) != token_origin_mark) return;
+  const auto half = [&](std::size_t word) {
+    return std::uint64_t{static_cast<std::uint32_t>(header_word(bytes, word))};
+  };
+  tokenizer_ = half(4) | half(5) << 32U;
 }
 
 void TokenFile::read_index(const std::string& index, const std::string& where) {
@@ -109,10 +124,37 @@ std::vector<std::int64_t> TokenFile::document_starts(std::int64_t begin, std::in
 
 void TokenFile::copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const {
   PPTRAIN_ASSERT(0 <= begin && 0 <= count && begin + count <= size_, "[{}, +{}) of {} tokens", begin, count, size_);
+  stamp_.check_unchanged();  // where the file has become shorter, its pages are gone
   widen_tokens(type_, data() + static_cast<std::size_t>(begin) * bytes_of(type_), count, out);
+  stamp_.check_unchanged();
+  const std::uint32_t *const first = out, *const end = out + count;
+  const auto* const foreign = std::find_if(first, end, [this](std::uint32_t t) { return t >= vocabulary_size_; });
+  if (foreign == end) return;
+  throw_runtime_failure(
+      {path(),
+       fmt::format("token {} at position {} is outside the vocabulary now", *foreign, begin + (foreign - first)),
+       fmt::format("all were below {} when the job began", vocabulary_size_),
+       "leave the file as it is while the job runs"});
 }
 
-void TokenFile::check_vocabulary(std::int64_t vocabulary_size, const std::string& where) const {
+/// Without header and index the name alone says what the bytes are.
+void TokenFile::check_bare(std::int64_t vocabulary_size, const std::string& where) const {
+  const char* const remedy =
+      "write tokens with a header by `pptrain tokenize --tokenizer FOLDER`, with the model's tokenizer";
+  if (type_ == TokenType::uint8 && !is_byte_vocabulary(vocabulary_size)) {
+    throw_bad_input({where, fmt::format("{} holds no tokens of a vocabulary of {}", path(), vocabulary_size),
+                     "a file that is no token file is read byte by byte, for a vocabulary_size of 256, or 257",
+                     remedy});
+  }
+  if (type_ == TokenType::uint16 && vocabulary_size > std::int64_t{1} << 16) {
+    throw_bad_input({where, fmt::format("{} may not hold tokens of a vocabulary of {}", path(), vocabulary_size),
+                     "it has no header, so that its tokens have 16 bits, which end at 65535", remedy});
+  }
+}
+
+void TokenFile::check_vocabulary(std::int64_t vocabulary_size, const std::string& where) {
+  if (is_bare_) check_bare(vocabulary_size, where);
+  vocabulary_size_ = vocabulary_size;
   if (holds_only_tokens(type_, vocabulary_size)) return;
   const ForeignToken foreign = first_foreign_token(type_, data(), size_, vocabulary_size);
   if (foreign.position == size_) return;
@@ -120,8 +162,7 @@ void TokenFile::check_vocabulary(std::int64_t vocabulary_size, const std::string
       {where,
        fmt::format("{}: token {} at position {} is outside the vocabulary", path(), foreign.value, foreign.position),
        fmt::format("vocabulary_size = {} admits 0 to {}", vocabulary_size, vocabulary_size - 1),
-       is_text_ ? "text is read as bytes: set vocabulary_size = 256, or use `pptrain tokenize`"
-                : "set vocabulary_size to that of the tokenizer"});
+       "set vocabulary_size to that of the tokenizer"});
 }
 
 }  // namespace pptrain

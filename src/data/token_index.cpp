@@ -24,7 +24,7 @@ constexpr std::int64_t index_header_bytes = 34;
 
 bool names_index(const std::string& path) { return path.ends_with(".idx"); }
 
-TokenIndex::TokenIndex(const std::string& path, const std::string& where) : file_(path, where) {
+TokenIndex::TokenIndex(const std::string& path, const std::string& where) : stamp_(path), file_(path, where) {
   read_header(where);
   check_sequences(where);
   check_documents(where);
@@ -146,6 +146,7 @@ std::vector<std::int64_t> TokenIndex::document_starts(std::int64_t begin, std::i
   for (std::int64_t d = low; d < num_documents() && first_token(d) < end; ++d) {
     if (starts.empty() || starts.back() != first_token(d)) starts.push_back(first_token(d));
   }
+  stamp_.check_unchanged();
   return starts;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_stamp.hpp"
 #include "base/mapped_file.hpp"
 #include "data/token_type.hpp"
 
@@ -25,7 +26,8 @@ class TokenIndex {
   TokenType type() const { return type_; }
   std::int64_t num_tokens() const { return num_tokens_; }
   std::int64_t num_documents() const { return num_entries_ - 1; }
-  /// The tokens in [begin, end) with which documents begin, in order; an empty document has none.
+  /// The tokens in [begin, end) with which documents begin, in order; an empty document has none. A file that was
+  /// written since it was opened throws `Error` (exit code 4).
   std::vector<std::int64_t> document_starts(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -39,6 +41,7 @@ class TokenIndex {
   std::int64_t first_token(std::int64_t document) const;
   [[noreturn]] void refuse(const std::string& where, const std::string& problem, const std::string& reason) const;
 
+  FileStamp stamp_;
   MappedFile file_;
   TokenType type_ = TokenType::uint16;
   std::int64_t num_sequences_ = 0;

@@ -34,6 +34,12 @@ void TokenStream::copy(std::int64_t begin, std::int64_t count, std::uint32_t* ou
   }
 }
 
+std::vector<TokenOrigin> TokenStream::origins(const std::string& where) const {
+  std::vector<TokenOrigin> origins;
+  for (const TokenFile& file : files_) origins.push_back({file.path(), file.tokenizer(), where});
+  return origins;
+}
+
 void TokenStream::check_documents(const std::string& where) const {
   if (end_of_document_) return;
   for (const TokenFile& file : files_) {

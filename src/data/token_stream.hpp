@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/token_file.hpp"
+#include "data/token_origin.hpp"
 
 namespace pptrain {
 
@@ -23,6 +24,8 @@ class TokenStream {
   /// Copies tokens [begin, begin + count) to `out`.
   void copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const;
 
+  /// The files and what made them; `where` is the place that names them.
+  std::vector<TokenOrigin> origins(const std::string& where) const;
   /// Refuses files of which nothing says where documents end.
   void check_documents(const std::string& where) const;
   /// For tokens [begin, begin + count) the first one of the same document, counted from `begin`; 0 where it lies

@@ -48,8 +48,10 @@ bool holds_only_tokens(TokenType type, std::int64_t vocabulary_size) {
 
 void widen_tokens(TokenType type, const std::byte* from, std::int64_t count, std::uint32_t* out) {
   with_type(type, [=](auto number) {
-    for (std::int64_t i = 0; i < count; ++i)
-      out[i] = static_cast<std::uint32_t>(stored_token<decltype(number)>(from, i));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto value = static_cast<std::int64_t>(stored_token<decltype(number)>(from, i));
+      out[i] = 0 <= value && value < no_stored_token ? static_cast<std::uint32_t>(value) : no_stored_token;
+    }
   });
 }
 

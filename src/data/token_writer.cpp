@@ -26,9 +26,10 @@ TokenWriter::TokenWriter(const std::string& path, TokenLayout layout) : path_(pa
   if (layout_ == TokenLayout::header) file_.write(room);
 }
 
-void TokenWriter::set_vocabulary(std::int64_t vocabulary_size) {
+void TokenWriter::set_vocabulary(std::int64_t vocabulary_size, std::uint64_t tokenizer) {
   PPTRAIN_ASSERT(num_tokens_ == 0, "{} tokens were written before", num_tokens_);
   format_ = format_of(vocabulary_size, layout_);
+  tokenizer_ = tokenizer;
 }
 
 void TokenWriter::append(std::span<const std::uint32_t> tokens) {
@@ -54,7 +55,12 @@ void TokenWriter::write_header() {
         {path_, fmt::format("{} tokens are too many for one file", num_tokens_), "the header counts them in 32 bits",
          "tokenize the text in parts and give [data] train a list of files, or use --megatron with --tokenizer"});
   }
-  const std::array<std::int32_t, 3> words = {format_.magic, format_.version, static_cast<std::int32_t>(num_tokens_)};
+  const std::array<std::int32_t, 6> words = {format_.magic,
+                                             format_.version,
+                                             static_cast<std::int32_t>(num_tokens_),
+                                             token_origin_mark,
+                                             static_cast<std::int32_t>(tokenizer_ & 0xFFFFFFFFU),
+                                             static_cast<std::int32_t>(tokenizer_ >> 32U)};
   file_.rewrite_start(std::as_bytes(std::span(words)));
 }
 

@@ -22,8 +22,9 @@ class TokenWriter {
   /// Creates the partial file; one that cannot be created throws `Error` (exit code 2).
   explicit TokenWriter(const std::string& path, TokenLayout layout = TokenLayout::header);
 
-  /// Takes 32 bits for a token where the vocabulary needs them, else 16. Call before the first `append`.
-  void set_vocabulary(std::int64_t vocabulary_size);
+  /// Takes 32 bits for a token where the vocabulary needs them, else 16; `tokenizer` is its `tokenizer_digest`, which
+  /// goes into the header. Call before the first `append`.
+  void set_vocabulary(std::int64_t vocabulary_size, std::uint64_t tokenizer);
   /// Tokens are below the size of the vocabulary.
   void append(std::span<const std::uint32_t> tokens);
   std::int64_t num_tokens() const { return num_tokens_; }
@@ -39,6 +40,7 @@ class TokenWriter {
   TokenLayout layout_;
   AtomicFile file_;
   TokenFileFormat format_ = narrow_token_file;
+  std::uint64_t tokenizer_ = 0;
   std::vector<std::uint16_t> narrow_;  ///< what was appended last, where tokens have 16 bits
   std::int64_t num_tokens_ = 0;
 };

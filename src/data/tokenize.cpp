@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/mapped_file.hpp"
 #include "data/check_text.hpp"
+#include "data/token_origin.hpp"
 #include "data/token_writer.hpp"
 #include "data/tokenize_documents.hpp"
 #include "data/vocabulary.hpp"
@@ -26,11 +27,12 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 /// What is written has to be no file that is read, whatever the names.
-void check_outputs(const TokenizeOptions& options, const std::string& second_output) {
+void check_outputs(const TokenizeOptions& options, const std::vector<std::string>& outputs) {
   std::vector<std::string> inputs = options.texts;
   if (!options.tokenizer.empty()) inputs.push_back(options.tokenizer);
   for (const std::string& input : inputs) {
-    if (!same_file(input, options.output) && !same_file(input, second_output)) continue;
+    if (std::none_of(outputs.begin(), outputs.end(), [&](const std::string& o) { return same_file(input, o); }))
+      continue;
     const char* what = input == options.tokenizer ? "tokenizer" : "text";
     throw_bad_input(
         {"-o " + options.output, fmt::format("it would overwrite the {} {}", what, input), "", "name another file"});
@@ -85,20 +87,31 @@ void append_text(TokenWriter& writer, const MappedFile& file, const std::optiona
   }
 }
 
+void write_beside(const std::string& path, const std::string& content) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(content)));
+  file.commit();
+}
+
 }  // namespace
 
-void check_tokenize_options(const TokenizeOptions& options, const std::string& second_output) {
+void check_tokenize_options(const TokenizeOptions& options, std::vector<std::string> more_outputs) {
   check_options(options);
-  check_outputs(options, second_output);
+  more_outputs.push_back(options.output);
+  check_outputs(options, more_outputs);
 }
 
 TokenizeResult tokenize_files(const TokenizeOptions& options) {
   const auto beside = [&](const char* extension) {
     return std::filesystem::path(options.output).replace_extension(extension).string();
   };
-  const std::string model_path = options.tokenizer.empty() ? beside(".model") : "";
-  check_tokenize_options(options, options.megatron ? beside(".idx") : model_path);
-  if (!options.tokenizer.empty()) return tokenize_documents(options);
+  if (!options.tokenizer.empty()) {
+    check_tokenize_options(options, options.megatron ? std::vector{beside(".idx")} : std::vector<std::string>());
+    return tokenize_documents(options);
+  }
+  const std::string model_path = beside(".model");
+  const std::string tokenizer_path = options.train_vocabulary != 0 ? beside(".tokenizer.json") : "";
+  check_tokenize_options(options, {model_path, tokenizer_path});
   const std::vector<MappedFile> texts = open_texts(options.texts);
   TokenWriter writer(options.output);  // before a long training, so that a bad path is found at once
   std::optional<Vocabulary> vocabulary;
@@ -107,7 +120,7 @@ TokenizeResult tokenize_files(const TokenizeOptions& options) {
 
   TokenizeResult result;
   result.vocabulary_size = vocabulary ? vocabulary->size() : 256;
-  writer.set_vocabulary(result.vocabulary_size);
+  writer.set_vocabulary(result.vocabulary_size, vocabulary ? tokenizer_digest(*vocabulary) : byte_tokens_digest());
   for (const MappedFile& text : texts) {
     append_text(writer, text, vocabulary);
     result.num_bytes += static_cast<std::int64_t>(text.bytes().size());
@@ -115,11 +128,9 @@ TokenizeResult tokenize_files(const TokenizeOptions& options) {
   result.num_tokens = writer.num_tokens();
   if (vocabulary) {
     result.model_path = model_path;
-    if (!same_file(options.model, model_path)) {
-      AtomicFile model(model_path);
-      model.write(std::as_bytes(std::span(vocabulary->serialized())));
-      model.commit();
-    }
+    if (!same_file(options.model, model_path)) write_beside(model_path, vocabulary->serialized());
+    result.tokenizer_path = tokenizer_path;
+    if (!tokenizer_path.empty()) write_beside(tokenizer_path, vocabulary->tokenizer_json());
   }
   writer.commit();
   return result;

@@ -47,6 +47,7 @@ struct TokenizeResult {
   std::int64_t num_tokens = 0;
   std::int64_t vocabulary_size = 0;
   std::string model_path;          ///< where the SentencePiece model was written; "" without one
+  std::string tokenizer_path;      ///< where a model that was trained was written as tokenizer.json; "" without one
   std::int64_t num_documents = 0;  ///< with a tokenizer: those that have tokens
   std::size_t token_bytes = 2;     ///< of each token in the file
   std::string index_path;          ///< of the .idx file; "" without one
@@ -59,14 +60,14 @@ struct TokenizeResult {
 /// With a tokenizer the tokens are those of Hugging Face's library (`Tokenizer`); each file is a document, and each
 /// line of a .jsonl file. With neither tokenizer, model nor `train_vocabulary` every byte is a token. A model that is
 /// trained here loses nothing: line ends and spaces are kept and unknown characters fall back to bytes. The
-/// SentencePiece model is written beside the tokens, with the extension `.model`. Both files are
-/// written beside and renamed into place.
+/// SentencePiece model is written beside the tokens, with the extension `.model`, and one that was trained also as
+/// `.tokenizer.json`. All files are written beside and renamed into place.
 ///
 /// Texts, tokenizers or models that cannot be read, or outputs that cannot be written, throw `Error` (exit code 2).
 TokenizeResult tokenize_files(const TokenizeOptions& options);
 
-/// Throws `Error` (exit code 2) where options contradict each other, or the output or `second_output` is a file that is
-/// read.
-void check_tokenize_options(const TokenizeOptions& options, const std::string& second_output);
+/// Throws `Error` (exit code 2) where options contradict each other, or the output or one of `more_outputs` is a file
+/// that is read.
+void check_tokenize_options(const TokenizeOptions& options, std::vector<std::string> more_outputs);
 
 }  // namespace pptrain

@@ -5,6 +5,7 @@
 #include "data/document_encoder.hpp"
 #include "data/document_work.hpp"
 #include "data/document_writer.hpp"
+#include "data/token_origin.hpp"
 
 namespace pptrain {
 namespace {
@@ -25,7 +26,7 @@ TokenizeResult tokenize_documents(const TokenizeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::read(options.tokenizer);
   DocumentSource source(options.texts, tokenizer, options.part_bytes);
   source.warn_of_replaced_bytes();
-  DocumentWriter writer(options.output, tokenizer.vocabulary_size(),
+  DocumentWriter writer(options.output, tokenizer.vocabulary_size(), tokenizer_digest(tokenizer),
                         options.megatron ? TokenLayout::indexed : TokenLayout::header);
   const DocumentFrame frame = make_frame(options, tokenizer);
   TokenizeResult result;

@@ -59,7 +59,7 @@ std::unordered_map<std::string, std::string> trainer_options(std::int64_t num_pi
           {"byte_fallback", "true"},
           {"add_dummy_prefix", "false"},
           {"remove_extra_whitespaces", "false"},
-          {"user_defined_symbols", "\n"},
+          {"user_defined_symbols", trained_line_end},
           {"max_sentence_length", std::to_string(max_line_bytes + 1)},
           {"num_threads", "1"},
           {"minloglevel", "3"}};
@@ -103,6 +103,10 @@ Vocabulary Vocabulary::train(const std::vector<MappedFile>& texts, std::int64_t 
 }
 
 std::int64_t Vocabulary::size() const { return processor_->GetPieceSize(); }
+
+const std::string& Vocabulary::piece(std::uint32_t token) const {
+  return processor_->IdToPiece(static_cast<int>(token));
+}
 
 std::vector<std::uint32_t> Vocabulary::encode(std::string_view text) const {
   std::vector<int> ids;

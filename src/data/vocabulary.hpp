@@ -14,6 +14,9 @@ class SentencePieceProcessor;
 
 namespace pptrain {
 
+/// The piece that ends lines in a model that is trained here.
+inline constexpr const char* trained_line_end = "\n";
+
 /// A SentencePiece model that turns text into tokens.
 class Vocabulary {
  public:
@@ -27,9 +30,13 @@ class Vocabulary {
   ~Vocabulary();
 
   std::int64_t size() const;
+  /// The piece with this number as the model has it: spaces are U+2581, bytes `<0x41>`.
+  const std::string& piece(std::uint32_t token) const;
   std::vector<std::uint32_t> encode(std::string_view text) const;
   /// The text of the tokens, for checks and samples.
   std::string decode(const std::vector<std::uint32_t>& tokens) const;
+  /// A model that was trained here as the text of a tokenizer.json, which makes the same tokens of text.
+  std::string tokenizer_json() const;
   /// The model as the bytes of its file.
   const std::string& serialized() const { return serialized_; }
 

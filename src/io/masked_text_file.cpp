@@ -31,6 +31,7 @@ MaskedTextFile::MaskedTextFile(const std::string& path, const MaskedTextOptions&
 
 void MaskedTextFile::open() {
   const Hdf5Source source = open_to_read(file_.path());
+  tokenizer_ = read_tokenizer(source);
   const auto of = [&](const char* name, std::int64_t rows) {
     return Hdf5Array(Hdf5Array::Place::dataset, source.file, name,
                      {Hdf5Expected::Kind::integer, {rows, options_.length}, most_table_bytes});
@@ -121,10 +122,11 @@ void MaskedTextFile::check_label_place(std::int64_t row, std::int64_t position) 
 }
 
 template <class T>
-void MaskedTextFile::read(const Hdf5Array& array, std::int64_t index, T* out) const {
+void MaskedTextFile::read(const Hdf5Array& array, std::int64_t end, std::int64_t index, T* out) const {
   if (out == nullptr) return;
   std::vector<std::int64_t> values(static_cast<std::size_t>(options_.length));
-  array.rows({index, index + 1}, values.data());
+  file_.read("sample", index, [&] { array.rows({index, index + 1}, values.data()); });
+  file_.check_still_below(end, labels_ && &array == &*labels_, index, values);
   std::transform(values.begin(), values.end(), out, [](std::int64_t value) { return static_cast<T>(value); });
 }
 
@@ -133,11 +135,9 @@ void MaskedTextFile::row(std::int64_t index, const SampleSlot& slot) const {
   if (slot.input_length != nullptr) {
     *slot.input_length = mask_ ? lengths_[static_cast<std::size_t>(index)] : static_cast<std::int32_t>(options_.length);
   }
-  file_.read("sample", index, [&] {
-    read(*tokens_, index, slot.tokens);
-    read(*types_, index, slot.token_types);
-    if (labels_) read(*labels_, index, slot.targets);
-  });
+  read(*tokens_, options_.vocabulary, index, slot.tokens);
+  read(*types_, options_.token_types, index, slot.token_types);
+  if (labels_) read(*labels_, options_.vocabulary, index, slot.targets);
 }
 
 }  // namespace pptrain

@@ -33,6 +33,7 @@ class MaskedTextFile final : public FeatureTable {
   std::int64_t num_rows() const override { return tokens_->shape()[0]; }
   void row(std::int64_t index, const SampleSlot& slot) const override;
   bool has_padding() const override { return has_padding_; }
+  std::vector<TokenOrigin> origins() const override { return {file_.origin(tokenizer_)}; }
 
  private:
   void open();
@@ -41,10 +42,12 @@ class MaskedTextFile final : public FeatureTable {
   void check_mask(Interval rows);
   void check_label_place(std::int64_t row, std::int64_t position) const;
   void refuse_labels(const Hdf5Source& source) const;
+  /// Reads a row of numbers below `end`; labels may be none.
   template <class T>
-  void read(const Hdf5Array& array, std::int64_t index, T* out) const;
+  void read(const Hdf5Array& array, std::int64_t end, std::int64_t index, T* out) const;
 
   SampleFile file_;
+  std::uint64_t tokenizer_ = 0;  ///< digest of what made the tokens; 0: the file does not say
   MaskedTextOptions options_;
   std::optional<Hdf5Array> tokens_, types_, labels_, mask_;
   std::vector<std::int32_t> num_labels_;

@@ -31,6 +31,7 @@ PairFile::PairFile(const std::string& path, const PairFileOptions& options)
 
 void PairFile::open() {
   const Hdf5Source source = open_to_read(file_.path());
+  tokenizer_ = read_tokenizer(source);
   const auto of = [&](const char* name, std::int64_t rows, std::int64_t length) {
     return Hdf5Array(Hdf5Array::Place::dataset, source.file, name,
                      {Hdf5Expected::Kind::integer, {rows, length}, most_bytes_of_pairs});
@@ -96,6 +97,7 @@ template <class T>
 void PairFile::read(const Hdf5Array& array, std::int64_t index, T* out) const {
   std::vector<std::int64_t> values(static_cast<std::size_t>(array.shape()[1]));
   file_.read("sample", index, [&] { array.rows({index, index + 1}, values.data()); });
+  file_.check_still_below(options_.vocabulary, &array == &*targets_, index, values);
   std::transform(values.begin(), values.end(), out, [](std::int64_t value) { return static_cast<T>(value); });
 }
 

@@ -29,6 +29,7 @@ class PairFile final : public PairTable {
   PairFile(const std::string& path, const PairFileOptions& options);
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(num_targets_.size()); }
+  std::vector<TokenOrigin> origins() const override { return {file_.origin(tokenizer_)}; }
 
  private:
   void read_source(std::int64_t index, std::uint32_t* tokens) const override;
@@ -47,6 +48,7 @@ class PairFile final : public PairTable {
   void read(const Hdf5Array& array, std::int64_t index, T* out) const;
 
   SampleFile file_;
+  std::uint64_t tokenizer_ = 0;  ///< digest of what made the tokens; 0: the file does not say
   PairFileOptions options_;
   std::optional<Hdf5Array> sources_, targets_;
   std::vector<std::int32_t> source_lengths_, num_targets_;

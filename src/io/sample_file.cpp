@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "io/hdf5.hpp"
+#include "data/dataset.hpp"
 
 namespace pptrain {
 
@@ -36,10 +36,27 @@ void SampleFile::read(const char* what, std::int64_t index, const std::function<
     throw_runtime_failure({path_, fmt::format("{} {} can no longer be read", what, index), failure.reason(),
                            "leave the file as it is while the job runs"});
   }
+  stamp_.check_unchanged();
+}
+
+void SampleFile::check_still_below(std::int64_t end, bool is_target, std::int64_t index,
+                                   const std::vector<std::int64_t>& numbers) const {
+  for (const std::int64_t number : numbers) {
+    if ((0 <= number && number < end) || (is_target && number == no_target)) continue;
+    throw_runtime_failure({path_, fmt::format("sample {} has {} now", index, number),
+                           fmt::format("all numbers there were from 0 to {} when the job began", end - 1),
+                           "leave the file as it is while the job runs"});
+  }
 }
 
 void SampleFile::refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
   throw_bad_input({source_, fmt::format("{}: {}", path_, problem), reason, suggestion});
+}
+
+std::uint64_t read_tokenizer(const Hdf5Source& source) {
+  constexpr std::int64_t most_bytes = 64;
+  if (check_hdf5(H5Aexists(source.file.get(), tokenizer_attribute), "looking for an attribute") == 0) return 0;
+  return digest_of_text(read_text(Hdf5Array::Place::attribute, source.file, tokenizer_attribute, most_bytes));
 }
 
 std::optional<std::int64_t> first_row_not_finite(std::int64_t rows, std::int64_t columns,

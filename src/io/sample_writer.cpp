@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/error.hpp"
 #include "base/files.hpp"
+#include "io/sample_file.hpp"
 
 namespace pptrain {
 namespace {
@@ -13,12 +15,13 @@ constexpr const char* suggestion = "name a file in a folder you can write to";
 
 }  // namespace
 
-SampleWriter::SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns)
+SampleWriter::SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns, std::uint64_t tokenizer)
     : path_(file_to_replace(path)), partial_(path_ + ".partial") {
   silence_hdf5();
   guarded([&] {
     file_.open(partial_, H5F_ACC_TRUNC, Hdf5Handle(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties"));
     has_partial_ = true;
+    write_attribute(file_.get(), tokenizer_attribute, digest_text(tokenizer));
     for (const SampleColumn& column : columns) {
       series_.emplace_back(file_.get(), column.info, column.type, column.length, chunk_elements);
     }

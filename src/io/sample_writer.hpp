@@ -23,7 +23,8 @@ struct SampleColumn {
 /// What cannot be written throws `Error`: exit code 4 where the disk is full or fails, else 2.
 class SampleWriter {
  public:
-  SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns);
+  /// `tokenizer`: the `tokenizer_digest` of what makes the tokens, which the file says.
+  SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns, std::uint64_t tokenizer);
   ~SampleWriter();
   SampleWriter(const SampleWriter&) = delete;
   SampleWriter& operator=(const SampleWriter&) = delete;

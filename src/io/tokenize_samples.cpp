@@ -42,12 +42,13 @@ std::int64_t room_in(std::int64_t length, const DocumentFrame& frame, const char
 /// Lays documents one behind another and cuts them into samples.
 class SamplePacker {
  public:
-  SamplePacker(const DocumentFrame& frame, const TokenizeOptions& options)
+  SamplePacker(const DocumentFrame& frame, const TokenizeOptions& options, std::uint64_t tokenizer)
       : frame_(frame),
         room_(room_in(options.sequence_length, frame, "--sequence-length")),
         writer_(options.output,
                 {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, options.sequence_length},
-                 {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, options.sequence_length}}) {}
+                 {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, options.sequence_length}},
+                tokenizer) {}
 
   void append(std::span<const std::uint32_t> tokens) {
     for (const std::uint32_t token : tokens) {
@@ -170,7 +171,8 @@ void make_pairs(const TokenizeOptions& options, const Tokenizer& tokenizer, Docu
       {{{"source", "1", "tokens that are read, filled up with padding"}, Series::Type::token, layout.source_length},
        {{"target", "1", "tokens that are predicted, -100 behind their end"},
         Series::Type::token,
-        layout.target_length}});
+        layout.target_length}},
+      tokenizer_digest(tokenizer));
   result.num_bytes = work_on_parts(
       options, source, [&] { return PairEncoder(source, tokenizer, layout, options); },
       [&](const PartPairs& part) {
@@ -191,7 +193,8 @@ void make_segments(const TokenizeOptions& options, const Tokenizer& tokenizer, D
   SampleWriter writer(options.output,
                       {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, layout.length},
                        {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, layout.length},
-                       {{"attention_mask", "1", "0 at padding"}, Series::Type::flag, layout.length}});
+                       {{"attention_mask", "1", "0 at padding"}, Series::Type::flag, layout.length}},
+                      tokenizer_digest(tokenizer));
   result.num_bytes = work_on_parts(
       options, source, [&] { return SegmentEncoder(source, tokenizer, layout, options); },
       [&](const PartSegments& part) {
@@ -211,7 +214,7 @@ void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer
                       TokenizeResult& result) {
   const DocumentFrame frame = make_frame(options, tokenizer);
   const DocumentFrame between = {{}, frame.behind};
-  SamplePacker packer(frame, options);
+  SamplePacker packer(frame, options, tokenizer_digest(tokenizer));
   result.num_bytes = work_on_parts(
       options, source, [&] { return DocumentEncoder(source, tokenizer, between, options.json_key); },
       [&](const PartTokens& part) {
@@ -230,7 +233,7 @@ void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer
 }  // namespace
 
 TokenizeResult tokenize_samples(const TokenizeOptions& options) {
-  check_tokenize_options(options, "");
+  check_tokenize_options(options, {});
   const bool has_lines = !options.pair_keys.empty() || !options.segment_keys.empty();
   if (has_lines) refuse_text_without_lines(options);
   if (!has_lines && !options.padding_token.empty()) {

@@ -52,6 +52,13 @@ struct Batch {
   BatchUse use = BatchUse::training;
   /// (samples, pixels, channels), for the loss of a network that draws images: what it should have drawn.
   const float* drawings = nullptr;
+  /// How many of the first samples have their loss summed, of a batch that is filled up with others; nothing: all.
+  std::optional<std::size_t> counted_samples = {};
+
+  /// How many of the first of `rows` rows, equally many of each sample, are of samples that count.
+  std::size_t counted_rows(std::size_t rows) const {
+    return !counted_samples ? rows : samples == 0 ? 0 : rows / samples * *counted_samples;
+  }
 };
 
 /// The part of the model a device holds, and what its layers run on.

@@ -21,11 +21,14 @@
 namespace pptrain {
 namespace {
 
-DatasetOptions token_options(const Config& config, const Model& model, const char* key) {
+const std::string validation_key = "data.validation";
+
+DatasetOptions token_options(const Config& config, const Model& model, const std::string& key) {
   DatasetOptions options;
   options.vocabulary_size = model.sample.classes;
   options.sequence_length = model.sample.rows;
-  options.global_batch_size = config.training.global_batch_size;
+  // An evaluation fills a batch up, so that one window is enough.
+  options.global_batch_size = key == validation_key ? 1 : config.training.global_batch_size;
   options.shuffle = config.data.shuffle;
   options.seed = static_cast<std::uint64_t>(config.job.seed);
   options.source = config.where(key);
@@ -80,8 +83,7 @@ std::unique_ptr<FeatureTable> open_table(const Config& config, const Model& mode
   const SampleShape& sample = model.sample;
   const std::string &path = paths.front(), where = config.where(key);
   if (path == synthetic_data) return synthetic_table(config, model, key);
-  // Held-back batches are whole.
-  const std::int64_t least = wraps(model) && key == "data.train" ? 1 : config.training.global_batch_size;
+  const std::int64_t least = wraps(model) || key == validation_key ? 1 : config.training.global_batch_size;
   if (sample.has_source())
     return std::make_unique<PairFile>(path, PairFileOptions{sample.source, sample.rows, sample.classes, least, where});
   if (sample.has_unlabelled()) {
@@ -117,7 +119,7 @@ std::unique_ptr<Dataset> with_masks(std::unique_ptr<Dataset> text, const Config&
 }
 
 /// Synthetic text comes with what is hidden in it.
-void refuse_synthetic(const Config& config, const std::vector<std::string>& paths, const char* key) {
+void refuse_synthetic(const Config& config, const std::vector<std::string>& paths, const std::string& key) {
   if (std::find(paths.begin(), paths.end(), synthetic_data) == paths.end()) return;
   throw_bad_input({config.where(key), "synthetic text is masked already",
                    "with mask_token positions of token files or of an HDF5 file are hidden as they are read",
@@ -137,8 +139,15 @@ void refuse_mixed_hdf5(const Config& config) {
 
 }  // namespace
 
+std::vector<TokenOrigin> Datasets::origins() const {
+  std::vector<TokenOrigin> all = train->origins();
+  const std::vector<TokenOrigin> held_back = validation ? validation->origins() : std::vector<TokenOrigin>();
+  all.insert(all.end(), held_back.begin(), held_back.end());
+  return all;
+}
+
 Datasets open_datasets(const Config& config, const Model& model) {
-  const auto open = [&](const std::vector<std::string>& paths, const char* key) -> std::unique_ptr<Dataset> {
+  const auto open = [&](const std::vector<std::string>& paths, const std::string& key) -> std::unique_ptr<Dataset> {
     if (config.data.mask_token) refuse_synthetic(config, paths, key);
     if (takes_windows(config, model, paths)) {
       return with_masks(std::make_unique<TokenDataset>(paths, token_options(config, model, key)), config, model);
@@ -151,7 +160,8 @@ Datasets open_datasets(const Config& config, const Model& model) {
   Datasets datasets;
   datasets.train = config.data.mix.empty() ? open(config.data.train, "data.train")
                                            : with_masks(open_mix(config, model), config, model);
-  if (!config.data.validation.empty()) datasets.validation = open(config.data.validation, "data.validation");
+  if (!config.data.validation.empty()) datasets.validation = open(config.data.validation, validation_key);
+  check_same_tokenizer(datasets.origins());
   return datasets;
 }
 

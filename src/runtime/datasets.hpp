@@ -15,6 +15,8 @@ struct Datasets {
 
   /// Whether samples of either may end in padding.
   bool have_padding() const { return train->has_padding() || (validation && validation->has_padding()); }
+  /// The files of tokens of both.
+  std::vector<TokenOrigin> origins() const;
 };
 
 /// Opens and checks what `[data]` names. Throws `Error` (exit code 2).

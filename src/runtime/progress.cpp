@@ -128,8 +128,8 @@ void Progress::step(std::int64_t step, const std::string& numbers) {
   rewrite_line(progress_line(screen_, share, line(step, numbers)));
 }
 
-void Progress::evaluation(std::int64_t step, double loss) {
-  log_info("step {}: loss on held-back data {:.4f}", step + 1, loss);
+void Progress::evaluation(std::int64_t step, double loss, const std::string& part) {
+  log_info("step {}: loss on held-back data {:.4f}{}", step + 1, loss, part.empty() ? "" : fmt::format(" ({})", part));
 }
 
 void Progress::finish() { end_rewritten_line(); }

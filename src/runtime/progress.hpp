@@ -33,7 +33,7 @@ class Progress {
 
   /// `numbers`: what came out of the step, "loss 3.2".
   void step(std::int64_t step, const std::string& numbers);
-  void evaluation(std::int64_t step, double loss);
+  void evaluation(std::int64_t step, double loss, const std::string& part);
   /// Ends the rewritten line, before something else is printed.
   void finish();
 

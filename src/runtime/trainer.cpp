@@ -8,13 +8,11 @@
 #include "base/log.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
+#include "runtime/evaluation.hpp"
 #include "runtime/replan/change_plan.hpp"
 
 namespace pptrain {
 namespace {
-
-/// Batches that one evaluation takes at most.
-constexpr std::int64_t most_batches = 8;
 
 /// How fast a disk is taken to be as long as no checkpoint was written to it.
 constexpr double assumed_bytes_per_second = 100e6;
@@ -72,8 +70,8 @@ void Trainer::train_step(std::int64_t step, IterationResult& result) {
   tell_if_interrupted(reached());
   check_numbers(step, result);
   if (evaluates_after(step)) {
-    if (parts_.datasets.validation != nullptr) parts_.recorder.record_evaluation(step, evaluate());
-    print_samples(step);
+    evaluate_after(step, result);
+    if (result.stop == StopWish::none) print_samples(step);
     last_end_.reset();
   }
   if (const std::optional<Plan> plan = drift_.after(step, result)) go_on_with(*plan, step);
@@ -223,21 +221,12 @@ void Trainer::print_samples(std::int64_t step) {
   for (const std::string& line : lines) log_info("{}", line);
 }
 
-/// Mean loss over the targets of whole batches from the start of the held-back data.
-double Trainer::evaluate() {
-  const std::int64_t batch = config_.training.global_batch_size;
-  const Dataset& held_back = *parts_.datasets.validation;
-  const std::int64_t batches = std::clamp<std::int64_t>(held_back.num_windows() / batch, 1, most_batches);
-  const auto rows = static_cast<double>(batch * session_->model().sample.rows);
-  double sum = 0.0, weights = 0.0;
-  for (std::int64_t b = 0; b < batches; ++b) {
-    const IterationResult result = session_->evaluate_batch(
-        [&](std::int64_t sample, const SampleSlot& slot) { held_back.window(b * batch + sample, slot); });
-    const double weight = static_cast<double>(result.targets) / rows;  // 1 where every row has a target
-    sum += weight * result.loss;
-    weights += weight;
-  }
-  return weights > 0.0 ? sum / weights : 0.0;
+/// A wish to stop that comes while it goes on ends it, and becomes that of the step.
+void Trainer::evaluate_after(std::int64_t step, IterationResult& result) {
+  if (parts_.datasets.validation == nullptr) return;
+  const Evaluation evaluation = evaluate(*session_, *parts_.datasets.validation);
+  result.stop = std::max(result.stop, evaluation.stop);
+  if (evaluation.is_whole) parts_.recorder.record_evaluation(step, evaluation.loss, evaluation.part);
 }
 
 }  // namespace pptrain

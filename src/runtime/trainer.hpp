@@ -60,7 +60,7 @@ class Trainer {
   void check_trained() const;
   void go_on_with(const Plan& plan, std::int64_t step);
   bool evaluates_after(std::int64_t step) const;
-  double evaluate();
+  void evaluate_after(std::int64_t step, IterationResult& result);
   void print_samples(std::int64_t step);
   bool saves_after(std::int64_t step) const;
   void save(std::int64_t steps_done);

@@ -18,6 +18,8 @@ struct TextHash {
 /// Tokens by their text and by their number.
 class TokenTable {
  public:
+  using Ids = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
+
   TokenTable() = default;
   TokenTable(TokenTable&&) = default;
   TokenTable& operator=(TokenTable&&) = default;
@@ -28,11 +30,13 @@ class TokenTable {
   /// The text of a token; null where there is none of the number.
   const std::string* text(std::uint32_t id) const;
   std::size_t size() const { return ids_.size(); }
+  /// The number of each text.
+  const Ids& ids() const { return ids_; }
   /// One more than the largest number; 0 without tokens.
   std::int64_t limit() const { return limit_; }
 
  private:
-  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> ids_;
+  Ids ids_;
   std::unordered_map<std::uint32_t, const std::string*> texts_;  // the keys of `ids_`, which stay where they are
   std::int64_t limit_ = 0;
 };

@@ -20,6 +20,13 @@ std::optional<std::uint32_t> Tokenizer::token(std::string_view text) const {
   return tokens_of(parts_->model).id(text);
 }
 
+std::map<std::uint32_t, std::string> Tokenizer::tokens() const {
+  std::map<std::uint32_t, std::string> tokens;
+  for (const AddedToken& added : parts_->added) tokens.emplace(added.id, added.text);
+  for (const auto& [text, id] : tokens_of(parts_->model).ids()) tokens.emplace(id, text);
+  return tokens;
+}
+
 std::vector<std::uint32_t> Tokenizer::encode(std::string_view text) const {
   std::vector<std::uint32_t> tokens;
   TextEncoder(*this).append(text, tokens);

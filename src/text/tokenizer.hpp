@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,8 @@ class Tokenizer {
   std::int64_t vocabulary_size() const;
   /// The token with this text, added or not.
   std::optional<std::uint32_t> token(std::string_view text) const;
+  /// All tokens with their texts as the file has them, added ones too, by their number.
+  std::map<std::uint32_t, std::string> tokens() const;
   /// The tokens that stand in front of a text and behind it (the post-processor: `<s>`, `</s>`).
   const std::vector<std::uint32_t>& prefix() const;
   const std::vector<std::uint32_t>& suffix() const;

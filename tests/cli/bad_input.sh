@@ -6,6 +6,8 @@ set -euo pipefail
 # shellcheck source=tests/cli/common.sh
 . "$(dirname -- "$0")/common.sh"
 
+tokenizers=$inputs/../tests/data/tokenizers
+
 # bytes WIDTH NUMBER...: the numbers as little-endian integers of WIDTH bytes, as escapes for printf.
 bytes() {
   local width=$1 number i
@@ -120,6 +122,29 @@ where='[^ ]*(bad.toml:[0-9]+|empty.bin)' bad "empty data file" 2 2 'empty|holds 
 where='[^ ]*(bad.toml:[0-9]+|too_large.bin)' bad "token outside the vocabulary" 2 2 '300' train \
   'train = "too_large.bin"'
 where='[^ ]*(bad.toml:[0-9]+|short.bin)' bad "less data than one global batch" 2 2 '257' train 'train = "short.bin"'
+
+# Text, whatever its name, for a vocabulary that is not of bytes.
+seq 1 1000 >numbers
+for kind in txt jsonl parquet arrow gz zst npy ds pt; do
+  cp numbers "text.$kind"
+  where='[^ ]*bad.toml:10' bad "text as .$kind for another vocabulary" 1 2 "text.$kind holds no tokens.*tokenize --tokenizer" \
+    train "train = \"text.$kind\"" 's/^vocabulary_size.*/vocabulary_size = 2000/'
+  job 1 validate bad.toml
+  refused "validate: text as .$kind" 2 '[^ ]*bad.toml:10' "text.$kind holds no tokens.*tokenize --tokenizer"
+done
+cp numbers bare.bin
+truncate -s 3000 bare.bin
+where='[^ ]*bad.toml:10' bad "16-bit tokens for a large vocabulary" 2 2 'bare.bin .*16 bits.*tokenize --tokenizer' \
+  train 'train = "bare.bin"' 's/^vocabulary_size.*/vocabulary_size = 70000/'
+gzip <numbers >packed
+where='[^ ]*bad.toml:10' bad "what is compressed for a model of bytes" 1 2 'packed is compressed by gzip' train 'train = "packed"'
+"$pptrain" tokenize numbers -o seq_bytes.bin >/dev/null
+"$pptrain" tokenize numbers -o seq_tokens.bin --tokenizer "$tokenizers/gpt2" >/dev/null
+where='[^ ]*bad.toml:11' bad "held-back tokens of another tokenizer" 2 2 \
+  'seq_bytes.bin and [^ ]*seq_tokens.bin are of different tokenizers.*tokenize --tokenizer' \
+  train 'train = "seq_tokens.bin"' 's/^vocabulary_size.*/vocabulary_size = 400/' '10a validation = "seq_bytes.bin"'
+job 1 validate bad.toml
+refused "validate: held-back tokens of another tokenizer" 2 '[^ ]*bad.toml:11' 'of different tokenizers'
 
 # --- model and batch
 bad "heads do not divide the hidden size" 2 2 'heads|hidden_size' heads 'heads = 5'
@@ -244,6 +269,11 @@ refused "control characters" 2 '--set model.name' 'x1b.31mred'
 if grep -q "$(printf '\033')" errors.txt; then complain "control characters" "they reach the terminal"; fi
 
 # --- files that a job names, seen without starting it
+good_config | sed 's/^vocabulary_size.*/vocabulary_size = 300/; $a [metrics]\nsample_prompts = ["one"]' >prompts.toml
+job 2 prompts.toml
+refused "prompts without a tokenizer" 2 '[^ ]*prompts.toml:[0-9]+' 'no tokenizer for the 300 tokens'
+job 1 validate prompts.toml
+refused "validate: prompts without a tokenizer" 2 '[^ ]*prompts.toml:[0-9]+' 'no tokenizer for the 300 tokens'
 good_config >named.toml
 sed 's/^train = .*/train = "missing.bin"/' named.toml >missing_data.toml
 job 1 validate missing_data.toml

@@ -95,6 +95,15 @@ expect "no tokenizer" 2 "no tokenizer for the $size tokens.*--tokenizer" "$pptra
 expect "too large a tokenizer" 2 "the tokenizer has $size tokens" "$pptrain" generate "$run_folder" --prompt the \
   --tokenizer "$tokenizer"
 
+# A vocabulary of the text's own.
+size=$("$pptrain" tokenize fox.txt -o own.bin --train-vocabulary 310 | sed 's/.*vocabulary_size = //')
+expect "training on tokens of an own vocabulary" 0 '' "$pptrain" job.toml --set job.name=own-tokens --set data.train=own.bin \
+  --set data.validation=own.bin --set model.vocabulary_size="$size" --set metrics.sample_prompts=[] --steps 60 \
+  --set checkpoint.interval=60
+expect "an own vocabulary" 0 '^the quick' "$pptrain" generate outputs/own-tokens/* --prompt 'the quick' --tokens 20 \
+  --tokenizer own.tokenizer.json
+expect "an own vocabulary is valid" 0 "a tokenizer of $size tokens" "$pptrain" validate own.tokenizer.json
+
 expect "an empty prompt" 2 'the prompt is empty' "$pptrain" generate "$run_folder"
 expect "no such prompt file" 2 'none.txt: cannot be read' "$pptrain" generate "$run_folder" --prompt-file none.txt
 expect "--top-k without a temperature" 2 'top-k: changes nothing without --temperature' "$pptrain" generate "$run_folder" \

@@ -10,7 +10,7 @@ here=$(dirname -- "$(realpath -- "$0")")
 # mpirun waits as long for ranks of a failed training before it kills them, and they end together.
 export OMPI_MCA_odls_base_sigkill_timeout=0
 
-# start FAMILY: a fresh folder "model" of this family, and a job that trains it.
+# start FAMILY: a fresh folder "model" of this family, and a job that trains it, on `data` where that is set.
 start() {
   rm -rf model part.safetensors outputs
   cp -r "$models/$1" model
@@ -22,7 +22,7 @@ output = "outputs"
 [model]
 from = "model"
 [data]
-train = "text.txt"
+train = "${data:-text.txt}"
 [training]
 steps = 1
 sequence_length = 32
@@ -177,8 +177,10 @@ refused "weights of another vocabulary" "$weights" 'embed_tokens|lm_head'
 damage set-key vocab_size 100
 printf 'initial = "random"\n' >random
 sed -i '/^from/r random' job.toml
-refused "a token outside the vocabulary" '[^ ]*(text\.txt|job\.toml:[0-9]+)' '(195|191|100)'
-training_text text.txt
+refused "text for a vocabulary that is not of bytes" '[^ ]*job\.toml:[0-9]+' 'text\.txt holds no tokens of a vocabulary of 100'
+expect "bytes become tokens where that is asked for" 0 'vocabulary_size = 256' "$pptrain" tokenize text.txt -o bytes.bin
+sed -i 's/text\.txt/bytes.bin/' job.toml
+refused "a token outside the vocabulary" '[^ ]*job\.toml:[0-9]+' 'token 1[0-9][0-9] at position'
 
 for limit in 'pipeline = 7' 'tensor = 5'; do
   start llama
@@ -195,7 +197,7 @@ for family in mixtral qwen2-moe; do
 done
 wrong mixtral "more experts than there are" "$config" 'num_experts_per_tok = 5 with num_local_experts = 4' set-key num_experts_per_tok 5
 wrong mixtral "noise of a router" "$config" 'router_jitter_noise' set-key router_jitter_noise 0.1
-wrong mixtral "an expert too few" "$weights" 'gate\.weight has the shape \(4, 48\)' set-key num_local_experts 3
+data=bytes.bin wrong mixtral "an expert too few" "$weights" 'gate\.weight has the shape \(4, 48\)' set-key num_local_experts 3
 
 # --- samples with labels
 # with_samples FAMILY FILE [LENGTH]: a job of this family that takes its samples from there.
@@ -212,8 +214,8 @@ for family in bert vit; do
   wrong "$family" "a $family with heads that do not divide its columns" "$config" 'heads of' set-key num_attention_heads 5
 done
 masks() { with_samples "$1" "$2"; sed -i '/^train/a mask_token = 4' job.toml; }
-masks bert text.txt
-sed -i '/^mask_token/a unmasked_tokens = [32, 46]\nvalidation = "text.txt"' job.toml
+masks bert bytes.bin
+sed -i '/^mask_token/a unmasked_tokens = [32, 46]\nvalidation = "bytes.bin"' job.toml
 expect "a bert finds hidden tokens of a text" 0 'held-back data' "$mpiexec" -np 2 "$pptrain" job.toml \
   --set metrics.evaluation_interval=1
 # untrained VOCABULARY: the folder without weights, for a tokenizer with so many tokens.
@@ -227,6 +229,10 @@ expect "text becomes samples of a bert" 0 'samples.h5: [0-9]+ samples of [0-9]+ 
 masks bert samples.h5
 untrained 400
 expect "a bert finds hidden tokens of samples" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
+sed -i '/^mask_token/a validation = "bytes.bin"' job.toml
+rm -rf outputs
+refused "held-back tokens of another tokenizer than the samples" 'job\.toml:10' \
+  'bytes\.bin and [^ ]*samples\.h5 are of different tokenizers'
 masks bert model/data.h5
 refused "a file of masked text to hide tokens of" 'job\.toml:7' 'data\.h5: it has /labels'
 with_samples bert model/data.h5
@@ -235,6 +241,8 @@ refused "a mixed file of samples" 'job\.toml:[0-9]+' 'data\.h5 is no token file'
 masks bert synthetic
 refused "synthetic text to hide tokens of" 'job\.toml:7' 'synthetic text is masked already'
 masks bert text.txt
+refused "text for a bert whose vocabulary is not of bytes" 'job\.toml:7' 'text\.txt holds no tokens of a vocabulary of 200'
+masks bert bytes.bin
 sed -i 's/^mask_token.*/mask_token = 99999/' job.toml
 refused "a mask outside the vocabulary" 'job\.toml:8' '99999 of mask_token is no token'
 masks llama text.txt

@@ -136,7 +136,9 @@ TEST_CASE("several files are one behind the other", "[data]") {
   const TestFolder folder("several");
   const std::vector<std::string> paths = {folder.write_tokens("a.bin", narrow(5)), folder.write("b", "\x05\x06"),
                                           folder.write_tokens("c.bin", narrow(20, 7))};
-  const TokenDataset data(paths, options(1, 13));
+  DatasetOptions of_bytes = options(1, 13);
+  of_bytes.vocabulary_size = 256;
+  const TokenDataset data(paths, of_bytes);
   CHECK(data.num_tokens() == 27);
   CHECK(sample_of(data, 0, 0, 13).tokens == counting(13));
   CHECK(sample_of(data, 0, 0, 13).targets == counting(13, 1));
@@ -216,12 +218,6 @@ TEST_CASE("bad data files are refused with place, file and reason", "[data]") {
         "c.toml:3: " + beyond +
             ": token 256 at position 2 is outside the vocabulary (vocabulary_size = 256 admits "
             "0 to 255); set vocabulary_size to that of the tokenizer");
-  small.vocabulary_size = 128;
-  CHECK(refused({folder.write("latin",
-                              "abcd\xe9"
-                              "fgh")},
-                small)
-            .find("token 233 at position 4") != std::string::npos);
   small.vocabulary_size = 65537;
   CHECK(refused({folder.write_wide_tokens("wide.bin", {1, 65536, 65537, 3, 4, 5})}, small)
             .find("token 65537 at position 2 is outside the vocabulary") != std::string::npos);
@@ -229,9 +225,55 @@ TEST_CASE("bad data files are refused with place, file and reason", "[data]") {
   CHECK(refused({folder.write_wide_tokens("most.bin", {1, 4294967295, 2, 3, 4, 5})}, small).find("token 4294967295") !=
         std::string::npos);
   small.vocabulary_size = 128;
-  std::string far(200000, 'a');
-  far[150000] = '\xff';
-  CHECK(refused({folder.write("far", far)}, small).find("token 255 at position 150000") != std::string::npos);
+  std::vector<std::uint16_t> far(200000, 'a');
+  far[150000] = 255;
+  CHECK(refused({folder.write_tokens("far.bin", far)}, small).find("token 255 at position 150000") !=
+        std::string::npos);
+}
+
+TEST_CASE("a file that nothing says to hold tokens is read as bytes for a vocabulary of bytes alone", "[data]") {
+  const TestFolder folder("bytes");
+  const std::string text(2000, 'a');
+  DatasetOptions given = options(1, 4);
+  for (const char* name : {"t", "t.txt", "t.jsonl", "t.parquet", "t.arrow", "t.npy", "t.ds", "t.pt"}) {
+    const std::string path = folder.write(name, text);
+    for (const std::int64_t vocabulary : {256, 257}) {
+      given.vocabulary_size = vocabulary;
+      CHECK(TokenDataset({path}, given).num_tokens() == 2000);
+    }
+    for (const std::int64_t vocabulary : {128, 255, 258, 2000, 50257, 70000}) {
+      given.vocabulary_size = vocabulary;
+      CHECK(refused({path}, given) ==
+            "c.toml:3: " + path + " holds no tokens of a vocabulary of " + std::to_string(vocabulary) +
+                " (a file that is no token file is read byte by byte, for a vocabulary_size of 256, or 257); write "
+                "tokens with a header by `pptrain tokenize --tokenizer FOLDER`, with the model's tokenizer");
+    }
+  }
+  const std::string bare = folder.write("bare.bin", text);
+  given.vocabulary_size = 65536;
+  CHECK(TokenDataset({bare}, given).num_tokens() == 1000);
+  given.vocabulary_size = 65537;
+  CHECK(refused({bare}, given)
+            .find("bare.bin may not hold tokens of a vocabulary of 65537 (it has no header, so that "
+                  "its tokens have 16 bits") != std::string::npos);
+}
+
+TEST_CASE("archives and tables are no text for a model of bytes either", "[data]") {
+  const TestFolder folder("archives");
+  DatasetOptions given = options(1, 4);
+  given.vocabulary_size = 256;
+  const std::vector<std::pair<std::string, std::string>> beginnings = {{"\x1f\x8b", "gzip"},
+                                                                       {"\x28\xb5\x2f\xfd", "zstd"},
+                                                                       {"PK\x03\x04", "zip"},
+                                                                       {"PAR1", "Parquet"},
+                                                                       {std::string("ARROW1\0\0", 8), "Arrow"},
+                                                                       {"\x93NUMPY", "NumPy"},
+                                                                       {"\x89HDF\r\n\x1a\n", "HDF5"}};
+  for (const auto& [beginning, kind] : beginnings) {
+    const std::string message = refused({folder.write("t", beginning + std::string(100, 'a'))}, given);
+    CHECK(message.find(kind) != std::string::npos);
+    CHECK(message.find("its bytes are no characters") != std::string::npos);
+  }
 }
 
 TEST_CASE("foreign and torn token files are refused", "[data]") {

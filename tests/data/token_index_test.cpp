@@ -76,7 +76,7 @@ TEST_CASE("tokens of every integer type are read, and none outside the vocabular
     const std::vector<std::uint32_t> expected(stored.begin(), stored.end());
     CHECK(tokens_of(folder.path(name)) == expected);
     const auto refused = [&](std::int64_t vocabulary) {
-      const TokenFile file(folder.path(name), "");
+      TokenFile file(folder.path(name), "");
       return complaint_of([&] { file.check_vocabulary(vocabulary, "c.toml:3"); });
     };
     CHECK(refused(static_cast<std::int64_t>(most) + 1) == accepted);
@@ -94,7 +94,7 @@ TEST_CASE("tokens of every integer type are read, and none outside the vocabular
   check(8, std::uint16_t{65535});
   folder.write("long.idx", TestFolder::bytes_of(TestFolder::index_of(5, 8, {2}, {0, 1})));
   folder.write("long.bin", TestFolder::bytes_of(std::vector<std::int64_t>{1, std::int64_t{1} << 32}));
-  const TokenFile file(folder.path("long"), "");
+  TokenFile file(folder.path("long"), "");
   CHECK(complaint_of([&] { file.check_vocabulary(2147483647, ""); }).find("token 4294967296") != std::string::npos);
 }
 

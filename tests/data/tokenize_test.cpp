@@ -8,9 +8,11 @@
 
 #include "data/files.hpp"
 #include "data/token_file.hpp"
+#include "data/token_origin.hpp"
 #include "data/vocabulary.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
+#include "text/tokenizer.hpp"
 
 namespace pptrain {
 namespace {
@@ -79,6 +81,33 @@ TEST_CASE("a trained model is smaller than bytes, loses nothing and is written",
   CHECK(content_of(again.model_path) == content_of(result.model_path));
 }
 
+TEST_CASE("a model that is trained is a tokenizer.json too, with the same tokens", "[tokenize]") {
+  const TestFolder folder("as_json");
+  std::string text = sample_text();
+  for (int i = 0; i < 300; ++i) text += "aaaa abab " + std::to_string(i * i) + " banana ananas\n";
+  const TokenizeResult result =
+      tokenize_files({.texts = {folder.write("text", text)}, .output = folder.path("t.bin"), .train_vocabulary = 500});
+  REQUIRE(result.tokenizer_path == folder.path("t.tokenizer.json"));
+  const Vocabulary vocabulary = Vocabulary::read(result.model_path);
+  const Tokenizer tokenizer = Tokenizer::read(result.tokenizer_path);
+  CHECK(tokenizer.vocabulary_size() == 500);
+  CHECK(tokenizer_digest(tokenizer) == tokenizer_digest(vocabulary));
+  CHECK(TokenFile(folder.path("t.bin"), "").tokenizer() == tokenizer_digest(tokenizer));
+  CHECK(tokenizer.encode(text) == tokens_of(folder.path("t.bin")));
+  for (const std::string line : {"", " ", "   two  spaces ", "\t\ttabs\r\n\r\n\n", "aaaaaaa abababab bananananas",
+                                 "<s> is no mark here, </s>, <unk> and <0x41> neither", "\u20ac\U0001f600\u00ef",
+                                 "the pipeline\u2581of stages", "xyz\n\n\nxyz  "}) {
+    INFO(line);
+    CHECK(tokenizer.encode(line) == vocabulary.encode(line));
+    CHECK(tokenizer.decode(vocabulary.encode(line)) == vocabulary.decode(vocabulary.encode(line)));
+  }
+  // What is read is not written as another file.
+  const std::string beside = folder.write("b.tokenizer.json", text);
+  CHECK(refused({.texts = {beside}, .output = folder.path("b.bin"), .train_vocabulary = 300}).find("overwrite") !=
+        std::string::npos);
+  CHECK(tokenize_files({.texts = {beside}, .output = folder.path("c.bin")}).tokenizer_path.empty());
+}
+
 TEST_CASE("training the same text twice gives the same files", "[tokenize]") {
   const TestFolder folder("twice");
   const std::string path = folder.write("text", sample_text());
@@ -121,8 +150,10 @@ TEST_CASE("a vocabulary beyond 16 bits is written with 32", "[tokenize]") {
     CHECK(tokens.back() == static_cast<std::uint32_t>(size - 1));
     const std::string content = content_of(folder.path("t.bin"));
     CHECK(content.size() == 1024 + (is_wide ? 4 : 2) * tokens.size());
-    CHECK(content.substr(0, 1024) ==
-          TestFolder::token_header(is_wide ? 20240801 : 20240520, is_wide ? 7 : 1, tokens.size()));
+    const std::string header = TestFolder::token_header(is_wide ? 20240801 : 20240520, is_wide ? 7 : 1, tokens.size());
+    // Behind the number of tokens stands what made them.
+    CHECK(content.substr(0, 12) == header.substr(0, 12));
+    CHECK(content.substr(24, 1000) == header.substr(24));
   }
 }
 

@@ -1,5 +1,9 @@
 #include "io/pair_file.hpp"
 
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.hpp"
 #include "data/files.hpp"
 #include "io/hdf5_samples.hpp"
 #include "support/catch.hpp"
@@ -101,6 +105,49 @@ TEST_CASE("files of pairs that do not fit are refused with what is wrong", "[pai
   content.target_shape = {0, 3};
   content.source = content.target = {};
   CHECK_THAT(refused(write(folder, "empty.h5", content)), Catch::Contains("0 samples"));
+}
+
+/// What reading the first pair throws; "" where it does not.
+std::string failure(const PairFile& file) {
+  std::vector<std::uint32_t> tokens(4), decoder(3);
+  SampleSlot slot;
+  slot.tokens = tokens.data();
+  slot.decoder_tokens = decoder.data();
+  try {
+    file.row(0, slot);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::runtime_failure);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("pairs that are written while a job reads them end it", "[pairs]") {
+  const TestFolder folder("pairs_changed");
+  const std::string path = write(folder, "p.h5", {});
+  const auto written = std::filesystem::last_write_time(path) - std::chrono::hours(24);
+  std::filesystem::last_write_time(path, written);
+  const PairFile file(path, options());
+  CHECK(failure(file).empty());
+  std::filesystem::last_write_time(path, written + std::chrono::hours(1));
+  CHECK(failure(file).starts_with(path + ": the file was changed while the job runs"));
+}
+
+TEST_CASE("numbers of a sample are below what they were found to be below", "[pairs]") {
+  const SampleFile file("p.h5", "c.toml:4");
+  CHECK_NOTHROW(file.check_still_below(10, false, 3, {0, 9}));
+  CHECK_NOTHROW(file.check_still_below(10, true, 3, {0, no_target, 9}));
+  for (const std::int64_t number : {std::int64_t{10}, std::int64_t{-1}, std::int64_t{no_target}}) {
+    try {
+      file.check_still_below(10, false, 3, {0, number});
+      FAIL("it passes");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::runtime_failure);
+      CHECK(error.what() == "p.h5: sample 3 has " + std::to_string(number) +
+                                " now (all numbers there were from 0 to 9 when the job began); leave the file as it is "
+                                "while the job runs");
+    }
+  }
 }
 
 }  // namespace

@@ -268,5 +268,33 @@ TEST_CASE("samples that cannot be made are refused and leave nothing", "[tokeniz
   CHECK_FALSE(std::filesystem::exists(out + ".partial"));
 }
 
+TEST_CASE("files of samples say what made their tokens", "[samples]") {
+  const TestFolder folder("samples_origin");
+  const std::string text = folder.write("a.txt", story(40));
+  const std::string lines = folder.write("a.jsonl", "{\"a\": \"the cat\", \"b\": \"sat\"}\n");
+  TokenizeOptions options = {.texts = {text}, .output = folder.path("t.h5"), .tokenizer = bert};
+  options.sequence_length = 16;
+  tokenize_samples(options);
+  const MaskedTextFile masked(options.output, {16, 400, 2, 1, "c.toml:3", false});
+  REQUIRE(masked.origins().size() == 1);
+  CHECK((masked.origins()[0].path == options.output && masked.origins()[0].where == "c.toml:3"));
+  CHECK(masked.origins()[0].tokenizer == tokenizer_digest(Tokenizer::read(bert)));
+  options.texts = {lines};
+  options.segment_keys = {"a", "b"};
+  options.padding_token = "[PAD]";
+  tokenize_samples(options);
+  CHECK(read_tokenizer(open_to_read(options.output)) == tokenizer_digest(Tokenizer::read(bert)));
+  options.segment_keys.clear();
+  options.pair_keys = {"a", "b"};
+  options.tokenizer = t5;
+  options.padding_token = "<pad>";
+  tokenize_samples(options);
+  const PairFile pairs(options.output, {{16, 0, 0}, 16, 400, 1, "c.toml:3"});
+  CHECK(pairs.origins()[0].tokenizer == tokenizer_digest(Tokenizer::read(t5)));
+  // Those that others have written do not say it.
+  const Hdf5Source others = open_to_read(test_data("models/bert/data.h5"));
+  CHECK(read_tokenizer(others) == 0);
+}
+
 }  // namespace
 }  // namespace pptrain

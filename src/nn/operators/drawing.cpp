@@ -101,8 +101,10 @@ class SquareLossModule final : public OperatorModule {
   using OperatorModule::OperatorModule;
 
   void forward(Batch& batch, Pass& pass) override {
-    if (batch.loss == nullptr) return;
-    feature_maps().square_loss(pass.matrix(input()), batch.drawings, 1.0 / numbers(), batch.loss);
+    Matrix counted = pass.matrix(input());
+    counted.rows = batch.counted_rows(counted.rows);
+    if (batch.loss == nullptr || counted.rows == 0) return;
+    feature_maps().square_loss(counted, batch.drawings, 1.0 / numbers(), batch.loss);
   }
 
   /// The numbers become their own gradient.

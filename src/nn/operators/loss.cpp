@@ -23,8 +23,9 @@ class LossModule final : public OperatorModule {
     members().all_reduce_max(row_max, logits.rows);
     kernels().cross_entropy_sum(logits, targets(batch), row_max, row_sum, target_logit);
     members().all_reduce_sum(row_sum, 2 * logits.rows);
-    if (batch.loss == nullptr) return;
-    kernels().cross_entropy_loss(row_max, row_sum, target_logit, logits.rows, batch.loss, batch.loss_form.z_loss);
+    const std::size_t counted = batch.counted_rows(logits.rows);
+    if (batch.loss == nullptr || counted == 0) return;
+    kernels().cross_entropy_loss(row_max, row_sum, target_logit, counted, batch.loss, batch.loss_form.z_loss);
   }
 
   /// The logits become their own gradient.

@@ -133,9 +133,10 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
 /// Targets of the global batch. Where some positions have none every rank counts, since micro-batches and replicas have
 /// different numbers of them.
 std::int64_t Executor::count_targets(const Iteration& iteration) const {
-  if (!model_.sample.has_unlabelled()) return plan_.global_batch_size * model_.sample.rows;
+  const std::int64_t samples = iteration.counted_samples.value_or(plan_.global_batch_size);
+  if (!model_.sample.has_unlabelled()) return samples * model_.sample.rows;
   std::int64_t sum = 0;
-  for (std::int64_t sample = 0; sample < plan_.global_batch_size; ++sample) {
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
     std::int64_t of_sample = 0;
     SampleSlot slot;
     slot.num_targets = &of_sample;

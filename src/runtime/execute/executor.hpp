@@ -43,11 +43,13 @@ struct Iteration {
   double router_aux_loss = 0.0;                    ///< weight of the balance of experts in the loss
   bool needs_documents = false;  ///< attention stays within documents, so layers are told where these begin
   bool has_padding = false;      ///< layers are told where it begins in the tokens of a sample
+  /// Of the global batch the first samples that the loss is over, the others only fill it up; nothing: all.
+  std::optional<std::int64_t> counted_samples = {};
 };
 
 /// What came out of it. Loss and norm are known on every rank.
 struct IterationResult {
-  double loss = 0.0;     ///< mean over all targets of the global batch, before the update
+  double loss = 0.0;     ///< mean over all targets of the global batch that count, before the update
   double balance = 0.0;  ///< of experts, its mean over layers and micro-batches; with its weight part of the loss
   std::vector<double> expert_rows = {};  ///< how many went to each expert, as `ExpertLoads` has them; training alone
   std::int64_t targets = 0;              ///< how many these are

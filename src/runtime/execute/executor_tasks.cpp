@@ -57,6 +57,11 @@ void Executor::load_targets(Activation& activation, const Instruction& instructi
   const auto samples = static_cast<std::size_t>(own.size());
   Batch& batch = activation.batches.back();
   batch.loss = sums_.loss();
+  if (iteration.counted_samples) {
+    const std::int64_t first = instruction.micro_batch.value * plan_.micro_batch_size + own.begin;
+    batch.counted_samples =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(*iteration.counted_samples - first, 0, own.size()));
+  }
   if (model_.sample.has_drawing()) {
     const auto pixels = static_cast<std::size_t>(model_.sample.drawing.pixels());
     float* drawings = activation.drawings.host(samples * pixels);

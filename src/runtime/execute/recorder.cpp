@@ -238,10 +238,10 @@ void Recorder::record_loss_scale(std::int64_t step, const IterationResult& resul
   }
 }
 
-void Recorder::record_evaluation(std::int64_t step, double loss) {
+void Recorder::record_evaluation(std::int64_t step, double loss, const std::string& part) {
   if (rank_ != 0) return;
   losses_.held_back = loss;
-  progress_->evaluation(step, loss);
+  progress_->evaluation(step, loss, part);
   metrics_->append_evaluation(step + 1, loss);
 }
 

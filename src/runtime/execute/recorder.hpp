@@ -64,7 +64,8 @@ class Recorder {
   void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
   /// The loss scale changed to `next`.
   void record_loss_scale(std::int64_t step, const IterationResult& result, double next);
-  void record_evaluation(std::int64_t step, double loss);
+  /// `part`: how much of the held-back data it is of, for people; "": all.
+  void record_evaluation(std::int64_t step, double loss, const std::string& part);
   /// A rank has fallen behind.
   void record_drift(std::int64_t step, int rank, double factor);
   /// Writes plan-after-STEP.json: from the next step on the job goes by another plan.

@@ -144,9 +144,11 @@ IterationResult Session::train(std::int64_t step, const SampleSource& source) {
   return result;
 }
 
-IterationResult Session::evaluate_batch(const SampleSource& source) {
+IterationResult Session::evaluate_batch(const SampleSource& source, std::optional<std::int64_t> counted) {
   Iteration iteration;
   iteration.samples = source;
+  iteration.counted_samples = counted;
+  iteration.stop_wish = stop_wish_;
   iteration.needs_documents = !config_.data.attend_across_documents;
   iteration.has_padding = has_padding_;
   return executor_->run(own(evaluation_), iteration);

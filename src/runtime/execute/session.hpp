@@ -42,8 +42,9 @@ class Session {
 
   /// One iteration on the samples of `source`; `step` counts from 0.
   IterationResult train(std::int64_t step, const SampleSource& source);
-  /// Losses of one global batch of `source`, which changes nothing.
-  IterationResult evaluate_batch(const SampleSource& source);
+  /// Losses of one global batch of `source`, which changes nothing; of its first `counted` samples where the others
+  /// only fill it up.
+  IterationResult evaluate_batch(const SampleSource& source, std::optional<std::int64_t> counted = {});
   /// Their mean.
   double evaluate(const SampleSource& source) { return evaluate_batch(source).loss; }
 

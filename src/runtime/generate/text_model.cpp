@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/open_file.hpp"
+#include "data/token_type.hpp"
 #include "io/checkpoint_model.hpp"
 #include "io/parameters.hpp"
 #include "runtime/model_weights.hpp"
@@ -19,12 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The bytes, and one token more where a job has it for the end of a document.
-constexpr std::int64_t least_byte_vocabulary = 256, largest_byte_vocabulary = 257;
-
-bool has_bytes(const Model& model) {
-  return model.sample.classes >= least_byte_vocabulary && model.sample.classes <= largest_byte_vocabulary;
-}
+bool has_bytes(const Model& model) { return is_byte_vocabulary(model.sample.classes); }
 
 bool tokenizer_lies_in(const std::string& folder) {
   return !folder.empty() && fs::exists(fs::path(folder) / "tokenizer.json");
