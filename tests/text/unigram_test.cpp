@@ -30,6 +30,32 @@ Tokens tokens_of(const UnigramModel& model, std::string_view word) {
   return out;
 }
 
+std::string normalized(const CharacterMap& map, std::string_view text) {
+  return map.normalized(text, GrowthLimit(text.size(), "t.json"));
+}
+
+void append_unit(std::string& bytes, std::uint32_t unit) {
+  for (unsigned i = 0; i < 4; ++i) bytes += static_cast<char>((unit >> (8 * i)) & 0xFFU);
+}
+
+std::string table_of_units(const std::string& units, const std::string& texts) {
+  std::string bytes;
+  append_unit(bytes, static_cast<std::uint32_t>(units.size()));
+  return bytes + units + texts;
+}
+
+/// A table by which a character becomes the text at a place of `texts`.
+std::string table_of(char character, std::uint32_t place, const std::string& texts) {
+  const auto label = static_cast<std::uint32_t>(static_cast<unsigned char>(character));
+  std::vector<std::uint32_t> units(512);
+  units[0] = 256U << 10U;                                 // children from 256 on
+  units[256U ^ label] = label | 0x100U | (label << 10U);  // a leaf, at 256
+  units[256] = 0x80000000U | place;
+  std::string bytes;
+  for (const std::uint32_t unit : units) append_unit(bytes, unit);
+  return table_of_units(bytes, texts);
+}
+
 /// The score of the best cut of a word, found by trying every one.
 double best_score(const std::vector<std::pair<std::string, double>>& scored, std::string_view word) {
   if (word.empty()) return 0.0;
@@ -75,13 +101,45 @@ TEST_CASE("unknown characters beside each other are one token, or their bytes", 
 TEST_CASE("what is no table of characters is refused, and a table cut off replaces nothing beyond its end",
           "[unigram]") {
   CharacterMap map;
-  CHECK(!map.read(""));
-  CHECK(!map.read(std::string("\x05\0\0\0abcde", 9)));
-  CHECK(!map.read(std::string("\x08\0\0\0abcd", 8)));
-  CHECK(map.normalized("as it is") == "as it is");
+  CHECK(map.read("") != "");
+  CHECK(map.read(std::string("\x05\0\0\0abcde", 9)) != "");
+  CHECK(map.read(std::string("\x08\0\0\0abcd", 8)) != "");
+  CHECK(normalized(map, "as it is") == "as it is");
   // One unit, whose offset leads out of the array.
-  CHECK(map.read(std::string("\x04\0\0\0\xff\xff\xff\x7f", 8)));
-  CHECK(map.normalized("a\u00e9") == "a\u00e9");
+  CHECK(map.read(std::string("\x04\0\0\0\xff\xff\xff\x7f", 8)) == "");
+  CHECK(normalized(map, "a\u00e9") == "a\u00e9");
+}
+
+TEST_CASE("a table replaces characters by texts that are UTF-8 from their beginning on", "[unigram]") {
+  const std::string texts("\xC3\xA9t\xC3\xA9\0x\0", 8);
+  CharacterMap map;
+  REQUIRE(map.read(table_of('a', 0, texts)) == "");
+  CHECK(normalized(map, "bab") == "b\u00e9t\u00e9b");
+  REQUIRE(map.read(table_of('a', 2, texts)) == "");
+  CHECK(normalized(map, "bab") == "bt\u00e9b");
+  REQUIRE(map.read(table_of('a', 8, texts)) == "");
+  CHECK(normalized(map, "bab") == "bb");
+  const std::string beyond = "its trie leads to places where no text begins";
+  for (const unsigned place : {1U, 4U, 9U, 0x7FFFFFFFU}) CHECK(map.read(table_of('a', place, texts)) == beyond);
+  // The bytes of a text that lead out of a word were read and written behind it.
+  for (const char* wrong : {"\xF0", "\xC3", "a\xF0", "\xF0\x90", "\xED\xA0\x80", "\xC0\xAF", "\xFF", "\x80"})
+    CHECK(map.read(table_of('a', 0, std::string(wrong) + '\0')) == "its texts are no UTF-8");
+  CHECK(normalized(map, "a") == "a");
+}
+
+TEST_CASE("a table that leads in circles is come through once", "[unigram]") {
+  // Every unit leads to the array's beginning under a label of its own, none is a leaf.
+  std::string units;
+  for (std::uint32_t i = 0; i < 256; ++i) append_unit(units, i | (i << 10U));
+  CharacterMap map;
+  CHECK(map.read(table_of_units(units, "x")) == "");
+  CHECK(normalized(map, "abc") == "abc");
+}
+
+TEST_CASE("a word that is no UTF-8 is cut within its bytes", "[unigram]") {
+  const UnigramModel model = model_of({{"<unk>", 0.0}, {"a", -1.0}});
+  for (const char* word : {"\xF0", "a\xF0", "\xF0\x90", "\xE2\x82", "a\xC3", "\x80\x80"})
+    CHECK(tokens_of(model, word).size() <= 2);
 }
 
 TEST_CASE("base 64 is read as RFC 4648 has it", "[unigram]") {

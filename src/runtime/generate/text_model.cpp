@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -32,9 +31,8 @@ bool tokenizer_lies_in(const std::string& folder) {
 
 /// A JSON object in a folder; an empty one where there is none.
 nlohmann::json object_in(const std::string& folder, const char* name) {
-  std::ifstream file(fs::path(folder) / name, std::ios::binary);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  return !folder.empty() && json.is_object() ? json : nlohmann::json::object();
+  if (folder.empty()) return nlohmann::json::object();
+  return read_json_object(fs::path(folder) / name).value_or(nlohmann::json::object());
 }
 
 std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
