@@ -36,7 +36,7 @@ TEST_CASE("strings, comments and numbers have no levels", "[toml]") {
         repeated("[a.b]\nx = [[1.0], [2.0]]\n", 100)})
     CHECK(find_toml_beyond(text) == std::nullopt);
   // What stands behind a string counts.
-  for (const std::string& string : {"\"\"", "''", "\"a\\\\\"", "'\\'", "\"\"\"a\"\"\"\"", "'''a'''''", "\"\"\"\"\"\""})
+  for (const std::string string : {"\"\"", "''", "\"a\\\\\"", "'\\'", "\"\"\"a\"\"\"\"", "'''a'''''", "\"\"\"\"\"\""})
     CHECK(find_toml_beyond("x = { a = " + string + ", " + repeated("a.", 100) + "b = 1 }") == 1);
 }
 

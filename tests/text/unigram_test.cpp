@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
+#include "base/error.hpp"
 #include "support/catch.hpp"
 #include "text/character_map.hpp"
+#include "text/utf8.hpp"
 
 using namespace pptrain;
 
@@ -125,6 +128,50 @@ TEST_CASE("a table replaces characters by texts that are UTF-8 from their beginn
   for (const char* wrong : {"\xF0", "\xC3", "a\xF0", "\xF0\x90", "\xED\xA0\x80", "\xC0\xAF", "\xFF", "\x80"})
     CHECK(map.read(table_of('a', 0, std::string(wrong) + '\0')) == "its texts are no UTF-8");
   CHECK(normalized(map, "a") == "a");
+}
+
+/// A table of a few keys of one byte or two, with offsets, texts and places that may be wrong.
+std::string drawn_table(std::mt19937& random, const std::vector<std::string>& parts) {
+  const auto below = [&](std::size_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+  std::string texts;
+  for (std::uint32_t i = 1 + below(6); i > 0; --i) texts += parts[below(parts.size())] + std::string(below(2), '\0');
+  std::vector<std::uint32_t> units(256);
+  const std::uint32_t root = below(16);
+  units[0] = root << 10U;
+  for (std::uint32_t keys = 1 + below(4); keys > 0; --keys) {
+    std::uint32_t node = root;
+    for (std::uint32_t bytes = 1 + below(2); bytes > 0; --bytes) {
+      const std::uint32_t byte = std::vector<std::uint32_t>{'a', 0xC3, 0xA9, 0xF0, 0x9F}[below(5)];
+      const std::uint32_t offset = 1 + below(15), child = node ^ byte;
+      units[child] = byte | (bytes == 1 ? 0x100U : 0U) | (offset << 10U);
+      node = child ^ offset;
+    }
+    units[node] = 0x80000000U | below(texts.size() + 2);
+  }
+  std::string bytes;
+  for (const std::uint32_t unit : units) append_unit(bytes, unit);
+  return table_of_units(bytes, texts);
+}
+
+TEST_CASE("drawn tables are refused, or make UTF-8 of UTF-8", "[unigram]") {
+  std::mt19937 random(7);
+  const std::vector<std::string> sound = {"a", "b", "\u00e9", "\U0001f600", ""};
+  std::vector<std::string> parts = sound;
+  parts.insert(parts.end(), {"\xF0\x9F", "\xC3"});
+  int read = 0, changed = 0, torn = 0;
+  for (int draw = 0; draw < 20000; ++draw) {
+    CharacterMap map;
+    if (!map.read(drawn_table(random, draw % 4 > 0 ? sound : parts)).empty()) continue;
+    ++read;
+    std::string text;
+    for (int i = 0; i < 8; ++i) text += sound[random() % sound.size()];
+    const std::string made = normalized(map, text);
+    torn += is_utf8(made) ? 0 : 1;
+    changed += made != text ? 1 : 0;
+  }
+  CHECK(torn == 0);
+  CHECK(read > 1000);
+  CHECK(changed > 500);
 }
 
 TEST_CASE("a table that leads in circles is come through once", "[unigram]") {
