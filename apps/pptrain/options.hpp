@@ -28,12 +28,13 @@ struct Options {
   std::string output;
   std::string sentencepiece_model;
   std::int64_t train_vocabulary = 0;
-  std::string tokenizer;  ///< of `tokenize`, like the next six, and of `generate`
+  std::string tokenizer;  ///< of `tokenize`, like the next seven, and of `generate`
   std::string end_of_document;
   std::string json_key = "text";
   std::optional<std::int64_t> threads;
   bool append_end_of_document = false;
   bool no_special_tokens = false;
+  bool skip_bad_lines = false;
   bool megatron = false;
   std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four
   std::optional<std::int64_t> source_length;

@@ -88,6 +88,9 @@ void CommandLine::documents(CLI::App* sub, CLI::Option* tokenizer) {
   sub->add_option("--json-key", options_.json_key, "key of the text in lines of .jsonl files; none: text")
       ->needs(tokenizer)
       ->type_name("KEY");
+  sub->add_flag("--skip-bad-lines", options_.skip_bad_lines,
+                "leave out and count lines of .jsonl files that are no JSON or have no text below the key")
+      ->needs(tokenizer);
   sub->add_flag("--megatron", options_.megatron,
                 "write a dataset as Megatron-LM reads it: NAME.bin and, beside it, NAME.idx")
       ->needs(tokenizer);

@@ -54,6 +54,7 @@ TokenizeOptions tokenize_options(const Options& options) {
   tokenize.append_end_of_document = options.append_end_of_document;
   tokenize.end_of_document = options.end_of_document;
   tokenize.special_tokens = !options.no_special_tokens;
+  tokenize.skip_bad_lines = options.skip_bad_lines;
   tokenize.megatron = options.megatron;
   tokenize.json_key = options.json_key;
   tokenize.sequence_length = options.sequence_length.value_or(0);
@@ -76,6 +77,8 @@ void run_tokenize(const Options& options) {
     tokenize.progress = [&](const TokenizeProgress& progress) { display.show(progress); };
     result = options.sequence_length ? tokenize_samples(tokenize) : tokenize_files(tokenize);
   }
+  if (const BadLines& bad = result.bad_lines; bad.count > 0)
+    log_warning("{} bad line{} left out; the first: {}", bad.count, bad.count == 1 ? " is" : "s are", bad.first);
   std::string text = options.output + ": ";
   if (options.sequence_length) {
     text += fmt::format("{} samples of {} tokens", result.num_samples, result.num_tokens);

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/open_file.hpp"
+#include "config/toml_levels.hpp"
 #include "config/toml_state.hpp"
 
 namespace pptrain {
@@ -13,8 +14,10 @@ constexpr std::string_view set_option = "--set ";
 
 /// The value of `value = VALUE`, or nothing where that is no TOML. Nodes remember `place` as their source.
 std::optional<toml::table> parse_value(const std::string& value, const std::string& place) {
+  const std::string text = "value = " + value;
+  if (find_toml_beyond(text)) return std::nullopt;
   try {
-    toml::table table = toml::parse("value = " + value, place);
+    toml::table table = toml::parse(text, place);
     if (table.size() == 1 && table.contains("value")) return table;
   } catch (const toml::parse_error&) {
   }
@@ -82,6 +85,15 @@ void check_format(std::string_view text, const std::string& source) {
   }
 }
 
+void check_levels(std::string_view text, const std::string& source) {
+  const std::optional<std::int64_t> line = find_toml_beyond(text);
+  if (!line) return;
+  throw_bad_input({fmt::format("{}:{}", source, *line),
+                   fmt::format("a name has more than {} parts, or brackets lie in more than {}", most_toml_levels,
+                               most_toml_levels),
+                   "no key lies that deep", "write the keys into their [sections]"});
+}
+
 }  // namespace
 
 std::string place_of(const toml::node& node, const std::string& source) {
@@ -93,6 +105,7 @@ std::string place_of(const toml::node& node, const std::string& source) {
 
 TomlTable parse_toml(std::string_view text, const std::string& source, const std::vector<std::string>& overrides) {
   check_format(text, source);
+  check_levels(text, source);
   auto document = std::make_shared<toml::table>();
   try {
     *document = toml::parse(text, source);

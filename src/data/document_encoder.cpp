@@ -1,7 +1,6 @@
 #include "data/document_encoder.hpp"
 
 #include "data/document_work.hpp"
-#include "text/json_text.hpp"
 
 namespace pptrain {
 namespace {
@@ -32,12 +31,17 @@ void DocumentEncoder::append_text(const DocumentPart& part, PartTokens& result) 
 }
 
 void DocumentEncoder::append_lines(const DocumentPart& part, PartTokens& result) {
-  for_each_line(source_, part, [&](std::string_view line, const std::string& where) {
+  std::vector<std::uint32_t> tokens;
+  const auto append_line = [&](const std::vector<std::string>& texts, const std::string&) {
+    tokens.clear();
+    encoder_.append(texts.front(), tokens);
     append(frame_.before, result);
-    encoder_.append(texts_of_json_line(line, {key_}, where, "--json-key").front(), result.tokens);
+    append(tokens, result);
     append(frame_.behind, result);
     result.ends.push_back(result.tokens.size());
-  });
+  };
+  result.bad_lines =
+      for_each_text_line(source_, part, {options_.json_key}, "--json-key", options_.skip_bad_lines, append_line);
 }
 
 }  // namespace pptrain

@@ -13,17 +13,18 @@ namespace pptrain {
 struct PartTokens {
   std::vector<std::uint32_t> tokens;
   std::vector<std::size_t> ends;
+  BadLines bad_lines;
 };
 
 /// Makes tokens of the documents in parts, on one thread: each between the tokens of a frame.
 class DocumentEncoder {
  public:
-  /// `key` names the text in lines of .jsonl files. All references outlive the encoder.
+  /// `options` say which text of lines in .jsonl files is taken. All references outlive the encoder.
   DocumentEncoder(const DocumentSource& source, const Tokenizer& tokenizer, const DocumentFrame& frame,
-                  const std::string& key)
-      : source_(source), encoder_(tokenizer), frame_(frame), key_(key) {}
+                  const TokenizeOptions& options)
+      : source_(source), encoder_(tokenizer), frame_(frame), options_(options) {}
 
-  /// Throws `Error` (exit code 2) for a line without such a text.
+  /// Throws `Error` (exit code 2) for a line without such a text, unless such lines are left out.
   PartTokens operator()(const DocumentPart& part);
 
  private:
@@ -33,7 +34,7 @@ class DocumentEncoder {
   const DocumentSource& source_;
   TextEncoder encoder_;
   const DocumentFrame& frame_;
-  const std::string& key_;
+  const TokenizeOptions& options_;
 };
 
 }  // namespace pptrain

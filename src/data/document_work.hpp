@@ -8,10 +8,13 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "base/error.hpp"
 #include "data/document_source.hpp"
 #include "data/ordered_work.hpp"
 #include "data/tokenize.hpp"
+#include "text/json_text.hpp"
 
 namespace pptrain {
 
@@ -27,6 +30,31 @@ void for_each_line(const DocumentSource& source, const DocumentPart& part, const
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     use(line, fmt::format("{}:{}", source.path(part.file), number));
   }
+}
+
+/// Calls `use(texts, where)` for the lines of a part of a .jsonl file that are not blank, with the texts below `keys`,
+/// which `option` names. Where `skip` is set a line that has no such texts, or that `use` refuses before it has changed
+/// anything, is left out; returns these lines. Otherwise it throws `Error` (exit code 2).
+template <class Use>
+BadLines for_each_text_line(const DocumentSource& source, const DocumentPart& part,
+                            const std::vector<std::string>& keys, const char* option, bool skip, const Use& use) {
+  BadLines bad;
+  for_each_line(source, part, [&](std::string_view line, const std::string& where) {
+    try {
+      use(texts_of_json_line(line, keys, where, option), where);
+    } catch (const Error& error) {
+      if (!skip || error.code() != ExitCode::bad_input) throw;
+      bad.add({1, error.what()});
+    }
+  });
+  return bad;
+}
+
+/// Throws `Error` (exit code 2) where bad lines were left out and there are no `good` texts beside.
+inline void check_some_lines_are_good(const TokenizeOptions& options, const BadLines& bad, std::int64_t good) {
+  if (good > 0 || bad.count == 0) return;
+  throw_bad_input({options.texts.front(), fmt::format("all lines with text are bad, {} of them", bad.count),
+                   "the first: " + bad.first, "name the key of the text, or other files"});
 }
 
 /// Makes something of every part on several threads, each by a worker of its own (`OrderedWork`), and hands it to

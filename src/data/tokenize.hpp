@@ -29,6 +29,7 @@ struct TokenizeOptions {
   bool special_tokens = true;                      ///< the tokens that the tokenizer puts around a text, as `<s>`
   bool megatron = false;                           ///< a pair NAME.bin and NAME.idx as Megatron-LM reads it
   std::string json_key = "text";                   ///< of the text in lines of .jsonl files
+  bool skip_bad_lines = false;                     ///< leave out lines of which no text or no tokens can be made
   int num_threads = 0;                             ///< 0: as many as there are cores
   std::size_t part_bytes = std::size_t{1} << 18U;  ///< of text that a thread takes at a time
   std::function<void(const TokenizeProgress&)> progress = {};  ///< called now and then; may be empty
@@ -42,6 +43,17 @@ struct TokenizeOptions {
   std::string padding_token = {};  ///< text of the token that fills samples up; "": pad_token
 };
 
+/// Lines of .jsonl files that were left out.
+struct BadLines {
+  std::int64_t count = 0;
+  std::string first = {};  ///< what is wrong with the first one, with file and line
+
+  void add(const BadLines& others) {
+    if (count == 0) first = others.first;
+    count += others.count;
+  }
+};
+
 struct TokenizeResult {
   std::int64_t num_bytes = 0;  ///< of text
   std::int64_t num_tokens = 0;
@@ -53,6 +65,7 @@ struct TokenizeResult {
   std::string index_path;          ///< of the .idx file; "" without one
   std::int64_t num_samples = 0;    ///< of `tokenize_samples`
   std::int64_t num_cut = 0;        ///< texts of which the end was left out
+  BadLines bad_lines = {};
 };
 
 /// Writes the texts as a token file.

@@ -30,13 +30,17 @@ TokenizeResult tokenize_documents(const TokenizeOptions& options) {
                         options.megatron ? TokenLayout::indexed : TokenLayout::header);
   const DocumentFrame frame = make_frame(options, tokenizer);
   TokenizeResult result;
+  std::int64_t good = 0;
   result.num_bytes = work_on_parts(
-      options, source, [&] { return DocumentEncoder(source, tokenizer, frame, options.json_key); },
+      options, source, [&] { return DocumentEncoder(source, tokenizer, frame, options); },
       [&](const PartTokens& part) {
         write_part(part, writer);
+        good += std::ssize(part.ends);
+        result.bad_lines.add(part.bad_lines);
         return writer.num_tokens();
       });
   result.num_tokens = writer.num_tokens();
+  check_some_lines_are_good(options, result.bad_lines, good);
   result.num_documents = writer.num_documents();
   result.token_bytes = writer.token_bytes();
   result.vocabulary_size = tokenizer.vocabulary_size();

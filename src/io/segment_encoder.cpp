@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "data/document_frame.hpp"
 #include "data/document_work.hpp"
-#include "text/json_text.hpp"
 
 namespace pptrain {
 namespace {
@@ -72,9 +71,9 @@ SegmentEncoder::SegmentEncoder(const DocumentSource& source, const Tokenizer& to
 
 PartSegments SegmentEncoder::operator()(const DocumentPart& part) {
   PartSegments segments;
-  for_each_line(source_, part, [&](std::string_view line, const std::string& where) {
-    append(texts_of_json_line(line, options_.segment_keys, where, "--segments"), where, segments);
-  });
+  segments.bad_lines = for_each_text_line(
+      source_, part, options_.segment_keys, "--segments", options_.skip_bad_lines,
+      [&](const std::vector<std::string>& texts, const std::string& where) { append(texts, where, segments); });
   return segments;
 }
 
@@ -82,8 +81,8 @@ void SegmentEncoder::append(const std::vector<std::string>& texts, const std::st
   std::array<Tokens, 2> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) encoder_.append(texts[i], tokens[i]);
   if (tokens[0].empty() && tokens[1].empty())
-    throw_bad_input(
-        {where, "there is no token in its text", "a sample of padding alone says nothing", "leave the line out"});
+    throw_bad_input({where, "there is no token in its text", "a sample of padding alone says nothing",
+                     "leave the line out, by --skip-bad-lines for instance"});
   const auto kept = kept_lengths({tokens[0].size(), tokens[1].size()}, static_cast<std::size_t>(room_of(layout_)));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     segments.num_cut += kept[i] < tokens[i].size() ? 1 : 0;

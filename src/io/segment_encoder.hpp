@@ -26,6 +26,7 @@ struct PartSegments {
   std::vector<std::int64_t> tokens, types, mask;
   std::int64_t num_tokens = 0;  ///< without padding
   std::int64_t num_cut = 0;     ///< texts of which the end was left out
+  BadLines bad_lines = {};
 };
 
 /// Makes samples of lines with one text or two, on one thread: where these are too long, tokens are taken from the end
@@ -37,7 +38,8 @@ class SegmentEncoder {
   SegmentEncoder(const DocumentSource& source, const Tokenizer& tokenizer, const SegmentLayout& layout,
                  const TokenizeOptions& options);
 
-  /// Throws `Error` (exit code 2), with file and line, where a text is missing or a line has no token of text.
+  /// Throws `Error` (exit code 2), with file and line, where a text is missing or a line has no token of text, unless
+  /// such lines are left out.
   PartSegments operator()(const DocumentPart& part);
 
  private:

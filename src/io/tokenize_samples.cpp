@@ -11,7 +11,6 @@
 #include "data/document_work.hpp"
 #include "io/sample_writer.hpp"
 #include "io/segment_encoder.hpp"
-#include "text/json_text.hpp"
 
 namespace pptrain {
 namespace {
@@ -87,6 +86,7 @@ struct PartPairs {
   Row sources, targets;
   std::int64_t num_tokens = 0;
   std::int64_t num_cut = 0;
+  BadLines bad_lines;
 };
 
 /// What every pair has in common.
@@ -106,23 +106,29 @@ class PairEncoder {
 
   PartPairs operator()(const DocumentPart& part) {
     PartPairs pairs;
-    for_each_line(source_, part, [&](std::string_view line, const std::string& where) {
-      const std::vector<std::string> texts = texts_of_json_line(line, options_.pair_keys, where, "--pairs");
-      if (append(options_.source_prefix + texts[0], layout_.source_length, layout_.padding, pairs.sources, pairs) ==
-          0) {
-        throw_bad_input({where, fmt::format("the text below \"{}\" has no token", options_.pair_keys[0]),
-                         "a source of padding alone says nothing", "leave the line out"});
-      }
-      append(texts[1], layout_.target_length, no_target, pairs.targets, pairs);
-    });
+    pairs.bad_lines = for_each_text_line(
+        source_, part, options_.pair_keys, "--pairs", options_.skip_bad_lines,
+        [&](const std::vector<std::string>& texts, const std::string& where) { append(texts, where, pairs); });
     return pairs;
   }
 
  private:
-  /// Appends the tokens of a text with those around it, cut or filled up to `length`; returns how many there are.
-  std::int64_t append(const std::string& text, std::int64_t length, std::int64_t filling, Row& rows, PartPairs& pairs) {
-    std::vector<std::uint32_t> tokens;
-    encoder_.append(text, tokens);
+  void append(const std::vector<std::string>& texts, const std::string& where, PartPairs& pairs) {
+    std::vector<std::uint32_t> source, target;
+    encoder_.append(options_.source_prefix + texts[0], source);
+    encoder_.append(texts[1], target);
+    if (source.empty() && layout_.frame.size() == 0) {
+      throw_bad_input({where, fmt::format("the text below \"{}\" has no token", options_.pair_keys[0]),
+                       "a source of padding alone says nothing",
+                       "leave the line out, by --skip-bad-lines for instance"});
+    }
+    append(source, layout_.source_length, layout_.padding, pairs.sources, pairs);
+    append(target, layout_.target_length, no_target, pairs.targets, pairs);
+  }
+
+  /// Appends the tokens of a text with those around it, cut or filled up to `length`.
+  void append(std::vector<std::uint32_t>& tokens, std::int64_t length, std::int64_t filling, Row& rows,
+              PartPairs& pairs) const {
     const auto room = static_cast<std::size_t>(length - layout_.frame.size());
     if (tokens.size() > room) {
       tokens.resize(room);
@@ -132,7 +138,6 @@ class PairEncoder {
     const std::int64_t count = layout_.frame.size() + static_cast<std::int64_t>(tokens.size());
     rows.insert(rows.end(), static_cast<std::size_t>(length - count), filling);
     pairs.num_tokens += count;
-    return count;
   }
 
   const DocumentSource& source_;
@@ -180,8 +185,10 @@ void make_pairs(const TokenizeOptions& options, const Tokenizer& tokenizer, Docu
         writer.append(1, part.targets);
         result.num_samples += static_cast<std::int64_t>(part.targets.size()) / layout.target_length;
         result.num_cut += part.num_cut;
+        result.bad_lines.add(part.bad_lines);
         return result.num_tokens += part.num_tokens;
       });
+  check_some_lines_are_good(options, result.bad_lines, result.num_samples);
   if (result.num_samples == 0)
     throw_bad_input({options.texts.front(), "there is no pair in it", "", "name other texts"});
   writer.commit();
@@ -203,8 +210,10 @@ void make_segments(const TokenizeOptions& options, const Tokenizer& tokenizer, D
         writer.append(2, part.mask);
         result.num_samples += static_cast<std::int64_t>(part.tokens.size()) / layout.length;
         result.num_cut += part.num_cut;
+        result.bad_lines.add(part.bad_lines);
         return result.num_tokens += part.num_tokens;
       });
+  check_some_lines_are_good(options, result.bad_lines, result.num_samples);
   if (result.num_samples == 0)
     throw_bad_input({options.texts.front(), "there is no text in it", "", "name other texts"});
   writer.commit();
@@ -215,13 +224,17 @@ void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer
   const DocumentFrame frame = make_frame(options, tokenizer);
   const DocumentFrame between = {{}, frame.behind};
   SamplePacker packer(frame, options, tokenizer_digest(tokenizer));
+  std::int64_t good = 0;
   result.num_bytes = work_on_parts(
-      options, source, [&] { return DocumentEncoder(source, tokenizer, between, options.json_key); },
+      options, source, [&] { return DocumentEncoder(source, tokenizer, between, options); },
       [&](const PartTokens& part) {
         packer.append(part.tokens);
+        good += std::ssize(part.ends);
+        result.bad_lines.add(part.bad_lines);
         result.num_samples = packer.num_samples();
         return result.num_tokens = result.num_samples * options.sequence_length;
       });
+  check_some_lines_are_good(options, result.bad_lines, good);
   if (result.num_samples == 0) {
     throw_bad_input({options.texts.front(),
                      fmt::format("the text fills no sample of {} tokens", options.sequence_length), "",

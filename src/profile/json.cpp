@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/json_levels.hpp"
 #include "base/names.hpp"
 #include "base/open_file.hpp"
 
@@ -17,15 +18,6 @@ namespace {
 std::string place(const std::string& source, const std::string& text, std::size_t byte) {
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size()));
   return fmt::format("{}:{}", source, 1 + std::count(text.begin(), end, '\n'));
-}
-
-/// The library's message without its code: "[json.exception.parse_error.101] parse error at line
-/// 1, column 2: syntax error ..." becomes "syntax error ...".
-std::string short_message(const std::string& message) {
-  const std::size_t column = message.find("column ");
-  const std::size_t begin =
-      message.find(column == std::string::npos ? "] " : ": ", column == std::string::npos ? 0 : column);
-  return begin == std::string::npos ? message : message.substr(begin + 2);
 }
 
 /// Remembers the keys of every open object, since the library keeps only the last of equal keys.
@@ -78,16 +70,17 @@ std::string read_text_file(const std::string& path) {
 }
 
 Json parse_json(const std::string& text, const std::string& source) {
+  check_json_levels(text, source, "write the file again");
   try {
     return Json::parse(text, DuplicateKeys(source));
   } catch (const Json::parse_error& error) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const bool begins_so = first != std::string::npos && text[first] == '{';
-    throw_bad_input({place(source, text, error.byte), "this is not JSON", short_message(error.what()),
+    throw_bad_input({place(source, text, error.byte), "this is not JSON", json_reason(error.what()),
                      begins_so ? "correct it at that place, or write the file again"
                                : "give a file that `pptrain plan -o` or `pptrain profile -o` has written"});
   } catch (const Json::exception& error) {
-    throw_bad_input({source, "a number is out of range", short_message(error.what()), "give a finite number"});
+    throw_bad_input({source, "a number is out of range", json_reason(error.what()), "give a finite number"});
   }
 }
 

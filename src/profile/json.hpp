@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 /// The text of a file; throws `Error` (exit code 2) when it cannot be read.
 std::string read_text_file(const std::string& path);
 
-/// Parses a document. What is no JSON, a number too large for a double, or a key given twice
-/// throws `Error` (exit code 2) with the line where it is known.
+/// Parses a document. What is no JSON, has more than `most_json_levels`, a number too large for a double, or a key
+/// given twice throws `Error` (exit code 2) with the line where it is known.
 Json parse_json(const std::string& text, const std::string& source);
 
 /// The document with short objects and arrays on one line, ending in a newline.

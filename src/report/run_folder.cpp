@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/json_levels.hpp"
 #include "base/log.hpp"
 #include "base/open_file.hpp"
 #include "cluster/read.hpp"
@@ -72,8 +73,9 @@ std::vector<PlanOfRun> plans_of(const std::string& path, std::int64_t resumed_st
 /// A JSON file that a report can do without.
 nlohmann::json optional_json(const std::string& path, std::vector<std::string>& losses) {
   if (!is_file(path)) return nullptr;
-  nlohmann::json json = nlohmann::json::parse(text_of(path), nullptr, false);
-  if (!json.is_discarded()) return json;
+  const std::string text = text_of(path);
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_discarded() && !find_json_beyond(text)) return json;
   losses.push_back(fmt::format("{} is torn and was left out.", fs::path(path).filename().string()));
   return nullptr;
 }

@@ -7,8 +7,9 @@
 namespace pptrain {
 namespace {
 
-std::size_t begin_of_space_before(std::string_view text, std::size_t end) {
-  while (end > 0) {
+/// Where the white space before `end` begins, or `least`, if that is behind.
+std::size_t begin_of_space_before(std::string_view text, std::size_t end, std::size_t least) {
+  while (end > least) {
     const CodePoint character = code_point_before(text, end);
     if (!is_white_space(character.value)) break;
     end -= character.size;
@@ -32,14 +33,7 @@ AddedTokenFinder::AddedTokenFinder()
 
 void AddedTokenFinder::add(const AddedToken& token, std::string_view text) {
   if (text.empty()) return;
-  std::size_t node = 0;
-  for (const char c : text) {
-    const auto [next, is_new] = nodes_[node].next.try_emplace(c, nodes_.size());
-    node = next->second;
-    if (is_new) nodes_.emplace_back();
-  }
-  if (nodes_[node].token) return;
-  nodes_[node].token = tokens_.size();
+  trie_.add(text, static_cast<std::uint32_t>(tokens_.size()));
   tokens_.push_back(token);
 }
 
@@ -47,12 +41,11 @@ std::optional<AddedTokenFinder::Found> AddedTokenFinder::find(std::string_view t
   if (tokens_.empty()) return std::nullopt;
   for (std::size_t begin = from; begin < text.size(); ++begin) {
     std::optional<Found> found;
-    std::size_t node = 0;
+    std::optional<std::uint32_t> node = TokenTrie::root;
     for (std::size_t at = begin; at < text.size(); ++at) {
-      const auto next = nodes_[node].next.find(text[at]);
-      if (next == nodes_[node].next.end()) break;
-      node = next->second;
-      if (nodes_[node].token) found = Found{{begin, at + 1}, *nodes_[node].token};
+      node = trie_.next(*node, text[at]);
+      if (!node) break;
+      if (const std::optional<std::uint32_t> token = trie_.token(*node)) found = Found{{begin, at + 1}, *token};
     }
     if (found) return found;
   }
@@ -79,8 +72,9 @@ std::vector<AddedMatch> AddedTokenFinder::parts(std::string_view text, MatchMemo
     TextRange range = found->range;
     from = range.end;
     if (token.single_word && !is_word(text, range, memory)) continue;
-    if (token.strip_left) range.begin = std::max(begin_of_space_before(text, range.begin), done);
-    if (token.strip_right) range.end = end_of_space_behind(text, range.end);
+    // White space up to `done` went with the token before: looking at it again would take a time that is quadratic.
+    if (token.strip_left) range.begin = std::max(begin_of_space_before(text, range.begin, done), done);
+    if (token.strip_right) range.end = end_of_space_behind(text, std::max(range.end, done));
     if (done < range.begin) parts.push_back({{done, range.begin}});
     parts.push_back({range, token.id});
     done = range.end;

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "text/pattern.hpp"
+#include "text/token_trie.hpp"
 
 namespace pptrain {
 
@@ -40,10 +40,6 @@ class AddedTokenFinder {
   std::vector<AddedMatch> parts(std::string_view text, MatchMemory& memory) const;
 
  private:
-  struct Node {
-    std::map<char, std::size_t> next;
-    std::optional<std::size_t> token;  // in `tokens_`
-  };
   struct Found {
     TextRange range;
     std::size_t token = 0;
@@ -53,8 +49,8 @@ class AddedTokenFinder {
   bool is_word(std::string_view text, const TextRange& range, MatchMemory& memory) const;
 
   std::vector<AddedToken> tokens_;
-  std::vector<Node> nodes_ = std::vector<Node>(1);
-  Pattern word_;  // one character of a word
+  TokenTrie trie_;  // of places in `tokens_`
+  Pattern word_;    // one character of a word
 };
 
 }  // namespace pptrain

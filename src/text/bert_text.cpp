@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "text/characters.hpp"
 #include "text/normalizer.hpp"
-#include "text/utf8.hpp"
 
 namespace pptrain {
 namespace {
@@ -34,19 +34,6 @@ bool is_chinese(char32_t c) {
   return std::any_of(blocks.begin(), blocks.end(), [c](const auto& b) { return b.first <= c && c <= b.second; });
 }
 
-/// The text with `change(out, character)` for each of its characters.
-template <class Change>
-std::string changed(const std::string& text, const Change& change) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint character = code_point_at(text, at);
-    at += character.size;
-    change(out, character.value);
-  }
-  return out;
-}
-
 void clean(std::string& out, char32_t c) {
   if (c == 0 || c == 0xFFFD || is_control(c)) return;
   append_utf8(out, is_white_space(c) ? U' ' : c);
@@ -63,18 +50,13 @@ void strip_accent(std::string& out, char32_t c) {
   if (category(c) != UTF8PROC_CATEGORY_MN) append_utf8(out, c);
 }
 
-void lower(std::string& out, char32_t c) {
-  append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
-  if (c == 0x130) append_utf8(out, 0x307);  // the one letter whose small form are two characters
-}
-
 }  // namespace
 
 std::string BertText::normalized(const std::string& text) const {
-  std::string result = cleans ? changed(text, clean) : text;
-  if (parts_chinese) result = changed(result, part_chinese);
-  if (strips_accents) result = changed(in_form(UnicodeForm::nfd, std::move(result)), strip_accent);
-  return lowers ? changed(result, lower) : result;
+  std::string result = cleans ? changed_characters(text, clean) : text;
+  if (parts_chinese) result = changed_characters(result, part_chinese);
+  if (strips_accents) result = changed_characters(in_form(UnicodeForm::nfd, std::move(result)), strip_accent);
+  return lowers ? lowered(result) : result;
 }
 
 }  // namespace pptrain

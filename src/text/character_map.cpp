@@ -40,14 +40,44 @@ std::size_t grapheme_size(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-bool CharacterMap::read(std::string_view bytes) {
-  units_.clear();
-  texts_.clear();
-  if (bytes.size() < 4) return false;
-  const std::size_t trie = little_endian(bytes, 0);
-  if (trie == 0 || trie % 4 != 0 || trie > bytes.size() - 4) return false;
-  for (std::size_t at = 4; at < 4 + trie; at += 4) units_.push_back(little_endian(bytes, at));
-  texts_ = bytes.substr(4 + trie);
+std::string CharacterMap::read(std::string_view bytes) {
+  *this = CharacterMap();
+  const std::size_t trie = bytes.size() < 4 ? 0 : little_endian(bytes, 0);
+  if (trie == 0 || trie % 4 != 0 || trie > bytes.size() - 4)
+    return "SentencePiece's trie and texts are expected, as base 64";
+  CharacterMap map;
+  for (std::size_t at = 4; at < 4 + trie; at += 4) map.units_.push_back(little_endian(bytes, at));
+  map.texts_ = bytes.substr(4 + trie);
+  if (!is_utf8(map.texts_)) return "its texts are no UTF-8";
+  if (!map.leads_to_texts()) return "its trie leads to places where no text begins";
+  *this = std::move(map);
+  return "";
+}
+
+bool CharacterMap::begins_character(std::size_t place) const {
+  return place == texts_.size() ||
+         (place < texts_.size() && (static_cast<unsigned char>(texts_[place]) & 0xC0U) != 0x80U);
+}
+
+bool CharacterMap::leads_to_texts() const {
+  std::vector<bool> seen(units_.size());
+  std::vector<std::uint32_t> waiting = {0};  // nodes behind which keys go on
+  while (!waiting.empty()) {
+    const std::uint32_t node = waiting.back();
+    waiting.pop_back();
+    const std::uint32_t children = node ^ offset_of(units_[node]);
+    for (std::uint32_t byte = 1; byte < 256; ++byte) {
+      const std::uint32_t child = children ^ byte;
+      if (child >= units_.size() || label_of(units_[child]) != byte || seen[child]) continue;
+      seen[child] = true;
+      const std::uint32_t leaf = child ^ offset_of(units_[child]);
+      if (!has_leaf(units_[child])) {
+        waiting.push_back(child);
+      } else if (leaf >= units_.size() || !begins_character(value_of(units_[leaf]))) {
+        return false;  // longer keys behind a leaf are never looked up
+      }
+    }
+  }
   return true;
 }
 
@@ -64,9 +94,7 @@ bool CharacterMap::append(std::string_view text, std::string& out) const {
     if (label_of(unit) != byte) return false;
     place ^= offset_of(unit);
     if (!has_leaf(unit)) continue;
-    if (place >= units_.size()) return false;
-    const std::size_t begin = value_of(units_[place]);
-    if (begin > texts_.size()) return false;
+    const std::size_t begin = value_of(units_[place]);  // both are within by `leads_to_texts`
     out.append(texts_, begin, texts_.find('\0', begin) - begin);
     return true;
   }
@@ -82,12 +110,13 @@ void CharacterMap::append_grapheme(std::string_view grapheme, std::string& out) 
   }
 }
 
-std::string CharacterMap::normalized(std::string_view text) const {
+std::string CharacterMap::normalized(std::string_view text, const GrowthLimit& limit) const {
   if (units_.empty()) return std::string(text);
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view grapheme = text.substr(at, grapheme_size(text, at));
     append_grapheme(grapheme, out);
+    limit.check(out.size());
     at += grapheme.size();
   }
   return out;

@@ -37,8 +37,20 @@ void append_bytes(std::string& bytes, std::vector<std::string>& tokens) {
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, done)) {
+    out.append(text, done, at - done).append(to);
+    done = at + from.size();
+  }
+  if (done > 0) text = out.append(text, done);
+}
+
+/// What the limit of growth counts: a decoder may put a space between tokens.
+std::size_t size_with_spaces(const std::vector<std::string>& tokens) {
+  std::size_t size = tokens.size();
+  for (const std::string& token : tokens) size += token.size();
+  return size;
 }
 
 /// The replacements of Hugging Face's library, in its order.
@@ -59,6 +71,7 @@ void clean_up(std::string& token) {
 
 struct DecodeTokens {
   std::vector<std::string>& tokens;
+  const GrowthLimit& limit;
   MatchMemory& memory;
 
   void operator()(DecodeByteLevel) const {
@@ -130,14 +143,23 @@ struct DecodeTokens {
   }
 
   void operator()(const ReplaceText& rule) const {
-    for (std::string& token : tokens) token = replaced_matches(rule, token, memory);
+    std::size_t size = tokens.size();
+    for (std::string& token : tokens) {
+      token = replaced_matches(rule, token, limit, memory);
+      limit.check(size += token.size());
+    }
   }
 };
 
 }  // namespace
 
 std::string Decoder::text(std::vector<std::string> tokens, MatchMemory& memory) const {
-  for (const Step& step : steps_) std::visit(DecodeTokens{tokens, memory}, step);
+  const std::size_t before = size_with_spaces(tokens);
+  for (const PlacedStep& placed : steps_) {
+    const GrowthLimit limit(before, placed.where);
+    std::visit(DecodeTokens{tokens, limit, memory}, placed.step);
+    limit.check(size_with_spaces(tokens));
+  }
   if (!separates()) return concatenated(tokens);
   std::string text;
   for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;

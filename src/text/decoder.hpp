@@ -39,14 +39,22 @@ class Decoder {
   using Step = std::variant<DecodeByteLevel, DecodeByteFallback, DecodeFuse, DecodeStrip, DecodeMetaspace,
                             DecodeWordPiece, ReplaceText>;
 
-  void add(Step step) { steps_.push_back(std::move(step)); }
+  /// `where`: the step's place in its file.
+  void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
+  std::size_t num_steps() const { return steps_.size(); }
   /// What is between tokens when there is no step.
   bool separates() const { return steps_.empty(); }
-  /// The text of tokens, which are UTF-8; bytes that are none become U+FFFD.
+  /// The text of tokens, which are UTF-8; bytes that are none become U+FFFD. Throws `Error` (exit code 2) where a step
+  /// goes beyond `GrowthLimit`.
   std::string text(std::vector<std::string> tokens, MatchMemory& memory) const;
 
  private:
-  std::vector<Step> steps_;
+  struct PlacedStep {
+    Step step;
+    std::string where;
+  };
+
+  std::vector<PlacedStep> steps_;
 };
 
 }  // namespace pptrain

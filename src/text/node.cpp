@@ -92,9 +92,9 @@ void TokenizerNode::refuse_type(const std::string& what, const std::vector<std::
 }
 
 std::string TokenizerNode::found() const {
-  using nlohmann::json;
-  const std::string text = value_->dump(-1, ' ', false, json::error_handler_t::replace);
-  return "it is " + (text.size() > 40 ? text.substr(0, 37) + "..." : text);
+  if (value_->is_object()) return "it is an object";
+  if (value_->is_array()) return fmt::format("it is an array of {}", value_->size());
+  return "it is " + shown(value_->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace pptrain

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "text/characters.hpp"
 #include "text/utf8.hpp"
 
 namespace pptrain {
@@ -46,15 +47,18 @@ std::string stripped(const StripText& step, std::string_view text) {
 
 struct ApplyStep {
   std::string& text;
+  const GrowthLimit& limit;
   MatchMemory& memory;
 
   void operator()(UnicodeForm form) const { text = in_form(form, std::move(text)); }
   void operator()(const PrependText& step) const {
     if (!text.empty()) text.insert(0, step.text);
   }
-  void operator()(const ReplaceText& step) const { text = replaced_matches(step, text, memory); }
+  void operator()(const ReplaceText& step) const { text = replaced_matches(step, text, limit, memory); }
   void operator()(const StripText& step) const { text = stripped(step, text); }
-  void operator()(const CharacterMap& step) const { text = step.normalized(text); }
+  void operator()(StripMarks) const { text = without_marks(text); }
+  void operator()(LowerText) const { text = lowered(text); }
+  void operator()(const CharacterMap& step) const { text = step.normalized(text, limit); }
   void operator()(const BertText& step) const { text = step.normalized(text); }
 };
 
@@ -73,13 +77,15 @@ std::string in_form(UnicodeForm form, std::string text) {
   return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(size)};
 }
 
-std::string replaced_matches(const ReplaceText& rule, const std::string& text, MatchMemory& memory) {
+std::string replaced_matches(const ReplaceText& rule, const std::string& text, const GrowthLimit& limit,
+                             MatchMemory& memory) {
   std::string out;
   std::size_t done = 0;
   for (std::size_t from = 0; from < text.size();) {
     const std::optional<TextRange> found = rule.pattern.find(text, from, memory);
     if (!found) break;
     out.append(text, done, found->begin - done);
+    limit.check(out.size() + rule.text.size());
     out += rule.text;
     done = found->end;
     const bool empty = found->begin == found->end;
@@ -90,7 +96,12 @@ std::string replaced_matches(const ReplaceText& rule, const std::string& text, M
 }
 
 std::string Normalizer::normalized(std::string text, MatchMemory& memory) const {
-  for (const Step& step : steps_) std::visit(ApplyStep{text, memory}, step);
+  const std::size_t before = text.size();
+  for (const PlacedStep& placed : steps_) {
+    const GrowthLimit limit(before, placed.where);
+    std::visit(ApplyStep{text, limit, memory}, placed.step);
+    limit.check(text.size());
+  }
   return text;
 }
 

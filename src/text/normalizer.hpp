@@ -6,6 +6,7 @@
 
 #include "text/bert_text.hpp"
 #include "text/character_map.hpp"
+#include "text/growth.hpp"
 #include "text/pattern.hpp"
 
 namespace pptrain {
@@ -33,20 +34,36 @@ struct StripText {
   bool right = true;
 };
 
+/// Takes marks away, as `without_marks` does.
+struct StripMarks {};
+
+/// Makes capital letters small ones, as `lowered` does.
+struct LowerText {};
+
 /// Changes a text before it is cut into pieces.
 class Normalizer {
  public:
-  using Step = std::variant<UnicodeForm, PrependText, ReplaceText, BertText, StripText, CharacterMap>;
+  using Step =
+      std::variant<UnicodeForm, PrependText, ReplaceText, BertText, StripText, StripMarks, LowerText, CharacterMap>;
 
-  void add(Step step) { steps_.push_back(std::move(step)); }
-  /// The text, which is UTF-8, after all steps.
+  /// `where`: the step's place in its file.
+  void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
+  std::size_t num_steps() const { return steps_.size(); }
+  /// The text, which is UTF-8, after all steps; so is the result. Throws `Error` (exit code 2) where a step goes beyond
+  /// `GrowthLimit`.
   std::string normalized(std::string text, MatchMemory& memory) const;
 
  private:
-  std::vector<Step> steps_;
+  struct PlacedStep {
+    Step step;
+    std::string where;
+  };
+
+  std::vector<PlacedStep> steps_;
 };
 
-/// The text with every match replaced.
-std::string replaced_matches(const ReplaceText& rule, const std::string& text, MatchMemory& memory);
+/// The text with every match replaced. Throws `Error` (exit code 2) where that is beyond `limit`.
+std::string replaced_matches(const ReplaceText& rule, const std::string& text, const GrowthLimit& limit,
+                             MatchMemory& memory);
 
 }  // namespace pptrain

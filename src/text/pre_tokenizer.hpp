@@ -20,6 +20,7 @@ struct TextPiece {
 struct TextPieces {
   std::vector<TextPiece> pieces;
   std::deque<std::string> changed;
+  std::size_t changed_bytes = 0;
 };
 
 /// Where Metaspace puts its mark in front of a piece that has none.
@@ -44,12 +45,20 @@ class PreTokenizer {
  public:
   using Step = std::variant<SplitRule, MetaspaceRule, PrefixSpace, ByteCharacters>;
 
-  void add(Step step) { steps_.push_back(std::move(step)); }
-  /// The pieces of a text that is UTF-8 and outlives them; `first`: the whole text begins with it.
+  /// `where`: the step's place in its file.
+  void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
+  std::size_t num_steps() const { return steps_.size(); }
+  /// The pieces of a text that is UTF-8 and outlives them; `first`: the whole text begins with it. Throws `Error` (exit
+  /// code 2) where all that steps have changed is beyond `GrowthLimit`.
   TextPieces pieces(std::string_view text, bool first, MatchMemory& memory) const;
 
  private:
-  std::vector<Step> steps_;
+  struct PlacedStep {
+    Step step;
+    std::string where;
+  };
+
+  std::vector<PlacedStep> steps_;
 };
 
 }  // namespace pptrain

@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include "text/read_parts.hpp"
 
 namespace pptrain {
 namespace {
+
+constexpr std::size_t most_template_tokens = 1024;  // that a post-processor puts in, which each document has then
 
 DecodeMetaspace read_metaspace_decoder(const TokenizerNode& node) {
   node.allow_keys({"type", "replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"});
@@ -25,24 +29,30 @@ ReplaceText read_replace(const TokenizerNode& node) {
   return {read_pattern(node.at("pattern")), node.at("content").string()};
 }
 
-/// The tokens of a post-processor's special token, as `{"id": "<s>", "ids": [1], "tokens": ["<s>"]}`.
-std::vector<std::uint32_t> template_tokens(const TokenizerNode& specials, const std::string& name) {
-  std::vector<std::uint32_t> tokens;
-  for (const TokenizerNode& token : specials.at(name).at("ids").elements()) tokens.push_back(token.token());
-  return tokens;
+/// Adds the tokens of a post-processor's special token, as `{"id": "<s>", "ids": [1], "tokens": ["<s>"]}`.
+void append_template_tokens(const TokenizerNode& specials, const std::string& name,
+                            std::vector<std::uint32_t>& tokens) {
+  const std::vector<TokenizerNode> ids = specials.at(name).at("ids").elements();
+  if (tokens.size() + ids.size() > most_template_tokens)
+    specials.refuse("put too many tokens in", fmt::format("{} around a text are the most", most_template_tokens),
+                    "take the file as it was published");
+  for (const TokenizerNode& token : ids) tokens.push_back(token.token());
 }
 
 /// The pieces of `[CLS] $A [SEP] $B:1 [SEP]:1`; empty where the two texts are not there once each.
 std::vector<PairPiece> read_pair_template(const TokenizerNode& node) {
   std::vector<PairPiece> pieces;
   std::size_t times[2] = {};
+  std::vector<std::uint32_t> tokens;
   for (const TokenizerNode& element : node.at("pair").elements()) {
     const bool is_text = element.has("Sequence");
     const TokenizerNode piece = element.at(is_text ? "Sequence" : "SpecialToken");
     const std::string id = piece.at("id").string();
     const std::uint32_t type = piece.has("type_id") ? piece.at("type_id").token() : 0;
     if (!is_text) {
-      pieces.push_back({std::nullopt, template_tokens(node.at("special_tokens"), id), type});
+      const auto before = static_cast<std::ptrdiff_t>(tokens.size());
+      append_template_tokens(node.at("special_tokens"), id, tokens);
+      pieces.push_back({std::nullopt, {tokens.begin() + before, tokens.end()}, type});
       continue;
     }
     const std::size_t text = id == "B" ? 1 : 0;
@@ -64,13 +74,8 @@ void read_template(const TokenizerNode& node, TokenizerParts& parts) {
       behind = true;
       continue;
     }
-    const TokenizerNode special = element.at("SpecialToken");
-    const std::vector<std::uint32_t> tokens = template_tokens(node.at("special_tokens"), special.at("id").string());
-    if (behind) {
-      parts.suffix.insert(parts.suffix.end(), tokens.begin(), tokens.end());
-    } else {
-      parts.prefix.insert(parts.prefix.end(), tokens.begin(), tokens.end());
-    }
+    append_template_tokens(node.at("special_tokens"), element.at("SpecialToken").at("id").string(),
+                           behind ? parts.suffix : parts.prefix);
   }
   if (!behind) node.at("single").refuse("has no place for the text", "", "take the file as it was published");
   parts.pair = node.has("pair") ? read_pair_template(node) : std::vector<PairPiece>();
@@ -86,14 +91,15 @@ std::uint32_t read_text_and_token(const TokenizerNode& node) {
 }  // namespace
 
 void read_decoder(const TokenizerNode& node, Decoder& decoder, int depth) {
+  check_num_steps(node, decoder.num_steps());
   const std::string type = node.type();
-  if (type == "ByteLevel") return decoder.add(DecodeByteLevel());
-  if (type == "ByteFallback") return decoder.add(DecodeByteFallback());
-  if (type == "Fuse") return decoder.add(DecodeFuse());
-  if (type == "Strip") return decoder.add(read_strip(node));
-  if (type == "Replace") return decoder.add(read_replace(node));
-  if (type == "Metaspace") return decoder.add(read_metaspace_decoder(node));
-  if (type == "WordPiece") return decoder.add(read_word_piece_decoder(node));
+  if (type == "ByteLevel") return decoder.add(DecodeByteLevel(), node.place());
+  if (type == "ByteFallback") return decoder.add(DecodeByteFallback(), node.place());
+  if (type == "Fuse") return decoder.add(DecodeFuse(), node.place());
+  if (type == "Strip") return decoder.add(read_strip(node), node.place());
+  if (type == "Replace") return decoder.add(read_replace(node), node.place());
+  if (type == "Metaspace") return decoder.add(read_metaspace_decoder(node), node.place());
+  if (type == "WordPiece") return decoder.add(read_word_piece_decoder(node), node.place());
   if (type != "Sequence")
     node.refuse_type("decoder",
                      {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "WordPiece", "Sequence"});

@@ -5,6 +5,7 @@
 
 #include "base/names.hpp"
 #include "text/read_parts.hpp"
+#include "text/token_trie.hpp"
 
 namespace pptrain {
 namespace {
@@ -71,6 +72,13 @@ std::vector<ListedMerge> read_merges(const TokenizerNode& node, const TokenTable
   return merges;
 }
 
+/// Refuses the text of a token that is too long to be looked for at every place of a text.
+void check_length(const TokenizerNode& node, const std::string& text) {
+  if (text.size() <= longest_searched_token) return;
+  node.refuse(fmt::format("a token has {} bytes", text.size()), fmt::format("{} are the most", longest_searched_token),
+              "leave the token out, or use another tokenizer");
+}
+
 AddedToken read_added_token(const TokenizerNode& node) {
   node.allow_keys({"id", "content", "special", "single_word", "lstrip", "rstrip", "normalized"});
   AddedToken token;
@@ -81,6 +89,7 @@ AddedToken read_added_token(const TokenizerNode& node) {
   token.strip_left = node.boolean_or("lstrip", false);
   token.strip_right = node.boolean_or("rstrip", false);
   token.normalized = node.boolean_or("normalized", !token.special);
+  check_length(node.at("content"), token.text);
   if (token.text.empty()) node.at("content").refuse("is empty", "no text has it", "leave the token out");
   return token;
 }
@@ -88,6 +97,7 @@ AddedToken read_added_token(const TokenizerNode& node) {
 WordPieceModel read_word_piece(const TokenizerNode& node) {
   node.allow_keys({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
   TokenTable tokens = read_vocabulary(node.at("vocab"));
+  tokens.for_each([&](const std::string& text, std::uint32_t) { check_length(node.at("vocab"), text); });
   WordPieceOptions options;
   options.unknown = known_token(node.at("unk_token"), tokens, node.at("unk_token").string());
   if (node.has("continuing_subword_prefix")) options.inside_prefix = node.at("continuing_subword_prefix").string();
@@ -110,6 +120,7 @@ UnigramModel read_unigram(const TokenizerNode& node) {
   UnigramOptions options;
   for (const TokenizerNode& element : node.at("vocab").elements()) {
     const auto [text, score] = read_scored_token(element);
+    check_length(element, text);
     if (!tokens.add(text, static_cast<std::uint32_t>(options.scores.size())))
       element.refuse(fmt::format("the token \"{}\" is there twice", shown(text)), "",
                      "take the file as it was published");

@@ -41,4 +41,7 @@ Pattern read_pattern(const TokenizerNode& node);
 /// The elements of a sequence below `key`. Refuses sequences in sequences beyond a depth that no published file has.
 std::vector<TokenizerNode> read_sequence(const TokenizerNode& node, const std::string& key, int depth);
 
+/// Refuses a step, and whatever it consists of, behind `most_tokenizer_steps` or more of its kind.
+void check_num_steps(const TokenizerNode& node, std::size_t before);
+
 }  // namespace pptrain

@@ -75,9 +75,8 @@ CharacterMap read_character_map(const TokenizerNode& node) {
   node.allow_keys({"type", "precompiled_charsmap"});
   const TokenizerNode table = node.at("precompiled_charsmap");
   CharacterMap map;
-  if (!map.read(from_base64(table.string())))
-    table.refuse("is no table of characters", "SentencePiece's trie and texts are expected, as base 64",
-                 "take the file as it was published");
+  if (const std::string wrong = map.read(from_base64(table.string())); !wrong.empty())
+    table.refuse("is no table of characters", wrong, "take the file as it was published");
   return map;
 }
 
@@ -105,8 +104,9 @@ MetaspaceRule read_metaspace(const TokenizerNode& node) {
 
 void read_byte_level(const TokenizerNode& node, ReadPreTokenizer& read) {
   node.allow_keys({"type", "add_prefix_space", "trim_offsets", "use_regex"});
-  if (node.boolean_or("add_prefix_space", true)) read.steps.add(PrefixSpace());
-  if (node.boolean_or("use_regex", true)) read.steps.add(SplitRule{Pattern::regex(gpt2_expression, node.place())});
+  if (node.boolean_or("add_prefix_space", true)) read.steps.add(PrefixSpace(), node.place());
+  if (node.boolean_or("use_regex", true))
+    read.steps.add(SplitRule{Pattern::regex(gpt2_expression, node.place())}, node.place());
   read.bytes = true;
 }
 
@@ -128,52 +128,66 @@ std::vector<TokenizerNode> read_sequence(const TokenizerNode& node, const std::s
   return node.at(key).elements();
 }
 
+void check_num_steps(const TokenizerNode& node, std::size_t before) {
+  if (before < most_tokenizer_steps) return;
+  node.refuse(fmt::format("comes behind {} steps", before), fmt::format("{} are the most", most_tokenizer_steps),
+              "leave out the steps that change nothing, or use another tokenizer");
+}
+
 void read_normalizer(const TokenizerNode& node, Normalizer& normalizer, int depth) {
   static const std::map<std::string, UnicodeForm> forms = {
       {"NFC", UnicodeForm::nfc}, {"NFD", UnicodeForm::nfd}, {"NFKC", UnicodeForm::nfkc}, {"NFKD", UnicodeForm::nfkd}};
+  check_num_steps(node, normalizer.num_steps());
   const std::string type = node.type();
   if (const auto form = forms.find(type); form != forms.end()) {
     node.allow_keys({"type"});
-    normalizer.add(form->second);
+    normalizer.add(form->second, node.place());
   } else if (type == "Prepend") {
     node.allow_keys({"type", "prepend"});
-    normalizer.add(PrependText{node.at("prepend").string()});
+    normalizer.add(PrependText{node.at("prepend").string()}, node.place());
   } else if (type == "Replace") {
     node.allow_keys({"type", "pattern", "content"});
-    normalizer.add(ReplaceText{read_pattern(node.at("pattern")), node.at("content").string()});
+    normalizer.add(ReplaceText{read_pattern(node.at("pattern")), node.at("content").string()}, node.place());
   } else if (type == "Strip") {
     node.allow_keys({"type", "strip_left", "strip_right"});
-    normalizer.add(StripText{node.boolean_or("strip_left", true), node.boolean_or("strip_right", true)});
+    normalizer.add(StripText{node.boolean_or("strip_left", true), node.boolean_or("strip_right", true)}, node.place());
   } else if (type == "Precompiled") {
-    normalizer.add(read_character_map(node));
+    normalizer.add(read_character_map(node), node.place());
+  } else if (type == "StripAccents") {
+    node.allow_keys({"type"});
+    normalizer.add(StripMarks(), node.place());
+  } else if (type == "Lowercase") {
+    node.allow_keys({"type"});
+    normalizer.add(LowerText(), node.place());
   } else if (type == "BertNormalizer") {
-    normalizer.add(read_bert_text(node));
+    normalizer.add(read_bert_text(node), node.place());
   } else if (type == "Sequence") {
     for (const TokenizerNode& step : read_sequence(node, "normalizers", depth))
       read_normalizer(step, normalizer, depth + 1);
   } else {
-    node.refuse_type("normalizer", {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace", "Strip", "Precompiled",
-                                    "BertNormalizer", "Sequence"});
+    node.refuse_type("normalizer", {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace", "Strip", "StripAccents",
+                                    "Lowercase", "Precompiled", "BertNormalizer", "Sequence"});
   }
 }
 
 void read_pre_tokenizer(const TokenizerNode& node, ReadPreTokenizer& read, int depth) {
+  check_num_steps(node, read.steps.num_steps());
   const std::string type = node.type();
   if (read.bytes && type != "Sequence") {  // steps behind ByteLevel see the characters that stand for bytes
-    read.steps.add(ByteCharacters());
+    read.steps.add(ByteCharacters(), node.place());
     read.bytes = false;
   }
   if (type == "ByteLevel") return read_byte_level(node, read);
-  if (type == "Split") return read.steps.add(read_split(node));
-  if (type == "Digits") return read.steps.add(read_digits(node));
-  if (type == "Punctuation") return read.steps.add(read_punctuation(node));
-  if (type == "Whitespace" || type == "WhitespaceSplit") return read.steps.add(read_whitespace(node));
+  if (type == "Split") return read.steps.add(read_split(node), node.place());
+  if (type == "Digits") return read.steps.add(read_digits(node), node.place());
+  if (type == "Punctuation") return read.steps.add(read_punctuation(node), node.place());
+  if (type == "Whitespace" || type == "WhitespaceSplit") return read.steps.add(read_whitespace(node), node.place());
   if (type == "BertPreTokenizer") {
-    read.steps.add(at_spaces(node));
-    return read.steps.add(read_punctuation(node));
+    read.steps.add(at_spaces(node), node.place());
+    return read.steps.add(read_punctuation(node), node.place());
   }
-  if (type == "CharDelimiterSplit") return read.steps.add(read_delimiter(node));
-  if (type == "Metaspace") return read.steps.add(read_metaspace(node));
+  if (type == "CharDelimiterSplit") return read.steps.add(read_delimiter(node), node.place());
+  if (type == "Metaspace") return read.steps.add(read_metaspace(node), node.place());
   if (type != "Sequence")
     node.refuse_type("pre-tokenizer", {"ByteLevel", "Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit",
                                        "CharDelimiterSplit", "Metaspace", "BertPreTokenizer", "Sequence"});

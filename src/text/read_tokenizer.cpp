@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/json_levels.hpp"
 #include "base/open_file.hpp"
 #include "text/read_parts.hpp"
 #include "text/tokenizer.hpp"
@@ -9,13 +10,12 @@ namespace pptrain {
 namespace {
 
 nlohmann::json parse_document(const std::string& text, const std::string& source) {
+  constexpr const char* suggestion = "give a tokenizer.json of Hugging Face's tokenizers";
+  check_json_levels(text, source, suggestion);
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    const std::string message = error.what();
-    const std::size_t begin = message.find("] ");  // behind the library's code
-    throw_bad_input({source, "this is not JSON", begin == std::string::npos ? message : message.substr(begin + 2),
-                     "give a tokenizer.json of Hugging Face's tokenizers"});
+    throw_bad_input({source, "this is not JSON", json_reason(error.what()), suggestion});
   }
 }
 

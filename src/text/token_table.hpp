@@ -29,6 +29,11 @@ class TokenTable {
   std::optional<std::uint32_t> id(std::string_view text) const;
   /// The text of a token; null where there is none of the number.
   const std::string* text(std::uint32_t id) const;
+  /// Calls `use(text, id)` for every token, in any order.
+  template <class Use>
+  void for_each(const Use& use) const {
+    for (const auto& [text, id] : ids_) use(text, id);
+  }
   std::size_t size() const { return ids_.size(); }
   /// The number of each text.
   const Ids& ids() const { return ids_; }

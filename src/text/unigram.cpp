@@ -12,28 +12,15 @@ namespace {
 
 constexpr double unknown_penalty = 10.0;  // of an unknown character, below the least probable token: SentencePiece's
 
-std::uint64_t edge(std::uint32_t node, char byte) {
-  return (static_cast<std::uint64_t>(node) << 8U) | static_cast<unsigned char>(byte);
-}
-
 }  // namespace
 
 UnigramModel::UnigramModel(TokenTable tokens, UnigramOptions options)
     : tokens_(std::move(tokens)), options_(std::move(options)) {
   PPTRAIN_ASSERT(!options_.scores.empty(), "a unigram model without tokens");
   unknown_score_ = *std::min_element(options_.scores.begin(), options_.scores.end()) - unknown_penalty;
-  for (std::uint32_t token = 0; token < options_.scores.size(); ++token) add(*tokens_.text(token), token);
-}
-
-void UnigramModel::add(const std::string& text, std::uint32_t token) {
-  if (text.empty()) return;
-  std::uint32_t node = 0;
-  for (const char byte : text) {
-    const auto [found, is_new] = next_.try_emplace(edge(node, byte), static_cast<std::uint32_t>(ends_.size()));
-    if (is_new) ends_.push_back(-1);
-    node = found->second;
+  for (std::uint32_t token = 0; token < options_.scores.size(); ++token) {
+    if (const std::string& text = *tokens_.text(token); !text.empty()) trie_.add(text, token);
   }
-  ends_[node] = token;
 }
 
 void UnigramModel::visit(std::string_view word, std::size_t begin, std::vector<Step>& steps) const {
@@ -44,15 +31,14 @@ void UnigramModel::visit(std::string_view word, std::size_t begin, std::vector<S
     if (!step.reached || candidate > step.score) step = {candidate, begin, token, true};
   };
   bool is_token = false;  // the character by itself
-  std::uint32_t node = 0;
+  std::optional<std::uint32_t> node = TokenTrie::root;
   for (std::size_t end = begin; end < word.size();) {
-    const auto next = next_.find(edge(node, word[end]));
-    if (next == next_.end()) break;
-    node = next->second;
+    node = trie_.next(*node, word[end]);
+    if (!node) break;
     ++end;
-    if (ends_[node] < 0) continue;
-    const auto token = static_cast<std::uint32_t>(ends_[node]);
-    reach(end, options_.scores[token], token);
+    const std::optional<std::uint32_t> token = trie_.token(*node);
+    if (!token) continue;
+    reach(end, options_.scores[*token], *token);
     is_token = is_token || end == begin + character;
   }
   if (!is_token) reach(begin + character, unknown_score_, options_.unknown);

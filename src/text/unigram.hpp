@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "text/token_table.hpp"
+#include "text/token_trie.hpp"
 
 namespace pptrain {
 
@@ -38,16 +38,13 @@ class UnigramModel {
     bool reached = false;
   };
 
-  void add(const std::string& text, std::uint32_t token);
   void visit(std::string_view word, std::size_t begin, std::vector<Step>& steps) const;
   void append_unknown(std::string_view text, std::vector<std::uint32_t>& out) const;
 
   TokenTable tokens_;
   UnigramOptions options_;
   double unknown_score_ = 0.0;
-  // Tokens byte by byte: from a node (0: the start) and a byte to the next one, and what ends there.
-  std::unordered_map<std::uint64_t, std::uint32_t> next_;
-  std::vector<std::int64_t> ends_ = {-1};
+  TokenTrie trie_;
 };
 
 }  // namespace pptrain

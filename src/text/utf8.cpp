@@ -58,7 +58,7 @@ std::size_t end_of_valid(std::string_view bytes, std::size_t begin) {
 CodePoint code_point_at(std::string_view text, std::size_t at) {
   const unsigned first = byte_at(text, at);
   const std::size_t size = length_by_first(first);
-  if (size <= 1) return {first, 1};
+  if (size <= 1 || size > text.size() - at) return {first, 1};
   char32_t value = first & (0x7FU >> size);
   for (std::size_t i = 1; i < size; ++i) value = (value << 6U) | (byte_at(text, at + i) & 0x3FU);
   return {value, size};

@@ -12,7 +12,7 @@ struct CodePoint {
   std::size_t size = 0;
 };
 
-/// The character that begins at `text[at]`, of a text that is UTF-8.
+/// The character that begins at `text[at]`, of a text that is UTF-8. It ends within the text in any case.
 CodePoint code_point_at(std::string_view text, std::size_t at);
 
 /// The character that ends before `text[end]`, of a text that is UTF-8; `end` is at least 1.

@@ -14,7 +14,13 @@ std::size_t num_characters(std::string_view text) {
 }  // namespace
 
 WordPieceModel::WordPieceModel(TokenTable tokens, WordPieceOptions options)
-    : tokens_(std::move(tokens)), options_(std::move(options)) {}
+    : tokens_(std::move(tokens)), options_(std::move(options)) {
+  tokens_.for_each([&](const std::string& text, std::uint32_t token) {
+    if (!text.empty()) trie_.add(text, token);
+  });
+  for (const char byte : options_.inside_prefix)
+    if (inside_) inside_ = trie_.next(*inside_, byte);
+}
 
 void WordPieceModel::append(std::string_view word, std::vector<std::uint32_t>& out) const {
   if (num_characters(word) > options_.longest_word) return out.push_back(options_.unknown);
@@ -31,14 +37,14 @@ void WordPieceModel::append(std::string_view word, std::vector<std::uint32_t>& o
 }
 
 std::optional<WordPieceModel::Piece> WordPieceModel::longest(std::string_view word, std::size_t begin) const {
-  std::string text = begin > 0 ? options_.inside_prefix : "";
-  const std::size_t prefix = text.size();
-  text += word.substr(begin);
-  while (text.size() > prefix) {
-    if (const std::optional<std::uint32_t> token = tokens_.id(text)) return Piece{*token, begin + text.size() - prefix};
-    text.resize(text.size() - code_point_before(text, text.size()).size);
+  std::optional<Piece> piece;
+  std::optional<std::uint32_t> node = begin > 0 ? inside_ : TokenTrie::root;
+  for (std::size_t end = begin; node && end < word.size();) {
+    node = trie_.next(*node, word[end++]);
+    const std::optional<std::uint32_t> token = node ? trie_.token(*node) : std::nullopt;
+    if (token) piece = Piece{*token, end};
   }
-  return std::nullopt;
+  return piece;
 }
 
 }  // namespace pptrain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "text/token_table.hpp"
+#include "text/token_trie.hpp"
 
 namespace pptrain {
 
@@ -38,6 +39,8 @@ class WordPieceModel {
 
   TokenTable tokens_;
   WordPieceOptions options_;
+  TokenTrie trie_;
+  std::optional<std::uint32_t> inside_ = TokenTrie::root;  ///< the node behind `inside_prefix`
 };
 
 }  // namespace pptrain

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "weights/json_text.hpp"
+#include "base/json_levels.hpp"
 
 namespace pptrain {
 namespace {
@@ -109,7 +109,7 @@ bool HeaderEvents::end_array() {
 
 bool HeaderEvents::parse_error(std::size_t position, const std::string& /*token*/,
                                const nlohmann::detail::exception& error) {
-  refuse(fmt::format("the header is no JSON at its byte {}", position), reason_of(error));
+  refuse(fmt::format("the header is no JSON at its byte {}", position), json_reason(error.what()));
 }
 
 void HeaderEvents::unexpected(const std::string& value) const {

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <iterator>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/json_levels.hpp"
 #include "base/mapped_file.hpp"
 
 namespace pptrain {
@@ -17,7 +17,6 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t max_text_bytes = 100'000'000;
-constexpr std::size_t max_levels = 32;
 
 /// Characters of a text that count the lines that the parser has come through, which the library does not tell.
 class CountingIterator {
@@ -48,21 +47,15 @@ class CountingIterator {
 };
 
 /// Follows the parser: notes the line of each key in the order of the text, and refuses keys that come twice, of which
-/// the library would keep one, and deep nesting.
+/// the library would keep one.
 class KeyEvents {
  public:
   KeyEvents(const std::string& source, const std::int64_t& line) : source_(source), line_(line) {}
 
   bool operator()(OrderedJson::parse_event_t event, const OrderedJson& parsed) {
     using Event = OrderedJson::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) {
-      if (open_.size() == max_levels) {
-        throw_bad_input({place(), fmt::format("has more than {} levels", max_levels), "no such file is that deep",
-                         "fetch or write the file again"});
-      }
-      open_.emplace_back();
-    }
-    if (event == Event::object_end || event == Event::array_end) open_.pop_back();
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
     if (event == Event::key) add_key(parsed.get_ref<const std::string&>());
     return true;
   }
@@ -99,20 +92,12 @@ void assign_lines(const OrderedJson& value, std::vector<std::int64_t>::const_ite
 
 }  // namespace
 
-std::string reason_of(const nlohmann::detail::exception& error) {
-  const std::string message = error.what();
-  for (const std::string_view before : {"while parsing ", "] "}) {
-    const std::size_t found = message.find(before);
-    if (found != std::string::npos) return message.substr(found + before.size());
-  }
-  return message;
-}
-
 JsonText parse_json_text(const std::string& text, const std::string& source, const std::string& suggestion) {
   if (text.size() > max_text_bytes) {
     throw_bad_input({source, fmt::format("has {} bytes", text.size()),
                      fmt::format("{} are the limit for such a file", max_text_bytes), suggestion});
   }
+  check_json_levels(text, source, suggestion);
   std::int64_t line = 1;
   KeyEvents events(source, line);
   JsonText result;
@@ -121,7 +106,7 @@ JsonText parse_json_text(const std::string& text, const std::string& source, con
         CountingIterator(text.data(), &line), CountingIterator(text.data() + text.size(), &line),
         [&](int /*depth*/, OrderedJson::parse_event_t event, OrderedJson& parsed) { return events(event, parsed); });
   } catch (const OrderedJson::exception& error) {
-    throw_bad_input({events.place(), "is no JSON", reason_of(error), suggestion});
+    throw_bad_input({events.place(), "is no JSON", json_reason(error.what()), suggestion});
   }
   if (!result.object.is_object()) throw_bad_input({source, "holds no JSON object", "keys are expected", suggestion});
   auto next = events.lines().begin();

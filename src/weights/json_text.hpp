@@ -15,13 +15,11 @@ struct JsonText {
 };
 
 /// Reads a file that holds one JSON object; `suggestion` is what to do where there is none. A file that cannot be read,
-/// no JSON, a key twice in one object, more than 32 levels or 100 MB throw `Error` (exit code 2) with file and line.
+/// no JSON, a key twice in one object, more than `most_json_levels` or 100 MB throw `Error` (exit code 2) with file and
+/// line.
 JsonText read_json_text(const std::string& path, const std::string& suggestion);
 
 /// The same for a text at hand; `source` is named in its place.
 JsonText parse_json_text(const std::string& text, const std::string& source, const std::string& suggestion);
-
-/// What the library says of a failure, without its codes.
-std::string reason_of(const nlohmann::detail::exception& error);
 
 }  // namespace pptrain

@@ -118,6 +118,49 @@ TEST_CASE("each line of a .jsonl file is a document, ended as asked", "[document
   CHECK(refused(options).find("b.jsonl:3: this is no JSON object") != std::string::npos);
 }
 
+TEST_CASE("bad lines are refused with the parser's reason, or left out and counted", "[documents]") {
+  const TestFolder folder("bad_lines");
+  const std::string good = "{\"text\": \"one\"}\n", last = "{\"text\": \"two\"}";
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {R"({"text": "a", "x": NaN})",
+       "this is no JSON object (syntax error while parsing value - invalid literal; last read: '\"x\": N')"},
+      {R"({"text": "a", "x": "\ud800"})",
+       "this is no JSON object (syntax error while parsing value - invalid string: surrogate U+D800..U+DBFF must be "
+       "followed by U+DC00..U+DFFF"},
+      {R"({"text": "a", "\udc00": 1})",
+       "this is no JSON object (syntax error while parsing object key - invalid string: surrogate U+DC00..U+DFFF must "
+       "follow U+D800..U+DBFF"},
+      {R"({"text": 1e999})", "this is no JSON object (number overflow parsing '1e999')"},
+      {"[]", "this is no JSON object (a .jsonl file has one on each line)"},
+      {R"({"text": 1})", "there is no text below \"text\""},
+      {R"({"body": "a"})", "there is no text below \"text\""}};
+  const Tokenizer tokenizer = Tokenizer::read(llama);
+  TokenizeOptions options = {.output = folder.path("t.bin"), .tokenizer = llama};
+  std::string all = good;
+  for (const auto& [line, reason] : bad) {
+    options.texts = {folder.write("a.jsonl", good + line + "\n" + last)};
+    INFO(refused(options));
+    CHECK(refused(options).find("a.jsonl:2: " + reason) != std::string::npos);
+    all += line + "\n";
+  }
+  options.texts = {folder.write("a.jsonl", all + last)};
+  options.skip_bad_lines = true;
+  options.num_threads = 2;
+  options.part_bytes = 40;
+  const TokenizeResult result = tokenize_files(options);
+  CHECK(result.num_documents == 2);
+  CHECK(tokens_in(options.output) ==
+        tokenizer.prefix() + tokenizer.encode("one") + tokenizer.prefix() + tokenizer.encode("two"));
+  CHECK(result.bad_lines.count == std::ssize(bad));
+  CHECK(result.bad_lines.first.find("a.jsonl:2: " + bad.front().second) != std::string::npos);
+  options.texts = {folder.write("a.jsonl", bad[0].first + "\n" + bad[1].first)};
+  CHECK(refused(options).find("all lines with text are bad, 2 of them (the first: ") != std::string::npos);
+  // A line may be deeper than the files that programs write.
+  options.texts = {
+      folder.write("a.jsonl", "{\"x\":" + std::string(100000, '[') + std::string(100000, ']') + ",\"text\":\"one\"}")};
+  CHECK(tokenize_files(options).num_documents == 1);
+}
+
 TEST_CASE("the end of documents is named beside the tokenizer", "[documents]") {
   const TestFolder folder("named");
   std::filesystem::copy(llama + "/tokenizer.json", folder.path("tokenizer.json"));

@@ -10,7 +10,7 @@ inputs=$here/../../inputs
 
 names=("${@:3}")
 if [[ ${#names[@]} -eq 0 ]]; then
-  names=(cluster config profile plan cost tokenizer tokens index checkpoint metrics features labelled run config_json safetensors)
+  names=(cluster config profile plan cost tokenizer tokens index checkpoint metrics features labelled run config_json nesting safetensors)
 fi
 # The files that fuzzers write lie in memory where they can.
 files=$(mktemp -d -p "$(if [[ -w /dev/shm ]]; then echo /dev/shm; else echo "$build"; fi)")
@@ -34,6 +34,7 @@ for name in "${names[@]}"; do
   sanitizer=
   case $name in
     cost) length=512 ;;
+    nesting) length=1024 ;;
     # HDF5 forgets memory of its own where a file is damaged, and looks whether it gets what it asks for.
     checkpoint | metrics | features | labelled | run) length=1024 sanitizer=detect_leaks=0:allocator_may_return_null=1 ;;
   esac

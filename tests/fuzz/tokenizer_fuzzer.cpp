@@ -30,6 +30,15 @@ void check_encoding(const Tokenizer& tokenizer, std::string_view bytes) {
   }
 }
 
+/// A text so long that what takes a time quadratic in it, or makes it ever longer, is found by the fuzzer's limits.
+void check_long_text(const Tokenizer& tokenizer, std::string_view part) {
+  constexpr std::size_t wanted = 16'384;
+  std::string text;
+  while (!part.empty() && text.size() < wanted) text += part;
+  const std::vector<std::uint32_t> tokens = tokenizer.encode(text);
+  static_cast<void>(tokenizer.decode(tokens));
+}
+
 }  // namespace
 
 /// The file, a byte 0, and a text to encode.
@@ -38,7 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t end = std::min(input.find('\0'), input.size());
   try {
     const Tokenizer tokenizer = Tokenizer::parse(input.substr(0, end), "fuzzed");
-    check_encoding(tokenizer, std::string_view(input).substr(std::min(end + 1, input.size())));
+    const std::string_view text = std::string_view(input).substr(std::min(end + 1, input.size()));
+    check_encoding(tokenizer, text);
+    check_long_text(tokenizer, text);
   } catch (const Error& error) {
     PPTRAIN_ASSERT(error.code() == ExitCode::bad_input, "{}", error.what());
   }

@@ -228,6 +228,30 @@ TEST_CASE("lines with one text or two become padded samples", "[tokenize_samples
   CHECK(table_in(options.output, "token_type_ids").numbers == Numbers(40, 0));
 }
 
+TEST_CASE("bad lines give no samples where they are left out", "[tokenize_samples]") {
+  const TestFolder folder("tokenize_bad_lines");
+  const std::string good = "{\"a\": \"cat\", \"b\": \"hat\"}\n";
+  const std::string lines =
+      folder.write("p.jsonl", good + "{\"a\": \"cat\", \"b\": NaN}\n{\"a\": \"\", \"b\": \"\"}\n" + good);
+  for (const bool pairs : {true, false}) {
+    TokenizeOptions options = {.texts = {lines},
+                               .output = folder.path("out.h5"),
+                               .tokenizer = bert,
+                               .special_tokens = false,
+                               .sequence_length = 8,
+                               .padding_token = "[PAD]"};
+    (pairs ? options.pair_keys : options.segment_keys) = {"a", "b"};
+    CHECK(refused(options).find("p.jsonl:2: this is no JSON object") != std::string::npos);
+    options.skip_bad_lines = true;
+    const TokenizeResult result = tokenize_samples(options);
+    CHECK(result.num_samples == 2);
+    CHECK(result.bad_lines.count == 2);
+    const Numbers rows = table_in(options.output, pairs ? "source" : "input_ids").numbers;
+    REQUIRE(rows.size() == 16);
+    CHECK(Numbers(rows.begin(), rows.begin() + 8) == Numbers(rows.begin() + 8, rows.end()));
+  }
+}
+
 TEST_CASE("samples that cannot be made are refused and leave nothing", "[tokenize_samples]") {
   const TestFolder folder("tokenize_bad");
   const std::string text = folder.write("a.txt", "a mat"), out = folder.path("out.h5");

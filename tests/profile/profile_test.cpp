@@ -166,6 +166,11 @@ TEST_CASE("unknown, missing and repeated keys of a profile are refused", "[profi
   CHECK(complaint_of([] { parse_profile("[]", "p.json"); }).starts_with("p.json: must be an object"));
 }
 
+TEST_CASE("text of more levels than a profile has is refused with its line", "[profile][json]") {
+  const std::string deep = "{\n\"x\": " + std::string(100000, '[');
+  CHECK(complaint_of([&] { parse_profile(deep, "p.json"); }).starts_with("p.json:2: has more than 32 levels"));
+}
+
 TEST_CASE("text that is no JSON is refused with its line", "[profile][json]") {
   const std::string broken = complaint_of([] { parse_profile("{\n \"schema\": }", "p.json"); });
   CHECK(broken.starts_with("p.json:2: this is not JSON (syntax error"));

@@ -3,6 +3,7 @@
 #include "support/complaint.hpp"
 #include "text/normalizer.hpp"
 #include "text/oniguruma.hpp"
+#include "text/pre_tokenizer.hpp"
 
 namespace pptrain {
 namespace {
@@ -69,11 +70,38 @@ TEST_CASE("a pattern that would take for ever is given up", "[split]") {
   CHECK(complaint_of([&] { pattern.find(std::string(3000, 'a'), 0, memory); }).find("gives up") != std::string::npos);
 }
 
+TEST_CASE("texts that steps make ever longer are refused", "[normalizer]") {
+  MatchMemory memory;
+  Normalizer normalizer;
+  for (int i = 0; i < 40; ++i) {
+    const std::string where = "t.json: step " + std::to_string(i);
+    normalizer.add(ReplaceText{Pattern::literal("a", where), "aa"}, where);
+  }
+  CHECK(complaint_of([&] { normalizer.normalized("a", memory); }) ==
+        "t.json: step 12: makes more than 4112 bytes of 1 (a text may become 16 times as long and 4096 bytes longer); "
+        "leave the steps out that make texts longer, or use another tokenizer");
+  CHECK(
+      complaint_of([&] { normalizer.normalized(std::string(1000000, 'a'), memory); }).starts_with("t.json: step 4: "));
+  CHECK(normalizer.normalized(std::string(1000, 'b'), memory) == std::string(1000, 'b'));
+  Normalizer once;
+  once.add(PrependText{std::string(4000, 'x')}, "t.json");
+  CHECK(once.normalized("a", memory).size() == 4001);
+}
+
+TEST_CASE("pieces that steps make ever longer are refused", "[split]") {
+  MatchMemory memory;
+  PreTokenizer steps;
+  for (int i = 0; i < 40; ++i) steps.add(ByteCharacters(), "t.json: step " + std::to_string(i));
+  CHECK(
+      complaint_of([&] { steps.pieces("\u00e9", true, memory); }).starts_with("t.json: step 10: makes more than 4128"));
+  CHECK(steps.pieces("a", true, memory).pieces.front().text == "a");
+}
+
 TEST_CASE("normal forms", "[normalizer]") {
   MatchMemory memory;
   const auto in = [&](UnicodeForm form, const std::string& text) {
     Normalizer normalizer;
-    normalizer.add(form);
+    normalizer.add(form, "t.json");
     return normalizer.normalized(text, memory);
   };
   CHECK(in(UnicodeForm::nfc, "cafe\u0301 \u00e9") == "caf\u00e9 \u00e9");

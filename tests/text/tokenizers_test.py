@@ -331,6 +331,18 @@ def t5_later(rng, size):
     return with_character_map(tokenizer, lambda table: {"type": "Sequence", "normalizers": [table, strip, spaces]})
 
 
+def albert(rng, size):
+    """Quotes, accents and capital letters go before SentencePiece's table is asked."""
+    small = normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()])
+    tokenizer = unigram(rng, size, pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]), small)
+    quotes = [{"type": "Replace", "pattern": {"String": text}, "content": "\""} for text in ("``", "''")]
+    rest = [{"type": kind} for kind in ("NFKD", "StripAccents", "Lowercase")]
+    tokenizer = with_character_map(tokenizer, lambda table: {"type": "Sequence", "normalizers": quotes + rest + [table]})
+    tokenizer.add_special_tokens(["[CLS]", "[SEP]", AddedToken("[MASK]", lstrip=True, special=True)])
+    tokenizer.post_processor = framed("[CLS]", tokenizer, "[SEP]")
+    return tokenizer
+
+
 def unigram_bytes(rng, size):
     """Whole texts as words, and bytes for what is unknown."""
     tokenizer = unigram(rng, size, pre_tokenizers.Metaspace(), normalizers.Strip())
@@ -345,7 +357,11 @@ def unigram_bytes(rng, size):
 
 
 KINDS = [gpt2, llama3, qwen2, symbols, falcon, roberta, llama2, mistral, gemma, few_bytes, words, merged, no_alphabet, bert, bert_cased, lowered, t5, t5_later,
-         unigram_bytes]
+         albert, unigram_bytes]
+
+# Texts that are hard for one kind.
+OWN_TEXTS = {albert: ["``quoted'' 'single' ```a''''", "\u00c9\u0301\u0130\u1e9e \u0915\u093f \u20dd", "`` ` '' ' ``a [MASK] b''",
+                      "\u0903\u0488\u0301"]}
 
 
 def case(tokenizer, text, raw=None):
@@ -364,7 +380,7 @@ def write(folder, kind, rng, size, num_random):
     document = kind(rng, size).to_str()
     (place / "tokenizer.json").write_text(document + "\n", encoding="utf-8")
     tokenizer = Tokenizer.from_str(document)
-    texts = NASTY + [random_text(rng) for _ in range(num_random)]
+    texts = NASTY + [random_text(rng) for _ in range(num_random)] + OWN_TEXTS.get(kind, [])
     cases = [case(tokenizer, text) for text in texts]
     cases += [case(tokenizer, raw.decode("utf-8", errors="replace"), raw) for raw in BYTES]
     # Some texts are paired with the ones before them.

@@ -28,12 +28,8 @@ bool tokenizer_lies_in(const std::string& folder) {
 
 /// A JSON object in a folder; an empty one where there is none.
 nlohmann::json object_in(const std::string& folder, const char* name) {
-  const OpenFile file((fs::path(folder) / name).string());
-  if (folder.empty() || !file.is_open()) return nlohmann::json::object();
-  const std::string text =
-      read_text(file, {(fs::path(folder) / name).string(), "cannot be read", "", "check the file"});
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  return json.is_object() ? json : nlohmann::json::object();
+  if (folder.empty()) return nlohmann::json::object();
+  return read_json_object(fs::path(folder) / name).value_or(nlohmann::json::object());
 }
 
 std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
