@@ -243,6 +243,20 @@ refused "text to tokenize in UTF-16" 2 tokenize 'wide.txt is text in UTF-16.*ico
 echo '{"model": {"type": "WordLevel", "vocab": {}}}' >tokenizer.json
 job 1 tokenize text.txt -o text.bin --tokenizer tokenizer.json
 refused "a tokenizer of another kind" 2 'tokenizer.json: model.type' 'the model "WordLevel" is not known'
+# What lies within itself so often that a function for each level would overflow the stack.
+deep=$(printf '[%.0s' {1..100000})
+printf '{"model": %s' "$deep" >tokenizer.json
+job 1 tokenize text.txt -o text.bin --tokenizer tokenizer.json
+refused "a tokenizer of 100,000 levels" 2 'tokenizer.json:1' 'more than 32 levels'
+printf '{"schema": %s' "$deep" >deep.json
+job 1 validate deep.json
+refused "a plan of 100,000 levels" 2 'deep.json:1' 'more than 32 levels'
+printf '[job]\n%sa = 1\n' "$(printf 'a.%.0s' {1..50000})" >deep.toml
+job 2 deep.toml
+refused "a key of 50,000 parts" 2 'deep.toml:2' 'more than 32 parts.*sections'
+printf '{"text": "a"}\n{"text": "b", "score": NaN}\n' >lines.jsonl
+job 1 tokenize lines.jsonl -o text.bin --tokenizer "$inputs/../tests/data/tokenizers/gpt2"
+refused "a line that is no JSON" 2 'lines.jsonl:2' 'invalid literal.*--skip-bad-lines'
 job 1 cluster encoded.toml
 refused "a cluster that is no TOML" 2 'encoded.toml:2:[0-9]+' 'UTF-8'
 
