@@ -146,19 +146,20 @@ wait "$launcher" || code=$?
 [[ $code -eq 75 ]] || fail "the first job ends with $code when another one was started"
 
 # A job that has chosen a checkpoint has the run directory: another one that goes on from there meanwhile trains elsewhere, and
-# what it writes stays. The first is held where it reads its profile, from a pipe.
+# what it writes stays. The first is held where it times its layers: its ranks are stopped.
 train --set job.output=chosen --set checkpoint.keep=99 --steps 10 || fail "the job did not run"
-mkfifo held.json
 "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml --resume latest --set job.output=chosen --set checkpoint.keep=99 \
-  --steps 20 --set profile.file=held.json >/dev/null 2>first.txt &
+  --steps 20 --set profile.analytic=false --set profile.cache=false >/dev/null 2>first.txt &
 launcher=$!
 until grep -q 'Resuming from .*step-10' first.txt; do
   kill -0 "$launcher" 2>/dev/null || fail "the job that should be held ended by itself"
   sleep 0.05
 done
+held=("$(process_of "$launcher" 0)" "$(process_of "$launcher" 1)")
+kill -STOP "${held[@]}"
 train --set job.output=chosen --set checkpoint.keep=99 --steps 15 --resume latest || fail "the second job did not go on"
 grep -q 'another job runs in this run directory' errors.txt || fail "a run directory is another job's before it trains there"
-timeout 60 cp -- "$(find chosen -name profile.json | head -n 1)" held.json || fail "nobody reads the profile"
+kill -CONT "${held[@]}"
 wait "$launcher" || fail "the job that was held did not go on: $(tail -n 3 first.txt)"
 [[ -z $(find chosen -name '*.damaged') ]] || fail "a sound checkpoint of another job is set aside"
 [[ $(find chosen -name 'step-15.h5' | wc -l) -eq 2 && $(find chosen -name 'step-20.h5' | wc -l) -eq 1 ]] ||

@@ -275,7 +275,8 @@ TEST_CASE("a network that draws images trains by plans that are drawn for eight 
 }
 
 TEST_CASE("networks that are written down train in 16 bits nearly as in fp32", "[np4]") {
-  // Half the distance of neighbouring numbers, relative: a loss may be off as if it alone had been rounded.
+  // Half the distance of neighbouring numbers, relative: the first loss may be off as if it alone had been rounded, and
+  // each update, by gradients of rounded products, adds as much.
   const std::map<Precision, double> roundings = {{Precision::fp16, std::ldexp(1.0, -11)},
                                                  {Precision::bf16, std::ldexp(1.0, -8)}};
   for (const ModelConfig& network :
@@ -292,7 +293,7 @@ TEST_CASE("networks that are written down train in 16 bits nearly as in fp32", "
         INFO(drawn.model.layers[2].name << ", " << to_string(precision) << ", " << plan.shape());
         const Curve curve = train_reference(MPI_COMM_WORLD, drawn.reference, plan, 8);
         for (std::size_t step = 0; step < 8; ++step) {
-          CHECK(curve.losses[step] == Approx(losses[step]).epsilon(rounding));
+          CHECK(curve.losses[step] == Approx(losses[step]).epsilon(static_cast<double>(step + 1) * rounding));
         }
         CHECK(curve.losses.back() != losses.back());  // something is rounded
       }
