@@ -16,7 +16,7 @@ name = "gpt2"
 layers = 12
 hidden_size = 768
 heads = 12
-vocabulary_size = 50257
+vocabulary_size = 256           # bytes; 50257 with files of `pptrain tokenize --tokenizer`
 tied = true
 
 [data]
