@@ -5,7 +5,7 @@
 
 namespace pptrain {
 
-/// Which file a path names and when it was written last, to notice that it is written while it is read.
+/// The identity, size and time of the last change of a file, by which a reader notices that somebody writes it.
 class FileStamp {
  public:
   /// The stamp of the file as it is now; a path without a file has one too.

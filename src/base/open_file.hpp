@@ -28,7 +28,7 @@ class OpenFile {
   /// Why it is not open, in words.
   std::string reason() const;
 
-  /// Of a file that is open: the descriptor, which the object closes; its bytes; its path without links.
+  /// The file must be open for these: its descriptor, which the object closes; its bytes; its path without links.
   int descriptor() const { return descriptor_; }
   std::int64_t bytes() const { return bytes_; }
   std::string real_path() const;

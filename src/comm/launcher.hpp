@@ -26,7 +26,7 @@ struct StoppedRank {
   int process;
 };
 
-/// Those that run on this host, by rank, where launcher and system tell of them.
+/// The stopped ranks of this host, ascending, where launcher and system tell of them.
 std::vector<StoppedRank> stopped_ranks();
 
 }  // namespace pptrain

@@ -107,7 +107,7 @@ std::string Pulse::silence(int rank) const {
 std::optional<int> Pulse::look(State state) {
   const double now = pulse_clock();
   if (silent_ || now - looked_ < period() / 4.0) return silent_;
-  // Where this rank itself did not look for long, as when the whole job was stopped, others are given time anew.
+  // A rank that did not look for long itself, as when the whole job was stopped, gives the others time anew.
   if (now - looked_ > timeout_seconds_ / 2.0) {
     std::fill(heard_.begin(), heard_.end(), now);
     worked_ = now;

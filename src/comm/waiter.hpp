@@ -32,7 +32,7 @@ class Waiter {
   /// For ranks that wait for long work of others: a wait is too long only where a rank gives no sign for so long, which
   /// is then named, or where all wait. Null: as if it were not there.
   void heed(std::shared_ptr<Pulse> pulse) { pulse_ = std::move(pulse); }
-  /// Of ranks that this one may not wait for while they work; null: none.
+  /// The signs of life of other ranks, which may work for longer than the timeout; null: none.
   Pulse* pulse() const { return pulse_.get(); }
   /// Where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }

@@ -34,7 +34,7 @@ constexpr const char* free_room = "free some room, or name another folder";
 /// Texts by the names of their files.
 using ModelTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Those of a folder's companions that are there; none where there is no folder.
+/// The companions that a folder has; none where there is no folder.
 ModelTexts companions_of(const std::string& folder) {
   ModelTexts texts;
   if (folder.empty()) return texts;

@@ -19,8 +19,8 @@ namespace {
 /// HDF5 waits 1, 2, 4, ... ns between attempts at metadata that a writer may be writing: 4 ms in all.
 constexpr unsigned most_attempts = 22;
 constexpr std::int64_t most_chunk_bytes = std::int64_t{1} << 28;
-/// Of a compressed chunk, unpacked: HDF5's default for its cache of chunks, and what h5py makes at most. Whoever reads
-/// one row unpacks a chunk, and a thousandth of it in a file may be all that there is.
+/// The limit of a compressed chunk, unpacked, is HDF5's default for its cache of chunks, and what h5py makes at most.
+/// Whoever reads one row unpacks a chunk, and a thousandth of it in a file may be all that there is.
 constexpr std::int64_t most_unpacked_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t most_unpacked_rows = 16;
 

@@ -44,7 +44,7 @@ struct ReplicaSharding {
   bool shards_weights() const { return zero_stage >= 3 && replicas > 1; }
 };
 
-/// Which of a unit's divided gradients are summed over the replicas.
+/// The choice of gradients of a unit, where replicas divide them, that a sum over the replicas takes.
 enum class UnitGradients {
   matrices,  ///< after each backward pass, so that they need no memory
   all        ///< with vectors, whose gradients B gives and W does not: once, behind the last pass of a step
@@ -125,6 +125,7 @@ class ParameterStore {
   void end_gather(std::size_t unit);
   void drop_weights(std::size_t unit);
 
+  /// Whether a sum over the replicas of `which` gradients of a unit takes the parameter's.
   bool is_among(const LocalParameter& parameter, std::size_t unit, UnitGradients which) const {
     return parameter.unit == unit && (which == UnitGradients::all || !parameter.is_vector());
   }

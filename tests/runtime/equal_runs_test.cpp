@@ -208,6 +208,21 @@ void check_experts(std::uint64_t seed, int number) {
 
 TEST_CASE("two runs of a plan are equal bit for bit when messages come late", "[np4]") { check_drawn(1, 12); }
 
+TEST_CASE("two runs are equal bit for bit where times order B and W of several micro-batches", "[np4]") {
+  RandomShapes random(4);
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    for (const auto& [schedule, chunks] : {std::pair{"zb-h1", 1}, {"zb-v", 2}, {"zeropp", 2}, {"auto", 2}}) {
+      for (const int zero_stage : {1, 2, 3}) {
+        INFO(run << ", ZeRO " << zero_stage);
+        Plan plan = reference.plan(2, 2, 1, 2, schedule, chunks);
+        for (Stage& stage : plan.stages) stage.zero_stage = zero_stage;
+        check_equal(reference, plan, {}, random);
+      }
+    }
+  }
+}
+
 TEST_CASE("two runs of a plan for eight ranks are equal bit for bit", "[np8]") { check_drawn(2, 6); }
 
 TEST_CASE("two runs with experts are equal bit for bit when rows come late", "[np4]") { check_experts(1, 8); }
