@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
+#include "planners/frames/frame_search.hpp"
 #include "planners/search.hpp"
 #include "planners/simulated/fit_check.hpp"
 #include "planners/simulated/fitting_search.hpp"
@@ -34,10 +35,30 @@ class SimulatedSearch {
       if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
     }
     candidates.resize(std::min(candidates.size(), num_leaders));
+    add_frames(candidates);
     return improved(std::move(outcome), candidates);
   }
 
  private:
+  /// Puts what the search of frames found in front of the candidates.
+  void add_frames(std::vector<Plan>& candidates) {
+    if (!space_.restrictions.annotations.empty()) return;
+    const FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
+    if (getenv("FRAMES_DEBUG")) fmt::print(stderr, "frames: {} simulated, {} found, complete {}, before {}, after {}\n", frames.num_simulated, frames.plans.size(), frames.complete, seconds_, frames.plans.empty() ? 0.0 : frames.plans[0].seconds);
+    num_examined_ += frames.num_simulated;
+    complete_ = complete_ && frames.complete;
+    std::size_t place = 0;
+    for (const FoundFrames::Found& found : frames.plans) {
+      if (place == num_leaders || !attempt_known(found.plan)) break;
+      candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(place++), found.plan);
+    }
+  }
+  bool attempt_known(const Plan& plan) {
+    const SimulatedPlan& result = simulator_.of(plan);
+    if (result.why_not.empty()) offer(plan, result.iteration_seconds);
+    return true;
+  }
+
   static constexpr double most_candidates_work = 2e6;
   static constexpr std::size_t num_grids = 4;    // simulated beside the planners' plans
   static constexpr std::size_t num_leaders = 3;  // that are given every schedule

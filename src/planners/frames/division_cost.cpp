@@ -1,0 +1,202 @@
+#include "planners/frames/division_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/validate.hpp"
+
+namespace pptrain {
+namespace {
+
+bool splits_backward(const std::string& schedule) {
+  return schedule.starts_with("zb-") || schedule == "zeropp" || schedule == "auto";
+}
+
+/// Micro-batches whose activations each stage stores.
+std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int stages, std::int64_t micro_batches) {
+  Plan plan;
+  plan.micro_batches = micro_batches;
+  plan.schedule = schedule;
+  plan.stages.resize(static_cast<std::size_t>(stages));
+  // The order of "auto" is made for the memory that there is.
+  if (schedule.name == "auto") plan.schedule.name = schedule.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b";
+  std::vector<double> counts;
+  for (int s = 0; s < stages; ++s) {
+    counts.push_back(static_cast<double>(micro_batches_in_flight(plan, StageId(s))));
+  }
+  return counts;
+}
+
+}  // namespace
+
+DivisionCost::DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes)
+    : costs_(costs),
+      modes_(modes),
+      bytes_(costs.instance().profile.bytes_per_parameter),
+      micro_batches_(static_cast<double>(costs.micro_batches())),
+      split_(splits_backward(schedule.name)),
+      per_stage_(schedule.virtual_stages),
+      in_flight_(stored_micro_batches(schedule, costs.placed().grid().pipeline, costs.micro_batches())),
+      held_(in_flight_.size()) {
+  const int stages = costs.placed().grid().pipeline;
+  for (int c = 0; c < stages * per_stage_; ++c) stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
+}
+
+void DivisionCost::add(int stage, const Interval& layers) {
+  const StageKind& kind = costs_.kind(stage);
+  const LayerSums& sums = costs_.sums();
+  Held& held = held_[static_cast<std::size_t>(stage)];
+  const int begin = static_cast<int>(layers.begin);
+  const int end = static_cast<int>(layers.end);
+  for (const int again : {0, 1}) {
+    const PassSeconds pass = kind.times[again]->of(begin, end);
+    held.work[again] += pass.forward + pass.backward;
+    held.stored[again] += sums.stored_bytes(begin, end, again != 0 ? Recompute::full : Recompute::none);
+  }
+  held.weight += (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
+  held.update += (*kind.update)[layers.end] - (*kind.update)[layers.begin];
+  held.parameters += sums.parameters(begin, end) / costs_.placed().grid().tensor;
+}
+
+double DivisionCost::overrun(int stage, bool again) const {
+  const StageKind& kind = costs_.kind(stage);
+  const Held& held = held_[static_cast<std::size_t>(stage)];
+  const Profile& profile = costs_.instance().profile;
+  const double each = bytes_.weight / (modes_.zero_stage >= 3 ? kind.sharers : 1.0) +
+                      bytes_.gradient / (modes_.zero_stage >= 2 ? kind.sharers : 1.0) +
+                      bytes_.optimizer / (modes_.zero_stage >= 1 ? kind.sharers : 1.0);
+  const double fixed = each * held.parameters + profile.workspace_bytes;
+  const double per_sample =
+      profile.workspace_bytes_per_sample + in_flight_[static_cast<std::size_t>(stage)] * held.stored[again];
+  double worst = 0.0;
+  for (const StageKind::Holder& holder : kind.holders) {
+    worst = std::max(worst, (fixed + holder.samples * per_sample) / holder.memory - 1.0);
+  }
+  return worst;
+}
+
+bool DivisionCost::computes_again(int stage) const {
+  if (modes_.recompute == RecomputeRule::needed) return overrun(stage, false) > 0.0;
+  return modes_.recompute == RecomputeRule::full;
+}
+
+Recompute DivisionCost::recompute_of(int stage) const {
+  if (modes_.recompute == RecomputeRule::selective) return Recompute::selective;
+  return computes_again(stage) ? Recompute::full : Recompute::none;
+}
+
+/// Sums of gradients of so many parameters that follow the last W.
+double DivisionCost::seconds_left(const StageKind& kind, double parameters) const {
+  const double bytes = bytes_.sent() * parameters;
+  return modes_.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
+}
+
+/// Seconds of a micro-batch: work, or what ZeRO sums after every W, or gathers for F and for B, where that is more.
+double DivisionCost::seconds_each(const StageKind& kind, const Held& held, bool again) const {
+  double each = held.work[again];
+  if (modes_.zero_stage >= 2) each = std::max(each, 0.5 * kind.ring.seconds(bytes_.sent() * held.parameters));
+  // Chunks may keep what they have gathered from one task to the next.
+  if (modes_.zero_stage >= 3 && per_stage_ == 1) {
+    each = std::max(each, kind.ring.seconds(bytes_.weight * held.parameters));
+  }
+  return each;
+}
+
+DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
+  std::fill(held_.begin(), held_.end(), Held());
+  for (int c = 0; c < num_chunks(); ++c) add(stage_of(c), chunks[static_cast<std::size_t>(c)]);
+  Cost cost;
+  double head = 0.0;   // before a stage can begin
+  double drain = 0.0;  // behind a stage's last B: the stages before it, and their sums
+  double update = 0.0;
+  for (int s = 0; s < static_cast<int>(held_.size()); ++s) {
+    const StageKind& kind = costs_.kind(s);
+    const Held& held = held_[static_cast<std::size_t>(s)];
+    const bool again = computes_again(s);
+    cost.overrun = std::max(cost.overrun, overrun(s, again));
+    const Interval& first = chunks[static_cast<std::size_t>(s)];  // a stage's first chunk has its number
+    const auto begin = static_cast<std::size_t>(first.begin);
+    const auto end = static_cast<std::size_t>(first.end);
+    const PassSeconds pass = kind.times[again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
+    const double first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
+    const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
+    const double left = seconds_left(kind, parameters / costs_.placed().grid().tensor);
+    const double last_backward = micro_batches_ * (held.work[again] - (split_ ? held.weight : 0.0));
+    cost.seconds = std::max({cost.seconds, head + micro_batches_ * seconds_each(kind, held, again) + left,
+                             head + last_backward + drain});
+    head += pass.forward + kind.cuts[end];
+    drain = kind.cuts[end] + pass.backward - first_weight + std::max(drain, first_weight + left);
+    update = std::max(update, held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0));
+  }
+  cost.seconds += update;
+  return cost;
+}
+
+namespace {
+
+/// Chunks whose work is in proportion to the speed of their stages, as near as whole layers allow.
+std::vector<Interval> even_work(const DivisionCost& cost) {
+  const FrameCosts& costs = cost.costs();
+  const PassSums& times = *costs.kind(0).times[0];
+  const int layers = static_cast<int>(times.forward.size()) - 1;
+  const auto before = [&times](int l) { return times.forward[l] + times.backward[l]; };
+  double speeds = 0.0;
+  const auto speed = [&](int chunk) {
+    const PassSums& own = *costs.kind(cost.stage_of(chunk)).times[0];
+    return 1.0 / (own.forward.back() + own.backward.back());
+  };
+  const int chunks = cost.num_chunks();
+  for (int c = 0; c < chunks; ++c) speeds += speed(c);
+  std::vector<Interval> division;
+  double target = 0.0;
+  int begin = 0;
+  for (int c = 0; c < chunks; ++c) {
+    target += before(layers) * speed(c) / speeds;
+    const int last = layers - (chunks - 1 - c);
+    int end = begin + 1;
+    while (end < last && std::abs(before(end + 1) - target) <= std::abs(before(end) - target)) ++end;
+    if (c + 1 == chunks) end = layers;
+    division.push_back({begin, end});
+    begin = end;
+  }
+  return division;
+}
+
+/// Moves the cuts behind the chunks `from` to `to` by `step` layers; whether every chunk still has one.
+bool move_cuts(std::vector<Interval>& chunks, int from, int to, int step) {
+  for (int c = from; c <= to; ++c) {
+    chunks[static_cast<std::size_t>(c)].end += step;
+    chunks[static_cast<std::size_t>(c) + 1].begin += step;
+  }
+  return chunks[static_cast<std::size_t>(from)].size() > 0 && chunks[static_cast<std::size_t>(to) + 1].size() > 0;
+}
+
+}  // namespace
+
+std::vector<Interval> divided_layers(DivisionCost& cost) {
+  constexpr int most_wide_chunks = 32;  // with more of them only neighbours exchange layers
+  std::vector<Interval> best = even_work(cost);
+  DivisionCost::Cost least = cost.of(best);
+  const int chunks = cost.num_chunks();
+  const int reach = chunks <= most_wide_chunks ? chunks : 1;
+  for (bool any = true; any;) {
+    any = false;
+    for (int width = 0; width < reach; ++width) {
+      for (int from = 0; from + width + 1 < chunks; ++from) {
+        for (const int step : {-1, 1}) {
+          std::vector<Interval> other = best;
+          if (!move_cuts(other, from, from + width, step)) continue;
+          const DivisionCost::Cost next = cost.of(other);
+          if (!next.below(least)) continue;
+          least = next;
+          best = std::move(other);
+          any = true;
+        }
+      }
+    }
+  }
+  cost.of(best);
+  return best;
+}
+
+}  // namespace pptrain
