@@ -36,9 +36,9 @@ DivisionCost::DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedu
       micro_batches_(static_cast<double>(costs.micro_batches())),
       split_(splits_backward(schedule.name)),
       per_stage_(schedule.virtual_stages),
-      in_flight_(stored_micro_batches(schedule, costs.placed().grid().pipeline, costs.micro_batches())),
+      in_flight_(stored_micro_batches(schedule, costs.placed().num_stages(), costs.micro_batches())),
       held_(in_flight_.size()) {
-  const int stages = costs.placed().grid().pipeline;
+  const int stages = costs.placed().num_stages();
   for (int c = 0; c < stages * per_stage_; ++c) stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
 }
 
@@ -55,7 +55,7 @@ void DivisionCost::add(int stage, const Interval& layers) {
   }
   held.weight += (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
   held.update += (*kind.update)[layers.end] - (*kind.update)[layers.begin];
-  held.parameters += sums.parameters(begin, end) / costs_.placed().grid().tensor;
+  held.parameters += sums.parameters(begin, end) / kind.tensor;
 }
 
 double DivisionCost::overrun(int stage, bool again) const {
@@ -120,16 +120,52 @@ DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
     const PassSeconds pass = kind.times[again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
     const double first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
     const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
-    const double left = seconds_left(kind, parameters / costs_.placed().grid().tensor);
+    const double left = seconds_left(kind, parameters / kind.tensor);
     const double last_backward = micro_batches_ * (held.work[again] - (split_ ? held.weight : 0.0));
     cost.seconds = std::max({cost.seconds, head + micro_batches_ * seconds_each(kind, held, again) + left,
                              head + last_backward + drain});
-    head += pass.forward + kind.cuts[end];
-    drain = kind.cuts[end] + pass.backward - first_weight + std::max(drain, first_weight + left);
+    const double cut = costs_.cut_seconds(s, first.end);
+    head += pass.forward + cut;
+    drain = cut + pass.backward - first_weight + std::max(drain, first_weight + left);
     update = std::max(update, held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0));
   }
-  cost.seconds += update;
+  cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks)}) + update;
   return cost;
+}
+
+/// All that crosses cuts, over the uplink that takes longest for it.
+double DivisionCost::uplink_seconds(const std::vector<Interval>& chunks) const {
+  const std::vector<ProfileLayer>& layers = costs_.instance().profile.layers;
+  double busiest = 0.0;
+  for (const FrameCosts::UplinkLoad& uplink : costs_.uplinks()) {
+    double seconds = 0.0;
+    for (int c = 0; c + 1 < num_chunks(); ++c) {
+      const int from = stage_of(c);
+      const int to = stage_of(c + 1);
+      if (from == to) continue;
+      // Chunks that go back to the stage before use the same links.
+      const auto stage = static_cast<std::size_t>(to + 1 == from ? to : from);
+      const auto end = static_cast<std::size_t>(chunks[static_cast<std::size_t>(c)].end);
+      seconds += uplink.seconds_per_byte[stage] * layers[end - 1].output_bytes;
+    }
+    busiest = std::max(busiest, seconds);
+  }
+  return busiest;
+}
+
+/// One micro-batch through all chunks and back.
+double DivisionCost::path_seconds(const std::vector<Interval>& chunks) const {
+  double seconds = 0.0;
+  for (int c = 0; c < num_chunks(); ++c) {
+    const int stage = stage_of(c);
+    const StageKind& kind = costs_.kind(stage);
+    const Interval& layers = chunks[static_cast<std::size_t>(c)];
+    const PassSeconds pass = kind.times[computes_again(stage)]->of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
+    seconds += pass.forward + pass.backward;
+    if (split_) seconds -= (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
+    if (c + 1 < num_chunks() && stage_of(c + 1) > stage) seconds += 2.0 * costs_.cut_seconds(stage, layers.end);
+  }
+  return seconds;
 }
 
 namespace {
@@ -173,9 +209,9 @@ bool move_cuts(std::vector<Interval>& chunks, int from, int to, int step) {
 
 }  // namespace
 
-std::vector<Interval> divided_layers(DivisionCost& cost) {
+std::vector<Interval> divided_layers(DivisionCost& cost, std::vector<Interval> start) {
   constexpr int most_wide_chunks = 32;  // with more of them only neighbours exchange layers
-  std::vector<Interval> best = even_work(cost);
+  std::vector<Interval> best = start.empty() ? even_work(cost) : std::move(start);
   DivisionCost::Cost least = cost.of(best);
   const int chunks = cost.num_chunks();
   const int reach = chunks <= most_wide_chunks ? chunks : 1;

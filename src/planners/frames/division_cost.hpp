@@ -25,13 +25,16 @@ class DivisionCost {
   DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes);
 
   int num_chunks() const { return static_cast<int>(stage_of_.size()); }
+  /// Whether the schedule has B and W apart.
+  bool splits() const { return split_; }
   int stage_of(int chunk) const { return stage_of_[static_cast<std::size_t>(chunk)]; }
   const FrameCosts& costs() const { return costs_; }
 
   /// What the plan takes at least in any order of its schedule. For each stage: the first micro-batch's F on its way
   /// there; all its work, or what ZeRO moves beside that where it is more; then the last micro-batch's B on its way
-  /// to the first stage, and sums of gradients that nothing hides. Last the optimizer step. `chunks` are the layers of
-  /// the chunks in order.
+  /// to the first stage, and sums of gradients that nothing hides. Beside that what one micro-batch takes through all
+  /// chunks and back, and what all of them send over the busiest uplink. Last the optimizer step. `chunks` are the
+  /// layers of the chunks in order.
   Cost of(const std::vector<Interval>& chunks);
 
   /// What a stage recomputes with the chunks that were costed last.
@@ -48,6 +51,8 @@ class DivisionCost {
   };
 
   void add(int stage, const Interval& layers);
+  double uplink_seconds(const std::vector<Interval>& chunks) const;
+  double path_seconds(const std::vector<Interval>& chunks) const;
   double overrun(int stage, bool again) const;
   bool computes_again(int stage) const;
   double seconds_left(const StageKind& kind, double parameters) const;
@@ -64,8 +69,8 @@ class DivisionCost {
   std::vector<Held> held_;         // by stage, of the chunks that were costed last
 };
 
-/// The division with about the least cost: even work first, then steps of single layers over one or several cuts for as
-/// long as one of them helps.
-std::vector<Interval> divided_layers(DivisionCost& cost);
+/// The division with about the least cost: from `start`, or where that is empty from even work, by steps of single
+/// layers over one or several cuts for as long as one of them helps. It is what `cost` has costed last.
+std::vector<Interval> divided_layers(DivisionCost& cost, std::vector<Interval> start = {});
 
 }  // namespace pptrain

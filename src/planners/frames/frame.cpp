@@ -2,38 +2,36 @@
 
 #include <algorithm>
 
+#include "planners/grids/grid.hpp"
 #include "planners/simulated/schedule_choices.hpp"
 
 namespace pptrain {
 
-std::vector<Grid> frame_grids(const SearchSpace& space, int num_devices) {
-  const Profile& profile = space.instance.profile;
-  std::vector<Grid> grids = grids_of(num_devices, space.restrictions);
-  std::erase_if(grids, [&](const Grid& grid) {
-    return grid.pipeline > profile.num_layers() || grid.data > space.instance.global_batch_size;
-  });
-  return grids;
-}
-
-std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, const Grid& grid, bool uneven) {
+std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int least_data, int most_data, bool uneven) {
   std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
-  std::erase_if(sizes, [&](std::int64_t size) { return size < grid.data || (!uneven && size % grid.data != 0); });
+  std::erase_if(sizes, [&](std::int64_t size) {
+    return size < most_data || (!uneven && (size % least_data != 0 || size % most_data != 0));
+  });
   return sizes;
 }
 
-std::vector<FrameModes> frame_modes(const Restrictions& restrictions, int replicas) {
-  std::vector<RecomputeRule> rules = {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
-  if (restrictions.recompute == Recompute::none) rules = {RecomputeRule::none};
-  if (restrictions.recompute == Recompute::selective) rules = {RecomputeRule::selective};
-  if (restrictions.recompute == Recompute::full) rules = {RecomputeRule::full};
-  std::vector<int> stages = {0, 1, 2, 3};
-  if (restrictions.zero_stage) stages = {static_cast<int>(*restrictions.zero_stage)};
-  if (replicas == 1) stages = {stages.front()};  // a replica alone divides nothing
-  std::vector<FrameModes> modes;
-  for (const RecomputeRule rule : rules) {
-    for (const int stage : stages) modes.push_back({rule, stage, restrictions.zero_group});
+std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions) {
+  if (!restrictions.recompute) return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
+  switch (*restrictions.recompute) {
+    case Recompute::none:
+      return {RecomputeRule::none};
+    case Recompute::selective:
+      return {RecomputeRule::selective};
+    case Recompute::full:
+      return {RecomputeRule::full};
   }
-  return modes;
+  return {RecomputeRule::none};
+}
+
+std::vector<int> zero_stages(const Restrictions& restrictions, int most_data) {
+  if (restrictions.zero_stage) return {static_cast<int>(*restrictions.zero_stage)};
+  if (most_data == 1) return {0};  // a replica alone divides nothing
+  return {0, 1, 2, 3};
 }
 
 std::vector<ScheduleChoice> frame_schedules(const SearchSpace& space, int stages) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "planners/grids/grid.hpp"
 #include "planners/planner.hpp"
 
 namespace pptrain {
@@ -20,29 +19,19 @@ enum class RecomputeRule {
 struct FrameModes {
   RecomputeRule recompute = RecomputeRule::none;
   int zero_stage = 0;
-  ZeroGroup zero_group = ZeroGroup::replicas;
   auto operator<=>(const FrameModes&) const = default;
 };
 
-/// What is fixed of a plan before its layers are divided: a uniform grid on a site, a micro-batch size, what saves
-/// memory, and the schedule with its chunks.
-struct Frame {
-  int site = 0;  ///< index into the sites of the search
-  Grid grid;
-  std::int64_t micro_batch = 1;
-  FrameModes modes;
-  ScheduleChoice schedule;
-};
+/// Micro-batch sizes that the restrictions allow, ascending, for stages of `least_data` to `most_data` replicas: a whole
+/// number of samples for each, and where `uneven` every size with a sample for each.
+std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int least_data, int most_data, bool uneven);
 
-/// Grids on so many devices that the restrictions allow and the instance has rows and layers for, ascending.
-std::vector<Grid> frame_grids(const SearchSpace& space, int num_devices);
+/// What the restrictions let stages do about recomputation, the plainest first. A rule is worth a look where those
+/// before it do not fit.
+std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions);
 
-/// Micro-batch sizes of a grid that the restrictions allow, ascending: a whole number of samples for each replica, and
-/// where `uneven` every size with a sample for each.
-std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, const Grid& grid, bool uneven);
-
-/// What the restrictions let the stages of `replicas` replicas do, the plainest first.
-std::vector<FrameModes> frame_modes(const Restrictions& restrictions, int replicas);
+/// ZeRO stages that the restrictions allow, ascending. Stage 1 takes no longer than any above it.
+std::vector<int> zero_stages(const Restrictions& restrictions, int most_data);
 
 /// Schedules that the restrictions let so many stages have, the most promising first.
 std::vector<ScheduleChoice> frame_schedules(const SearchSpace& space, int stages);

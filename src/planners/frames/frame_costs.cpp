@@ -1,7 +1,6 @@
 #include "planners/frames/frame_costs.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/infinity.hpp"
 #include "cost/two_level_sum.hpp"
@@ -10,28 +9,54 @@
 namespace pptrain {
 namespace {
 
-Stage stage_on(const Mesh& mesh, int tensor) {
+Stage stage_on(const Mesh& mesh, std::vector<Interval> samples) {
   Stage stage;
   stage.replicas = static_cast<int>(mesh.size());
-  stage.tensor_parallel = tensor;
+  stage.tensor_parallel = static_cast<int>(mesh.front().size());
   stage.devices = mesh;
-  stage.samples.resize(mesh.size());
+  stage.samples = std::move(samples);
   return stage;
-}
-
-std::vector<Mesh> meshes_of(const Site& site, const Grid& grid) {
-  std::vector<Mesh> meshes(static_cast<std::size_t>(grid.pipeline));
-  auto next = site.devices.begin();
-  for (Mesh& mesh : meshes) {
-    for (int j = 0; j < grid.data; ++j, next += grid.tensor) mesh.emplace_back(next, next + grid.tensor);
-  }
-  return meshes;
 }
 
 std::vector<DeviceId> devices_of(const Mesh& mesh) {
   std::vector<DeviceId> devices;
   for (const auto& row : mesh) devices.insert(devices.end(), row.begin(), row.end());
   return devices;
+}
+
+double pass_seconds(const PassSums& times, int begin, int end) {
+  const PassSeconds pass = times.of(begin, end);
+  return pass.forward + pass.backward;
+}
+
+/// All-reduce of gradients without ZeRO, of many bytes.
+StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh) {
+  if (mesh.size() == 1) return {};
+  constexpr double many = 1e9;
+  std::vector<DeviceId> sharing;
+  for (const auto& row : mesh) sharing.push_back(row.front());
+  const TwoLevelSum levels = two_level_sum(cluster, sharing, many);
+  return {std::max(levels.within, levels.across) / many, 0.0};
+}
+
+/// All-reduce in the slowest ring of those that divide the state.
+StageKind::Collective slowest_ring(const StageLayout& layout) {
+  constexpr double many = 1e9;
+  StageKind::Collective slowest;
+  for (const ReplicaSum& sum : layout.sums) {
+    for (const ReplicaSum::Ring& ring : sum.within()) {
+      const double latency = ring.seconds(0.0);
+      const double per_byte = (ring.seconds(many) - latency) / many;
+      if (per_byte > slowest.per_byte) slowest = {per_byte, latency};
+    }
+  }
+  return slowest;
+}
+
+double least_memory(const Cluster& cluster, const std::vector<int>& kinds) {
+  double least = infinity;
+  for (const int kind : kinds) least = std::min(least, cluster.device_kinds[static_cast<std::size_t>(kind)].memory);
+  return least;
 }
 
 }  // namespace
@@ -44,8 +69,7 @@ const std::vector<double>& FrameTables::weight_seconds(const ReplicaGroup& group
   for (int l = 0; l < instance_.profile.num_layers(); ++l) {
     double least = infinity;
     for (const int kind : group.kinds) {
-      least =
-          std::min(least, device_seconds(instance_, kind, l, tensor_parallel, group.samples).backward_weight);
+      least = std::min(least, device_seconds(instance_, kind, l, tensor_parallel, group.samples).backward_weight);
     }
     sums.push_back(sums.back() + least);
   }
@@ -64,117 +88,149 @@ const std::vector<double>& FrameTables::update_seconds(int kind, int tensor_para
   return sums;
 }
 
-PlacedGrid::PlacedGrid(const Instance& instance, const Site& site, const Grid& grid, ZeroGroup zero_group)
-    : instance_(instance), grid_(grid), meshes_(meshes_of(site, grid)) {
-  possible_ = has_rows(instance);
-  if (!possible_) return;
-  layout_ = place(instance.cluster, grid, meshes_, zero_group);
-  mixes_ = std::any_of(layout_.kinds.begin(), layout_.kinds.end(),
-                       [](const StageLayout& kind) { return kind.replicas.size() > 1; });
-}
-
-bool PlacedGrid::has_rows(const Instance& instance) const {
-  const Cluster& cluster = instance.cluster;
-  for (const NodeGroup& group : cluster.groups) {
-    if (grid_.tensor > group.num_devices) continue;
-    if (!instance.profile.has_degree(group.device_kind, grid_.tensor)) return false;
-  }
+PlacedShape::PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group)
+    : meshes_(std::move(meshes)) {
   for (const Mesh& mesh : meshes_) {
-    for (const auto& row : mesh) {
-      for (const DeviceId device : row) {
-        if (cluster.node_of(device) != cluster.node_of(row.front())) return false;
-      }
+    const Grid alone = {1, static_cast<int>(mesh.size()), static_cast<int>(mesh.front().size())};
+    const StageLayout layout = place(instance.cluster, alone, {mesh}, zero_group).kinds.front();
+    int index = 0;
+    for (; index < num_layouts(); ++index) {
+      const auto same = std::find(layout_of_.begin(), layout_of_.end(), index) - layout_of_.begin();
+      const Mesh& other = meshes_[static_cast<std::size_t>(same)];
+      if (layouts_[static_cast<std::size_t>(index)] == layout && other.size() == mesh.size() &&
+          other.front().size() == mesh.front().size())
+        break;
     }
+    if (index == num_layouts()) layouts_.push_back(layout);
+    layout_of_.push_back(index);
   }
-  return true;
 }
 
-std::vector<Interval> PlacedGrid::samples(LayerSums& sums, int stage, std::int64_t micro_batch) const {
-  if (layout_.stage(stage).replicas.size() == 1) return even_division(micro_batch, grid_.data);
-  const StageMesh mesh(instance_.cluster, grid_.tensor, devices_of(meshes_[static_cast<std::size_t>(stage)]));
-  return *shared_samples(sums, mesh, micro_batch, Shares::balanced);
+int PlacedShape::least_data() const {
+  const auto fewer = [](const Mesh& a, const Mesh& b) { return a.size() < b.size(); };
+  return static_cast<int>(std::min_element(meshes_.begin(), meshes_.end(), fewer)->size());
 }
 
-FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedGrid& placed,
+int PlacedShape::most_data() const {
+  const auto fewer = [](const Mesh& a, const Mesh& b) { return a.size() < b.size(); };
+  return static_cast<int>(std::max_element(meshes_.begin(), meshes_.end(), fewer)->size());
+}
+
+bool PlacedShape::mixes_replicas() const {
+  return std::any_of(layouts_.begin(), layouts_.end(),
+                     [](const StageLayout& layout) { return layout.replicas.size() > 1; });
+}
+
+FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
                        std::int64_t micro_batch)
-    : instance_(instance),
-      placed_(placed),
-      sums_(tables.sums()),
-      micro_batch_(micro_batch) {
-  const std::vector<int>& kinds = placed.layout().stage_kinds;
-  for (int k = 0; k < static_cast<int>(placed.layout().kinds.size()); ++k) {
-    add_kind(tables, static_cast<int>(std::find(kinds.begin(), kinds.end(), k) - kinds.begin()));
+    : instance_(instance), placed_(placed), sums_(tables.sums()), micro_batch_(micro_batch) {
+  for (int s = 0; s < placed.num_stages(); ++s) {
+    if (placed.layout_of(s) == static_cast<int>(kinds_.size())) add_kind(tables, s);
   }
+  find_pairs();
+  find_uplinks();
 }
 
 void FrameCosts::add_kind(FrameTables& tables, int stage) {
   const Cluster& cluster = instance_.cluster;
-  const StageLayout& layout = placed_.layout().stage(stage);
-  const Mesh& mesh = placed_.meshes()[static_cast<std::size_t>(stage)];
-  const int tensor = placed_.grid().tensor;
-  Stage on = stage_on(mesh, tensor);
-  on.samples = placed_.samples(sums_, stage, micro_batch_);
+  const StageLayout& layout = placed_.layout(placed_.layout_of(stage));
+  const Mesh& mesh = placed_.mesh(stage);
+  const int tensor = placed_.tensor(stage);
+  if (layout.replicas.size() == 1) {
+    samples_.push_back(even_division(micro_batch_, placed_.data(stage)));
+  } else {
+    const StageMesh shared(cluster, tensor, devices_of(mesh));
+    samples_.push_back(*shared_samples(sums_, shared, micro_batch_, Shares::balanced));
+  }
   StageKind& made = kinds_.emplace_back();
   ReplicaGroup slowest;
   double longest = -1.0;
-  int first_kind = 0;
-  double least_samples = infinity;
-  for (const ReplicaGroup& group : replica_groups(cluster, on)) {
+  for (const ReplicaGroup& group : replica_groups(cluster, stage_on(mesh, samples_.back()))) {
+    made.holders.push_back({group.samples, least_memory(cluster, group.kinds)});
     const double seconds = sums_.times(group, tensor, Recompute::none).total.back();
-    least_samples = std::min(least_samples, group.samples);
-    const double memory = cluster.device_kinds[static_cast<std::size_t>(group.kinds.front())].memory;
-    made.holders.push_back({group.samples, memory});
-    for (const int kind : group.kinds) {
-      made.holders.back().memory =
-          std::min(made.holders.back().memory, cluster.device_kinds[static_cast<std::size_t>(kind)].memory);
-    }
     if (seconds <= longest) continue;
     longest = seconds;
     slowest = group;
-    first_kind = group.kinds.front();
   }
   made.times[0] = &sums_.times(slowest, tensor, Recompute::none);
   made.times[1] = &sums_.times(slowest, tensor, Recompute::full);
   made.weight = &tables.weight_seconds(slowest, tensor);
-  made.update = &tables.update_seconds(first_kind, tensor);
+  made.update = &tables.update_seconds(slowest.kinds.front(), tensor);
+  made.sum = two_levels(cluster, mesh);
+  made.ring = slowest_ring(layout);
+  made.tensor = tensor;
   made.sharers = layout.sharers;
-  for (const ReplicaSum& sum : layout.sums) {
-    for (const ReplicaSum::Ring& ring : sum.within()) {
-      const StageKind::Collective one = {(ring.seconds(1e9) - ring.seconds(0.0)) / 1e9, ring.seconds(0.0)};
-      if (one.per_byte > made.ring.per_byte) made.ring = one;
-    }
+}
+
+void FrameCosts::find_pairs() {
+  for (int s = 0; s + 1 < placed_.num_stages(); ++s) {
+    std::vector<Pair>& pairs = pairs_.emplace_back();
+    const Stage sender = stage_on(placed_.mesh(s), samples(s));
+    const Stage receiver = stage_on(placed_.mesh(s + 1), samples(s + 1));
+    for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
+      const Link link = instance_.cluster.path(a, b);
+      const bool known = std::any_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
+        return pair.samples >= samples && pair.link.bandwidth <= link.bandwidth && pair.link.latency >= link.latency;
+      });
+      if (!known) pairs.push_back({samples, link});
+    });
   }
-  if (mesh.size() > 1) {
-    std::vector<DeviceId> sharing;
-    for (const auto& row : mesh) sharing.push_back(row.front());
-    const TwoLevelSum levels = two_level_sum(cluster, sharing, 1e9);
-    made.sum = {std::max(levels.within, levels.across) / 1e9, 0.0};
-  }
-  made.cuts.assign(static_cast<std::size_t>(instance_.profile.num_layers()) + 1, 0.0);
-  for (int l = 1; l < instance_.profile.num_layers(); ++l) {
-    const double bytes = least_samples * instance_.profile.layers[static_cast<std::size_t>(l) - 1].output_bytes;
-    for (const Link& link : layout.next_links) {
-      double& seconds = made.cuts[static_cast<std::size_t>(l)];
-      seconds = std::max(seconds, bytes / link.bandwidth + link.latency);
+  pairs_.emplace_back();
+}
+
+void FrameCosts::find_uplinks() {
+  const int stages = placed_.num_stages();
+  std::map<std::pair<int, Uplink::Direction>, UplinkLoad> loads;
+  const auto add = [&](DeviceId from, DeviceId to, int stage, double samples) {
+    for (const Uplink& uplink : instance_.cluster.uplinks(from, to)) {
+      UplinkLoad& load = loads[{uplink.owner, uplink.direction}];
+      load.seconds_per_byte.resize(static_cast<std::size_t>(stages), 0.0);
+      load.seconds_per_byte[static_cast<std::size_t>(stage)] += samples / uplink.link.bandwidth;
     }
+  };
+  for (int s = 0; stages > 1 && s < stages; ++s) {
+    const int next = (s + 1) % stages;
+    // Members of a replica may have a part each of what is sent: it crosses once at least.
+    Stage sender = stage_on(placed_.mesh(s), samples(s));
+    Stage receiver = stage_on(placed_.mesh(next), samples(next));
+    sender.tensor_parallel = receiver.tensor_parallel = 1;
+    for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double each) {
+      const double all = each * static_cast<double>(micro_batches());
+      add(a, b, s, all);
+      add(b, a, s, all);
+    });
+  }
+  for (const auto& [owner, load] : loads) {
+    const auto covers = [](const UplinkLoad& a, const UplinkLoad& b) {
+      return std::equal(a.seconds_per_byte.begin(), a.seconds_per_byte.end(), b.seconds_per_byte.begin(),
+                        [](double x, double y) { return x >= y; });
+    };
+    if (std::any_of(uplinks_.begin(), uplinks_.end(), [&](const UplinkLoad& other) { return covers(other, load); })) {
+      continue;
+    }
+    std::erase_if(uplinks_, [&](const UplinkLoad& other) { return covers(load, other); });
+    uplinks_.push_back(load);
   }
 }
 
-double FrameCosts::least_seconds(const FrameModes& modes) const {
-  const bool again = modes.recompute == RecomputeRule::full;
+double FrameCosts::cut_seconds(int stage, std::int64_t end) const {
+  if (end >= instance_.profile.num_layers()) return 0.0;
+  const double bytes = instance_.profile.layers[static_cast<std::size_t>(end) - 1].output_bytes;
+  double seconds = 0.0;
+  for (const Pair& pair : pairs_[static_cast<std::size_t>(stage)]) {
+    seconds = std::max(seconds, pair.samples * bytes / pair.link.bandwidth + pair.link.latency);
+  }
+  return seconds;
+}
+
+double FrameCosts::least_seconds(bool recomputes) const {
   const int layers = instance_.profile.num_layers();
   double speed = 0.0;
-  for (int s = 0; s < placed_.grid().pipeline; ++s) {
-    const PassSums& times = *kind(s).times[again];
-    speed += 1.0 / (times.forward[layers] + times.backward[layers]);
-  }
+  for (int s = 0; s < placed_.num_stages(); ++s) speed += 1.0 / pass_seconds(*kind(s).times[recomputes], 0, layers);
   double longest = 0.0;
   for (int l = 0; l < layers; ++l) {
     double least = infinity;
-    for (const StageKind& kind : kinds_) {
-      const PassSums& times = *kind.times[again];
-      least = std::min(least, times.forward[l + 1] + times.backward[l + 1] - times.forward[l] - times.backward[l]);
-    }
+    for (const StageKind& kind : kinds_) least = std::min(least, pass_seconds(*kind.times[recomputes], l, l + 1));
     longest = std::max(longest, least);
   }
   return static_cast<double>(micro_batches()) * std::max(1.0 / speed, longest);

@@ -2,14 +2,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <vector>
 
 #include "cost/layer_sums.hpp"
 #include "planners/frames/frame.hpp"
-#include "planners/frames/site.hpp"
-#include "planners/grids/layout.hpp"
+#include "planners/frames/shape.hpp"
 
 namespace pptrain {
 
@@ -30,30 +28,28 @@ class FrameTables {
   std::map<std::pair<int, int>, std::vector<double>> updates_;
 };
 
-/// A uniform grid on a site: its stages' devices, and what they share whatever the micro-batch.
-class PlacedGrid {
+/// The stages of a shape on their devices, and what they share whatever the micro-batch.
+class PlacedShape {
  public:
-  PlacedGrid(const Instance& instance, const Site& site, const Grid& grid, ZeroGroup zero_group);
+  PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group);
 
-  const Grid& grid() const { return grid_; }
-  const std::vector<Mesh>& meshes() const { return meshes_; }
-  const GridLayout& layout() const { return layout_; }
-  /// Whether the profile has the degree on every device, tensor-parallel groups lie inside nodes, and so on.
-  bool possible() const { return possible_; }
+  int num_stages() const { return static_cast<int>(meshes_.size()); }
+  const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
+  int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
+  int tensor(int stage) const { return static_cast<int>(mesh(stage).front().size()); }
+  int least_data() const;
+  int most_data() const;
+  /// Stages that are alike but for what follows them have one layout.
+  int num_layouts() const { return static_cast<int>(layouts_.size()); }
+  const StageLayout& layout(int index) const { return layouts_[static_cast<std::size_t>(index)]; }
+  int layout_of(int stage) const { return layout_of_[static_cast<std::size_t>(stage)]; }
   /// Whether replicas of some stage differ in speed, so that they share samples unevenly.
-  bool mixes_replicas() const { return mixes_; }
-  /// The samples of each replica of a stage.
-  std::vector<Interval> samples(LayerSums& sums, int stage, std::int64_t micro_batch) const;
+  bool mixes_replicas() const;
 
  private:
-  bool has_rows(const Instance& instance) const;
-
-  const Instance& instance_;
-  Grid grid_;
   std::vector<Mesh> meshes_;
-  GridLayout layout_;
-  bool possible_ = true;
-  bool mixes_ = false;
+  std::vector<StageLayout> layouts_;
+  std::vector<int> layout_of_;
 };
 
 /// What stages that are alike cost, by intervals of layers.
@@ -75,37 +71,60 @@ struct StageKind {
   Collective sum;                                 ///< all-reduce of gradients without ZeRO
   Collective ring;                                ///< all-reduce in the ring of those that divide the state
   std::vector<Holder> holders;
-  std::vector<double> cuts;  ///< [l]: seconds of the cut behind the first l layers, one way
-  double sharers = 1.0;      ///< replicas that divide what ZeRO divides
+  double tensor = 1.0;   ///< members of a replica
+  double sharers = 1.0;  ///< replicas that divide what ZeRO divides
 };
 
-/// Seconds and bytes of the stages of a placed grid with one micro-batch size.
+/// Seconds and bytes of the stages of a shape with one micro-batch size.
 class FrameCosts {
  public:
   /// `placed` and `tables` must outlive it.
-  FrameCosts(const Instance& instance, FrameTables& tables, const PlacedGrid& placed, std::int64_t micro_batch);
+  FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed, std::int64_t micro_batch);
 
   const Instance& instance() const { return instance_; }
-  const PlacedGrid& placed() const { return placed_; }
+  const PlacedShape& placed() const { return placed_; }
   const LayerSums& sums() const { return sums_; }
   std::int64_t micro_batch() const { return micro_batch_; }
   std::int64_t micro_batches() const { return instance_.global_batch_size / micro_batch_; }
-  const StageKind& kind(int stage) const {
-    return kinds_[static_cast<std::size_t>(placed_.layout().stage_kinds[static_cast<std::size_t>(stage)])];
+  const StageKind& kind(int stage) const { return kinds_[static_cast<std::size_t>(placed_.layout_of(stage))]; }
+  /// The samples of each replica of a stage.
+  const std::vector<Interval>& samples(int stage) const {
+    return samples_[static_cast<std::size_t>(placed_.layout_of(stage))];
   }
+  /// Seconds of the cut behind a stage, one way, where the first `end` layers lie before it; 0 behind the last layer.
+  double cut_seconds(int stage, std::int64_t end) const;
 
-  /// No plan of a frame with these modes takes less, whatever its schedule: all micro-batches of the slowest stage,
+  /// What cuts send over the uplinks that nodes share: the time of each uplink for every byte per sample that crosses the
+  /// cut between two stages, there and back. Stages follow one another, and the first one the last where stages have
+  /// several chunks. Uplinks that are alike, or never the busiest, are left out.
+  struct UplinkLoad {
+    std::vector<double> seconds_per_byte;  ///< by the stage in front of the cut; whole iteration, both directions
+  };
+  const std::vector<UplinkLoad>& uplinks() const { return uplinks_; }
+
+  /// No plan of a frame with these costs takes less, whatever its schedule: all micro-batches of the slowest stage,
   /// where the work is spread over the stages by their speed, or of the longest layer.
-  double least_seconds(const FrameModes& modes) const;
+  double least_seconds(bool recomputes) const;
 
  private:
+  /// What the slowest pair of devices sends from one stage to the next.
+  struct Pair {
+    double samples = 0.0;
+    Link link;
+  };
+
   void add_kind(FrameTables& tables, int stage);
+  void find_pairs();
+  void find_uplinks();
 
   const Instance& instance_;
-  const PlacedGrid& placed_;
+  const PlacedShape& placed_;
   LayerSums& sums_;
   std::int64_t micro_batch_;
-  std::vector<StageKind> kinds_;  // as those of the layout
+  std::vector<StageKind> kinds_;                 // by layout
+  std::vector<std::vector<Interval>> samples_;   // by layout
+  std::vector<std::vector<Pair>> pairs_;         // by stage, those that differ
+  std::vector<UplinkLoad> uplinks_;
 };
 
 }  // namespace pptrain

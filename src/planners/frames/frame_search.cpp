@@ -4,33 +4,33 @@
 #include <deque>
 #include <memory>
 #include <queue>
+#include <set>
 
+#include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
 #include "plan/validate.hpp"
 #include "plan/zero_groups.hpp"
 #include "planners/frames/division_cost.hpp"
-#include "planners/frames/frame_costs.hpp"
-#include "planners/frames/site.hpp"
+#include "planners/frames/device_speeds.hpp"
 #include "planners/simulated/neighbours.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
 namespace pptrain {
 namespace {
 
-/// A frame without its schedule.
-struct Base {
-  const FrameCosts* costs = nullptr;
-  FrameModes modes;
-};
-
-/// What waits in the queue.
+/// What waits in the queue: a shape, a shape with a micro-batch size, or a frame with its layers divided.
 struct Waiting {
+  enum class Rung { shape, costs, division };
   double bound = 0.0;
   std::int64_t number = 0;  ///< of equal bounds the one that came first goes first
-  int base = 0;
+  Rung rung = Rung::shape;
+  int index = 0;  ///< of the shape, or of the costs
+  // Of a division:
   ScheduleChoice schedule;
-  std::vector<Interval> chunks;       ///< none: all schedules of the base
-  std::vector<Recompute> recompute;   ///< of each stage
+  std::size_t rule = 0;  ///< index into the rules and ZeRO stages of the search
+  std::size_t zero = 0;
+  std::vector<Interval> chunks;
+  std::vector<Recompute> recompute;  ///< of each stage
   bool operator>(const Waiting& other) const {
     return bound != other.bound ? bound > other.bound : number > other.number;
   }
@@ -41,17 +41,94 @@ struct Tried {
   Plan plan;
   double seconds = 0.0;
   std::string why_not;
+  double work = 0.0;
+};
+
+/// A shape that waits for its placement.
+struct WaitingShape {
+  int site = 0;
+  Shape shape;
+};
+
+/// The frames of one shape with one micro-batch size: divisions by schedule and by what saves memory.
+class FrameDivider {
+ public:
+  FrameDivider(const SearchSpace& space, const FrameCosts& costs, int index, double limit)
+      : space_(space),
+        costs_(costs),
+        index_(index),
+        limit_(limit),
+        rules_(recompute_rules(space.restrictions)),
+        zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {}
+
+  /// Those of every schedule.
+  std::vector<Waiting> all() {
+    const int stages = costs_.placed().num_stages();
+    for (const ScheduleChoice& schedule : frame_schedules(space_, stages)) {
+      if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers()) from(schedule, 0, 0);
+    }
+    return std::move(made_);
+  }
+  /// Those that save more memory than one that did not fit.
+  std::vector<Waiting> after(const Waiting& refused) {
+    from(refused.schedule, refused.rule, refused.zero + 1);
+    return std::move(made_);
+  }
+
+  FrameModes modes(std::size_t rule, std::size_t zero) const { return {rules_[rule], zeros_[zero]}; }
+
+ private:
+  /// A rule is looked at where those before it fit with ZeRO stage 2 at least; stages above 1 where stage 1 does not.
+  void from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+    for (; rule < rules_.size(); ++rule, zero = 0) {
+      for (; zero < zeros_.size(); ++zero) {
+        if (!add(schedule, rule, zero)) continue;
+        const bool any_stronger = zero + 1 < zeros_.size();
+        if (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger)) return;
+        if (zeros_[zero] > 1) break;
+      }
+    }
+  }
+
+  bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+    DivisionCost cost(costs_, schedule, modes(rule, zero));
+    const auto key = std::tuple(cost.splits(), schedule.virtual_stages, schedule.name == "zb-v");
+    std::vector<Interval>& known = divisions_[key];
+    std::vector<Interval> chunks = divided_layers(cost, known);
+    known = chunks;
+    const DivisionCost::Cost least = cost.of(chunks);
+    if (least.overrun > 0.0) return false;
+    if (least.seconds >= limit_) return true;
+    std::vector<Recompute> recompute;
+    for (int s = 0; s < costs_.placed().num_stages(); ++s) recompute.push_back(cost.recompute_of(s));
+    made_.push_back({least.seconds, 0, Waiting::Rung::division, index_, schedule, rule, zero, std::move(chunks),
+                     std::move(recompute)});
+    return true;
+  }
+
+  const SearchSpace& space_;
+  const FrameCosts& costs_;
+  int index_;
+  double limit_;
+  std::vector<RecomputeRule> rules_;
+  std::vector<int> zeros_;
+  std::map<std::tuple<bool, int, bool>, std::vector<Interval>> divisions_;
+  std::vector<Waiting> made_;
 };
 
 class FrameSearch {
  public:
   FrameSearch(const SearchSpace& space, double limit)
-      : space_(space), tables_(space.instance), best_(limit), threads_(usable_cores()) {
+      : space_(space),
+        tables_(space.instance),
+        sites_(sites_of(space.instance)),
+        best_(limit),
+        threads_(usable_cores()) {
     for (int t = 0; t < threads_; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(space.instance));
   }
 
   FoundFrames run() {
-    for (const Site& site : sites_of(space_.instance)) add_site(site);
+    add_shapes();
     search();
     polish();
     for (Tried& tried : tried_) {
@@ -61,32 +138,27 @@ class FrameSearch {
   }
 
  private:
-  static constexpr int batch = 8;  // plans simulated before the best is looked at again
+  using Rung = Waiting::Rung;
+  static constexpr int batch = 16;  // entries taken before the best is looked at again
   static constexpr std::size_t most_polished = 16;
   static constexpr double worth_polishing = 1.02;
   static constexpr double worth_returning = 1.03;
 
-  void add_site(const Site& site) {
-    for (const Grid& grid : frame_grids(space_, static_cast<int>(site.devices.size()))) {
-      PlacedGrid& placed = grids_.emplace_back(space_.instance, site, grid, space_.restrictions.zero_group);
-      if (!placed.possible()) {
-        grids_.pop_back();
-        continue;
-      }
-      const bool uneven = placed.mixes_replicas() || space_.restrictions.uneven_shares;
-      for (const std::int64_t micro_batch : frame_micro_batches(space_, grid, uneven)) {
-        const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, micro_batch);
-        for (const FrameModes& modes : frame_modes(space_.restrictions, grid.data)) {
-          const double bound = costs.least_seconds(modes);
-          if (bound >= best_) continue;
-          bases_.push_back({&costs, modes});
-          push({bound, 0, static_cast<int>(bases_.size()) - 1, {}, {}, {}});
-        }
+  void add_shapes() {
+    const DeviceSpeeds speeds(space_.instance);
+    for (int s = 0; s < static_cast<int>(sites_.size()); ++s) {
+      const Site& site = sites_[static_cast<std::size_t>(s)];
+      for (Shape& shape : shapes_of(space_, site)) {
+        const double bound = speeds.least_seconds(site, shape);
+        if (bound >= best_) continue;
+        shapes_.push_back({s, std::move(shape)});
+        push({bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1, {}, 0, 0, {}, {}});
       }
     }
   }
 
   void push(Waiting waiting) {
+    if (waiting.bound >= best_) return;
     waiting.number = next_number_++;
     queue_.push(std::move(waiting));
   }
@@ -95,87 +167,112 @@ class FrameSearch {
 
   void search() {
     while (front_may_win()) {
-      if (space_.stop.requested()) {
+      found_.bound = queue_.top().bound;
+      if (space_.stop.requested() || work_ > most_work) {
         found_.complete = false;
-        found_.bound = queue_.top().bound;
         return;
       }
-      std::vector<Plan> plans;
-      while (front_may_win() && std::ssize(plans) < batch) {
+      std::vector<Waiting> costs;
+      std::vector<Waiting> divisions;
+      while (front_may_win() && std::ssize(costs) + std::ssize(divisions) < batch) {
         Waiting front = queue_.top();
         queue_.pop();
-        if (front.chunks.empty()) {
-          expand(front);
+        if (front.rung == Rung::shape) {
+          add_micro_batches(front);
         } else {
-          plans.push_back(plan_of(front));
+          (front.rung == Rung::costs ? costs : divisions).push_back(std::move(front));
         }
       }
-      for (Tried& tried : simulated(plans)) take(std::move(tried));
+      divide(costs);
+      simulate(divisions);
     }
     found_.bound = best_;
   }
 
-  /// A waiting entry for each schedule of a base.
-  void expand(const Waiting& front) {
-    const Base& base = bases_[static_cast<std::size_t>(front.base)];
-    const int stages = base.costs->placed().grid().pipeline;
-    for (const ScheduleChoice& schedule : frame_schedules(space_, stages)) {
-      if (stages * schedule.virtual_stages > space_.instance.profile.num_layers()) continue;
-      DivisionCost cost(*base.costs, schedule, base.modes);
-      std::vector<Interval> chunks = divided_layers(cost);
-      const DivisionCost::Cost least = cost.of(chunks);
-      if (least.overrun > 0.0 || least.seconds >= best_) continue;
-      std::vector<Recompute> recompute;
-      for (int s = 0; s < stages; ++s) recompute.push_back(cost.recompute_of(s));
-      if (base.modes.recompute == RecomputeRule::needed && all_none(recompute)) continue;  // as without the rule
-      push({std::max(front.bound, least.seconds), 0, front.base, schedule, std::move(chunks), std::move(recompute)});
+  void add_micro_batches(const Waiting& front) {
+    const WaitingShape& waiting = shapes_[static_cast<std::size_t>(front.index)];
+    std::vector<Mesh> meshes = meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
+    if (!has_rows(space_.instance, meshes)) return;
+    const PlacedShape& placed =
+        placed_.emplace_back(space_.instance, std::move(meshes), space_.restrictions.zero_group);
+    const bool uneven = placed.mixes_replicas() || space_.restrictions.uneven_shares;
+    const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
+    for (const std::int64_t size : frame_micro_batches(space_, placed.least_data(), placed.most_data(), uneven)) {
+      const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size);
+      const double bound = std::max(front.bound, costs.least_seconds(recomputes));
+      push({bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1, {}, 0, 0, {}, {}});
     }
   }
 
-  static bool all_none(const std::vector<Recompute>& recompute) {
-    return std::all_of(recompute.begin(), recompute.end(), [](Recompute r) { return r == Recompute::none; });
+  void divide(const std::vector<Waiting>& costs) {
+    std::vector<std::vector<Waiting>> made(costs.size());
+    parallel_for(static_cast<int>(costs.size()), threads_, [&](int, int i) {
+      const int index = costs[static_cast<std::size_t>(i)].index;
+      made[static_cast<std::size_t>(i)] =
+          FrameDivider(space_, costs_[static_cast<std::size_t>(index)], index, best_).all();
+    });
+    for (std::vector<Waiting>& some : made) {
+      for (Waiting& waiting : some) push(std::move(waiting));
+    }
   }
 
-  Plan plan_of(const Waiting& waiting) {
-    const Base& base = bases_[static_cast<std::size_t>(waiting.base)];
-    const PlacedGrid& placed = base.costs->placed();
-    const Grid& grid = placed.grid();
+  void simulate(const std::vector<Waiting>& divisions) {
+    std::vector<Tried> results(divisions.size());
+    parallel_for(static_cast<int>(divisions.size()), threads_, [&](int thread, int i) {
+      results[static_cast<std::size_t>(i)] = simulated(*simulators_[static_cast<std::size_t>(thread)],
+                                                       plan_of(divisions[static_cast<std::size_t>(i)]));
+    });
+    found_.num_simulated += std::ssize(divisions);
+    space_.tell_examined(std::ssize(divisions));
+    for (std::size_t i = 0; i < divisions.size(); ++i) {
+      work_ += results[i].work;
+      if (!results[i].why_not.empty()) escalate(divisions[i]);
+      if (getenv("FRAMES_DEBUG2")) fprintf(stderr, "%6ld bound %.4f sim %.4f %s %s V%d u%d m%ld rule%zu zero%zu %s work %.0f\n", long(found_.num_simulated), divisions[i].bound, results[i].seconds, results[i].plan.shape().c_str(), divisions[i].schedule.name.c_str(), divisions[i].schedule.virtual_stages, divisions[i].schedule.unit, long(results[i].plan.micro_batches), divisions[i].rule, divisions[i].zero, results[i].why_not.empty() ? "" : "OOM", results[i].work);
+      take(std::move(results[i]));
+    }
+  }
+
+  /// What saves more memory than a frame that does not fit in the simulator.
+  void escalate(const Waiting& refused) {
+    const auto key = std::tuple(refused.index, refused.schedule.name, refused.schedule.virtual_stages,
+                                refused.schedule.unit, refused.rule, refused.zero);
+    if (!refused_.insert(key).second) return;
+    const FrameCosts& costs = costs_[static_cast<std::size_t>(refused.index)];
+    for (Waiting& waiting : FrameDivider(space_, costs, refused.index, best_).after(refused)) {
+      push(std::move(waiting));
+    }
+  }
+
+  Plan plan_of(const Waiting& waiting) const {
+    const FrameCosts& costs = costs_[static_cast<std::size_t>(waiting.index)];
+    const PlacedShape& placed = costs.placed();
     Plan plan;
     plan.global_batch_size = space_.instance.global_batch_size;
-    plan.micro_batch_size = base.costs->micro_batch();
-    plan.micro_batches = base.costs->micro_batches();
+    plan.micro_batch_size = costs.micro_batch();
+    plan.micro_batches = costs.micro_batches();
     plan.schedule = waiting.schedule;
-    for (int s = 0; s < grid.pipeline; ++s) {
+    const int zero_stage = zero_stages(space_.restrictions, placed.most_data())[waiting.zero];
+    for (int s = 0; s < placed.num_stages(); ++s) {
       Stage& stage = plan.stages.emplace_back();
-      stage.replicas = grid.data;
-      stage.tensor_parallel = grid.tensor;
-      stage.devices = placed.meshes()[static_cast<std::size_t>(s)];
-      stage.samples = placed.samples(tables_.sums(), s, plan.micro_batch_size);
+      stage.replicas = placed.data(s);
+      stage.tensor_parallel = placed.tensor(s);
+      stage.devices = placed.mesh(s);
+      stage.samples = costs.samples(s);
       stage.recompute = waiting.recompute[static_cast<std::size_t>(s)];
-      divide_state(stage, base.modes.zero_stage, base.modes.zero_group, space_.instance.cluster);
+      divide_state(stage, zero_stage, space_.restrictions.zero_group, space_.instance.cluster);
     }
     for (int c = 0; c < static_cast<int>(waiting.chunks.size()); ++c) {
-      const int stage = stage_of_chunk(waiting.schedule.name, grid.pipeline, c);
+      const int stage = stage_of_chunk(waiting.schedule.name, placed.num_stages(), c);
       plan.stages[static_cast<std::size_t>(stage)].layers.push_back(waiting.chunks[static_cast<std::size_t>(c)]);
     }
     return plan;
   }
 
-  std::vector<Tried> simulated(const std::vector<Plan>& plans) {
-    std::vector<Tried> results(plans.size());
-    parallel_for(static_cast<int>(plans.size()), threads_, [&](int thread, int i) {
-      results[static_cast<std::size_t>(i)] =
-          simulated(*simulators_[static_cast<std::size_t>(thread)], plans[static_cast<std::size_t>(i)]);
-    });
-    found_.num_simulated += std::ssize(plans);
-    space_.tell_examined(std::ssize(plans));
-    return results;
-  }
-
   static Tried simulated(PlanSimulator& simulator, const Plan& plan) {
-    if (!simulator.can(plan)) return {plan, 0.0, "too large to simulate"};
+    if (!simulator.can(plan)) return {plan, infinity, "", 0.0};
+    const double work = simulator.cost(plan);
     const SimulatedPlan& result = simulator.of(plan);
-    return {plan, result.iteration_seconds, result.why_not};
+    return {plan, result.iteration_seconds, result.why_not, work};
   }
 
   void take(Tried tried) {
@@ -207,7 +304,8 @@ class FrameSearch {
     }
   }
 
-  std::int64_t polish(PlanSimulator& simulator, Tried& leader) {
+  std::int64_t polish(PlanSimulator& simulator, Tried& leader) const {
+    constexpr double worth_it = 1.0 - 1e-6;
     std::int64_t count = 0;
     for (bool any = true; any;) {
       any = false;
@@ -215,7 +313,7 @@ class FrameSearch {
         if (space_.stop.requested()) return count;
         Tried tried = simulated(simulator, other);
         ++count;
-        if (!tried.why_not.empty() || tried.seconds >= leader.seconds * (1.0 - 1e-6)) continue;
+        if (!tried.why_not.empty() || tried.seconds >= leader.seconds * worth_it) continue;
         leader = std::move(tried);
         any = true;
         break;
@@ -224,15 +322,20 @@ class FrameSearch {
     return count;
   }
 
+  static constexpr double most_work = 4e7;
+
   const SearchSpace& space_;
   FrameTables tables_;
-  std::deque<PlacedGrid> grids_;
+  std::vector<Site> sites_;
+  std::vector<WaitingShape> shapes_;
+  std::deque<PlacedShape> placed_;
   std::deque<FrameCosts> costs_;
-  std::vector<Base> bases_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue_;
+  std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
   std::int64_t next_number_ = 0;
   std::vector<Tried> tried_;  // those that fit, fastest first
   double best_;
+  double work_ = 0.0;
   int threads_;
   std::vector<std::unique_ptr<PlanSimulator>> simulators_;
   FoundFrames found_;

@@ -1,0 +1,126 @@
+#include "planners/frames/shape.hpp"
+
+#include <algorithm>
+
+#include "planners/grids/grid.hpp"
+#include "planners/stages/degrees.hpp"
+
+namespace pptrain {
+namespace {
+
+bool allows(const AutoInt& fixed, int value) { return !fixed || *fixed == value; }
+
+/// Numbers of devices in the order of the site that are of one group of nodes.
+std::vector<int> runs_of(const Cluster& cluster, const Site& site) {
+  std::vector<int> runs;
+  int before = -1;
+  for (const DeviceId device : site.devices) {
+    const int group = cluster.group_of(device);
+    if (group != before) runs.push_back(0);
+    ++runs.back();
+    before = group;
+  }
+  return runs;
+}
+
+/// Grids of one run of stages: the pipeline's length is restricted as a whole.
+std::vector<StageRun> run_grids(const SearchSpace& space, int num_devices) {
+  Restrictions fixed = space.restrictions;
+  fixed.pipeline = std::nullopt;
+  std::vector<StageRun> runs;
+  for (const Grid& grid : grids_of(num_devices, fixed)) {
+    if (grid.data <= space.instance.global_batch_size) runs.push_back({grid.pipeline, grid.data, grid.tensor});
+  }
+  return runs;
+}
+
+using Wanted = bool (*)(const Shape&, const StageRun&);
+
+bool any_run(const Shape&, const StageRun&) { return true; }
+bool same_degree(const Shape& shape, const StageRun& next) {
+  return shape.empty() || shape.front().tensor == next.tensor;
+}
+bool alike(const Shape& shape, const StageRun& next) {
+  constexpr int most_ratio = 4;
+  return shape.empty() || (shape.front().tensor == next.tensor && shape.back().data <= most_ratio * next.data &&
+                           next.data <= most_ratio * shape.back().data);
+}
+
+/// Every choice of a grid for each run whose grids are wanted beside those before.
+std::vector<Shape> choices(const std::vector<std::vector<StageRun>>& grids, int most_stages, Wanted wanted) {
+  std::vector<Shape> shapes = {{}};
+  for (const std::vector<StageRun>& run : grids) {
+    std::vector<Shape> longer;
+    for (const Shape& shape : shapes) {
+      for (const StageRun& grid : run) {
+        if (num_stages(shape) + grid.stages > most_stages || !wanted(shape, grid)) continue;
+        longer.push_back(shape);
+        longer.back().push_back(grid);
+      }
+    }
+    shapes = std::move(longer);
+  }
+  return shapes;
+}
+
+bool is_uniform(const Shape& shape) {
+  return std::all_of(shape.begin(), shape.end(), [&](const StageRun& run) {
+    return run.data == shape.front().data && run.tensor == shape.front().tensor;
+  });
+}
+
+}  // namespace
+
+int num_stages(const Shape& shape) {
+  int stages = 0;
+  for (const StageRun& run : shape) stages += run.stages;
+  return stages;
+}
+
+std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site) {
+  const int layers = space.instance.profile.num_layers();
+  std::vector<Shape> shapes;
+  for (const StageRun& run : run_grids(space, static_cast<int>(site.devices.size()))) {
+    if (run.stages <= layers && allows(space.restrictions.pipeline, run.stages)) shapes.push_back({run});
+  }
+  const std::vector<int> runs = runs_of(space.instance.cluster, site);
+  if (runs.size() == 1 || runs.size() > most_subset_groups) return shapes;
+  std::vector<std::vector<StageRun>> grids;
+  for (const int devices : runs) grids.push_back(run_grids(space, devices));
+  std::vector<Shape> unlike;
+  for (const Wanted wanted : {any_run, same_degree, alike}) {
+    unlike = choices(grids, layers, wanted);
+    if (unlike.size() <= most_shapes) break;
+  }
+  std::erase_if(unlike, [&](const Shape& shape) {
+    return is_uniform(shape) || !allows(space.restrictions.pipeline, num_stages(shape));
+  });
+  shapes.insert(shapes.end(), unlike.begin(), unlike.end());
+  return shapes;
+}
+
+std::vector<Mesh> meshes_of(const Site& site, const Shape& shape) {
+  std::vector<Mesh> meshes;
+  auto next = site.devices.begin();
+  for (const StageRun& run : shape) {
+    for (int s = 0; s < run.stages; ++s) {
+      Mesh& mesh = meshes.emplace_back();
+      for (int j = 0; j < run.data; ++j, next += run.tensor) mesh.emplace_back(next, next + run.tensor);
+    }
+  }
+  return meshes;
+}
+
+bool has_rows(const Instance& instance, const std::vector<Mesh>& meshes) {
+  const Cluster& cluster = instance.cluster;
+  const Degrees degrees(instance);
+  for (const Mesh& mesh : meshes) {
+    for (const auto& row : mesh) {
+      if (!degrees.has(cluster.kind_index_of(row.front()), static_cast<int>(row.size()))) return false;
+      if (cluster.node_of(row.front()) != cluster.node_of(row.back())) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pptrain

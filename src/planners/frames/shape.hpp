@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "planners/frames/site.hpp"
+#include "planners/grids/layout.hpp"
+#include "planners/planner.hpp"
+
+namespace pptrain {
+
+/// Stages that follow one another on a site, each of `data` replicas of degree `tensor`.
+struct StageRun {
+  int stages = 1;
+  int data = 1;
+  int tensor = 1;
+  int devices() const { return stages * data * tensor; }
+  bool operator==(const StageRun&) const = default;
+};
+
+/// Which devices of a site form which stages: the runs take its devices in order. One run is a uniform grid.
+using Shape = std::vector<StageRun>;
+
+int num_stages(const Shape& shape);
+
+/// The shapes of a site that the restrictions allow and the model has layers and samples for: every uniform grid, and
+/// where the site has nodes of several groups, every choice of a grid for each of them. Of more than `most_shapes` such
+/// choices those with one degree for all, then those whose replicas differ by four times at most.
+std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site);
+constexpr std::size_t most_shapes = 4096;
+
+/// The meshes of the stages.
+std::vector<Mesh> meshes_of(const Site& site, const Shape& shape);
+
+/// Whether tensor-parallel groups lie inside nodes and the profile has their degrees on all of their devices.
+bool has_rows(const Instance& instance, const std::vector<Mesh>& meshes);
+
+}  // namespace pptrain
