@@ -222,10 +222,10 @@ struct ParallelismConfig {
   AutoInt pipeline;
   AutoInt tensor;
   std::string schedule = "auto";
-  AutoInt virtual_stages = 1;
+  AutoInt virtual_stages;
   std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
-  std::string recompute = "none";  ///< none, selective, full, auto
-  AutoInt zero_stage = 0;
+  std::string recompute = "auto";  ///< none, selective, full, auto
+  AutoInt zero_stage;
   std::string zero_group = "replicas";  ///< or "node": divided within a node, whole on every node
   bool offload = false;                 ///< whether optimizer state may be kept in the host's memory
   bool offload_activations = false;     ///< whether stored activations may be
@@ -240,7 +240,8 @@ struct ClusterConfig {
 
 struct PlannerConfig {
   std::string name = "auto";
-  double time_limit = 30.0;  ///< seconds
+  double time_limit = 30.0;       ///< seconds
+  std::string effort = "normal";  ///< quick, normal, thorough
   std::int64_t trials = 0;
   std::int64_t trial_steps = 5;
   double drift_factor = 1.3;       ///< a rank that computes this many times as long as expected has fallen behind

@@ -166,6 +166,8 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
           "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive", "all"});
   v.seconds({"time_limit", "The search ends after it with the best plan so far."}, planner.time_limit,
             positive("a search needs some time"));
+  v.name({"effort", "How much planner auto may simulate: \"quick\" about a tenth of \"normal\", \"thorough\" twenty times."},
+         planner.effort, {"quick", "normal", "thorough"});
   v.integer({"trials", "How many of the best plans run some real iterations before one is chosen; 0: none."},
             planner.trials, at_least(0));
   v.integer({"trial_steps", "Iterations of a trial, the first of which only warms up."}, planner.trial_steps,

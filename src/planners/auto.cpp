@@ -130,11 +130,13 @@ std::vector<std::string> asked_planners() {
 
 /// What the closed forms hold best, with what the planners that were asked hold best.
 Outcome search_by_estimate(const SearchSpace& space) {
+  const Restrictions as_published = as_in_papers(space.restrictions);
+  const SearchSpace papers = {space.instance, as_published, space.schedule, space.stop, space.check, space.progress};
   Best best(space);
   if (plans_only_grids(space.schedule, space.restrictions)) {
     for (const char* asked : {"amp", "megatron", "data-parallel"})
-      best.take(asked, planner_called(asked).search(space));
-    Outcome grids = outcome_of(space, uniform_candidates(space), "auto");
+      best.take(asked, planner_called(asked).search(papers));
+    Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
     best.count(grids);
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.result.grids = std::move(grids.grids);
@@ -146,13 +148,13 @@ Outcome search_by_estimate(const SearchSpace& space) {
   }
   for (const std::string& asked : asked_planners()) {
     space.tell_asks("asking " + asked);
-    SearchSpace share = space;
+    SearchSpace share = papers;
     share.stop = space.stop.within(space.stop.seconds_left() / 2.0);  // most need far less
     best.take(asked, planner_called(asked).search(share));
   }
   space.tell_asks("stages of any shape");
   if (predicts_more_than_amp(space.instance)) {
-    Outcome grids = outcome_of(space, uniform_candidates(space), "auto");
+    Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.count(grids);
   }
@@ -162,9 +164,9 @@ Outcome search_by_estimate(const SearchSpace& space) {
     best.offer(std::move(*polished.plan));
     best.count(polished);
   }
-  if (count_exhaustive_plans(space) <= most_exhaustive_plans) {
+  if (count_exhaustive_plans(papers) <= most_exhaustive_plans) {
     space.tell_asks("asking exhaustive");
-    best.take("exhaustive", planner_called("exhaustive").search(space));
+    best.take("exhaustive", planner_called("exhaustive").search(papers));
   }
   if (!best.result.plan) best.result.why_not += offload_remedy(space);
   return std::move(best.result);
@@ -173,7 +175,7 @@ Outcome search_by_estimate(const SearchSpace& space) {
 }  // namespace
 
 Outcome AutoPlanner::search(const SearchSpace& space) const {
-  constexpr double share = 0.75;  // of the time that is left; the rest is for simulation
+  constexpr double share = 0.3;  // of the time that is left; the rest is for frames and simulation
   SearchSpace by_estimate = space;
   by_estimate.stop = space.stop.within(share * space.stop.seconds_left());
   return choose_by_simulation(space, search_by_estimate(by_estimate));

@@ -216,6 +216,11 @@ class RestrictionChecker {
   const std::string& source_;
 };
 
+Effort effort_of(const Config& config) {
+  if (config.planner.effort == "quick") return Effort::quick;
+  return config.planner.effort == "thorough" ? Effort::thorough : Effort::normal;
+}
+
 std::optional<Recompute> recompute_of(const Config& config) {
   for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
     if (config.parallelism.recompute == to_string(recompute)) return recompute;
@@ -246,6 +251,7 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.sends_rows = config.parallelism.experts == "all-to-all";
   restrictions.expert = config.parallelism.expert;
   restrictions.whole_experts = config.parallelism.experts == "whole" || restrictions.sends_rows;
+  restrictions.effort = effort_of(config);
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
   for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload",
@@ -258,6 +264,13 @@ Restrictions restrictions_of(const Config& config) {
   for (std::size_t i = 0; i < restrictions.annotations.size(); ++i) {
     restrictions.places[fmt::format("annotate[{}]", i)] = config.where(fmt::format("model.annotate[{}]", i));
   }
+  return restrictions;
+}
+
+Restrictions as_in_papers(Restrictions restrictions) {
+  if (!restrictions.recompute) restrictions.recompute = Recompute::none;
+  if (!restrictions.zero_stage) restrictions.zero_stage = 0;
+  if (!restrictions.virtual_stages) restrictions.virtual_stages = 1;
   return restrictions;
 }
 

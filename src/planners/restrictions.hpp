@@ -16,6 +16,9 @@ enum class PlanScope {
   uniform,  ///< uniform grids
 };
 
+/// How much work a search may do.
+enum class Effort { quick, normal, thorough };
+
 /// What the configuration fixes; everything else is free.
 struct Restrictions {
   AutoInt data;      ///< replicas of every stage
@@ -35,6 +38,7 @@ struct Restrictions {
   AutoInt expert;                                        ///< how many then divide those of each layer
   std::vector<Annotation> annotations;                   ///< Whale's primitives
   bool uneven_shares = false;                            ///< whether replicas of a grid may share samples unevenly
+  Effort effort = Effort::normal;                        ///< of `auto`
   bool blocks = true;                                    ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
@@ -44,6 +48,10 @@ struct Restrictions {
 };
 
 Restrictions restrictions_of(const Config& config);
+
+/// The same, where what is free is what the planners of papers have: nothing is recomputed, ZeRO divides nothing, a
+/// stage is one chunk.
+Restrictions as_in_papers(Restrictions restrictions);
 
 /// The schedule that plans under these restrictions have: what they name, 1f1b for "auto", or
 /// interleaved-1f1b where they ask for several chunks.

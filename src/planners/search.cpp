@@ -93,7 +93,9 @@ PlanScope scope_of(const Planner& planner, const Restrictions& restrictions) {
 }
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
-Beside ask(const std::string& name, const SearchSpace& space, PlanSimulator& simulator) {
+Beside ask(const std::string& name, const SearchSpace& asked, PlanSimulator& simulator) {
+  const Restrictions restrictions = as_in_papers(asked.restrictions);
+  const SearchSpace space = {asked.instance, restrictions, asked.schedule, asked.stop, asked.check, asked.progress};
   space.tell_asks("comparing " + name);
   try {
     const Planner& planner = planner_called(name);
@@ -189,7 +191,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   check_instance(instance, source);
   const Planner& planner = asked_planner(name);
   const bool grids = scope_of(planner, asked) == PlanScope::uniform;
-  const Restrictions restrictions = grids ? with_uneven_shares(instance, asked) : asked;
+  const Restrictions free = planner.name() == "auto" ? asked : as_in_papers(asked);
+  const Restrictions restrictions = grids ? with_uneven_shares(instance, free) : free;
   const ScheduleChoice schedule = schedule_under(restrictions);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
   const bool chunks = runs_chunks(schedule.name);

@@ -10,8 +10,9 @@
 #include "base/parallel_for.hpp"
 #include "plan/validate.hpp"
 #include "plan/zero_groups.hpp"
-#include "planners/frames/division_cost.hpp"
+#include "planners/describe/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
+#include "planners/frames/division_cost.hpp"
 #include "planners/simulated/neighbours.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
@@ -22,7 +23,8 @@ namespace {
 struct Waiting {
   enum class Rung { shape, costs, division };
   double bound = 0.0;
-  std::int64_t number = 0;  ///< of equal bounds the one that came first goes first
+  double estimate = 0.0;    ///< the bound, or what like frames came to
+  std::int64_t number = 0;  ///< of equal estimates the one that came first goes first
   Rung rung = Rung::shape;
   int index = 0;  ///< of the shape, or of the costs
   // Of a division:
@@ -32,8 +34,15 @@ struct Waiting {
   std::vector<Interval> chunks;
   std::vector<Recompute> recompute;  ///< of each stage
   bool operator>(const Waiting& other) const {
-    return bound != other.bound ? bound > other.bound : number > other.number;
+    return estimate != other.estimate ? estimate > other.estimate : number > other.number;
   }
+};
+
+/// Frames of one shape, micro-batch size and number of chunks. Links are what a bound knows least of, and much the same
+/// for all of them: the first one that is simulated tells how much more than their bounds the others may take.
+struct Siblings {
+  std::vector<Waiting> held;  ///< until the first one is simulated
+  std::optional<double> more;  ///< seconds
 };
 
 /// A plan that was simulated.
@@ -42,6 +51,7 @@ struct Tried {
   double seconds = 0.0;
   std::string why_not;
   double work = 0.0;
+  std::vector<double> peak_bytes = {};  ///< by device, where the plan does not fit
 };
 
 /// A shape that waits for its placement.
@@ -49,6 +59,18 @@ struct WaitingShape {
   int site = 0;
   Shape shape;
 };
+
+double effort_factor(Effort effort) {
+  switch (effort) {
+    case Effort::quick:
+      return 0.1;
+    case Effort::normal:
+      return 1.0;
+    case Effort::thorough:
+      return 20.0;
+  }
+  return 1.0;
+}
 
 /// The frames of one shape with one micro-batch size: divisions by schedule and by what saves memory.
 class FrameDivider {
@@ -60,6 +82,10 @@ class FrameDivider {
         limit_(limit),
         rules_(recompute_rules(space.restrictions)),
         zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {}
+
+  /// The division that comes nearest to fitting, where one does not.
+  const std::optional<Waiting>& nearest() const { return nearest_; }
+  double least_overrun() const { return least_overrun_; }
 
   /// Those of every schedule.
   std::vector<Waiting> all() {
@@ -97,13 +123,19 @@ class FrameDivider {
     std::vector<Interval> chunks = divided_layers(cost, known);
     known = chunks;
     const DivisionCost::Cost least = cost.of(chunks);
-    if (least.overrun > 0.0) return false;
-    if (least.seconds >= limit_) return true;
+    const bool fits = least.overrun == 0.0;
+    if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
     std::vector<Recompute> recompute;
     for (int s = 0; s < costs_.placed().num_stages(); ++s) recompute.push_back(cost.recompute_of(s));
-    made_.push_back({least.seconds, 0, Waiting::Rung::division, index_, schedule, rule, zero, std::move(chunks),
-                     std::move(recompute)});
-    return true;
+    Waiting made = {least.seconds, least.seconds,     0,   Waiting::Rung::division, index_, schedule, rule,
+                    zero,          std::move(chunks), std::move(recompute)};
+    if (fits) {
+      made_.push_back(std::move(made));
+    } else {
+      nearest_ = std::move(made);
+      least_overrun_ = least.overrun;
+    }
+    return fits;
   }
 
   const SearchSpace& space_;
@@ -114,6 +146,8 @@ class FrameDivider {
   std::vector<int> zeros_;
   std::map<std::tuple<bool, int, bool>, std::vector<Interval>> divisions_;
   std::vector<Waiting> made_;
+  std::optional<Waiting> nearest_;
+  double least_overrun_ = infinity;
 };
 
 class FrameSearch {
@@ -123,6 +157,7 @@ class FrameSearch {
         tables_(space.instance),
         sites_(sites_of(space.instance)),
         best_(limit),
+        most_work_(most_work()),
         threads_(usable_cores()) {
     for (int t = 0; t < threads_; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(space.instance));
   }
@@ -131,6 +166,7 @@ class FrameSearch {
     add_shapes();
     search();
     polish();
+    if (tried_.empty()) found_.why_not = why_nothing_fits();
     for (Tried& tried : tried_) {
       if (tried.seconds <= worth_returning * best_) found_.plans.push_back({std::move(tried.plan), tried.seconds});
     }
@@ -152,7 +188,7 @@ class FrameSearch {
         const double bound = speeds.least_seconds(site, shape);
         if (bound >= best_) continue;
         shapes_.push_back({s, std::move(shape)});
-        push({bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1, {}, 0, 0, {}, {}});
+        push({bound, bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1, {}, 0, 0, {}, {}});
       }
     }
   }
@@ -163,18 +199,43 @@ class FrameSearch {
     queue_.push(std::move(waiting));
   }
 
-  bool front_may_win() const { return !queue_.empty() && queue_.top().bound < best_; }
+  /// The first of its siblings goes to the queue, the others wait for what it comes to.
+  void push_division(Waiting waiting) {
+    const auto [entry, is_first] = siblings_.try_emplace({waiting.index, waiting.schedule.virtual_stages});
+    Siblings& siblings = entry->second;
+    if (!is_first && !siblings.more) {
+      siblings.held.push_back(std::move(waiting));
+      return;
+    }
+    waiting.estimate = waiting.bound + siblings.more.value_or(0.0);
+    push(std::move(waiting));
+  }
+
+  /// Lets the siblings of a frame that was simulated go.
+  void tell_siblings(const Waiting& first, const Tried& tried) {
+    constexpr double share = 0.8;  // of what is not known: other orders hide more of it
+    Siblings& siblings = siblings_.at({first.index, first.schedule.virtual_stages});
+    if (siblings.more) return;
+    siblings.more = tried.why_not.empty() ? share * std::max(0.0, tried.seconds - first.bound) : 0.0;
+    for (Waiting& waiting : std::exchange(siblings.held, {})) push_division(std::move(waiting));
+  }
+
+  /// Drops what cannot be better than the best plan; whether anything is left.
+  bool any_may_win() {
+    while (!queue_.empty() && queue_.top().bound >= best_) queue_.pop();
+    return !queue_.empty();
+  }
 
   void search() {
-    while (front_may_win()) {
-      found_.bound = queue_.top().bound;
-      if (space_.stop.requested() || work_ > most_work) {
+    while (any_may_win()) {
+      if (space_.stop.requested() || work_ > most_work_) {
         found_.complete = false;
+        found_.bound = least_bound();
         return;
       }
       std::vector<Waiting> costs;
       std::vector<Waiting> divisions;
-      while (front_may_win() && std::ssize(costs) + std::ssize(divisions) < batch) {
+      while (any_may_win() && std::ssize(costs) + std::ssize(divisions) < batch) {
         Waiting front = queue_.top();
         queue_.pop();
         if (front.rung == Rung::shape) {
@@ -189,6 +250,15 @@ class FrameSearch {
     found_.bound = best_;
   }
 
+  double least_bound() {
+    double least = best_;
+    for (; !queue_.empty(); queue_.pop()) least = std::min(least, queue_.top().bound);
+    for (const auto& [key, siblings] : siblings_) {
+      for (const Waiting& waiting : siblings.held) least = std::min(least, waiting.bound);
+    }
+    return least;
+  }
+
   void add_micro_batches(const Waiting& front) {
     const WaitingShape& waiting = shapes_[static_cast<std::size_t>(front.index)];
     std::vector<Mesh> meshes = meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
@@ -200,19 +270,24 @@ class FrameSearch {
     for (const std::int64_t size : frame_micro_batches(space_, placed.least_data(), placed.most_data(), uneven)) {
       const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size);
       const double bound = std::max(front.bound, costs.least_seconds(recomputes));
-      push({bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1, {}, 0, 0, {}, {}});
+      push({bound, bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1, {}, 0, 0, {}, {}});
     }
   }
 
   void divide(const std::vector<Waiting>& costs) {
+    std::vector<FrameDivider> dividers;
+    for (const Waiting& one : costs) {
+      dividers.emplace_back(space_, costs_[static_cast<std::size_t>(one.index)], one.index, best_);
+    }
     std::vector<std::vector<Waiting>> made(costs.size());
     parallel_for(static_cast<int>(costs.size()), threads_, [&](int, int i) {
-      const int index = costs[static_cast<std::size_t>(i)].index;
-      made[static_cast<std::size_t>(i)] =
-          FrameDivider(space_, costs_[static_cast<std::size_t>(index)], index, best_).all();
+      made[static_cast<std::size_t>(i)] = dividers[static_cast<std::size_t>(i)].all();
     });
-    for (std::vector<Waiting>& some : made) {
-      for (Waiting& waiting : some) push(std::move(waiting));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      for (Waiting& waiting : made[i]) push_division(std::move(waiting));
+      if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;
+      least_overrun_ = dividers[i].least_overrun();
+      nearest_ = dividers[i].nearest();
     }
   }
 
@@ -226,10 +301,21 @@ class FrameSearch {
     space_.tell_examined(std::ssize(divisions));
     for (std::size_t i = 0; i < divisions.size(); ++i) {
       work_ += results[i].work;
-      if (!results[i].why_not.empty()) escalate(divisions[i]);
-      if (getenv("FRAMES_DEBUG2")) fprintf(stderr, "%6ld bound %.4f sim %.4f %s %s V%d u%d m%ld rule%zu zero%zu %s work %.0f\n", long(found_.num_simulated), divisions[i].bound, results[i].seconds, results[i].plan.shape().c_str(), divisions[i].schedule.name.c_str(), divisions[i].schedule.virtual_stages, divisions[i].schedule.unit, long(results[i].plan.micro_batches), divisions[i].rule, divisions[i].zero, results[i].why_not.empty() ? "" : "OOM", results[i].work);
+      tell_siblings(divisions[i], results[i]);
+      if (!results[i].why_not.empty()) {
+        nearest_simulated_.take(space_.instance, results[i].plan, results[i].peak_bytes);
+        escalate(divisions[i]);
+      }
       take(std::move(results[i]));
     }
+  }
+
+  /// Which plan comes nearest to fitting, by the simulator where it was asked.
+  std::string why_nothing_fits() {
+    if (nearest_simulated_.text().empty() && nearest_) {
+      nearest_simulated_.take(space_.instance, plan_of(*nearest_));
+    }
+    return nearest_simulated_.text();
   }
 
   /// What saves more memory than a frame that does not fit in the simulator.
@@ -239,7 +325,7 @@ class FrameSearch {
     if (!refused_.insert(key).second) return;
     const FrameCosts& costs = costs_[static_cast<std::size_t>(refused.index)];
     for (Waiting& waiting : FrameDivider(space_, costs, refused.index, best_).after(refused)) {
-      push(std::move(waiting));
+      push_division(std::move(waiting));
     }
   }
 
@@ -272,7 +358,8 @@ class FrameSearch {
     if (!simulator.can(plan)) return {plan, infinity, "", 0.0};
     const double work = simulator.cost(plan);
     const SimulatedPlan& result = simulator.of(plan);
-    return {plan, result.iteration_seconds, result.why_not, work};
+    if (result.why_not.empty()) return {plan, result.iteration_seconds, "", work};
+    return {plan, result.iteration_seconds, result.why_not, work, result.peak_bytes};
   }
 
   void take(Tried tried) {
@@ -322,7 +409,14 @@ class FrameSearch {
     return count;
   }
 
-  static constexpr double most_work = 4e7;
+  /// Simulated tasks, with what orders cost, until the search ends with the best plan so far.
+  double most_work() const {
+    constexpr double least = 2e5;
+    constexpr double per_device = 5e4;
+    constexpr double most = 1e7;
+    return effort_factor(space_.restrictions.effort) *
+           std::min(most, least + per_device * space_.instance.cluster.num_devices());
+  }
 
   const SearchSpace& space_;
   FrameTables tables_;
@@ -331,11 +425,16 @@ class FrameSearch {
   std::deque<PlacedShape> placed_;
   std::deque<FrameCosts> costs_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue_;
+  std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
   std::int64_t next_number_ = 0;
   std::vector<Tried> tried_;  // those that fit, fastest first
+  std::optional<Waiting> nearest_;  // to fitting, by the closed form
+  double least_overrun_ = infinity;
+  LeastOverrun nearest_simulated_;
   double best_;
   double work_ = 0.0;
+  double most_work_;
   int threads_;
   std::vector<std::unique_ptr<PlanSimulator>> simulators_;
   FoundFrames found_;

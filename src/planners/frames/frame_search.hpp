@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "planners/planner.hpp"
@@ -15,8 +16,9 @@ struct FoundFrames {
   };
   std::vector<Found> plans;  ///< those that fit and are not much slower than the best, fastest first
   std::int64_t num_simulated = 0;
-  bool complete = true;    ///< false: the work or the time was spent before every bound was above the best plan
-  double bound = 0.0;      ///< no frame that was left out takes less
+  bool complete = true;  ///< false: the work or the time was spent before every bound was above the best plan
+  double bound = 0.0;    ///< no frame takes less
+  std::string why_not;   ///< where no plan fits: which one comes nearest, and what its fullest device lacks
 };
 
 /// Searches the frames that the restrictions leave, best first: a frame waits in one queue, first with a bound of all

@@ -77,11 +77,13 @@ std::vector<Interval> division_by(const std::vector<double>& before, const std::
 
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
                                              const Plan& plan) {
-  if (restrictions.schedule != "auto" || plan.num_stages() == 1) return {plan.schedule};
+  if (plan.num_stages() == 1) return {plan.schedule};
+  const std::string& wanted = restrictions.schedule;
+  if (wanted != "auto" && (!runs_chunks(wanted) || wanted == "zb-v")) return {plan.schedule};
   const bool split = knows_split(profile);
   std::vector<ScheduleChoice> choices;
   for (const int chunks : chunk_counts(restrictions, plan.num_stages())) {
-    for (const std::string& name : names_with(chunks)) {
+    for (const std::string& name : wanted == "auto" ? names_with(chunks) : std::vector<std::string>{wanted}) {
       if (splits_backward(name) && !split) continue;
       for (const int unit : name == "zeropp" ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
         choices.push_back({name, chunks, unit});

@@ -25,38 +25,37 @@ class SimulatedSearch {
 
   Outcome run(Outcome outcome) {
     std::vector<Plan> candidates = candidates_of(outcome);
-    if (candidates.empty()) return outcome;
     if (space_.restrictions.expert) return run_with_sent_rows(std::move(outcome), std::move(candidates));
-    consider(candidates);
-    if (replace_refused(outcome)) consider(candidates = candidates_of(outcome));
-    if (!best_) offer(candidates.front(), infinity);
-    budget_ = budget();
-    for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) {
-      if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
+    if (!candidates.empty()) {
+      consider(candidates);
+      if (replace_refused(outcome)) consider(candidates = candidates_of(outcome));
+      if (!best_) offer(candidates.front(), infinity);
+      budget_ = budget();
+      for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) {
+        if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
+      }
+      candidates.resize(std::min(candidates.size(), num_leaders));
     }
-    candidates.resize(std::min(candidates.size(), num_leaders));
-    add_frames(candidates);
+    add_frames(outcome, candidates);
+    if (!best_) return outcome;
+    budget_ = budget();
     return improved(std::move(outcome), candidates);
   }
 
  private:
-  /// Puts what the search of frames found in front of the candidates.
-  void add_frames(std::vector<Plan>& candidates) {
-    if (!space_.restrictions.annotations.empty()) return;
-    const FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
-    if (getenv("FRAMES_DEBUG")) fmt::print(stderr, "frames: {} simulated, {} found, complete {}, before {}, after {}\n", frames.num_simulated, frames.plans.size(), frames.complete, seconds_, frames.plans.empty() ? 0.0 : frames.plans[0].seconds);
+  /// Puts the fastest plans of the frames in front of the candidates.
+  void add_frames(Outcome& outcome, std::vector<Plan>& candidates) {
+    if (!space_.restrictions.annotations.empty() || !space_.restrictions.blocks) return;
+    space_.tell_asks("searching frames");
+    FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
     num_examined_ += frames.num_simulated;
     complete_ = complete_ && frames.complete;
-    std::size_t place = 0;
-    for (const FoundFrames::Found& found : frames.plans) {
-      if (place == num_leaders || !attempt_known(found.plan)) break;
-      candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(place++), found.plan);
+    if (!best_ && !frames.why_not.empty()) outcome.why_not = frames.why_not;
+    if (frames.plans.size() > num_leaders) frames.plans.resize(num_leaders);
+    for (auto found = frames.plans.rbegin(); found != frames.plans.rend(); ++found) {
+      if (simulator_.of(found->plan).why_not.empty()) offer(found->plan, found->seconds);
+      candidates.insert(candidates.begin(), std::move(found->plan));
     }
-  }
-  bool attempt_known(const Plan& plan) {
-    const SimulatedPlan& result = simulator_.of(plan);
-    if (result.why_not.empty()) offer(plan, result.iteration_seconds);
-    return true;
   }
 
   static constexpr double most_candidates_work = 2e6;
@@ -69,6 +68,7 @@ class SimulatedSearch {
       if (grid.plan) found.push_back(*grid.plan);
     }
     std::vector<Plan> candidates;
+    if (found.empty()) return outcome;
     for (const Plan& plan : found) {
       for (Plan& other : sent_rows(space_, plan)) candidates.push_back(std::move(other));
     }
