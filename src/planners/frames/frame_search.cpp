@@ -38,12 +38,22 @@ struct Waiting {
   }
 };
 
-/// Frames of one shape, micro-batch size and number of chunks. Links are what a bound knows least of, and much the same
-/// for all of them: the first one that is simulated tells how much more than their bounds the others may take.
+/// Frames of one shape and micro-batch size. Links are what a bound knows least of, and much the same for all of them:
+/// the first one that is simulated, and the first one of each number of chunks, tell how much more than their bounds the
+/// others may take.
 struct Siblings {
   std::vector<Waiting> held;  ///< until the first one is simulated
   std::optional<double> more;  ///< seconds
 };
+
+/// How much of what the bound of a frame's first sibling lacked its own bound lacks, as a rule: zero-bubble orders hide
+/// more of it, and units of ZeroPP wait for each other.
+double share_of(const ScheduleChoice& schedule) {
+  const bool one_chunk = schedule.virtual_stages == 1;
+  if (schedule.name == "zeropp") return 1.5;
+  if (schedule.name == "zb-h2" || schedule.name == "auto") return one_chunk ? 0.2 : 0.8;
+  return schedule.name == "zb-h1" ? 0.6 : 0.8;
+}
 
 /// A plan that was simulated.
 struct Tried {
@@ -194,35 +204,49 @@ class FrameSearch {
   }
 
   void push(Waiting waiting) {
-    if (waiting.bound >= best_) return;
+    if (waiting.bound >= best_) return drop(waiting);
     waiting.number = next_number_++;
     queue_.push(std::move(waiting));
   }
 
+  /// Leaves out a frame whose bound is above the best plan. Its siblings, whose bounds may be below, no longer wait.
+  void drop(const Waiting& waiting) {
+    constexpr double guess = 0.1;  // of a bound, for what it lacks
+    if (waiting.rung == Rung::division) tell_siblings(waiting, guess * waiting.bound);
+  }
+
   /// The first of its siblings goes to the queue, the others wait for what it comes to.
   void push_division(Waiting waiting) {
-    const auto [entry, is_first] = siblings_.try_emplace({waiting.index, waiting.schedule.virtual_stages});
-    Siblings& siblings = entry->second;
-    if (!is_first && !siblings.more) {
-      siblings.held.push_back(std::move(waiting));
-      return;
+    for (const int chunks : {0, waiting.schedule.virtual_stages}) {
+      const auto [entry, is_first] = siblings_.try_emplace({waiting.index, chunks});
+      Siblings& siblings = entry->second;
+      if (siblings.more) {
+        waiting.estimate = waiting.bound + share_of(waiting.schedule) * *siblings.more;
+      } else if (!is_first) {
+        siblings.held.push_back(std::move(waiting));
+        return;
+      }
     }
-    waiting.estimate = waiting.bound + siblings.more.value_or(0.0);
     push(std::move(waiting));
   }
 
   /// Lets the siblings of a frame that was simulated go.
-  void tell_siblings(const Waiting& first, const Tried& tried) {
-    constexpr double share = 0.8;  // of what is not known: other orders hide more of it
-    Siblings& siblings = siblings_.at({first.index, first.schedule.virtual_stages});
-    if (siblings.more) return;
-    siblings.more = tried.why_not.empty() ? share * std::max(0.0, tried.seconds - first.bound) : 0.0;
-    for (Waiting& waiting : std::exchange(siblings.held, {})) push_division(std::move(waiting));
+  void tell_siblings(const Waiting& first, double more) {
+    for (const int chunks : {0, first.schedule.virtual_stages}) {
+      Siblings& siblings = siblings_.at({first.index, chunks});
+      if (siblings.more) continue;
+      siblings.more = more;
+      for (Waiting& waiting : std::exchange(siblings.held, {})) push_division(std::move(waiting));
+    }
   }
 
   /// Drops what cannot be better than the best plan; whether anything is left.
   bool any_may_win() {
-    while (!queue_.empty() && queue_.top().bound >= best_) queue_.pop();
+    while (!queue_.empty() && queue_.top().bound >= best_) {
+      const Waiting front = queue_.top();
+      queue_.pop();
+      drop(front);
+    }
     return !queue_.empty();
   }
 
@@ -301,7 +325,9 @@ class FrameSearch {
     space_.tell_examined(std::ssize(divisions));
     for (std::size_t i = 0; i < divisions.size(); ++i) {
       work_ += results[i].work;
-      tell_siblings(divisions[i], results[i]);
+      if (getenv("FRAMES_DEBUG2")) fprintf(stderr, "%6ld bound %.4f est %.4f sim %.4f %s|%s V%d u%d m%ld rule%zu zero%zu %s work %.0f idx %d\n", long(found_.num_simulated), divisions[i].bound, divisions[i].estimate, results[i].seconds, results[i].plan.shape().c_str(), divisions[i].schedule.name.c_str(), divisions[i].schedule.virtual_stages, divisions[i].schedule.unit, long(results[i].plan.micro_batches), divisions[i].rule, divisions[i].zero, results[i].why_not.empty() ? "" : "OOM", results[i].work, divisions[i].index);
+      const double more = results[i].why_not.empty() ? results[i].seconds - divisions[i].bound : 0.0;
+      tell_siblings(divisions[i], std::max(0.0, more));
       if (!results[i].why_not.empty()) {
         nearest_simulated_.take(space_.instance, results[i].plan, results[i].peak_bytes);
         escalate(divisions[i]);
@@ -425,7 +451,7 @@ class FrameSearch {
   std::deque<PlacedShape> placed_;
   std::deque<FrameCosts> costs_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue_;
-  std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage
+  std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage, 0: of all numbers
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
   std::int64_t next_number_ = 0;
   std::vector<Tried> tried_;  // those that fit, fastest first

@@ -31,7 +31,7 @@ std::vector<int> units(const Restrictions& restrictions, int stages) {
 std::vector<std::string> names_with(int chunks) {
   if (chunks == 1) return {"1f1b", "zb-h2", "auto", "zb-h1", "zeropp", "dapple-b", "gpipe"};
   std::vector<std::string> names = {"interleaved-1f1b", "auto", "zeropp", "breadth-first"};
-  if (chunks == 2) names.insert(names.begin(), "zb-v");
+  if (chunks == 2) names.insert(names.begin() + 1, "zb-v");
   return names;
 }
 
