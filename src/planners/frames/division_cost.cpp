@@ -104,8 +104,14 @@ double DivisionCost::seconds_each(const StageKind& kind, const Held& held, bool 
 
 DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
   std::fill(held_.begin(), held_.end(), Held());
-  for (int c = 0; c < num_chunks(); ++c) add(stage_of(c), chunks[static_cast<std::size_t>(c)]);
+  chunk_work_.clear();
+  for (int c = 0; c < num_chunks(); ++c) {
+    const Held before = held_[static_cast<std::size_t>(stage_of(c))];
+    add(stage_of(c), chunks[static_cast<std::size_t>(c)]);
+    chunk_work_.push_back(held_[static_cast<std::size_t>(stage_of(c))].work[0] - before.work[0]);
+  }
   Cost cost;
+  cost.waits = waits();
   double head = 0.0;   // before a stage can begin
   double drain = 0.0;  // behind a stage's last B: the stages before it, and their sums
   double update = 0.0;
@@ -131,6 +137,21 @@ DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
   }
   cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks)}) + update;
   return cost;
+}
+
+/// Chunks that stages run at about the same time, their first ones, their second ones and so on, take as long as the
+/// longest of them; orders that interleave them hide about half of that.
+double DivisionCost::waits() const {
+  constexpr double share = 0.5;
+  if (per_stage_ == 1) return 0.0;
+  const int stages = static_cast<int>(held_.size());
+  double in_turn = 0.0;
+  for (int first = 0; first < num_chunks(); first += stages) {
+    in_turn += *std::max_element(chunk_work_.begin() + first, chunk_work_.begin() + first + stages);
+  }
+  double slowest = 0.0;
+  for (const Held& held : held_) slowest = std::max(slowest, held.work[0]);
+  return share * micro_batches_ * (in_turn - slowest);
 }
 
 /// All that crosses cuts, over the uplink that takes longest for it.

@@ -14,10 +14,11 @@ class DivisionCost {
   struct Cost {
     double overrun = 0.0;
     double seconds = 0.0;
+    double waits = 0.0;  ///< seconds, about, that stages wait for each other because their chunks are unlike
     bool below(const Cost& other) const {
       constexpr double slack = 1.0 - 1e-9;
       if (overrun > 0.0 || other.overrun > 0.0) return overrun < other.overrun * slack;
-      return seconds < other.seconds * slack;
+      return seconds + waits < (other.seconds + other.waits) * slack;
     }
   };
 
@@ -51,6 +52,7 @@ class DivisionCost {
   };
 
   void add(int stage, const Interval& layers);
+  double waits() const;
   double uplink_seconds(const std::vector<Interval>& chunks) const;
   double path_seconds(const std::vector<Interval>& chunks) const;
   double overrun(int stage, bool again) const;
@@ -67,6 +69,7 @@ class DivisionCost {
   std::vector<int> stage_of_;      // by chunk
   std::vector<double> in_flight_;  // micro-batches stored, by stage
   std::vector<Held> held_;         // by stage, of the chunks that were costed last
+  std::vector<double> chunk_work_;  // seconds of a micro-batch in each chunk
 };
 
 /// The division with about the least cost: from `start`, or where that is empty from even work, by steps of single

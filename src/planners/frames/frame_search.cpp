@@ -162,13 +162,13 @@ class FrameDivider {
 
 class FrameSearch {
  public:
-  FrameSearch(const SearchSpace& space, double limit)
+  FrameSearch(const SearchSpace& space, double limit, int threads)
       : space_(space),
         tables_(space.instance),
         sites_(sites_of(space.instance)),
         best_(limit),
         most_work_(most_work()),
-        threads_(usable_cores()) {
+        threads_(threads) {
     for (int t = 0; t < threads_; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(space.instance));
   }
 
@@ -325,7 +325,6 @@ class FrameSearch {
     space_.tell_examined(std::ssize(divisions));
     for (std::size_t i = 0; i < divisions.size(); ++i) {
       work_ += results[i].work;
-      if (getenv("FRAMES_DEBUG2")) fprintf(stderr, "%6ld bound %.4f est %.4f sim %.4f %s|%s V%d u%d m%ld rule%zu zero%zu %s work %.0f idx %d\n", long(found_.num_simulated), divisions[i].bound, divisions[i].estimate, results[i].seconds, results[i].plan.shape().c_str(), divisions[i].schedule.name.c_str(), divisions[i].schedule.virtual_stages, divisions[i].schedule.unit, long(results[i].plan.micro_batches), divisions[i].rule, divisions[i].zero, results[i].why_not.empty() ? "" : "OOM", results[i].work, divisions[i].index);
       const double more = results[i].why_not.empty() ? results[i].seconds - divisions[i].bound : 0.0;
       tell_siblings(divisions[i], std::max(0.0, more));
       if (!results[i].why_not.empty()) {
@@ -468,6 +467,8 @@ class FrameSearch {
 
 }  // namespace
 
-FoundFrames search_frames(const SearchSpace& space, double limit) { return FrameSearch(space, limit).run(); }
+FoundFrames search_frames(const SearchSpace& space, double limit, int threads) {
+  return FrameSearch(space, limit, threads > 0 ? threads : usable_cores()).run();
+}
 
 }  // namespace pptrain
