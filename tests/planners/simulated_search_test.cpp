@@ -41,8 +41,9 @@ TEST_CASE("a search tells how far it is", "[planners]") {
   SearchProgress progress;
   const Plan plan = *search_plan("auto", instance, {}, "x", Stop(), &progress).plan;
   const SearchStatus status = progress.status();
-  CHECK(status.planner == "simulating the best plans");
-  CHECK(status.candidates == plan.search_candidates);
+  CHECK(status.planner == "searching frames");
+  CHECK(status.candidates > 0);
+  CHECK(status.candidates <= plan.search_candidates);
   REQUIRE(status.best_seconds);
   CHECK(*status.best_seconds <= plan.predicted->iteration_seconds);
 }

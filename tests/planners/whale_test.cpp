@@ -173,13 +173,18 @@ TEST_CASE("fixed recomputation and ZeRO stage hold for every stage", "[planners]
   }
 }
 
-TEST_CASE("recomputation and ZeRO are used where nothing else fits and they are not fixed", "[planners]") {
+TEST_CASE("auto recomputes where nothing else fits, Whale as in its paper only on request", "[planners]") {
   Profile profile = two_kinds(2, 1.0);
   for (ProfileLayer& l : profile.layers) l.stored_bytes = 400.0;
   const Cluster cluster = nodes_of(1, 1, 500.0);
   CHECK_FALSE(search_plan("whale", {profile, cluster, 1}, {}, "x").plan);
   Restrictions free;
   free.recompute.reset();
+  CHECK_FALSE(search_plan("whale", {profile, cluster, 1}, free, "x").plan);
+  const SearchResult best = search_plan("auto", {profile, cluster, 1}, free, "x");
+  REQUIRE(best.plan);
+  CHECK(best.plan->stages[0].recompute == Recompute::full);
+  free.recompute = Recompute::full;
   CHECK(whale_plan({profile, cluster, 1}, free).stages[0].recompute == Recompute::full);
 }
 

@@ -1,15 +1,18 @@
 #include "planners/frames/device_speeds.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "base/infinity.hpp"
 #include "cost/cost.hpp"
 
 namespace pptrain {
 
-double DeviceSpeeds::seconds_of(int kind, int tensor) const {
-  const auto [entry, is_new] = known_.try_emplace({kind, tensor}, 0.0);
-  if (!is_new) return entry->second;
+const std::vector<double>& DeviceSpeeds::seconds_of(int kind, int tensor) const {
+  const auto [entry, is_new] = known_.try_emplace({kind, tensor});
+  std::vector<double>& seconds = entry->second;
+  if (!is_new) return seconds;
   const std::string& name = instance_.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
   for (const ProfileLayer& layer : instance_.profile.layers) {
     double least = infinity;
@@ -19,21 +22,35 @@ double DeviceSpeeds::seconds_of(int kind, int tensor) const {
         least = std::min(least, row.seconds.total() / row.samples);
       }
     }
-    entry->second += least;
+    seconds.push_back(least);
   }
-  return entry->second;
+  seconds.push_back(std::accumulate(seconds.begin(), seconds.end(), 0.0));
+  return seconds;
 }
 
 double DeviceSpeeds::least_seconds(const Site& site, const Shape& shape) const {
   double speed = 0.0;
+  std::set<std::pair<int, int>> used;
   std::size_t place = 0;
   for (const StageRun& run : shape) {
-    for (int j = 0; j < run.stages * run.data; ++j, place += static_cast<std::size_t>(run.tensor)) {
-      speed += 1.0 / seconds_of(instance_.cluster.kind_index_of(site.devices[place]), run.tensor);
+    // A member has a part of its replica's speed.
+    for (int j = 0; j < run.devices(); ++j, ++place) {
+      const int kind = instance_.cluster.kind_index_of(site.devices[place]);
+      speed += 1.0 / (seconds_of(kind, run.tensor).back() * run.tensor);
+      used.emplace(kind, run.tensor);
     }
   }
+  double spread = 0.0;  // of the whole model, each layer where it is fastest beside the others
+  for (int l = 0; l < instance_.profile.num_layers(); ++l) {
+    double part = infinity;
+    for (const auto& [kind, tensor] : used) {
+      const std::vector<double>& seconds = seconds_of(kind, tensor);
+      part = std::min(part, seconds[static_cast<std::size_t>(l)] / seconds.back());
+    }
+    spread += part;
+  }
   constexpr double rounding = 1.0 - 1e-9;
-  return rounding * static_cast<double>(instance_.global_batch_size) / speed;
+  return rounding * static_cast<double>(instance_.global_batch_size) * spread / speed;
 }
 
 }  // namespace pptrain

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "planners/frames/shape.hpp"
 
@@ -15,11 +16,11 @@ class DeviceSpeeds {
   double least_seconds(const Site& site, const Shape& shape) const;
 
  private:
-  /// The least seconds of the whole model for a sample on a replica of devices of the kind.
-  double seconds_of(int kind, int tensor) const;
+  /// The least seconds of each layer for a sample on a replica of devices of the kind, and last of the whole model.
+  const std::vector<double>& seconds_of(int kind, int tensor) const;
 
   const Instance& instance_;
-  mutable std::map<std::pair<int, int>, double> known_;
+  mutable std::map<std::pair<int, int>, std::vector<double>> known_;
 };
 
 }  // namespace pptrain

@@ -55,7 +55,9 @@ void DivisionCost::add(int stage, const Interval& layers) {
   }
   held.weight += (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
   held.update += (*kind.update)[layers.end] - (*kind.update)[layers.begin];
-  held.parameters += sums.parameters(begin, end) / kind.tensor;
+  const double parameters = sums.parameters(begin, end) / kind.tensor;
+  held.parameters += parameters;
+  held.least_parameters = std::min(held.least_parameters, parameters);
 }
 
 double DivisionCost::overrun(int stage, bool again) const {
@@ -123,16 +125,18 @@ DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
     const Interval& first = chunks[static_cast<std::size_t>(s)];  // a stage's first chunk has its number
     const auto begin = static_cast<std::size_t>(first.begin);
     const auto end = static_cast<std::size_t>(first.end);
-    const PassSeconds pass = kind.times[again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
+    const PassSeconds pass = kind.least[again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
     const double first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
     const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
     const double left = seconds_left(kind, parameters / kind.tensor);
+    // W of any chunk may be the last where B and W are apart.
+    const double least_left = split_ ? seconds_left(kind, held.least_parameters) : left;
     const double last_backward = micro_batches_ * (held.work[again] - (split_ ? held.weight : 0.0));
-    cost.seconds = std::max({cost.seconds, head + micro_batches_ * seconds_each(kind, held, again) + left,
+    cost.seconds = std::max({cost.seconds, head + micro_batches_ * seconds_each(kind, held, again) + least_left,
                              head + last_backward + drain});
     const double cut = costs_.cut_seconds(s, first.end);
     head += pass.forward + cut;
-    drain = cut + pass.backward - first_weight + std::max(drain, first_weight + left);
+    drain = cut + pass.backward + std::max(drain - first_weight, left);
     update = std::max(update, held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0));
   }
   cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks)}) + update;
@@ -181,7 +185,8 @@ double DivisionCost::path_seconds(const std::vector<Interval>& chunks) const {
     const int stage = stage_of(c);
     const StageKind& kind = costs_.kind(stage);
     const Interval& layers = chunks[static_cast<std::size_t>(c)];
-    const PassSeconds pass = kind.times[computes_again(stage)]->of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
+    const PassSums& times = *kind.least[computes_again(stage)];
+    const PassSeconds pass = times.of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
     seconds += pass.forward + pass.backward;
     if (split_) seconds -= (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
     if (c + 1 < num_chunks() && stage_of(c + 1) > stage) seconds += 2.0 * costs_.cut_seconds(stage, layers.end);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "planners/frames/frame_costs.hpp"
 
 namespace pptrain {
@@ -49,6 +50,7 @@ class DivisionCost {
     double weight = 0.0;            ///< seconds of W
     double update = 0.0;            ///< seconds of the optimizer step
     double parameters = 0.0;        ///< of one member of a tensor-parallel group
+    double least_parameters = infinity;  ///< of the chunk that has fewest
   };
 
   void add(int stage, const Interval& layers);

@@ -7,11 +7,9 @@
 
 namespace pptrain {
 
-std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int least_data, int most_data, bool uneven) {
+std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data) {
   std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
-  std::erase_if(sizes, [&](std::int64_t size) {
-    return size < most_data || (!uneven && (size % least_data != 0 || size % most_data != 0));
-  });
+  std::erase_if(sizes, [most_data](std::int64_t size) { return size < most_data; });
   return sizes;
 }
 

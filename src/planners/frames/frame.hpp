@@ -22,9 +22,9 @@ struct FrameModes {
   auto operator<=>(const FrameModes&) const = default;
 };
 
-/// Micro-batch sizes that the restrictions allow, ascending, for stages of `least_data` to `most_data` replicas: a whole
-/// number of samples for each, and where `uneven` every size with a sample for each.
-std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int least_data, int most_data, bool uneven);
+/// Micro-batch sizes that the restrictions allow, ascending, with a sample for each of so many replicas. Where these do
+/// not divide one, some have a sample more than others, and bounds count those.
+std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data);
 
 /// What the restrictions let stages do about recomputation, the plainest first. A rule is worth a look where those
 /// before it do not fit.

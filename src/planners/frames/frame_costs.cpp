@@ -29,14 +29,15 @@ double pass_seconds(const PassSums& times, int begin, int end) {
   return pass.forward + pass.backward;
 }
 
-/// All-reduce of gradients without ZeRO, of many bytes.
+/// All-reduce of gradients without ZeRO, of many bytes, without what it takes for none.
 StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh) {
   if (mesh.size() == 1) return {};
   constexpr double many = 1e9;
   std::vector<DeviceId> sharing;
   for (const auto& row : mesh) sharing.push_back(row.front());
-  const TwoLevelSum levels = two_level_sum(cluster, sharing, many);
-  return {std::max(levels.within, levels.across) / many, 0.0};
+  const TwoLevelSum one = two_level_sum(cluster, sharing, many);
+  const TwoLevelSum two = two_level_sum(cluster, sharing, 2.0 * many);
+  return {std::max(two.within - one.within, two.across - one.across) / many, 0.0};
 }
 
 /// All-reduce in the slowest ring of those that divide the state.
@@ -53,6 +54,24 @@ StageKind::Collective slowest_ring(const StageLayout& layout) {
   return slowest;
 }
 
+/// Sums over the first layers, each layer where it takes least.
+PassSums least_of(const std::vector<const PassSums*>& all) {
+  PassSums least = {{0.0}, {0.0}, {0.0}};
+  for (std::size_t l = 1; l < all.front()->total.size(); ++l) {
+    PassSeconds pass = {infinity, infinity, infinity};
+    for (const PassSums* sums : all) {
+      const PassSeconds own = sums->of(static_cast<int>(l) - 1, static_cast<int>(l));
+      pass.forward = std::min(pass.forward, own.forward);
+      pass.backward = std::min(pass.backward, own.backward);
+      pass.total = std::min(pass.total, own.total);
+    }
+    least.forward.push_back(least.forward.back() + pass.forward);
+    least.backward.push_back(least.backward.back() + pass.backward);
+    least.total.push_back(least.total.back() + pass.total);
+  }
+  return least;
+}
+
 double least_memory(const Cluster& cluster, const std::vector<int>& kinds) {
   double least = infinity;
   for (const int kind : kinds) least = std::min(least, cluster.device_kinds[static_cast<std::size_t>(kind)].memory);
@@ -67,11 +86,11 @@ const std::vector<double>& FrameTables::weight_seconds(const ReplicaGroup& group
   if (!is_new) return sums;
   sums.push_back(0.0);
   for (int l = 0; l < instance_.profile.num_layers(); ++l) {
-    double least = infinity;
+    double most = 0.0;
     for (const int kind : group.kinds) {
-      least = std::min(least, device_seconds(instance_, kind, l, tensor_parallel, group.samples).backward_weight);
+      most = std::max(most, device_seconds(instance_, kind, l, tensor_parallel, group.samples).backward_weight);
     }
-    sums.push_back(sums.back() + least);
+    sums.push_back(sums.back() + most);
   }
   return sums;
 }
@@ -106,19 +125,9 @@ PlacedShape::PlacedShape(const Instance& instance, std::vector<Mesh> meshes, Zer
   }
 }
 
-int PlacedShape::least_data() const {
-  const auto fewer = [](const Mesh& a, const Mesh& b) { return a.size() < b.size(); };
-  return static_cast<int>(std::min_element(meshes_.begin(), meshes_.end(), fewer)->size());
-}
-
 int PlacedShape::most_data() const {
   const auto fewer = [](const Mesh& a, const Mesh& b) { return a.size() < b.size(); };
   return static_cast<int>(std::max_element(meshes_.begin(), meshes_.end(), fewer)->size());
-}
-
-bool PlacedShape::mixes_replicas() const {
-  return std::any_of(layouts_.begin(), layouts_.end(),
-                     [](const StageLayout& layout) { return layout.replicas.size() > 1; });
 }
 
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
@@ -145,7 +154,8 @@ void FrameCosts::add_kind(FrameTables& tables, int stage) {
   StageKind& made = kinds_.emplace_back();
   ReplicaGroup slowest;
   double longest = -1.0;
-  for (const ReplicaGroup& group : replica_groups(cluster, stage_on(mesh, samples_.back()))) {
+  const std::vector<ReplicaGroup> groups = replica_groups(cluster, stage_on(mesh, samples_.back()));
+  for (const ReplicaGroup& group : groups) {
     made.holders.push_back({group.samples, least_memory(cluster, group.kinds)});
     const double seconds = sums_.times(group, tensor, Recompute::none).total.back();
     if (seconds <= longest) continue;
@@ -154,6 +164,15 @@ void FrameCosts::add_kind(FrameTables& tables, int stage) {
   }
   made.times[0] = &sums_.times(slowest, tensor, Recompute::none);
   made.times[1] = &sums_.times(slowest, tensor, Recompute::full);
+  for (const int again : {0, 1}) {
+    made.least[again] = made.times[again];
+    if (groups.size() == 1) continue;
+    std::vector<const PassSums*> all;
+    for (const ReplicaGroup& group : groups) {
+      all.push_back(&sums_.times(group, tensor, again != 0 ? Recompute::full : Recompute::none));
+    }
+    made.least[again] = &least_.emplace_back(least_of(all));
+  }
   made.weight = &tables.weight_seconds(slowest, tensor);
   made.update = &tables.update_seconds(slowest.kinds.front(), tensor);
   made.sum = two_levels(cluster, mesh);
@@ -167,7 +186,9 @@ void FrameCosts::find_pairs() {
     std::vector<Pair>& pairs = pairs_.emplace_back();
     const Stage sender = stage_on(placed_.mesh(s), samples(s));
     const Stage receiver = stage_on(placed_.mesh(s + 1), samples(s + 1));
-    for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
+    const double slices = std::max(placed_.tensor(s), placed_.tensor(s + 1));  // members may send a part each
+    for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double whole) {
+      const double samples = whole / slices;
       const Link link = instance_.cluster.path(a, b);
       const bool known = std::any_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
         return pair.samples >= samples && pair.link.bandwidth <= link.bandwidth && pair.link.latency >= link.latency;
@@ -227,13 +248,21 @@ double FrameCosts::least_seconds(bool recomputes) const {
   const int layers = instance_.profile.num_layers();
   double speed = 0.0;
   for (int s = 0; s < placed_.num_stages(); ++s) speed += 1.0 / pass_seconds(*kind(s).times[recomputes], 0, layers);
+  double spread = 0.0;  // of the whole model, each layer where it is fastest beside the others
   double longest = 0.0;
   for (int l = 0; l < layers; ++l) {
     double least = infinity;
-    for (const StageKind& kind : kinds_) least = std::min(least, pass_seconds(*kind.times[recomputes], l, l + 1));
+    double part = infinity;
+    for (const StageKind& kind : kinds_) {
+      const PassSums& times = *kind.times[recomputes];
+      const double seconds = pass_seconds(times, l, l + 1);
+      least = std::min(least, seconds);
+      part = std::min(part, seconds / pass_seconds(times, 0, layers));
+    }
     longest = std::max(longest, least);
+    spread += part;
   }
-  return static_cast<double>(micro_batches()) * std::max(1.0 / speed, longest);
+  return static_cast<double>(micro_batches()) * std::max(spread / speed, longest);
 }
 
 }  // namespace pptrain

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -16,7 +17,7 @@ class FrameTables {
  public:
   explicit FrameTables(const Instance& instance) : instance_(instance), sums_(instance) {}
   LayerSums& sums() { return sums_; }
-  /// Seconds of W of the first l layers at least on a replica like `group`; stays valid.
+  /// Seconds of W of the first l layers on the slowest member of a replica like `group`; stays valid.
   const std::vector<double>& weight_seconds(const ReplicaGroup& group, int tensor_parallel);
   /// Seconds of the optimizer step over the first l layers on a device of the kind; stays valid.
   const std::vector<double>& update_seconds(int kind, int tensor_parallel);
@@ -37,14 +38,11 @@ class PlacedShape {
   const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
   int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
   int tensor(int stage) const { return static_cast<int>(mesh(stage).front().size()); }
-  int least_data() const;
   int most_data() const;
   /// Stages that are alike but for what follows them have one layout.
   int num_layouts() const { return static_cast<int>(layouts_.size()); }
   const StageLayout& layout(int index) const { return layouts_[static_cast<std::size_t>(index)]; }
   int layout_of(int stage) const { return layout_of_[static_cast<std::size_t>(stage)]; }
-  /// Whether replicas of some stage differ in speed, so that they share samples unevenly.
-  bool mixes_replicas() const;
 
  private:
   std::vector<Mesh> meshes_;
@@ -66,6 +64,7 @@ struct StageKind {
     double memory = 0.0;  ///< bytes of a device
   };
   const PassSums* times[2] = {nullptr, nullptr};  ///< of the slowest replica, without and with F again
+  const PassSums* least[2] = {nullptr, nullptr};  ///< of the fastest replica in each layer
   const std::vector<double>* weight = nullptr;    ///< seconds of W of the first l layers
   const std::vector<double>* update = nullptr;    ///< seconds of the optimizer step of the first l layers
   Collective sum;                                 ///< all-reduce of gradients without ZeRO
@@ -121,6 +120,7 @@ class FrameCosts {
   const PlacedShape& placed_;
   LayerSums& sums_;
   std::int64_t micro_batch_;
+  std::deque<PassSums> least_;                   // of kinds whose replicas differ
   std::vector<StageKind> kinds_;                 // by layout
   std::vector<std::vector<Interval>> samples_;   // by layout
   std::vector<std::vector<Pair>> pairs_;         // by stage, those that differ

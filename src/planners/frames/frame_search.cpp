@@ -8,11 +8,9 @@
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
-#include "plan/validate.hpp"
-#include "plan/zero_groups.hpp"
 #include "planners/describe/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
-#include "planners/frames/division_cost.hpp"
+#include "planners/frames/frame_divider.hpp"
 #include "planners/simulated/neighbours.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
@@ -27,12 +25,7 @@ struct Waiting {
   std::int64_t number = 0;  ///< of equal estimates the one that came first goes first
   Rung rung = Rung::shape;
   int index = 0;  ///< of the shape, or of the costs
-  // Of a division:
-  ScheduleChoice schedule;
-  std::size_t rule = 0;  ///< index into the rules and ZeRO stages of the search
-  std::size_t zero = 0;
-  std::vector<Interval> chunks;
-  std::vector<Recompute> recompute;  ///< of each stage
+  FrameDivision division = {};
   bool operator>(const Waiting& other) const {
     return estimate != other.estimate ? estimate > other.estimate : number > other.number;
   }
@@ -82,84 +75,6 @@ double effort_factor(Effort effort) {
   return 1.0;
 }
 
-/// The frames of one shape with one micro-batch size: divisions by schedule and by what saves memory.
-class FrameDivider {
- public:
-  FrameDivider(const SearchSpace& space, const FrameCosts& costs, int index, double limit)
-      : space_(space),
-        costs_(costs),
-        index_(index),
-        limit_(limit),
-        rules_(recompute_rules(space.restrictions)),
-        zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {}
-
-  /// The division that comes nearest to fitting, where one does not.
-  const std::optional<Waiting>& nearest() const { return nearest_; }
-  double least_overrun() const { return least_overrun_; }
-
-  /// Those of every schedule.
-  std::vector<Waiting> all() {
-    const int stages = costs_.placed().num_stages();
-    for (const ScheduleChoice& schedule : frame_schedules(space_, stages)) {
-      if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers()) from(schedule, 0, 0);
-    }
-    return std::move(made_);
-  }
-  /// Those that save more memory than one that did not fit.
-  std::vector<Waiting> after(const Waiting& refused) {
-    from(refused.schedule, refused.rule, refused.zero + 1);
-    return std::move(made_);
-  }
-
-  FrameModes modes(std::size_t rule, std::size_t zero) const { return {rules_[rule], zeros_[zero]}; }
-
- private:
-  /// A rule is looked at where those before it fit with ZeRO stage 2 at least; stages above 1 where stage 1 does not.
-  void from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
-    for (; rule < rules_.size(); ++rule, zero = 0) {
-      for (; zero < zeros_.size(); ++zero) {
-        if (!add(schedule, rule, zero)) continue;
-        const bool any_stronger = zero + 1 < zeros_.size();
-        if (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger)) return;
-        if (zeros_[zero] > 1) break;
-      }
-    }
-  }
-
-  bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
-    DivisionCost cost(costs_, schedule, modes(rule, zero));
-    const auto key = std::tuple(cost.splits(), schedule.virtual_stages, schedule.name == "zb-v");
-    std::vector<Interval>& known = divisions_[key];
-    std::vector<Interval> chunks = divided_layers(cost, known);
-    known = chunks;
-    const DivisionCost::Cost least = cost.of(chunks);
-    const bool fits = least.overrun == 0.0;
-    if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
-    std::vector<Recompute> recompute;
-    for (int s = 0; s < costs_.placed().num_stages(); ++s) recompute.push_back(cost.recompute_of(s));
-    Waiting made = {least.seconds, least.seconds,     0,   Waiting::Rung::division, index_, schedule, rule,
-                    zero,          std::move(chunks), std::move(recompute)};
-    if (fits) {
-      made_.push_back(std::move(made));
-    } else {
-      nearest_ = std::move(made);
-      least_overrun_ = least.overrun;
-    }
-    return fits;
-  }
-
-  const SearchSpace& space_;
-  const FrameCosts& costs_;
-  int index_;
-  double limit_;
-  std::vector<RecomputeRule> rules_;
-  std::vector<int> zeros_;
-  std::map<std::tuple<bool, int, bool>, std::vector<Interval>> divisions_;
-  std::vector<Waiting> made_;
-  std::optional<Waiting> nearest_;
-  double least_overrun_ = infinity;
-};
-
 class FrameSearch {
  public:
   FrameSearch(const SearchSpace& space, double limit, int threads)
@@ -187,7 +102,9 @@ class FrameSearch {
   using Rung = Waiting::Rung;
   static constexpr int batch = 16;  // entries taken before the best is looked at again
   static constexpr std::size_t most_polished = 16;
-  static constexpr double worth_polishing = 1.02;
+  static constexpr double worth_polishing = 1.08;
+  static constexpr int most_polishing = 200;  // simulations of one leader
+  static constexpr int most_cuts = 8;
   static constexpr double worth_returning = 1.03;
 
   void add_shapes() {
@@ -198,7 +115,7 @@ class FrameSearch {
         const double bound = speeds.least_seconds(site, shape);
         if (bound >= best_) continue;
         shapes_.push_back({s, std::move(shape)});
-        push({bound, bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1, {}, 0, 0, {}, {}});
+        push({bound, bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1});
       }
     }
   }
@@ -217,11 +134,11 @@ class FrameSearch {
 
   /// The first of its siblings goes to the queue, the others wait for what it comes to.
   void push_division(Waiting waiting) {
-    for (const int chunks : {0, waiting.schedule.virtual_stages}) {
+    for (const int chunks : {0, waiting.division.schedule.virtual_stages}) {
       const auto [entry, is_first] = siblings_.try_emplace({waiting.index, chunks});
       Siblings& siblings = entry->second;
       if (siblings.more) {
-        waiting.estimate = waiting.bound + share_of(waiting.schedule) * *siblings.more;
+        waiting.estimate = waiting.bound + share_of(waiting.division.schedule) * *siblings.more;
       } else if (!is_first) {
         siblings.held.push_back(std::move(waiting));
         return;
@@ -232,7 +149,7 @@ class FrameSearch {
 
   /// Lets the siblings of a frame that was simulated go.
   void tell_siblings(const Waiting& first, double more) {
-    for (const int chunks : {0, first.schedule.virtual_stages}) {
+    for (const int chunks : {0, first.division.schedule.virtual_stages}) {
       Siblings& siblings = siblings_.at({first.index, chunks});
       if (siblings.more) continue;
       siblings.more = more;
@@ -289,94 +206,85 @@ class FrameSearch {
     if (!has_rows(space_.instance, meshes)) return;
     const PlacedShape& placed =
         placed_.emplace_back(space_.instance, std::move(meshes), space_.restrictions.zero_group);
-    const bool uneven = placed.mixes_replicas() || space_.restrictions.uneven_shares;
     const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
-    for (const std::int64_t size : frame_micro_batches(space_, placed.least_data(), placed.most_data(), uneven)) {
+    for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
       const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size);
       const double bound = std::max(front.bound, costs.least_seconds(recomputes));
-      push({bound, bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1, {}, 0, 0, {}, {}});
+      push({bound, bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1});
     }
   }
 
   void divide(const std::vector<Waiting>& costs) {
     std::vector<FrameDivider> dividers;
     for (const Waiting& one : costs) {
-      dividers.emplace_back(space_, costs_[static_cast<std::size_t>(one.index)], one.index, best_);
+      dividers.emplace_back(space_, costs_of(one), best_);
     }
-    std::vector<std::vector<Waiting>> made(costs.size());
+    std::vector<std::vector<FrameDivision>> made(costs.size());
     parallel_for(static_cast<int>(costs.size()), threads_, [&](int, int i) {
       made[static_cast<std::size_t>(i)] = dividers[static_cast<std::size_t>(i)].all();
     });
     for (std::size_t i = 0; i < made.size(); ++i) {
-      for (Waiting& waiting : made[i]) push_division(std::move(waiting));
+      add_divisions(costs[i].index, std::move(made[i]));
       if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;
       least_overrun_ = dividers[i].least_overrun();
-      nearest_ = dividers[i].nearest();
+      nearest_ = plan_of(space_, costs_of(costs[i]), *dividers[i].nearest());
     }
   }
 
   void simulate(const std::vector<Waiting>& divisions) {
+    std::vector<Plan> plans;
+    for (const Waiting& one : divisions) plans.push_back(plan_of(space_, costs_of(one), one.division));
     std::vector<Tried> results(divisions.size());
     parallel_for(static_cast<int>(divisions.size()), threads_, [&](int thread, int i) {
       results[static_cast<std::size_t>(i)] = simulated(*simulators_[static_cast<std::size_t>(thread)],
-                                                       plan_of(divisions[static_cast<std::size_t>(i)]));
+                                                       plans[static_cast<std::size_t>(i)]);
     });
     found_.num_simulated += std::ssize(divisions);
     space_.tell_examined(std::ssize(divisions));
     for (std::size_t i = 0; i < divisions.size(); ++i) {
       work_ += results[i].work;
+      if (getenv("FRAMES_DEBUG2")) fprintf(stderr, "%6ld bound %.4f est %.4f sim %.4f %s|%s V%d u%d m%ld rule%zu zero%zu %s work %.0f idx %d\n", long(found_.num_simulated), divisions[i].bound, divisions[i].estimate, results[i].seconds, results[i].plan.shape().c_str(), divisions[i].division.schedule.name.c_str(), divisions[i].division.schedule.virtual_stages, divisions[i].division.schedule.unit, long(results[i].plan.micro_batches), divisions[i].division.rule, divisions[i].division.zero, results[i].why_not.empty() ? "" : "OOM", results[i].work, divisions[i].index);
       const double more = results[i].why_not.empty() ? results[i].seconds - divisions[i].bound : 0.0;
       tell_siblings(divisions[i], std::max(0.0, more));
       if (!results[i].why_not.empty()) {
         nearest_simulated_.take(space_.instance, results[i].plan, results[i].peak_bytes);
         escalate(divisions[i]);
       }
+      lead(divisions[i].index, results[i]);
       take(std::move(results[i]));
     }
   }
 
+  /// Keeps the best plan of each shape and micro-batch size.
+  void lead(int index, const Tried& tried) {
+    if (!tried.why_not.empty() || tried.seconds > worth_polishing * best_) return;
+    const auto [entry, is_first] = leaders_.try_emplace(index, tried);
+    if (!is_first && tried.seconds < entry->second.seconds) entry->second = tried;
+  }
+
   /// Which plan comes nearest to fitting, by the simulator where it was asked.
   std::string why_nothing_fits() {
-    if (nearest_simulated_.text().empty() && nearest_) {
-      nearest_simulated_.take(space_.instance, plan_of(*nearest_));
-    }
+    if (nearest_simulated_.text().empty() && nearest_) nearest_simulated_.take(space_.instance, *nearest_);
     return nearest_simulated_.text();
   }
 
   /// What saves more memory than a frame that does not fit in the simulator.
   void escalate(const Waiting& refused) {
-    const auto key = std::tuple(refused.index, refused.schedule.name, refused.schedule.virtual_stages,
-                                refused.schedule.unit, refused.rule, refused.zero);
+    const FrameDivision& division = refused.division;
+    const ScheduleChoice& schedule = division.schedule;
+    const auto key = std::tuple(refused.index, schedule.name, schedule.virtual_stages, schedule.unit, division.rule,
+                                division.zero);
     if (!refused_.insert(key).second) return;
-    const FrameCosts& costs = costs_[static_cast<std::size_t>(refused.index)];
-    for (Waiting& waiting : FrameDivider(space_, costs, refused.index, best_).after(refused)) {
-      push_division(std::move(waiting));
-    }
+    add_divisions(refused.index, FrameDivider(space_, costs_of(refused), best_).after(division));
   }
 
-  Plan plan_of(const Waiting& waiting) const {
-    const FrameCosts& costs = costs_[static_cast<std::size_t>(waiting.index)];
-    const PlacedShape& placed = costs.placed();
-    Plan plan;
-    plan.global_batch_size = space_.instance.global_batch_size;
-    plan.micro_batch_size = costs.micro_batch();
-    plan.micro_batches = costs.micro_batches();
-    plan.schedule = waiting.schedule;
-    const int zero_stage = zero_stages(space_.restrictions, placed.most_data())[waiting.zero];
-    for (int s = 0; s < placed.num_stages(); ++s) {
-      Stage& stage = plan.stages.emplace_back();
-      stage.replicas = placed.data(s);
-      stage.tensor_parallel = placed.tensor(s);
-      stage.devices = placed.mesh(s);
-      stage.samples = costs.samples(s);
-      stage.recompute = waiting.recompute[static_cast<std::size_t>(s)];
-      divide_state(stage, zero_stage, space_.restrictions.zero_group, space_.instance.cluster);
+  const FrameCosts& costs_of(const Waiting& waiting) const { return costs_[static_cast<std::size_t>(waiting.index)]; }
+
+  void add_divisions(int index, std::vector<FrameDivision> divisions) {
+    for (FrameDivision& division : divisions) {
+      const double bound = division.bound;
+      push_division({bound, bound, 0, Rung::division, index, std::move(division)});
     }
-    for (int c = 0; c < static_cast<int>(waiting.chunks.size()); ++c) {
-      const int stage = stage_of_chunk(waiting.schedule.name, placed.num_stages(), c);
-      plan.stages[static_cast<std::size_t>(stage)].layers.push_back(waiting.chunks[static_cast<std::size_t>(c)]);
-    }
-    return plan;
   }
 
   static Tried simulated(PlanSimulator& simulator, const Plan& plan) {
@@ -399,18 +307,22 @@ class FrameSearch {
     tried_.insert(place, std::move(tried));
   }
 
-  /// Improves the leading plans by single layers over cuts, each for itself.
+  /// Improves the leading plans by single layers over cuts, the best of each shape and micro-batch size for itself.
   void polish() {
     std::vector<Tried> leaders;
-    for (const Tried& tried : tried_) {
-      if (leaders.size() < most_polished && tried.seconds <= worth_polishing * best_) leaders.push_back(tried);
+    for (auto& [index, tried] : leaders_) {
+      if (tried.seconds <= worth_polishing * best_) leaders.push_back(std::move(tried));
     }
+    std::stable_sort(leaders.begin(), leaders.end(),
+                     [](const Tried& a, const Tried& b) { return a.seconds < b.seconds; });
+    if (leaders.size() > most_polished) leaders.resize(most_polished);
     std::vector<std::int64_t> counts(leaders.size(), 0);
     parallel_for(static_cast<int>(leaders.size()), threads_, [&](int thread, int i) {
       counts[static_cast<std::size_t>(i)] =
           polish(*simulators_[static_cast<std::size_t>(thread)], leaders[static_cast<std::size_t>(i)]);
     });
     for (std::size_t i = 0; i < leaders.size(); ++i) {
+      if (getenv("FRAMES_DEBUG2")) fprintf(stderr, "polished %s %s V%d m%ld: %.4f after %ld\n", leaders[i].plan.shape().c_str(), leaders[i].plan.schedule.name.c_str(), leaders[i].plan.schedule.virtual_stages, long(leaders[i].plan.micro_batches), leaders[i].seconds, long(counts[i]));
       found_.num_simulated += counts[i];
       take(std::move(leaders[i]));
     }
@@ -421,8 +333,8 @@ class FrameSearch {
     std::int64_t count = 0;
     for (bool any = true; any;) {
       any = false;
-      for (const Plan& other : shifted_layers(space_, leader.plan)) {
-        if (space_.stop.requested()) return count;
+      for (const Plan& other : shifted_layers(space_, leader.plan, most_cuts)) {
+        if (space_.stop.requested() || count == most_polishing) return count;
         Tried tried = simulated(simulator, other);
         ++count;
         if (!tried.why_not.empty() || tried.seconds >= leader.seconds * worth_it) continue;
@@ -454,7 +366,8 @@ class FrameSearch {
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
   std::int64_t next_number_ = 0;
   std::vector<Tried> tried_;  // those that fit, fastest first
-  std::optional<Waiting> nearest_;  // to fitting, by the closed form
+  std::map<int, Tried> leaders_;  // by costs
+  std::optional<Plan> nearest_;  // to fitting, by the closed form
   double least_overrun_ = infinity;
   LeastOverrun nearest_simulated_;
   double best_;

@@ -116,8 +116,9 @@ bool has_rows(const Instance& instance, const std::vector<Mesh>& meshes) {
   const Degrees degrees(instance);
   for (const Mesh& mesh : meshes) {
     for (const auto& row : mesh) {
-      if (!degrees.has(cluster.kind_index_of(row.front()), static_cast<int>(row.size()))) return false;
-      if (cluster.node_of(row.front()) != cluster.node_of(row.back())) return false;
+      for (const DeviceId device : row) {
+        if (!degrees.has(cluster.kind_index_of(device), static_cast<int>(row.size()))) return false;
+      }
     }
   }
   return true;

@@ -31,7 +31,7 @@ constexpr std::size_t most_shapes = 4096;
 /// The meshes of the stages.
 std::vector<Mesh> meshes_of(const Site& site, const Shape& shape);
 
-/// Whether tensor-parallel groups lie inside nodes and the profile has their degrees on all of their devices.
+/// Whether the profile has the degrees of the stages on all of their devices.
 bool has_rows(const Instance& instance, const std::vector<Mesh>& meshes);
 
 }  // namespace pptrain

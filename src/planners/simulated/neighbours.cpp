@@ -119,17 +119,25 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
   return plans;
 }
 
-std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan) {
+std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int most_cuts) {
   std::vector<Plan> plans;
   if (!has_plain_stages(plan) || !space.restrictions.annotations.empty()) return plans;
   const std::vector<ChunkPlace> chunks = chunk_places(plan);
-  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
-    if (chunks[c].stage == chunks[c + 1].stage) continue;
-    for (const int step : {-1, 1}) {
-      if ((step < 0 ? chunks[c] : chunks[c + 1]).layers.size() < 2) continue;
-      Plan& other = plans.emplace_back(plan);
-      other.stages[chunks[c].stage.index()].layers[chunks[c].local].end += step;
-      other.stages[chunks[c + 1].stage.index()].layers[chunks[c + 1].local].begin += step;
+  const auto layers_of = [&chunks](Plan& other, std::size_t c) -> Interval& {
+    return other.stages[chunks[c].stage.index()].layers[static_cast<std::size_t>(chunks[c].local)];
+  };
+  const std::size_t most = std::min(static_cast<std::size_t>(most_cuts), chunks.size() - 1);
+  for (std::size_t cuts = 1; cuts <= most; ++cuts) {
+    for (std::size_t c = 0; c + cuts < chunks.size(); ++c) {
+      if (chunks[c].stage == chunks[c + cuts].stage && cuts == 1) continue;
+      for (const int step : {-1, 1}) {
+        if ((step < 0 ? chunks[c] : chunks[c + cuts]).layers.size() < 2) continue;
+        Plan& other = plans.emplace_back(plan);
+        for (std::size_t cut = c; cut < c + cuts; ++cut) {
+          layers_of(other, cut).end += step;
+          layers_of(other, cut + 1).begin += step;
+        }
+      }
     }
   }
   return plans;

@@ -28,17 +28,23 @@ std::vector<int> units(const Restrictions& restrictions, int stages) {
 }
 
 /// Schedules of so many chunks per stage, the most promising first.
-std::vector<std::string> names_with(int chunks) {
+std::vector<std::string> names_with(int chunks, int stages) {
+  if (stages == 1) {  // tasks of one device follow one another in any case; what differs is when gradients are complete
+    if (chunks == 1) return {"1f1b"};
+    std::vector<std::string> names = {"interleaved-1f1b", "breadth-first", "auto"};
+    if (chunks == 2) names.emplace_back("zb-v");
+    return names;
+  }
   if (chunks == 1) return {"1f1b", "zb-h2", "auto", "zb-h1", "zeropp", "dapple-b", "gpipe"};
   std::vector<std::string> names = {"interleaved-1f1b", "auto", "zeropp", "breadth-first"};
   if (chunks == 2) names.insert(names.begin() + 1, "zb-v");
   return names;
 }
 
-std::vector<int> chunk_counts(const Restrictions& restrictions, int stages) {
+std::vector<int> chunk_counts(const Restrictions& restrictions) {
   if (!restrictions.annotations.empty()) return {1};  // they say where stages end
   if (restrictions.virtual_stages) return {static_cast<int>(*restrictions.virtual_stages)};
-  std::vector<int> counts(stages == 1 ? 1 : most_virtual_stages);
+  std::vector<int> counts(most_virtual_stages);
   std::iota(counts.begin(), counts.end(), 1);
   return counts;
 }
@@ -77,13 +83,12 @@ std::vector<Interval> division_by(const std::vector<double>& before, const std::
 
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
                                              const Plan& plan) {
-  if (plan.num_stages() == 1) return {plan.schedule};
   const std::string& wanted = restrictions.schedule;
   if (wanted != "auto" && (!runs_chunks(wanted) || wanted == "zb-v")) return {plan.schedule};
   const bool split = knows_split(profile);
   std::vector<ScheduleChoice> choices;
-  for (const int chunks : chunk_counts(restrictions, plan.num_stages())) {
-    for (const std::string& name : wanted == "auto" ? names_with(chunks) : std::vector<std::string>{wanted}) {
+  for (const int chunks : chunk_counts(restrictions)) {
+    for (const std::string& name : wanted == "auto" ? names_with(chunks, plan.num_stages()) : std::vector{wanted}) {
       if (splits_backward(name) && !split) continue;
       for (const int unit : name == "zeropp" ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
         choices.push_back({name, chunks, unit});

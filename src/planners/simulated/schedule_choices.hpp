@@ -10,7 +10,7 @@
 namespace pptrain {
 
 /// The schedules that `auto` may give a plan, the most promising first; the plan's own where the restrictions name one,
-/// or where one stage leaves no choice. Those that split B and W are left out where the profile does not.
+/// with so many chunks per stage as they leave. Those that split B and W are left out where the profile does not.
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
                                              const Plan& plan);
 

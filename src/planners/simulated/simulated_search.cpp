@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
+#include "planners/describe/remedy.hpp"
 #include "planners/frames/frame_search.hpp"
 #include "planners/search.hpp"
 #include "planners/simulated/fit_check.hpp"
@@ -50,7 +51,9 @@ class SimulatedSearch {
     FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
     num_examined_ += frames.num_simulated;
     complete_ = complete_ && frames.complete;
-    if (!best_ && !frames.why_not.empty()) outcome.why_not = frames.why_not;
+    const Restrictions& fixed = space_.restrictions;
+    const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners advise was tried
+    if (!best_ && free && !frames.why_not.empty()) outcome.why_not = frames.why_not + offload_remedy(space_);
     if (frames.plans.size() > num_leaders) frames.plans.resize(num_leaders);
     for (auto found = frames.plans.rbegin(); found != frames.plans.rend(); ++found) {
       if (simulator_.of(found->plan).why_not.empty()) offer(found->plan, found->seconds);

@@ -1,0 +1,83 @@
+#include "planners/frames/frame_divider.hpp"
+
+#include "plan/validate.hpp"
+#include "plan/zero_groups.hpp"
+
+namespace pptrain {
+
+FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, double limit)
+    : space_(space),
+      costs_(costs),
+      limit_(limit),
+      rules_(recompute_rules(space.restrictions)),
+      zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {}
+
+std::vector<FrameDivision> FrameDivider::all() {
+  const int stages = costs_.placed().num_stages();
+  for (const ScheduleChoice& schedule : frame_schedules(space_, stages)) {
+    if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers()) from(schedule, 0, 0);
+  }
+  return std::move(made_);
+}
+
+std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
+  from(refused.schedule, refused.rule, refused.zero + 1);
+  return std::move(made_);
+}
+
+/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at least.
+void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+  for (; rule < rules_.size(); ++rule, zero = 0) {
+    for (; zero < zeros_.size(); ++zero) {
+      if (!add(schedule, rule, zero)) continue;
+      const bool any_stronger = zero + 1 < zeros_.size();
+      if (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger)) return;
+      if (zeros_[zero] > 1) break;
+    }
+  }
+}
+
+/// Whether the frame fits by the closed form.
+bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+  DivisionCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
+  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, schedule.name == "zb-v"}];
+  known = divided_layers(cost, known);
+  const DivisionCost::Cost least = cost.of(known);
+  const bool fits = least.overrun == 0.0;
+  if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
+  FrameDivision made = {least.seconds, schedule, rule, zero, known, {}};
+  for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
+  if (fits) {
+    made_.push_back(std::move(made));
+  } else {
+    nearest_ = std::move(made);
+    least_overrun_ = least.overrun;
+  }
+  return fits;
+}
+
+Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivision& division) {
+  const PlacedShape& placed = costs.placed();
+  Plan plan;
+  plan.global_batch_size = space.instance.global_batch_size;
+  plan.micro_batch_size = costs.micro_batch();
+  plan.micro_batches = costs.micro_batches();
+  plan.schedule = division.schedule;
+  const int zero_stage = zero_stages(space.restrictions, placed.most_data())[division.zero];
+  for (int s = 0; s < placed.num_stages(); ++s) {
+    Stage& stage = plan.stages.emplace_back();
+    stage.replicas = placed.data(s);
+    stage.tensor_parallel = placed.tensor(s);
+    stage.devices = placed.mesh(s);
+    stage.samples = costs.samples(s);
+    stage.recompute = division.recompute[static_cast<std::size_t>(s)];
+    divide_state(stage, zero_stage, space.restrictions.zero_group, space.instance.cluster);
+  }
+  for (int c = 0; c < static_cast<int>(division.chunks.size()); ++c) {
+    const int stage = stage_of_chunk(division.schedule.name, placed.num_stages(), c);
+    plan.stages[static_cast<std::size_t>(stage)].layers.push_back(division.chunks[static_cast<std::size_t>(c)]);
+  }
+  return plan;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/infinity.hpp"
+#include "planners/frames/division_cost.hpp"
+
+namespace pptrain {
+
+/// A frame with its layers divided.
+struct FrameDivision {
+  double bound = 0.0;  ///< seconds; `DivisionCost` of it
+  ScheduleChoice schedule;
+  std::size_t rule = 0;  ///< index into `recompute_rules`
+  std::size_t zero = 0;  ///< index into `zero_stages`
+  std::vector<Interval> chunks;
+  std::vector<Recompute> recompute;  ///< of each stage
+};
+
+/// Divides the layers of the frames of one shape and micro-batch size, for every schedule and what saves memory.
+class FrameDivider {
+ public:
+  /// Divisions that take `limit` seconds at least are left out. Space and costs must outlive it.
+  FrameDivider(const SearchSpace& space, const FrameCosts& costs, double limit);
+
+  /// Those of every schedule with what saves memory least, as far as the closed form of the memory says.
+  std::vector<FrameDivision> all();
+  /// Those that save more memory than one that did not fit.
+  std::vector<FrameDivision> after(const FrameDivision& refused);
+
+  /// The division that comes nearest to fitting, where one does not, and what its fullest device needs more than it
+  /// has, as a part of that.
+  const std::optional<FrameDivision>& nearest() const { return nearest_; }
+  double least_overrun() const { return least_overrun_; }
+
+ private:
+  void from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
+  bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
+
+  const SearchSpace& space_;
+  const FrameCosts& costs_;
+  double limit_;
+  std::vector<RecomputeRule> rules_;
+  std::vector<int> zeros_;
+  std::map<std::tuple<bool, int, bool>, std::vector<Interval>> divisions_;  // where the next one starts
+  std::vector<FrameDivision> made_;
+  std::optional<FrameDivision> nearest_;
+  double least_overrun_ = infinity;
+};
+
+/// The plan of a division, without predictions.
+Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivision& division);
+
+}  // namespace pptrain

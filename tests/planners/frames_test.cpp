@@ -1,0 +1,115 @@
+// The search of frames: bounds, threads, devices left out.
+
+#include "planners/frames/frame_divider.hpp"
+#include "planners/frames/frame_search.hpp"
+#include "planners/large_instances.hpp"
+#include "planners/search.hpp"
+#include "planners/simulated/simulated_plan.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+Restrictions everything_free() {
+  Restrictions free;
+  free.recompute.reset();
+  free.zero_stage.reset();
+  free.virtual_stages.reset();
+  return free;
+}
+
+/// Simulates every division of every shape of a site with one micro-batch size, and returns how many there were.
+int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_batch) {
+  FrameTables tables(space.instance);
+  PlanSimulator simulator(space.instance);
+  int count = 0;
+  for (const Shape& shape : shapes_of(space, site)) {
+    std::vector<Mesh> meshes = meshes_of(site, shape);
+    if (!has_rows(space.instance, meshes)) continue;
+    const PlacedShape placed(space.instance, std::move(meshes), ZeroGroup::replicas);
+    if (placed.most_data() > micro_batch) continue;
+    const FrameCosts costs(space.instance, tables, placed, micro_batch);
+    for (const FrameDivision& division : FrameDivider(space, costs, infinity).all()) {
+      const Plan plan = plan_of(space, costs, division);
+      validate_plan(plan, space.instance.profile.num_layers(), space.instance.cluster.num_devices(), "frame");
+      CAPTURE(site.name, plan.shape(), plan.schedule.name, plan.schedule.virtual_stages, plan.schedule.unit,
+              plan.stages.front().zero_stage, plan.micro_batches);
+      const double seconds = simulator.of(plan).iteration_seconds;
+      REQUIRE(division.bound <= seconds * (1.0 + 1e-9));
+      REQUIRE(costs.least_seconds(false) <= seconds * (1.0 + 1e-9));
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST_CASE("no plan of a frame takes less than the frame's bound", "[planners]") {
+  const Profile profile = blocks(12, 0.4);
+  const Restrictions free = everything_free();
+  int count = 0;
+  for (const int nodes : {2, 4}) {
+    const Cluster cluster = mixed_nodes(nodes, 2);
+    const Instance instance = {profile, cluster, 16};
+    const SearchSpace space = {instance, free};
+    for (const Site& site : sites_of(instance)) {
+      for (const std::int64_t micro_batch : {2, 4, 8}) count += check_bounds(space, site, micro_batch);
+    }
+  }
+  CHECK(count > 1000);
+}
+
+TEST_CASE("frames come to the same with any number of threads", "[planners]") {
+  const Profile profile = blocks(12, 0.4);
+  const Cluster cluster = mixed_nodes(2, 4);
+  const Restrictions free = everything_free();
+  const Instance instance = {profile, cluster, 16};
+  const FoundFrames one = search_frames({instance, free}, infinity, 1);
+  REQUIRE_FALSE(one.plans.empty());
+  for (const int threads : {2, 4}) {
+    const FoundFrames more = search_frames({instance, free}, infinity, threads);
+    CHECK(more.num_simulated == one.num_simulated);
+    CHECK(more.bound == one.bound);
+    REQUIRE(more.plans.size() == one.plans.size());
+    for (std::size_t i = 0; i < one.plans.size(); ++i) {
+      CHECK(same_plan(more.plans[i].plan, one.plans[i].plan));
+      CHECK(more.plans[i].seconds == one.plans[i].seconds);
+    }
+  }
+}
+
+TEST_CASE("devices that do not pay are left out", "[planners]") {
+  const Profile profile = blocks(12, 0.4);
+  Cluster cluster = mixed_nodes(2, 4);
+  cluster.groups[1].uplink = {1e6, 1e-3};  // the way to the T4s takes longer than they save
+  cluster.finish("made");
+  const Restrictions free = everything_free();
+  const Plan plan = *search_plan("auto", {profile, cluster, 16}, free, "x").plan;
+  for (const Stage& stage : plan.stages) {
+    for (const auto& row : stage.devices) {
+      for (const DeviceId device : row) CHECK(cluster.kind_of(device).name == "v100");
+    }
+  }
+  CHECK(plan.num_devices() == 4);
+}
+
+TEST_CASE("what saves memory is used because it is faster, or because nothing else fits", "[planners]") {
+  const Profile profile = blocks(8, 0.0);
+  Cluster cluster = mixed_nodes(2, 4);
+  cluster.device_kinds[0].memory = cluster.device_kinds[1].memory = 3e9;  // 8 x 50e6 parameters x 16 bytes are 6.4e9
+  cluster.finish("made");
+  const Restrictions free = everything_free();
+  const Instance instance = {profile, cluster, 16};
+  const Plan plan = *search_plan("auto", instance, free, "x").plan;
+  CHECK(plan.predicted->basis == PredictionBasis::simulation);
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    CHECK(plan.predicted->peak_bytes[static_cast<std::size_t>(d)] <= cluster.kind_of(DeviceId(d)).memory);
+  }
+  cluster.device_kinds[0].memory = cluster.device_kinds[1].memory = 1e8;
+  cluster.finish("made");
+  const SearchResult nothing = search_plan("auto", instance, free, "x");
+  CHECK_FALSE(nothing.plan);
+  CHECK(nothing.why_not.find("needs") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace pptrain
