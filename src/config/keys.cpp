@@ -166,7 +166,8 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
           "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive", "all"});
   v.seconds({"time_limit", "The search ends after it with the best plan so far."}, planner.time_limit,
             positive("a search needs some time"));
-  v.name({"effort", "How much planner auto may simulate: \"quick\" about a tenth of \"normal\", \"thorough\" twenty times."},
+  v.name({"effort",
+          "How much planner auto may simulate: \"quick\" about a tenth of \"normal\", \"thorough\" twenty times."},
          planner.effort, {"quick", "normal", "thorough"});
   v.integer({"trials", "How many of the best plans run some real iterations before one is chosen; 0: none."},
             planner.trials, at_least(0));

@@ -45,11 +45,11 @@ class DivisionCost {
  private:
   /// What the chunks of a stage add up to.
   struct Held {
-    double work[2] = {0.0, 0.0};    ///< seconds of a micro-batch, without and with F again
-    double stored[2] = {0.0, 0.0};  ///< bytes of a sample
-    double weight = 0.0;            ///< seconds of W
-    double update = 0.0;            ///< seconds of the optimizer step
-    double parameters = 0.0;        ///< of one member of a tensor-parallel group
+    double work[2] = {0.0, 0.0};         ///< seconds of a micro-batch, without and with F again
+    double stored[2] = {0.0, 0.0};       ///< bytes of a sample
+    double weight = 0.0;                 ///< seconds of W
+    double update = 0.0;                 ///< seconds of the optimizer step
+    double parameters = 0.0;             ///< of one member of a tensor-parallel group
     double least_parameters = infinity;  ///< of the chunk that has fewest
   };
 
@@ -68,9 +68,9 @@ class DivisionCost {
   double micro_batches_;
   bool split_;  // whether B and W are apart
   int per_stage_;
-  std::vector<int> stage_of_;      // by chunk
-  std::vector<double> in_flight_;  // micro-batches stored, by stage
-  std::vector<Held> held_;         // by stage, of the chunks that were costed last
+  std::vector<int> stage_of_;       // by chunk
+  std::vector<double> in_flight_;   // micro-batches stored, by stage
+  std::vector<Held> held_;          // by stage, of the chunks that were costed last
   std::vector<double> chunk_work_;  // seconds of a micro-batch in each chunk
 };
 

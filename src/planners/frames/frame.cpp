@@ -16,12 +16,9 @@ std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most
 std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions) {
   if (!restrictions.recompute) return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
   switch (*restrictions.recompute) {
-    case Recompute::none:
-      return {RecomputeRule::none};
-    case Recompute::selective:
-      return {RecomputeRule::selective};
-    case Recompute::full:
-      return {RecomputeRule::full};
+    case Recompute::none: return {RecomputeRule::none};
+    case Recompute::selective: return {RecomputeRule::selective};
+    case Recompute::full: return {RecomputeRule::full};
   }
   return {RecomputeRule::none};
 }

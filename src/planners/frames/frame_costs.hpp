@@ -93,9 +93,9 @@ class FrameCosts {
   /// Seconds of the cut behind a stage, one way, where the first `end` layers lie before it; 0 behind the last layer.
   double cut_seconds(int stage, std::int64_t end) const;
 
-  /// What cuts send over the uplinks that nodes share: the time of each uplink for every byte per sample that crosses the
-  /// cut between two stages, there and back. Stages follow one another, and the first one the last where stages have
-  /// several chunks. Uplinks that are alike, or never the busiest, are left out.
+  /// What cuts send over the uplinks that nodes share: the time of each uplink for every byte per sample that crosses
+  /// the cut between two stages, there and back. Stages follow one another, and the first one the last where stages
+  /// have several chunks. Uplinks that are alike, or never the busiest, are left out.
   struct UplinkLoad {
     std::vector<double> seconds_per_byte;  ///< by the stage in front of the cut; whole iteration, both directions
   };
@@ -120,10 +120,10 @@ class FrameCosts {
   const PlacedShape& placed_;
   LayerSums& sums_;
   std::int64_t micro_batch_;
-  std::deque<PassSums> least_;                   // of kinds whose replicas differ
-  std::vector<StageKind> kinds_;                 // by layout
-  std::vector<std::vector<Interval>> samples_;   // by layout
-  std::vector<std::vector<Pair>> pairs_;         // by stage, those that differ
+  std::deque<PassSums> least_;                  // of kinds whose replicas differ
+  std::vector<StageKind> kinds_;                // by layout
+  std::vector<std::vector<Interval>> samples_;  // by layout
+  std::vector<std::vector<Pair>> pairs_;        // by stage, those that differ
   std::vector<UplinkLoad> uplinks_;
 };
 

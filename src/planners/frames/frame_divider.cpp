@@ -25,7 +25,8 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
   return std::move(made_);
 }
 
-/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at least.
+/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
+/// least.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   for (; rule < rules_.size(); ++rule, zero = 0) {
     for (; zero < zeros_.size(); ++zero) {

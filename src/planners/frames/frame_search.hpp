@@ -21,12 +21,12 @@ struct FoundFrames {
   std::string why_not;   ///< where no plan fits: which one comes nearest, and what its fullest device lacks
 };
 
-/// Searches the frames that the restrictions leave, best first. A frame waits in one queue: its shape with a bound of all
-/// micro-batch sizes, then with one of all schedules and modes, then with the bound of its layers' division in the order
-/// of its schedule; what frames that are like it have come to beyond their bounds says when it is simulated. Only the
-/// bound leaves a frame out: the search is complete when none is below the best plan (`limit` seconds at first), and
-/// ends before that when its work, counted in simulated tasks, is spent, or at the stop. Leading plans are then improved
-/// by single layers over cuts. The result does not depend on `threads`; 0 means all cores of the process.
+/// Searches the frames that the restrictions leave, best first. A frame waits in one queue: its shape with a bound of
+/// all micro-batch sizes, then with one of all schedules and modes, then with the bound of its layers' division in the
+/// order of its schedule; what frames that are like it have come to beyond their bounds says when it is simulated. Only
+/// the bound leaves a frame out: the search is complete when none is below the best plan (`limit` seconds at first),
+/// and ends before that when its work, counted in simulated tasks, is spent, or at the stop. Leading plans are then
+/// improved by single layers over cuts. The result does not depend on `threads`; 0 means all cores of the process.
 FoundFrames search_frames(const SearchSpace& space, double limit, int threads = 0);
 
 }  // namespace pptrain

@@ -24,7 +24,8 @@ bool has_plain_stages(const Plan& plan);
 std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan);
 /// One expert over to another member, in all blocks of a stage.
 std::vector<Plan> shifted_experts(const SearchSpace& space, const Plan& plan);
-/// A layer over to the next chunk or the one before, or over up to `most_cuts` cuts, with a layer of each chunk between.
+/// A layer over to the next chunk or the one before, or over up to `most_cuts` cuts, with a layer of each chunk
+/// between.
 std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int most_cuts = 1);
 
 }  // namespace pptrain

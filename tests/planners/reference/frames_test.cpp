@@ -57,10 +57,10 @@ void compare(int seed, const Run& free, const Run& other, Compared& compared) {
   const double least = other.plan->predicted->iteration_seconds;
   if (free.plan && free.plan->predicted->iteration_seconds <= least * rounding) return;
   ++compared.slower;
-  WARN("seed " << seed << " free " << (free.plan ? free.plan->predicted->iteration_seconds : -1.0) << " s: "
-                        << (free.plan ? free.plan->shape() + " " + free.plan->schedule.name : "") << "; other "
-                        << least << " s: " << other.plan->shape() << " " << other.plan->schedule.name << " of "
-                        << other.plan->schedule.virtual_stages);
+  WARN("seed " << seed << " free " << (free.plan ? free.plan->predicted->iteration_seconds : -1.0)
+               << " s: " << (free.plan ? free.plan->shape() + " " + free.plan->schedule.name : "") << "; other "
+               << least << " s: " << other.plan->shape() << " " << other.plan->schedule.name << " of "
+               << other.plan->schedule.virtual_stages);
 }
 
 void check_free_search(int first_seed, int num_instances) {
@@ -85,17 +85,6 @@ void check_free_search(int first_seed, int num_instances) {
   CHECK(compared.slower == 0);
 }
 
-TEST_CASE("dbg", "[.dbg]") {
-  for (const int seed : {29}) {
-    const RandomInstance instance = random_instance(static_cast<std::uint64_t>(seed));
-    std::mt19937 random(static_cast<unsigned>(seed));
-    for (auto& g : instance.cluster.groups) WARN(seed << " group " << g.kind << " x" << g.count << " dev " << g.num_devices << " " << g.device_kind << " link " << g.link.bandwidth << " up " << g.uplink.bandwidth << " sw " << g.switch_name);
-    for (std::size_t g = 0; instance.cluster.groups.size() > 1 && g < instance.cluster.groups.size(); ++g) {
-      const Run r = run_planner("auto", without_group(instance, g), everything_free());
-      if (r.plan) WARN("without " << g << write_plan(*r.plan));
-    }
-  }
-}
 TEST_CASE("less freedom, or fewer devices, are never faster", "[frames]") { check_free_search(0, 60); }
 
 TEST_CASE("less freedom, or fewer devices, are never faster, on many instances", "[.long]") {
