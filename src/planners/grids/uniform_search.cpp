@@ -76,7 +76,7 @@ class UniformSearch {
       ++result_.num_examined;
       const DivisionProblem problem = problems_.problem(grid, samples);
       if (!reaches_all_layers(problem, {})) break;
-      search.sizes.push_back({samples, bound_of(problem).seconds(problem.repeats())});
+      search.sizes.push_back({samples, problem.form().seconds(bound_of(problem))});
     }
     std::stable_sort(search.sizes.begin(), search.sizes.end(),
                      [](const GridSearch::Size& a, const GridSearch::Size& b) { return a.bound < b.bound; });
