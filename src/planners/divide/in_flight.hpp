@@ -7,7 +7,8 @@
 namespace pptrain {
 
 /// How many micro-batches a stage stores at most, by the number of stages behind it: for searches that place stages
-/// from the last one to the first, under the schedules for which nothing else counts (1f1b and gpipe).
+/// from the last one to the first, under the schedules for which nothing else counts
+/// (`ScheduleKind::planned_stage_by_stage`).
 class InFlight {
  public:
   /// Of pipelines of `most_stages` stages at most, one at least.

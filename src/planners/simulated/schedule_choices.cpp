@@ -11,10 +11,6 @@ namespace {
 
 constexpr int most_virtual_stages = 4;
 
-bool splits_backward(const std::string& schedule) {
-  return schedule.starts_with("zb-") || schedule == "zeropp" || schedule == "auto";
-}
-
 bool knows_split(const Profile& profile) {
   return std::all_of(profile.layers.begin(), profile.layers.end(), [](const ProfileLayer& layer) {
     return std::all_of(layer.rows.begin(), layer.rows.end(), [](const ProfileRow& row) { return row.split_known; });
@@ -28,11 +24,13 @@ std::vector<int> units(const Restrictions& restrictions, int stages) {
 }
 
 /// Schedules of so many chunks per stage, the most promising first.
-std::vector<std::string> names_with(int chunks) {
-  if (chunks == 1) return {"1f1b", "zb-h2", "auto", "zb-h1", "zeropp", "dapple-b", "gpipe"};
-  std::vector<std::string> names = {"interleaved-1f1b", "auto", "zeropp", "breadth-first"};
-  if (chunks == 2) names.insert(names.begin(), "zb-v");
-  return names;
+std::vector<const ScheduleKind*> kinds_with(int chunks) {
+  std::vector<const ScheduleKind*> kinds;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (kind.chunks == 0 ? chunks >= kind.fewest_chunks : chunks == kind.chunks) kinds.push_back(&kind);
+  }
+  std::sort(kinds.begin(), kinds.end(), [](const auto* a, const auto* b) { return a->turn < b->turn; });
+  return kinds;
 }
 
 std::vector<int> chunk_counts(const Restrictions& restrictions, int stages) {
@@ -81,10 +79,10 @@ std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, c
   const bool split = knows_split(profile);
   std::vector<ScheduleChoice> choices;
   for (const int chunks : chunk_counts(restrictions, plan.num_stages())) {
-    for (const std::string& name : names_with(chunks)) {
-      if (splits_backward(name) && !split) continue;
-      for (const int unit : name == "zeropp" ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
-        choices.push_back({name, chunks, unit});
+    for (const ScheduleKind* kind : kinds_with(chunks)) {
+      if (kind->splits_backward && !split) continue;
+      for (const int unit : kind->has_units ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
+        choices.push_back({kind->name, chunks, unit});
       }
     }
   }
@@ -96,8 +94,9 @@ std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, cons
   result.schedule = schedule;
   const int stages = plan.num_stages();
   const int chunks = schedule.virtual_stages * stages;
-  const bool same_chunks = schedule.virtual_stages == plan.schedule.virtual_stages && schedule.name != "zb-v" &&
-                           plan.schedule.name != "zb-v";
+  const bool same_chunks = schedule.virtual_stages == plan.schedule.virtual_stages &&
+                           schedule_kind(schedule.name).placement == ChunkPlacement::loop &&
+                           schedule_kind(plan.schedule.name).placement == ChunkPlacement::loop;
   if (same_chunks) return result;
   const bool blocks =
       std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& s) { return !s.blocks.empty(); });
