@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "planners/divide/stage_label.hpp"
-#include "planners/stages/stage_windows.hpp"
+#include "planners/grids/stage_windows.hpp"
 
 namespace pptrain {
 

@@ -6,9 +6,9 @@
 
 #include "base/infinity.hpp"
 #include "base/units.hpp"
-#include "planners/describe/remedy.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_bound.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/grids/ruled.hpp"
 
 namespace pptrain {

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
-#include "planners/search.hpp"
+#include "planners/published.hpp"
 #include "planners/simulated/fit_check.hpp"
 #include "planners/simulated/fitting_search.hpp"
 #include "planners/simulated/neighbours.hpp"
@@ -97,7 +97,7 @@ class SimulatedSearch {
       if (space_.check != nullptr || !beside.plan || !known(*beside.plan) || fits(*beside.plan)) continue;
       SearchSpace share = space_;
       share.stop = space_.stop.within(space_.stop.seconds_left() / 2.0);
-      const Planner& planner = planner_called(beside.planner);
+      const Planner& planner = published_planner(beside.planner);
       const Search search = [&planner](const SearchSpace& space) { return planner.search(space); };
       Outcome refused;
       refused.plan = std::move(beside.plan);
