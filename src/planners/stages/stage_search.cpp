@@ -7,7 +7,13 @@ namespace pptrain {
 
 StageSearch::StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states, Merging merging,
                          Shares shares)
-    : space_(space), sums_(sums), states_(states), merging_(merging), shares_(shares), options_(stage_options(space)) {}
+    : space_(space),
+      sums_(sums),
+      states_(states),
+      merging_(merging),
+      shares_(shares),
+      options_(stage_options(space)),
+      counts_(StageCounts::of(space.restrictions.pipeline, true)) {}
 
 std::optional<StageChain> StageSearch::search(std::int64_t micro_batch, double limit) {
   if (space_.stop.requested()) stopped_ = true;
@@ -158,7 +164,7 @@ void StageSearch::insert(int begin, int state, const Label& label) {
   Frontier& frontier = frontiers_[begin][key];
   frontier.state = state;
   labels_.insert(frontier.labels, label, [this](const Label& a, const Label& b) {
-    return StageCounts::fewer().covers(a.num_stages, b.num_stages) && form_.covers(a, b);
+    return counts_.covers(a.num_stages, b.num_stages) && form_.covers(a, b);
   });
 }
 

@@ -106,6 +106,7 @@ class StageSearch {
   Merging merging_;
   Shares shares_;
   std::vector<StageOption> options_;
+  StageCounts counts_;
   bool stopped_ = false;
   std::int64_t num_examined_ = 0;
 
