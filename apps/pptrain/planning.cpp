@@ -71,7 +71,8 @@ void deliver_search(const Options& options, const Config& config, const std::str
   const SearchResult result = shown_search(planner, config, instance, restrictions);
   Plan plan = feasible_plan(result, config.source);
   if (options.correlation) {
-    const std::string schedule = restrictions.schedule == "gpipe" ? "gpipe" : "1f1b";
+    const std::string schedule =
+        schedule_kind(restrictions.schedule).planned_stage_by_stage ? restrictions.schedule : ScheduleChoice().name;
     plan.rank_correlations =
         correlate_with_simulator({instance, restrictions, schedule, Stop(config.planner.time_limit)});
   }

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/layer_keys.hpp"
 #include "config/published_models.hpp"
 #include "config/ranges.hpp"
+#include "config/schedule_kinds.hpp"
 #include "config/training_keys.hpp"
 
 namespace pptrain {
@@ -128,9 +130,9 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
                     parallelism.data, at_least(1));
   v.integer_or_auto({"pipeline", "Stages of the pipeline."}, parallelism.pipeline, at_least(1));
   v.integer_or_auto({"tensor", "Devices that share each layer."}, parallelism.tensor, at_least(1));
-  v.name(
-      {"schedule", "The order of tasks."}, parallelism.schedule,
-      {"auto", "gpipe", "1f1b", "dapple-b", "interleaved-1f1b", "breadth-first", "zb-h1", "zb-h2", "zb-v", "zeropp"});
+  std::vector<std::string> schedules = schedule_names();
+  std::rotate(schedules.begin(), schedules.end() - 1, schedules.end());  // "auto" first
+  v.name({"schedule", "The order of tasks."}, parallelism.schedule, schedules);
   v.integer_or_auto(
       {"virtual_stages", "Chunks of layers per stage, of interleaved-1f1b, breadth-first, zeropp and auto."},
       parallelism.virtual_stages, at_least(1));

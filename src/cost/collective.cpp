@@ -41,8 +41,4 @@ double TwoLevelSum::seconds(double buckets) const {
   return std::max(within, across) + std::min(within, across) / buckets;
 }
 
-double hierarchical_all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
-  return two_level_sum(cluster, group, bytes).seconds(1.0);
-}
-
 }  // namespace pptrain

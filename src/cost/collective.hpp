@@ -20,9 +20,4 @@ double all_gather_seconds(const Link& slowest, int n, double bytes);
 /// link.
 double all_to_all_seconds(const Link& slowest, int n, double bytes);
 
-/// All-reduce in two levels: reduce-scatter among the members on each node, all-reduce of every part
-/// between the nodes, all-gather on each node. The parts share a node's uplink, so that with k nodes
-/// 2(k-1)/k * bytes pass it. On one node it is the flat ring. The closed forms never use it (COST.md).
-double hierarchical_all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
-
 }  // namespace pptrain

@@ -85,23 +85,9 @@ double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute rec
 }
 
 std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage) {
-  const std::int64_t stages = plan.num_stages();
-  const std::int64_t distance = stages - stage.value;
-  const std::int64_t chunks = plan.schedule.virtual_stages;
-  const std::string& schedule = plan.schedule.name;
-  std::int64_t most = plan.micro_batches;
-  if (schedule == "1f1b") most = distance;
-  if (schedule == "dapple-b") most = 2 * distance - 1;
-  if (schedule == "zb-h1" || schedule == "zb-v") most = stages;
-  if (schedule == "zb-h2") most = 2 * stages;
-  if (schedule == "zeropp") most = plan.schedule.unit > 0 ? plan.schedule.unit : 2 * stages - 1;
-  if (schedule == "interleaved-1f1b") {
-    // Chunks stored, as micro-batches rounded up; the first group of micro-batches is the largest.
-    const std::int64_t groups = std::max<std::int64_t>(1, plan.micro_batches / stages);
-    const std::int64_t group = (plan.micro_batches + groups - 1) / groups;
-    most = ((chunks - 1) * group + 2 * distance - 1 + chunks - 1) / chunks;
-  }
-  return std::min(most, plan.micro_batches);
+  const ScheduleChoice& schedule = plan.schedule;
+  return most_stored(schedule_kind(schedule.name), {plan.num_stages(), plan.num_stages() - stage.value,
+                                                    schedule.virtual_stages, plan.micro_batches, schedule.unit});
 }
 
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan) {

@@ -12,14 +12,6 @@
 namespace pptrain {
 namespace {
 
-/// Chunks that a schedule has per stage; 0: any number.
-int chunks_per_stage(const std::string& schedule) {
-  for (const char* plain : {"gpipe", "1f1b", "dapple-b", "zb-h1", "zb-h2"}) {
-    if (schedule == plain) return 1;
-  }
-  return schedule == "zb-v" ? 2 : 0;
-}
-
 /// The stage of each chunk, in layer order.
 std::vector<int> stages_of_chunks(const Plan& plan) {
   std::vector<std::pair<std::int64_t, int>> begins;
@@ -35,12 +27,13 @@ std::vector<int> stages_of_chunks(const Plan& plan) {
 }  // namespace
 
 int stage_of_chunk(const std::string& schedule, int num_stages, int chunk) {
-  return schedule == "zb-v" ? std::min(chunk, 2 * num_stages - 1 - chunk) : chunk % num_stages;
+  return rank_of_chunk(schedule_kind(schedule).placement, num_stages, chunk);
 }
 
 void check_chunk_layout(const Plan& plan, const std::string& source) {
   const std::string& schedule = plan.schedule.name;
-  const int expected = chunks_per_stage(schedule);
+  const ScheduleKind& kind = schedule_kind(schedule);
+  const int expected = kind.chunks;
   const int chunks = plan.schedule.virtual_stages;
   if (expected != 0 && chunks != expected) {
     throw_bad_input({source + ": schedule.virtual_stages", fmt::format("is {}", chunks),
@@ -50,13 +43,14 @@ void check_chunk_layout(const Plan& plan, const std::string& source) {
   const std::vector<int> stages = stages_of_chunks(plan);
   const int num_stages = plan.num_stages();
   for (int c = 0; c < static_cast<int>(stages.size()); ++c) {
-    const int stage = stage_of_chunk(schedule, num_stages, c);
+    const int stage = rank_of_chunk(kind.placement, num_stages, c);
     if (stages[c] == stage) continue;
     throw_bad_input({fmt::format("{}: stages[{}].layers", source, stages[c]),
                      fmt::format("chunk {} lies on stage {}", c, stages[c]),
                      fmt::format("\"{}\" of {} stages has it on stage {}", schedule, num_stages, stage),
-                     schedule == "zb-v" ? "let the chunks run through all stages and back"
-                                        : "let the chunks run through all stages again and again"});
+                     kind.placement == ChunkPlacement::v_shape
+                         ? "let the chunks run through all stages and back"
+                         : "let the chunks run through all stages again and again"});
   }
 }
 

@@ -7,12 +7,6 @@
 namespace pptrain {
 namespace {
 
-TensorPattern pattern_of(const Block& block) {
-  if (block.pattern == "sp1") return TensorPattern::sp1;
-  if (block.pattern == "all-to-all") return TensorPattern::all_to_all;
-  return block.pattern == "sp2" ? TensorPattern::sp2 : TensorPattern::megatron;
-}
-
 bool alike(const StagePart& a, const StagePart& b) {
   return a.pattern == b.pattern && a.mesh->tensor_parallel == b.mesh->tensor_parallel &&
          a.holding->samples == b.holding->samples && a.mesh->shards == b.mesh->shards;
@@ -49,7 +43,7 @@ StageParts::StageParts(const Stage& stage, const std::vector<Interval>& chunks) 
 
 StagePart StageParts::part_of(const Stage& stage, const Block& block) {
   const Stage* mesh = mesh_of(stage, block, block.replicas, block.tensor_parallel);
-  const TensorPattern pattern = pattern_of(block);
+  const TensorPattern pattern = pattern_called(block.pattern);
   if (pattern != TensorPattern::all_to_all) return {mesh, {}, pattern, mesh};
   // The members of a replica have its samples together.
   Stage& division = meshes_.back();

@@ -106,10 +106,4 @@ Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor, std
   return plan;
 }
 
-const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names = {"gpipe", "1f1b",  "dapple-b", "interleaved-1f1b", "breadth-first",
-                                                 "zb-h1", "zb-h2", "zb-v",     "zeropp",           "auto"};
-  return names;
-}
-
 }  // namespace pptrain

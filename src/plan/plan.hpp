@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "base/interval.hpp"
 #include "config/config.hpp"
+#include "config/schedule_kinds.hpp"
 
 namespace pptrain {
 
@@ -173,9 +174,5 @@ void validate_plan(const Plan& plan, int num_layers, int num_devices, const std:
 Plan read_plan(const std::string& path);
 Plan parse_plan(const std::string& text, const std::string& source);
 std::string write_plan(const Plan& plan);
-
-/// Names of the schedules of a plan, "auto" last: the best order that is found within the memory. In a configuration
-/// "auto" leaves the choice of any of them to the planner.
-const std::vector<std::string>& schedule_names();
 
 }  // namespace pptrain

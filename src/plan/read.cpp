@@ -4,6 +4,7 @@
 
 #include "base/names.hpp"
 #include "plan/keys.hpp"
+#include "plan/patterns.hpp"
 #include "plan/plan.hpp"
 #include "plan/validate.hpp"
 #include "profile/json.hpp"
@@ -58,7 +59,7 @@ Recompute read_recompute(const JsonNode& node) {
 
 Block read_block(const JsonNode& node) {
   node.allow_keys(plan_keys::block);
-  static const std::vector<std::string> patterns = {"replicate", "megatron", "sp1", "sp2", "all-to-all"};
+  const std::vector<std::string>& patterns = pattern_names();
   Block block;
   block.layers = read_interval(node.at("layers"));
   block.replicas = node.at("replicas").small_integer_at_least(1);

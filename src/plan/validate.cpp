@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "model/model.hpp"
+#include "plan/patterns.hpp"
 #include "plan/plan.hpp"
 
 namespace pptrain {
@@ -209,7 +210,7 @@ class PlanChecker {
                            block.tensor_parallel, stage_devices),
                "a block uses the devices of its stage", "correct replicas or tensor_parallel of the block");
       }
-      if (block.pattern == "replicate" && block.tensor_parallel != 1) {
+      if (block.pattern == undivided_pattern && block.tensor_parallel != 1) {
         refuse(at + ".pattern", fmt::format("\"replicate\" with tensor_parallel {}", block.tensor_parallel),
                "replicas hold whole layers", "use \"megatron\", \"sp1\" or \"sp2\" to divide them");
       }
@@ -218,7 +219,7 @@ class PlanChecker {
         refuse(at + ".layers", fmt::format("overlap those of blocks[{}]", k), "a layer is divided in one way",
                "give each layer to one block");
       }
-      const bool sends_rows = block.pattern == "all-to-all";
+      const bool sends_rows = pattern_called(block.pattern) == TensorPattern::all_to_all;
       if (sends_rows && !block.shards.contains("experts")) {
         refuse(at + ".pattern", "\"all-to-all\" without experts in shards", "rows go to the members with their experts",
                "say in shards which experts each member has");

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "planners/describe/remedy.hpp"
 #include "planners/exhaustive.hpp"
 #include "planners/grids/grid.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/grids/uniform_planners.hpp"
-#include "planners/search.hpp"
-#include "planners/simulated/simulated_search.hpp"
+#include "planners/published.hpp"
+#include "planners/frames/simulated_search.hpp"
 #include "planners/stages/device_order.hpp"
 #include "planners/stages/polish.hpp"
 
@@ -121,9 +121,9 @@ void search_orders(const SearchSpace& space, Best& best) {
 /// comes first: its grids are shown.
 std::vector<std::string> asked_planners() {
   std::vector<std::string> names = {"amp"};
-  for (const auto& planner : planners()) {
+  for (const auto& planner : published_planners()) {
     const std::string name = planner->name();
-    if (name != "auto" && name != "amp" && name != "exhaustive") names.push_back(name);
+    if (name != "amp" && name != "exhaustive") names.push_back(name);
   }
   return names;
 }
@@ -135,7 +135,7 @@ Outcome search_by_estimate(const SearchSpace& space) {
   Best best(space);
   if (plans_only_grids(space.schedule, space.restrictions)) {
     for (const char* asked : {"amp", "megatron", "data-parallel"})
-      best.take(asked, planner_called(asked).search(papers));
+      best.take(asked, published_planner(asked).search(papers));
     Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
     best.count(grids);
     if (grids.plan) best.offer(std::move(*grids.plan));
@@ -143,14 +143,14 @@ Outcome search_by_estimate(const SearchSpace& space) {
     return std::move(best.result);
   }
   if (!space.restrictions.annotations.empty()) {  // only one planner follows them
-    best.take("whale", planner_called("whale").search(space));
+    best.take("whale", published_planner("whale").search(space));
     return std::move(best.result);
   }
   for (const std::string& asked : asked_planners()) {
     space.tell_asks("asking " + asked);
     SearchSpace share = papers;
     share.stop = space.stop.within(space.stop.seconds_left() / 2.0);  // most need far less
-    best.take(asked, planner_called(asked).search(share));
+    best.take(asked, published_planner(asked).search(share));
   }
   space.tell_asks("stages of any shape");
   if (predicts_more_than_amp(space.instance)) {
@@ -166,7 +166,7 @@ Outcome search_by_estimate(const SearchSpace& space) {
   }
   if (count_exhaustive_plans(papers) <= most_exhaustive_plans) {
     space.tell_asks("asking exhaustive");
-    best.take("exhaustive", planner_called("exhaustive").search(papers));
+    best.take("exhaustive", published_planner("exhaustive").search(papers));
   }
   if (!best.result.plan) best.result.why_not += offload_remedy(space);
   return std::move(best.result);

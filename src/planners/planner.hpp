@@ -13,7 +13,17 @@
 
 namespace pptrain {
 
-class FitCheck;
+class PlanSimulator;
+
+/// Says whether plans that fit by the closed forms are to be taken.
+class PlanCheck {
+ public:
+  virtual ~PlanCheck() = default;
+  /// Whether the plan, which is valid, may be taken.
+  virtual bool accepts(const Plan& plan) = 0;
+  /// Who is asked.
+  virtual PlanSimulator& simulator() = 0;
+};
 
 /// What a search works on.
 struct SearchSpace {
@@ -21,7 +31,7 @@ struct SearchSpace {
   const Restrictions& restrictions;
   std::string schedule = "1f1b";  ///< of the plans
   Stop stop = Stop();             ///< when to end with the best so far
-  FitCheck* check = nullptr;      ///< asked before a plan is taken; null: closed forms alone say what fits
+  PlanCheck* check = nullptr;     ///< asked before a plan is taken; null: closed forms alone say what fits
   /// Who is told how far the search is; null: nobody.
   SearchProgress* progress = nullptr;
 

@@ -12,6 +12,11 @@
 namespace pptrain {
 namespace {
 
+bool is_schedule(const std::string& name) {
+  const std::vector<std::string>& known = schedule_names();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
 /// Refuses restrictions with the place of the key that is to be changed.
 class RestrictionChecker {
  public:
@@ -39,12 +44,12 @@ class RestrictionChecker {
   void check_schedule() const {
     const std::string& name = fixed_.schedule;
     const std::vector<std::string>& known = schedule_names();
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
+    if (!is_schedule(name)) {
       const std::string nearest = nearest_name(name, known);
       refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
              nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
     }
-    if (fixed_.unit > 0 && name != "zeropp" && name != "auto") {
+    if (fixed_.unit > 0 && !schedule_kind(name).has_units && name != "auto") {
       refuse("unit", fmt::format("unit = {} with schedule \"{}\"", fixed_.unit, name),
              "only zeropp runs micro-batches in units", "use unit = 0, or schedule = \"zeropp\"");
     }
@@ -59,8 +64,8 @@ class RestrictionChecker {
       refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "it runs one chunk per stage",
              "use virtual_stages = 1, or schedule = \"interleaved-1f1b\"");
     }
-    if (name == "zb-v" && chunks > 2) {
-      refuse("virtual_stages", ask() + " with schedule \"zb-v\"", "a V visits each stage twice",
+    if (schedule_kind(name).placement == ChunkPlacement::v_shape && chunks > 2) {
+      refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "a V visits each stage twice",
              "use virtual_stages = 2");
     }
     const std::int64_t layers = instance_.profile.num_layers();
@@ -274,21 +279,21 @@ Restrictions as_in_papers(Restrictions restrictions) {
   return restrictions;
 }
 
-bool runs_chunks(const std::string& schedule) {
-  return schedule == "interleaved-1f1b" || schedule == "breadth-first" || schedule == "zb-v" || schedule == "zeropp";
-}
+bool runs_chunks(const std::string& schedule) { return schedule != "auto" && schedule_kind(schedule).chunks != 1; }
 
 ScheduleChoice schedule_under(const Restrictions& restrictions) {
   ScheduleChoice choice = {restrictions.schedule, static_cast<int>(restrictions.virtual_stages.value_or(1)),
                            restrictions.unit};
   if (choice.name == "auto")
     choice = {choice.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b", choice.virtual_stages, 0};
-  if (choice.name == "zb-v") choice.virtual_stages = 2;
+  if (!is_schedule(choice.name)) return choice;
+  if (const int chunks = schedule_kind(choice.name).chunks; chunks > 1) choice.virtual_stages = chunks;
   return choice;
 }
 
 bool plans_only_grids(const std::string& schedule, const Restrictions& restrictions) {
-  return (schedule != "1f1b" && schedule != "gpipe") || restrictions.zero_group == ZeroGroup::node;
+  const bool by_stages = is_schedule(schedule) && schedule_kind(schedule).planned_stage_by_stage;
+  return !by_stages || restrictions.zero_group == ZeroGroup::node;
 }
 
 void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,

@@ -7,40 +7,22 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "plan/match.hpp"
-#include "plan/zero_groups.hpp"
-#include "planners/alpa/alpa.hpp"
 #include "planners/auto.hpp"
-#include "planners/dapple/dapple.hpp"
-#include "planners/dapple/pipedream.hpp"
 #include "planners/describe/explain.hpp"
-#include "planners/exhaustive.hpp"
 #include "planners/grids/chunked_grids.hpp"
-#include "planners/grids/uniform_planners.hpp"
 #include "planners/layer_tables.hpp"
+#include "planners/published.hpp"
 #include "planners/simulated/fitting_search.hpp"
-#include "planners/simulated/simulated_search.hpp"
-#include "planners/whale/whale.hpp"
+#include "planners/frames/simulated_search.hpp"
 #include "planners/whole_experts.hpp"
 
 namespace pptrain {
 namespace {
 
-std::vector<std::unique_ptr<Planner>> make_planners() {
-  std::vector<std::unique_ptr<Planner>> all;
-  all.push_back(std::make_unique<AutoPlanner>());
-  all.push_back(std::make_unique<AmpPlanner>());
-  all.push_back(std::make_unique<AnnealingPlanner>());
-  all.push_back(std::make_unique<MegatronPlanner>());
-  all.push_back(std::make_unique<DataParallelPlanner>());
-  all.push_back(std::make_unique<DapplePlanner>());
-  all.push_back(std::make_unique<PipeDreamPlanner>());
-  all.push_back(std::make_unique<WhalePlanner>());
-  all.push_back(std::make_unique<AlpaPlanner>());
-  all.push_back(std::make_unique<UniformLayersPlanner>());
-  all.push_back(std::make_unique<UniformParametersPlanner>());
-  all.push_back(std::make_unique<RandomPlanner>());
-  all.push_back(std::make_unique<ExhaustivePlanner>());
+std::vector<const Planner*> make_planners() {
+  static const AutoPlanner chooser;
+  std::vector<const Planner*> all = {&chooser};
+  for (const auto& planner : published_planners()) all.push_back(planner.get());
   return all;
 }
 
@@ -128,8 +110,8 @@ std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& spa
 
 }  // namespace
 
-const std::vector<std::unique_ptr<Planner>>& planners() {
-  static const std::vector<std::unique_ptr<Planner>> all = make_planners();
+const std::vector<const Planner*>& planners() {
+  static const std::vector<const Planner*> all = make_planners();
   return all;
 }
 
@@ -148,19 +130,6 @@ const std::vector<std::string>& planner_names() {
     return all;
   }();
   return names;
-}
-
-Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& planner) {
-  plan.planner = planner;
-  plan.model = space.instance.profile.model;
-  plan.cluster = space.instance.cluster.name;
-  plan.device_kinds = kind_runs(space.instance.cluster);
-  for (Stage& stage : plan.stages) {
-    divide_state(stage, stage.zero_stage, space.restrictions.zero_group, space.instance.cluster);
-  }
-  plan.predicted = predict(space.instance, plan, 0.0);
-  plan.predicted->estimate_seconds = plan.predicted->estimates.at(planner == "dapple" ? "dapple" : "amp");
-  return plan;
 }
 
 namespace {

@@ -1,29 +1,18 @@
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "planners/planner.hpp"
+#include "planners/search_result.hpp"
 
 namespace pptrain {
 
 /// All planners, `auto` first.
-const std::vector<std::unique_ptr<Planner>>& planners();
+const std::vector<const Planner*>& planners();
 /// The one of that name, which there must be.
 const Planner& planner_called(const std::string& name);
 /// Their names and "all", for messages.
 const std::vector<std::string>& planner_names();
-
-/// Outcome of a search.
-struct SearchResult {
-  std::optional<Plan> plan;          ///< with `predicted`, `alternatives` and search figures; none when nothing fits
-  std::string why_not;               ///< when nothing fits: what does not fit and by how much
-  bool complete = true;              ///< false: ended by the time limit or the user with the best so far
-  std::vector<GridCandidate> grids;  ///< best plan of each uniform grid, fastest first, infeasible ones last
-  std::vector<Plan> others;          ///< what the planners of the plan's alternatives found, in their order
-};
 
 /// The checks of `search_plan` that look at no time of a layer: an unknown name, restrictions that contradict each
 /// other or the instance. Throws `Error` (exit code 2) with `source` as the place.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "plan/patterns.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -43,7 +45,7 @@ Block sending_block(const Profile& profile, const Stage& stage, std::int64_t lay
   return {{layer, layer + 1},
           stage.replicas / members,
           members,
-          "all-to-all",
+          name_of(TensorPattern::all_to_all, members),
           stage.samples,
           {{"experts", experts_by_samples(profile.axes.at("experts"), stage.samples, members)}}};
 }

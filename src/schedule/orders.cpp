@@ -1,8 +1,10 @@
 #include "schedule/orders.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "schedule/zero_bubble.hpp"
 #include "schedule/zeropp.hpp"
 
@@ -105,38 +107,46 @@ std::vector<TaskOrder> breadth_first_orders(const PipelineShape& shape) {
   return orders;
 }
 
-OrderInputs order_inputs(const std::string& schedule) {
-  if (schedule == "1f1b" || schedule == "dapple-b") return OrderInputs::memory;
-  const bool fixed = schedule == "gpipe" || schedule == "interleaved-1f1b" || schedule == "breadth-first";
-  return fixed ? OrderInputs::none : OrderInputs::memory_and_times;
+namespace {
+
+using MakeOrders = std::vector<TaskOrder> (*)(const PipelineShape& shape);
+
+/// Who makes the orders of each kind of schedule.
+const std::map<std::string, MakeOrders>& makers() {
+  static const std::map<std::string, MakeOrders> all = {
+      {"gpipe", gpipe_orders},
+      {"1f1b", [](const PipelineShape& shape) { return one_f_one_b_orders(shape, WarmUp::policy_a); }},
+      {"dapple-b", [](const PipelineShape& shape) { return one_f_one_b_orders(shape, WarmUp::policy_b); }},
+      {"interleaved-1f1b", interleaved_orders},
+      {"breadth-first", breadth_first_orders},
+      {"zb-h1", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h1); }},
+      {"zb-h2", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h2); }},
+      {"zb-v", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::v); }},
+      {"zeropp", zeropp_orders},
+      {"auto", [](const PipelineShape& shape) { return zero_bubble_orders(shape); }},
+  };
+  return all;
 }
+
+}  // namespace
 
 std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape) {
   check_shape(shape);
-  const bool one_chunk =
-      schedule == "gpipe" || schedule == "1f1b" || schedule == "dapple-b" || schedule == "zb-h1" || schedule == "zb-h2";
-  if (one_chunk && shape.chunks_per_rank != 1) {
+  const auto maker = makers().find(schedule);
+  if (maker == makers().end()) {
+    throw_bad_input({"schedule", fmt::format("no task orders for \"{}\"", schedule),
+                     "there are those of " + join(schedule_names()), "choose one of them"});
+  }
+  const ScheduleKind& kind = schedule_kind(schedule);
+  if (kind.chunks == 1 && shape.chunks_per_rank != 1) {
     throw_bad_input({"schedule", fmt::format("{} chunks per rank", shape.chunks_per_rank),
                      fmt::format("\"{}\" runs one chunk per rank", schedule), "use 1, or another schedule"});
   }
-  if (schedule == "zb-v" && shape.placement != ChunkPlacement::v_shape) {
-    throw_bad_input({"schedule", "\"zb-v\" on chunks in a loop", "it runs two chunks per rank in a V",
-                     "place chunks r and 2p - 1 - r on rank r"});
+  if (kind.placement == ChunkPlacement::v_shape && shape.placement != ChunkPlacement::v_shape) {
+    throw_bad_input({"schedule", fmt::format("\"{}\" on chunks in a loop", schedule),
+                     "it runs two chunks per rank in a V", "place chunks r and 2p - 1 - r on rank r"});
   }
-  if (schedule == "gpipe") return gpipe_orders(shape);
-  if (schedule == "1f1b") return one_f_one_b_orders(shape, WarmUp::policy_a);
-  if (schedule == "dapple-b") return one_f_one_b_orders(shape, WarmUp::policy_b);
-  if (schedule == "interleaved-1f1b") return interleaved_orders(shape);
-  if (schedule == "breadth-first") return breadth_first_orders(shape);
-  if (schedule == "zb-h1") return zero_bubble_orders(shape, ZeroBubble::h1);
-  if (schedule == "zb-h2") return zero_bubble_orders(shape, ZeroBubble::h2);
-  if (schedule == "zb-v") return zero_bubble_orders(shape, ZeroBubble::v);
-  if (schedule == "zeropp") return zeropp_orders(shape);
-  if (schedule == "auto") return zero_bubble_orders(shape);
-  throw_bad_input(
-      {"schedule", fmt::format("no task orders for \"{}\"", schedule),
-       "there are gpipe, 1f1b, dapple-b, interleaved-1f1b, breadth-first, zb-h1, zb-h2, zb-v, zeropp and auto",
-       "choose one of them"});
+  return maker->second(shape);
 }
 
 }  // namespace pptrain

@@ -12,14 +12,6 @@ namespace pptrain {
 /// Throws `Error` (exit code 2) where the schedule does not run on such a shape.
 std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape);
 
-/// What the orders of a schedule depend on beside the numbers of ranks, chunks and micro-batches.
-enum class OrderInputs {
-  none,
-  memory,           ///< the activations that a rank may store
-  memory_and_times  ///< also seconds of tasks and cuts
-};
-OrderInputs order_inputs(const std::string& schedule);
-
 /// All forwards, then all backwards. One chunk per rank.
 std::vector<TaskOrder> gpipe_orders(const PipelineShape& shape);
 

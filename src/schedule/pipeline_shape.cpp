@@ -23,10 +23,7 @@ bool costs_something(double seconds) { return std::isfinite(seconds) && seconds 
 
 }  // namespace
 
-int PipelineShape::rank_of(int chunk) const {
-  if (placement == ChunkPlacement::v_shape) return std::min(chunk, 2 * ranks - 1 - chunk);
-  return chunk % ranks;
-}
+int PipelineShape::rank_of(int chunk) const { return rank_of_chunk(placement, ranks, chunk); }
 
 int PipelineShape::chunk_of(int rank, int v) const {
   if (placement == ChunkPlacement::v_shape) return v == 0 ? rank : 2 * ranks - 1 - rank;

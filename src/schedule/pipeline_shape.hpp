@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "config/schedule_kinds.hpp"
+
 namespace pptrain {
 
 /// Seconds of one micro-batch of a chunk on its rank.
@@ -37,12 +39,6 @@ struct Cut {
   /// Latency alone.
   Cut(double seconds) : forward{seconds, 0.0}, backward{seconds, 0.0} {}  // NOLINT(google-explicit-constructor)
   auto operator<=>(const Cut&) const = default;
-};
-
-/// Which rank runs a chunk.
-enum class ChunkPlacement {
-  loop,    ///< chunk c on rank c mod p; with one chunk per rank the plain pipeline
-  v_shape  ///< chunks r and 2p-1-r on rank r
 };
 
 /// What a task order depends on: a pipeline of p ranks with V chunks each, and what its tasks cost.

@@ -21,7 +21,7 @@ std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options
   PipelineShape shape;
   shape.ranks = plan.num_stages();
   shape.chunks_per_rank = plan.schedule.virtual_stages;
-  shape.placement = plan.schedule.name == "zb-v" ? ChunkPlacement::v_shape : ChunkPlacement::loop;
+  shape.placement = schedule_kind(plan.schedule.name).placement;
   shape.micro_batches = static_cast<int>(plan.micro_batches);
   shape.unit = plan.schedule.unit;
   shape.seconds = options.seconds;

@@ -6,7 +6,6 @@
 
 #include "cost/stage_time.hpp"
 #include "cost/transfer_forms.hpp"
-#include "schedule/orders.hpp"
 #include "simulate/prices.hpp"
 
 namespace pptrain {
@@ -149,13 +148,13 @@ class OptionsMaker {
 
 OrderOptions order_options(const Instance& instance, const Plan& plan, const Programs& programs, const Prices& prices,
                            const TransferForms& forms) {
-  const OrderInputs inputs = order_inputs(plan.schedule.name);
+  const OrderInputs inputs = schedule_kind(plan.schedule.name).inputs;
   if (inputs == OrderInputs::none) return {};
   return OptionsMaker(instance, plan, programs, prices).run(inputs, forms);
 }
 
 OrderOptions order_options(const Instance& instance, const Plan& plan) {
-  if (order_inputs(plan.schedule.name) == OrderInputs::none) return {};
+  if (schedule_kind(plan.schedule.name).inputs == OrderInputs::none) return {};
   const Programs programs = without_instructions(plan);
   return order_options(instance, plan, programs, Prices(instance, plan, programs), cheapest_forms(instance, plan));
 }

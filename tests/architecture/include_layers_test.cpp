@@ -28,13 +28,27 @@ const std::vector<std::vector<std::string>> layers = {
     {"report"},
 };
 
+/// Rooms of src/planners likewise: folders, and files that lie beside them, by their names without or with the ending.
+const std::vector<std::vector<std::string>> planner_rooms = {
+    {"progress", "restrictions.hpp", "planner", "search_result", "layer_tables", "whole_experts", "least_overrun"},
+    {"divide"},
+    {"stages"},
+    {"grids"},
+    {"alpa", "dapple", "whale"},
+    {"assignments", "exhaustive", "published"},
+    {"simulated"},
+    {"describe"},
+    {"frames"},
+    {"restrictions.cpp", "auto", "given_plan", "search"},
+};
+
 const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster", "profile",
                                     "plan", "program", "cost",   "schedule", "simulate", "planners"};
 const std::regex machine_header(R"(^(mpi\.h|Kokkos_|hdf5|H5|cuda|nccl|cublas|cudnn))");
 
-std::map<std::string, int> positions() {
+std::map<std::string, int> positions(const std::vector<std::vector<std::string>>& rows) {
   std::map<std::string, int> position;
-  for (const auto& row : layers) {
+  for (const auto& row : rows) {
     for (const auto& folder : row) position.emplace(folder, static_cast<int>(position.size()));
   }
   return position;
@@ -55,7 +69,7 @@ std::vector<std::string> includes_of(const fs::path& file) {
 }  // namespace
 
 TEST_CASE("every folder includes only folders above it") {
-  const auto position = positions();
+  const auto position = positions(layers);
   const fs::path source = fs::path(pptrain::source_file("src"));
   int checked = 0;
   for (const auto& entry : fs::recursive_directory_iterator(source)) {
@@ -73,6 +87,33 @@ TEST_CASE("every folder includes only folders above it") {
     }
   }
   CHECK(checked > 100);
+}
+
+/// The room of a file of src/planners, by its path from there.
+std::string room_of(const fs::path& file, const std::map<std::string, int>& position) {
+  if (file.has_parent_path()) return file.begin()->string();
+  return position.count(file.string()) == 1 ? file.string() : file.stem().string();
+}
+
+TEST_CASE("every room of the planners includes only rooms above it") {
+  const auto position = positions(planner_rooms);
+  const fs::path source = fs::path(pptrain::source_file("src/planners"));
+  std::set<std::string> seen;
+  for (const auto& entry : fs::recursive_directory_iterator(source)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string room = room_of(fs::relative(entry.path(), source), position);
+    INFO(entry.path().string());
+    REQUIRE(position.count(room) == 1);
+    seen.insert(room);
+    for (const std::string& include : includes_of(entry.path())) {
+      if (!include.starts_with("planners/")) continue;
+      const std::string included = room_of(fs::path(include).lexically_relative("planners"), position);
+      INFO("includes " << include);
+      REQUIRE(position.count(included) == 1);
+      CHECK(position.at(included) <= position.at(room));
+    }
+  }
+  CHECK(seen.size() > 15);
 }
 
 /// Types of one name in two files of one namespace would share their generated functions when linked.

@@ -138,8 +138,7 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
         REQUIRE(fast->layers == plain->layers);
         REQUIRE(problem.fits(fast->layers));
         REQUIRE(problem.iteration_seconds(fast->layers) == Approx(plain->seconds).epsilon(1e-13));
-        const DivisionBound bound = bound_of(problem);
-        REQUIRE(bound.seconds(problem.repeats()) <= plain->seconds);
+        REQUIRE(problem.form().seconds(bound_of(problem)) <= plain->seconds);
         REQUIRE(best_division(problem, plain->seconds)->layers == plain->layers);
         REQUIRE_FALSE(best_division(problem, plain->seconds * (1 - 1e-9)));
       }
@@ -181,7 +180,7 @@ std::vector<Interval> best_by_labels(const DivisionProblem& problem) {
     }
     labels = std::move(next);
   }
-  const auto seconds = [&](const Label& l) { return problem.repeats() * l.slowest + l.sum + l.gradient; };
+  const auto seconds = [&](const Label& l) { return problem.form().repeats() * l.slowest + l.sum + l.gradient; };
   const auto best = std::min_element(labels[num_layers].begin(), labels[num_layers].end(),
                                      [&](const Label& a, const Label& b) { return seconds(a) < seconds(b); });
   return best == labels[num_layers].end() ? std::vector<Interval>{} : best->layers;

@@ -1,4 +1,4 @@
-#include "planners/whale/load_balance.hpp"
+#include "planners/stages/load_balance.hpp"
 
 #include <algorithm>
 #include <numeric>

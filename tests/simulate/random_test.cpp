@@ -1,5 +1,6 @@
 #include "cost/random_plans.hpp"
 #include "cost/stage_time.hpp"
+#include "cost/two_level_sum.hpp"
 #include "program/check.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/simulate.hpp"
@@ -33,8 +34,8 @@ double sums_seconds(const Instance& instance, const StageParts& parts) {
     for (const Interval& layers : part.layers) bytes += gradient_bytes(instance.profile, *part.mesh, layers);
     double slowest = 0.0;
     for (int k = 0; k < part.mesh->tensor_parallel; ++k) {
-      slowest = std::max(slowest, hierarchical_all_reduce_seconds(instance.cluster, shard_group(*part.mesh, k),
-                                                                  member_load(*part.mesh, k) * bytes));
+      const double mine = member_load(*part.mesh, k) * bytes;
+      slowest = std::max(slowest, two_level_sum(instance.cluster, shard_group(*part.mesh, k), mine).seconds(1.0));
     }
     sum += slowest;
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/infinity.hpp"
+#include "plan/patterns.hpp"
 #include "planners/alpa/alpa_search.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/grids/uniform_search.hpp"
@@ -43,7 +44,7 @@ Stage stage_of(const SearchSpace& space, const AlpaChoice::ChosenStage& chosen, 
     stage.blocks.push_back({part.layers,
                             division.replicas,
                             division.tensor_parallel,
-                            division.tensor_parallel == 1 ? "replicate" : "megatron",
+                            name_of(TensorPattern::megatron, division.tensor_parallel),
                             even_division(micro_batch, division.replicas),
                             {}});
   }

@@ -13,13 +13,13 @@ AlpaSearch::AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshe
       sums_(sums),
       meshes_(meshes),
       micro_batch_(micro_batch),
-      micro_batches_(static_cast<double>(space.instance.global_batch_size / micro_batch)),
+      form_(static_cast<double>(space.instance.global_batch_size / micro_batch)),
+      in_flight_(space.schedule, space.instance.global_batch_size / micro_batch, sums.num_layers()),
       cuts_(space.instance.cluster, costs_) {
-  const double repeats = micro_batches_ - 1.0;
   for (const MeshClass& mesh : meshes.classes()) {
     auto cost = std::make_unique<ShardingCost>(space, sums, mesh, micro_batch);
     costs_.push_back(cost->num_divisions() > 0 ? std::move(cost) : nullptr);
-    mean_.weights.push_back({1.0 + repeats * mesh.share, mesh.share});
+    mean_.weights.push_back({1.0 + form_.repeats() * mesh.share, mesh.share});
     sum_.weights.push_back({1.0, 0.0});
   }
   to_.resize(meshes.num_devices() + 1);
@@ -32,15 +32,12 @@ AlpaSearch::AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshe
   for (int d = 0; d < meshes.num_devices(); ++d) devices.emplace_back(d);
   slowest_ = space.instance.cluster.slowest_link(devices);
   const int num_layers = sums.num_layers();
-  memory_decides_ = std::any_of(costs_.begin(), costs_.end(), [&](const auto& cost) {
-    return cost && cost->may_lack_memory(0, num_layers, in_flight(num_layers - 1));
+  const bool some_do_not_fit = std::any_of(costs_.begin(), costs_.end(), [&](const auto& cost) {
+    return cost && cost->may_lack_memory(0, num_layers, in_flight_.behind(num_layers - 1));
   });
+  counts_ = StageCounts::of(space.restrictions.pipeline, some_do_not_fit, in_flight_.most_behind());
   relax(mean_);
   relax(sum_);
-}
-
-double AlpaSearch::in_flight(int num_stages_behind) const {
-  return space_.schedule == "gpipe" ? micro_batches_ : std::min(num_stages_behind + 1.0, micro_batches_);
 }
 
 void AlpaSearch::relax(Relaxation& relaxation) const {
@@ -51,7 +48,7 @@ void AlpaSearch::relax(Relaxation& relaxation) const {
     if (!costs_[c]) continue;
     std::vector<double>& stages = relaxation.stages[c];
     stages.resize(static_cast<std::size_t>(stride) * stride);
-    const ShardingBounds bounds(*costs_[c], num_layers, in_flight(0));
+    const ShardingBounds bounds(*costs_[c], num_layers, in_flight_.behind(0));
     for (int begin = 0; begin < num_layers; ++begin) bounds.find(relaxation.weights[c], begin, &stages[begin * stride]);
   }
   relaxation.before.assign(meshes_.num_devices() + 1, std::vector<double>(stride, infinity));
@@ -81,11 +78,7 @@ double AlpaSearch::least_seconds() const {
 }
 
 double AlpaSearch::mean_bound(const Label& label) const {
-  return label.sum + (micro_batches_ - 1.0) * label.shared_seconds + label.shared_reduction;
-}
-
-double AlpaSearch::total(const Label& label) const {
-  return label.sum + (micro_batches_ - 1.0) * label.slowest + label.reduction;
+  return form_.seconds({label.sum, label.shared_seconds, label.shared_reduction});
 }
 
 std::optional<AlpaChoice> AlpaSearch::search(double limit, double slack) {
@@ -96,9 +89,9 @@ std::optional<AlpaChoice> AlpaSearch::search(double limit, double slack) {
   stopped_ = false;
   best_ = -1;
   runs_.clear();
-  labels_.assign(1, {});
+  labels_.clear();
   at_.assign(num_layers + 1, std::vector<std::vector<int>>(meshes_.num_devices() + 1));
-  at_[num_layers][meshes_.num_devices()] = {0};
+  at_[num_layers][meshes_.num_devices()] = {labels_.add({})};
   for (int end = num_layers; end > 0 && !stopped_; --end) extend(end);
   if (best_ < 0) return std::nullopt;
   return choice_of(labels_[best_]);
@@ -122,7 +115,7 @@ void AlpaSearch::collect(int end, int mesh_end, std::vector<Group>& groups) cons
   double least_sum = infinity;
   for (const int label : at_[end][mesh_end]) {
     least_mean = std::min(least_mean, mean_bound(labels_[label]));
-    least_sum = std::min(least_sum, total(labels_[label]));
+    least_sum = std::min(least_sum, form_.seconds(labels_[label]));
   }
   const int stride = sums_.num_layers() + 1;
   for (const auto& [begin, mesh_class] : to_[mesh_end]) {
@@ -176,7 +169,7 @@ void AlpaSearch::add_stages(int end, int mesh_class, Group& group) {
         }
       }
     }
-    for (const int label : at_[end][candidate.end]) in_flights.insert(in_flight(labels_[label].num_stages));
+    for (const int label : at_[end][candidate.end]) in_flights.insert(in_flight_.behind(labels_[label].num_stages));
   }
   const auto first = std::find_if(goal.rest.begin(), goal.rest.end(), [](double rest) { return rest < infinity; });
   const int begin = static_cast<int>(first - goal.rest.begin());
@@ -202,12 +195,12 @@ void AlpaSearch::prepend(const Group& group, const ShardingGoal& goal, int mesh_
     const std::vector<int>& after = at_[goal.end][candidate.end];
     for (std::size_t i = 0; i < after.size(); ++i) {
       const Label& next = labels_[after[i]];
-      if (goal.in_flight > 0.0 && goal.in_flight != in_flight(next.num_stages)) continue;
+      if (goal.in_flight > 0.0 && goal.in_flight != in_flight_.behind(next.num_stages)) continue;
       if (pipeline && (begin == 0 ? next.num_stages + 1 != *pipeline : next.num_stages + 2 > *pipeline)) continue;
       Label label;
       label.sum = next.sum + option.seconds + candidate.cuts[candidate.heads[i]][option.tail];
       label.slowest = std::max(next.slowest, option.seconds);
-      label.reduction = std::max(next.reduction, option.reduction);
+      label.gradient = std::max(next.gradient, option.reduction);
       label.shared_seconds = next.shared_seconds + share * option.seconds;
       label.shared_reduction = next.shared_reduction + share * option.reduction;
       label.num_stages = next.num_stages + 1;
@@ -216,7 +209,7 @@ void AlpaSearch::prepend(const Group& group, const ShardingGoal& goal, int mesh_
       label.head = option.head;
       label.run = option.run;
       label.next = after[i];
-      if (mean_bound(label) + mean_before >= limit_ || total(label) + sum_before >= limit_) continue;
+      if (mean_bound(label) + mean_before >= limit_ || form_.seconds(label) + sum_before >= limit_) continue;
       insert(begin, candidate.begin, label);
     }
   }
@@ -225,36 +218,29 @@ void AlpaSearch::prepend(const Group& group, const ShardingGoal& goal, int mesh_
 void AlpaSearch::insert(int layer, int place, const Label& label) {
   ++num_examined_;
   std::vector<int>& frontier = at_[layer][place];
-  for (const int other : frontier) {
-    if (dominates(labels_[other], label, layer, place)) return;
-  }
-  std::erase_if(frontier, [&](int other) { return dominates(label, labels_[other], layer, place); });
-  labels_.push_back(label);
-  frontier.push_back(static_cast<int>(labels_.size()) - 1);
-  if (layer > 0) return;
+  const bool added =
+      labels_.insert(frontier, label, [&](const Label& a, const Label& b) { return covers(a, b, layer, place); });
+  if (!added || layer > 0) return;
   best_ = frontier.back();
-  limit_ = total(label);
+  limit_ = form_.seconds(label);
 }
 
 /// Whether `a` is at least as good as `b` whatever comes before: its larger maxima cost it no more than its
 /// smaller sum saves, the cut in front of it included, and no earlier stage holds more micro-batches.
-bool AlpaSearch::dominates(const Label& a, const Label& b, int layer, int place) const {
-  if (space_.restrictions.pipeline && a.num_stages != b.num_stages) return false;
-  if (memory_decides_ && in_flight(a.num_stages) > in_flight(b.num_stages)) return false;
-  double sum = a.sum;
+bool AlpaSearch::covers(const Label& a, const Label& b, int layer, int place) const {
+  if (!counts_.covers(a.num_stages, b.num_stages)) return false;
+  StageLabel with_cut = a;
   if (layer > 0 && (a.mesh_class != b.mesh_class || a.head != b.head)) {
     const auto samples = static_cast<double>(costs_[a.mesh_class]->division(a.head).samples.front().size());
     const double bytes = samples * space_.instance.profile.layers[layer - 1].output_bytes;
-    sum += 2.0 * (bytes / slowest_.bandwidth + slowest_.latency) - cuts_.least_seconds(place);
+    with_cut.sum += 2.0 * (bytes / slowest_.bandwidth + slowest_.latency) - cuts_.least_seconds(place);
   }
-  return sum + (micro_batches_ - 1.0) * std::max(0.0, a.slowest - b.slowest) +
-             std::max(0.0, a.reduction - b.reduction) <=
-         b.sum + slack_;
+  return form_.covers(with_cut, b, slack_);
 }
 
 AlpaChoice AlpaSearch::choice_of(const Label& first) const {
   AlpaChoice choice;
-  choice.seconds = total(first);
+  choice.seconds = form_.seconds(first);
   int place = 0;
   int layer = 0;
   for (const Label* label = &first; label->mesh_class >= 0; label = &labels_[label->next]) {

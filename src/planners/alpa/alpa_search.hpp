@@ -7,6 +7,10 @@
 
 #include "planners/alpa/mesh_cuts.hpp"
 #include "planners/alpa/sharding_labels.hpp"
+#include "planners/divide/frontier.hpp"
+#include "planners/divide/in_flight.hpp"
+#include "planners/divide/stage_counts.hpp"
+#include "planners/divide/stage_label.hpp"
 
 namespace pptrain {
 
@@ -55,10 +59,7 @@ class AlpaSearch {
     std::vector<std::vector<double>> before;  // [device][layer]: layers before on devices before, with the cut behind
   };
   /// Stages from some layer and device on.
-  struct Label {
-    double sum = 0.0;  // of t_i and e_i
-    double slowest = 0.0;
-    double reduction = 0.0;
+  struct Label : StageLabel {
     double shared_seconds = 0.0;    // sum of t_i, each times its stage's share
     double shared_reduction = 0.0;  // sum of all-reduces likewise
     int num_stages = 0;
@@ -81,10 +82,8 @@ class AlpaSearch {
     std::vector<double> rest;  // as in ShardingGoal
   };
 
-  double in_flight(int num_stages_behind) const;
   void relax(Relaxation& relaxation) const;
   double mean_bound(const Label& label) const;
-  double total(const Label& label) const;
 
   void extend(int end);
   void collect(int end, int mesh_end, std::vector<Group>& groups) const;
@@ -92,21 +91,22 @@ class AlpaSearch {
   void find_cuts(int end, int mesh_class, Candidate& candidate);
   void prepend(const Group& group, const ShardingGoal& goal, int mesh_class, int begin, const ShardingOption& option);
   void insert(int layer, int place, const Label& label);
-  bool dominates(const Label& a, const Label& b, int layer, int place) const;
+  bool covers(const Label& a, const Label& b, int layer, int place) const;
   AlpaChoice choice_of(const Label& label) const;
 
   const SearchSpace& space_;
   LayerSums& sums_;
   const SubMeshes& meshes_;
   std::int64_t micro_batch_;
-  double micro_batches_;
+  PipelineForm form_;
+  InFlight in_flight_;
   std::vector<std::unique_ptr<ShardingCost>> costs_;  // of each mesh class; null: no division has enough samples
   MeshCuts cuts_;
   std::vector<std::vector<std::pair<int, int>>> to_;  // sub-meshes that end at a place: begin, class
   Relaxation mean_;
   Relaxation sum_;
-  Link slowest_;                 // of the cluster
-  bool memory_decides_ = false;  // whether some plan of the space does not fit
+  Link slowest_;  // of the cluster
+  StageCounts counts_ = StageCounts::fewer();
 
   // These belong to the current search.
   double limit_ = 0.0;
@@ -114,7 +114,7 @@ class AlpaSearch {
   bool stopped_ = false;
   std::int64_t num_examined_ = 0;
   std::vector<ShardingRun> runs_;
-  std::vector<Label> labels_;
+  LabelPool<Label> labels_;
   std::vector<std::vector<std::vector<int>>> at_;  // [layer][place]: labels
   int best_ = -1;
 };

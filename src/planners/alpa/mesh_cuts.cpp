@@ -33,31 +33,21 @@ double MeshCuts::seconds(const PlacedDivision& sender, const PlacedDivision& rec
   const auto key = std::tuple(place, sender.mesh_class, sender.division, receiver.mesh_class, receiver.division);
   auto found = known_.find(key);
   if (found == known_.end()) found = known_.emplace(key, pairs_between(sender, receiver)).first;
-  double slowest = 0.0;
-  for (const Pair& pair : found->second) {
-    slowest = std::max(slowest, 2.0 * (pair.samples * bytes_per_sample / pair.link.bandwidth + pair.link.latency));
-  }
-  return slowest;
+  return found->second.seconds(bytes_per_sample);
 }
 
-MeshCuts::Pairs MeshCuts::pairs_between(const PlacedDivision& sender, const PlacedDivision& receiver) const {
+CutPairs MeshCuts::pairs_between(const PlacedDivision& sender, const PlacedDivision& receiver) const {
   const DivisionCost& from = costs_[sender.mesh_class]->division(sender.division);
   const DivisionCost& to = costs_[receiver.mesh_class]->division(receiver.division);
   const int m = from.division->tensor_parallel;
   const int n = to.division->tensor_parallel;
-  Pairs pairs;
-  const auto covers = [](const Pair& a, const Pair& b) {
-    return a.samples * b.link.bandwidth >= b.samples * a.link.bandwidth && a.link.latency >= b.link.latency;
-  };
+  CutPairs pairs;
   std::tuple<double, int, int> last = {0.0, -1, -1};  // neighbouring pairs are often between the same nodes
   const auto add = [&](int x, int y, std::int64_t overlap) {
     const auto samples = static_cast<double>(overlap);
     if (last == std::tuple(samples, node_[x], node_[y])) return;
     last = {samples, node_[x], node_[y]};
-    const Pair pair = {samples, cluster_.path(DeviceId(x), DeviceId(y))};
-    if (std::any_of(pairs.begin(), pairs.end(), [&](const Pair& p) { return covers(p, pair); })) return;
-    std::erase_if(pairs, [&](const Pair& p) { return covers(pair, p); });
-    pairs.push_back(pair);
+    pairs.add(samples, cluster_.path(DeviceId(x), DeviceId(y)));
   };
   for (int i = 0, j = 0; i < from.division->replicas && j < to.division->replicas;) {
     const std::int64_t overlap = intersect(from.samples[i], to.samples[j]).size();

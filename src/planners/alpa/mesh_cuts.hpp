@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planners/alpa/sharding_cost.hpp"
+#include "planners/divide/cut_pairs.hpp"
 
 namespace pptrain {
 
@@ -28,13 +29,7 @@ class MeshCuts {
   double least_seconds(int place) const { return least_[place]; }
 
  private:
-  struct Pair {
-    double samples = 0.0;
-    Link link;
-  };
-  using Pairs = std::vector<Pair>;  // those that can be the slowest
-
-  Pairs pairs_between(const PlacedDivision& sender, const PlacedDivision& receiver) const;
+  CutPairs pairs_between(const PlacedDivision& sender, const PlacedDivision& receiver) const;
 
   const Cluster& cluster_;
   const std::vector<std::unique_ptr<ShardingCost>>& costs_;
@@ -42,7 +37,7 @@ class MeshCuts {
   std::vector<int> group_;       // of each device
   std::vector<int> node_place_;  // of each device on its node
   std::vector<double> least_;
-  std::map<std::tuple<int, int, int, int, int>, Pairs> known_;
+  std::map<std::tuple<int, int, int, int, int>, CutPairs> known_;
 };
 
 }  // namespace pptrain

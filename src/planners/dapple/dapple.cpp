@@ -8,10 +8,10 @@
 #include "cost/stage_time.hpp"
 #include "planners/dapple/dapple_rules.hpp"
 #include "planners/dapple/dapple_search.hpp"
-#include "planners/describe/least_overrun.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/layer_tables.hpp"
+#include "planners/least_overrun.hpp"
 
 namespace pptrain {
 namespace {

@@ -7,8 +7,7 @@ DappleCosts::DappleCosts(const SearchSpace& space, const PlacementGraph& graph, 
       links_(space.instance.cluster),
       micro_batch_(micro_batch),
       micro_batches_(static_cast<double>(space.instance.global_batch_size / micro_batch)),
-      holds_all_(space.schedule == "gpipe") {
-  most_in_flight_ = in_flight(most_stages);
+      in_flight_(space.schedule, space.instance.global_batch_size / micro_batch, most_stages) {
   for (const ProfileLayer& layer : space.instance.profile.layers) output_bytes_.push_back(layer.output_bytes);
   for (const PlacedStage& stage : graph.stages()) {
     const bool possible = stage.replicas <= micro_batch && !space.stop.requested();
@@ -19,11 +18,12 @@ DappleCosts::DappleCosts(const SearchSpace& space, const PlacementGraph& graph, 
 
 const DappleStageTable* DappleCosts::table_of(const SearchSpace& space, const PlacedStage& stage) {
   const DappleStageShape shape = dapple_stage_shape(links_, stage, micro_batch_);
+  const double most_in_flight = in_flight_.behind(in_flight_.most_behind());
   auto place = known_.find(shape);
   if (place == known_.end()) {
-    place = known_.emplace(shape, DappleStageTable(space, shape, most_in_flight_)).first;
+    place = known_.emplace(shape, DappleStageTable(space, shape, most_in_flight)).first;
     const double all = place->second.of(0, static_cast<int>(output_bytes_.size())).most_in_flight;
-    if (!holds_all_ && all < most_in_flight_) memory_limits_stages_ = true;
+    if (in_flight_.most_behind() > 0 && all < most_in_flight) memory_limits_stages_ = true;
   }
   return &place->second;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planners/dapple/dapple_stage.hpp"
+#include "planners/divide/in_flight.hpp"
 
 namespace pptrain {
 
@@ -21,9 +22,7 @@ class DappleCosts {
   double micro_batches() const { return micro_batches_; }
 
   /// Micro-batches that a stage holds when there are `num_stages` stages from it to the last one.
-  double in_flight(int num_stages) const {
-    return holds_all_ ? micro_batches_ : std::min(static_cast<double>(num_stages), micro_batches_);
-  }
+  double in_flight(int num_stages) const { return in_flight_.behind(num_stages - 1); }
   /// Whether some interval of layers fits with few micro-batches in flight but not with many.
   bool memory_limits_stages() const { return memory_limits_stages_; }
 
@@ -44,8 +43,7 @@ class DappleCosts {
   GroupLinks links_;
   std::int64_t micro_batch_;
   double micro_batches_;
-  double most_in_flight_;
-  bool holds_all_;
+  InFlight in_flight_;
   bool memory_limits_stages_ = false;
   std::map<DappleStageShape, DappleStageTable> known_;
   std::vector<const DappleStageTable*> tables_;                     // of each stage

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planners/divide/frontier.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -19,6 +21,7 @@ DappleSearch::DappleSearch(const SearchSpace& space, DappleCosts& costs, int mos
       num_devices_(space.instance.cluster.num_devices()),
       most_stages_(most_stages),
       repeats_(costs.micro_batches() - 1.0),
+      counts_(StageCounts::of(space.restrictions.pipeline, costs.memory_limits_stages())),
       order_(costs.graph().last_stages_first()) {}
 
 std::vector<DapplePipeline> DappleSearch::search(const DappleSearchLimits& limits) {
@@ -165,18 +168,14 @@ void DappleSearch::offer(int stage, int begin, Label label) {
   if (may) insert(labels_[begin], label);
 }
 
-bool DappleSearch::dominates(const Label& a, const Label& b) const {
+bool DappleSearch::covers(const Label& a, const Label& b) const {
   if (a.ending > b.ending || a.threshold() > b.threshold()) return false;
   if (a.threshold() + a.pivot > b.threshold() + b.pivot) return false;
-  if (space_.restrictions.pipeline) return a.num_stages == b.num_stages;
-  return !costs_.memory_limits_stages() || a.num_stages <= b.num_stages;
+  return counts_.covers(a.num_stages, b.num_stages);
 }
 
 void DappleSearch::insert(Labels& labels, const Label& label) const {
-  for (const Label& other : labels) {
-    if (dominates(other, label)) return;
-  }
-  std::erase_if(labels, [&](const Label& other) { return dominates(label, other); });
+  if (!admit(labels, label, [this](const Label& a, const Label& b) { return covers(a, b); })) return;
   if (limits_.most_labels == 0 || labels.size() < limits_.most_labels) {
     labels.push_back(label);
     return;

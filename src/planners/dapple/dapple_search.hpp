@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planners/dapple/dapple_bounds.hpp"
+#include "planners/divide/stage_counts.hpp"
 
 namespace pptrain {
 
@@ -76,7 +77,7 @@ class DappleSearch {
   int first_begin(int stage) const;
   int last_begin(int stage, int end) const;
   bool may_win(Label& label, const DappleBounds::Least& before) const;
-  bool dominates(const Label& a, const Label& b) const;
+  bool covers(const Label& a, const Label& b) const;
   void offer(int stage, int begin, Label label);
   void insert(Labels& labels, const Label& label) const;
   void keep(int stage);
@@ -94,6 +95,7 @@ class DappleSearch {
   int num_devices_;
   int most_stages_;
   double repeats_;  // M - 1
+  StageCounts counts_;
   DappleSearchLimits limits_;
   double limit_ = 0.0;
   std::vector<int> order_;  // placed stages, those with fewest devices left first

@@ -8,9 +8,9 @@
 #include "base/infinity.hpp"
 #include "cost/layer_sums.hpp"
 #include "planners/dapple/slowest_stage.hpp"
-#include "planners/describe/least_overrun.hpp"
 #include "planners/grids/grid.hpp"
 #include "planners/layer_tables.hpp"
+#include "planners/least_overrun.hpp"
 
 namespace pptrain {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "planners/describe/describe_stages.hpp"
 #include "planners/describe/text_table.hpp"
+#include "planners/published.hpp"
 #include "planners/simulated/rank_correlation.hpp"
 
 namespace pptrain {
@@ -122,7 +123,7 @@ std::string correlations_text(const RankCorrelations& correlations) {
   Rows rows;
   for (const char* form : {"amp", "dapple", "pipedream"}) {
     std::vector<std::string> names;
-    for (const auto& planner : planners()) {
+    for (const auto& planner : published_planners()) {
       if (form_of(planner->name()) == form) names.push_back(planner->name());
     }
     const auto found = correlations.forms.find(form);

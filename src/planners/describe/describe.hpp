@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "planners/search.hpp"
+#include "planners/search_result.hpp"
 
 namespace pptrain {
 

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/schedule_kinds.hpp"
 #include "plan/validate.hpp"
 
 namespace pptrain {
 namespace {
-
-bool splits_backward(const std::string& schedule) {
-  return schedule.starts_with("zb-") || schedule == "zeropp" || schedule == "auto";
-}
 
 /// Micro-batches whose activations each stage stores.
 std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int stages, std::int64_t micro_batches) {
@@ -34,7 +31,7 @@ DivisionCost::DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedu
       modes_(modes),
       bytes_(costs.instance().profile.bytes_per_parameter),
       micro_batches_(static_cast<double>(costs.micro_batches())),
-      split_(splits_backward(schedule.name)),
+      split_(schedule_kind(schedule.name).splits_backward),
       per_stage_(schedule.virtual_stages),
       in_flight_(stored_micro_batches(schedule, costs.placed().num_stages(), costs.micro_batches())),
       held_(in_flight_.size()) {

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "config/schedule_kinds.hpp"
+
 namespace pptrain {
 namespace {
 
 /// How much of what the bound of a frame's first sibling lacked its own bound lacks, as a rule: zero-bubble orders hide
 /// more of it, and units of ZeroPP wait for each other.
 double share_of(const ScheduleChoice& schedule) {
-  const bool one_chunk = schedule.virtual_stages == 1;
-  if (schedule.name == "zeropp") return 1.5;
-  if (schedule.name == "zb-h2" || schedule.name == "auto") return one_chunk ? 0.2 : 0.8;
-  return schedule.name == "zb-h1" ? 0.6 : 0.8;
+  const ScheduleKind& kind = schedule_kind(schedule.name);
+  if (kind.has_units) return 1.5;
+  if (schedule.virtual_stages > 1) return 0.8;
+  if (kind.search == OrderSearch::improved_if_short) return 0.2;
+  return kind.search == OrderSearch::improved ? 0.6 : 0.8;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
-#include "planners/describe/least_overrun.hpp"
+#include "planners/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
 #include "planners/frames/frame_queue.hpp"
 #include "planners/frames/frame_trials.hpp"

@@ -4,12 +4,13 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
+#include "planners/divide/frontier.hpp"
 #include "planners/stages/cut_cost.hpp"
 
 namespace pptrain {
 
 ChainProblem::ChainProblem(const Instance& instance, std::vector<ChainStage> stages, double micro_batches)
-    : stages_(std::move(stages)), num_layers_(instance.profile.num_layers()), repeats_(micro_batches - 1.0) {
+    : stages_(std::move(stages)), num_layers_(instance.profile.num_layers()), form_(micro_batches) {
   find_cuts(instance);
   find_least();
 }
@@ -70,16 +71,13 @@ double ChainProblem::least_gradient_seconds() const {
 double ChainProblem::lower_bound() const {
   constexpr double rounding = 1.0 - 1e-12;
   const Least all = least_.back().back();
-  return (repeats_ * all.slowest + all.sum + least_gradient_seconds()) * rounding;
+  return form_.seconds({all.sum, all.slowest, least_gradient_seconds()}) * rounding;
 }
 
 namespace {
 
-/// What Eq. 4 needs to know of some last stages, and how they came to be.
-struct Label {
-  double sum = 0.0;
-  double slowest = 0.0;
-  double gradient = 0.0;
+/// Some last stages, and how they came to be.
+struct Label : StageLabel {
   StageCost cost;  // of the first of them
   int end = 0;     // of its layers
   int next = -1;   // label of the stages behind it
@@ -92,9 +90,9 @@ class ChainSearch {
     const int layers = problem.num_layers();
     frontiers_.resize(static_cast<std::size_t>(problem.num_stages()) + 1,
                       std::vector<std::vector<int>>(static_cast<std::size_t>(layers) + 1));
-    labels_.push_back({});
-    labels_[0].end = layers;
-    frontiers_.back()[layers] = {0};
+    Label none;
+    none.end = layers;
+    frontiers_.back()[layers] = {labels_.add(none)};
   }
 
   std::optional<ChainDivision> run() {
@@ -113,20 +111,20 @@ class ChainSearch {
   }
 
  private:
-  double total(const Label& label) const { return problem_.repeats() * label.slowest + label.sum + label.gradient; }
-
   bool may_end(int i, int end) const { return problem_.stage(i).first_end <= end && end <= problem_.stage(i).last_end; }
 
   /// Whether a stage i with this time can be part of a plan below the limit.
-  bool may_win(const Label& label, int i, int begin) const {
+  bool may_win(const StageLabel& label, int i, int begin) const {
     const ChainProblem::Least before = problem_.least_before(i, begin);
-    return problem_.repeats() * std::max(label.slowest, before.slowest) + label.sum + before.sum + label.gradient <
+    return problem_.form().repeats() * std::max(label.slowest, before.slowest) + label.sum + before.sum +
+               label.gradient <
            limit_;
   }
 
   void extend(int i, int begin) {
     const ChainStage& stage = problem_.stage(i);
     const int later = problem_.num_stages() - 1 - i;
+    const auto covers = [&form = problem_.form()](const Label& a, const Label& b) { return form.covers(a, b); };
     const int first_end = later == 0 ? problem_.num_layers() : std::max(begin + 1, stage.first_end);
     for (int end = first_end; end <= problem_.num_layers() - later; ++end) {
       if (later > 0 && !may_end(i, end)) break;
@@ -134,41 +132,26 @@ class ChainSearch {
       const std::optional<StageCost> cost = stage.mesh->cost(begin, end, stage.in_flight);
       if (!cost) break;  // more layers need no less
       const double gradient = stage.mesh->gradient_seconds(begin, end);
-      if (!may_win({cost->seconds, cost->seconds, gradient, {}, 0, 0}, i, begin)) break;
+      if (!may_win({cost->seconds, cost->seconds, gradient}, i, begin)) break;
       for (const int next : frontiers_[i + 1][end]) {
         const Label after = labels_[next];
-        const Label label = {after.sum + cost->seconds + problem_.cut_seconds(i, end),
-                             std::max(after.slowest, cost->seconds),
-                             std::max(after.gradient, gradient),
+        const Label label = {{after.sum + cost->seconds + problem_.cut_seconds(i, end),
+                              std::max(after.slowest, cost->seconds), std::max(after.gradient, gradient)},
                              *cost,
                              end,
                              next};
-        if (may_win(label, i, begin)) insert(frontiers_[i][begin], label);
+        if (may_win(label, i, begin)) labels_.insert(frontiers_[i][begin], label, covers);
       }
     }
   }
 
-  /// Whether `a` is at least as good as `b` after whatever comes before.
-  bool dominates(const Label& a, const Label& b) const {
-    return a.sum + problem_.repeats() * std::max(0.0, a.slowest - b.slowest) + std::max(0.0, a.gradient - b.gradient) <=
-           b.sum;
-  }
-
-  void insert(std::vector<int>& frontier, const Label& label) {
-    for (const int other : frontier) {
-      if (dominates(labels_[other], label)) return;
-    }
-    std::erase_if(frontier, [&](int other) { return dominates(label, labels_[other]); });
-    frontier.push_back(static_cast<int>(labels_.size()));
-    labels_.push_back(label);
-  }
-
   ChainDivision best_of(const std::vector<int>& frontier) const {
+    const PipelineForm& form = problem_.form();
     int best = frontier.front();
     for (const int label : frontier) {
-      if (total(labels_[label]) < total(labels_[best])) best = label;
+      if (form.seconds(labels_[label]) < form.seconds(labels_[best])) best = label;
     }
-    ChainDivision division = {total(labels_[best]), {}, {}};
+    ChainDivision division = {form.seconds(labels_[best]), {}, {}};
     for (int begin = 0; labels_[best].next >= 0; best = labels_[best].next) {
       division.layers.push_back({begin, labels_[best].end});
       division.costs.push_back(labels_[best].cost);
@@ -180,7 +163,7 @@ class ChainSearch {
   const ChainProblem& problem_;
   double limit_;
   const Stop& stop_;
-  std::vector<Label> labels_;
+  LabelPool<Label> labels_;
   std::vector<std::vector<std::vector<int>>> frontiers_;  // [stage][first layer]
 };
 

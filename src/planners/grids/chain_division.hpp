@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/stop.hpp"
+#include "planners/divide/stage_label.hpp"
 #include "planners/stages/balanced_mesh.hpp"
 
 namespace pptrain {
@@ -26,8 +27,8 @@ class ChainProblem {
   int num_stages() const { return static_cast<int>(stages_.size()); }
   int num_layers() const { return num_layers_; }
   const ChainStage& stage(int i) const { return stages_[i]; }
-  /// m - 1: how often the slowest stage counts once more.
-  double repeats() const { return repeats_; }
+  /// Eq. 4 for its number of micro-batches.
+  const PipelineForm& form() const { return form_; }
   /// e_i of the cut behind stage i and layer `end` - 1; 0 behind the last stage.
   double cut_seconds(int i, int end) const { return cuts_[i][end]; }
 
@@ -47,7 +48,7 @@ class ChainProblem {
 
   std::vector<ChainStage> stages_;
   int num_layers_;
-  double repeats_;
+  PipelineForm form_;
   std::vector<std::vector<double>> cuts_;  // [stage][end]
   std::vector<double> least_cut_;          // of each stage
   std::vector<std::vector<Least>> least_;  // [stages][layers]

@@ -8,7 +8,6 @@
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_problem.hpp"
 #include "planners/grids/grid.hpp"
-#include "planners/search.hpp"
 
 namespace pptrain {
 namespace {

@@ -13,8 +13,8 @@ namespace {
 
 /// Divisions whose largest t_i and largest all-reduce lie within two intervals.
 struct Box {
-  DivisionBound least;  ///< the lower ends, and what the sums are at least
-  StageCaps most;       ///< the upper ends
+  StageLabel least;  ///< the lower ends, and what the sums are at least
+  StageCaps most;    ///< the upper ends
 };
 
 /// Branch and bound over boxes: a box is searched by labels where these are few, else it is split in
@@ -43,11 +43,11 @@ class DivisionSearch {
   }
 
  private:
-  double bound(const Box& box) const { return box.least.seconds(problem_.repeats()); }
+  double bound(const Box& box) const { return problem_.form().seconds(box.least); }
 
   /// Takes off what exceeds the limit. False when nothing is left.
   bool tighten(Box& box) const {
-    const double repeats = problem_.repeats();
+    const double repeats = problem_.form().repeats();
     const double seconds = bound(box);
     if (seconds == infinity || seconds > limit_) return false;
     if (repeats > 0.0) {
@@ -89,7 +89,7 @@ class DivisionSearch {
 
   /// Seconds of Eq. 4 that lie between the ends of the box.
   double slowest_width(const Box& box) const {
-    return problem_.repeats() > 0.0 ? problem_.repeats() * (box.most.seconds - box.least.slowest) : 0.0;
+    return problem_.form().repeats() > 0.0 ? problem_.form().repeats() * (box.most.seconds - box.least.slowest) : 0.0;
   }
   static double gradient_width(const Box& box) { return box.most.gradient - box.least.gradient; }
 
@@ -122,11 +122,11 @@ class DivisionSearch {
     int begin = 0;
     for (int i = 0; i < problem_.num_stages(); ++i) {
       int end = windows.first_end(i, begin);
-      StageLabel with = combined(before, stage_label(problem_, i, begin, end));
+      StageLabel with = combined(before, problem_.label(i, begin, end));
       while (labels.best_after(with, i + 1, end) > best * (1.0 + tie_tolerance)) {
         ++end;
         PPTRAIN_ASSERT(end <= windows.last_end(i, begin), "stage {} of the best division was not found again", i);
-        with = combined(before, stage_label(problem_, i, begin, end));
+        with = combined(before, problem_.label(i, begin, end));
       }
       before = with;
       division.layers.push_back({begin, end});

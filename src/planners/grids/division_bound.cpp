@@ -11,7 +11,7 @@ namespace {
 constexpr double rounded_down = 1.0 - 1e-13;
 
 /// Least and largest of every layer's seconds on its fastest kind of stage.
-void add_layers(const DivisionProblem& problem, DivisionBound& bound) {
+void add_layers(const DivisionProblem& problem, StageLabel& bound) {
   for (int l = 0; l < problem.num_layers(); ++l) {
     double least = infinity;
     for (int k = 0; k < problem.num_kinds(); ++k) {
@@ -66,15 +66,15 @@ double largest_unreached(double least, double most, const Reaches& reaches) {
 
 }  // namespace
 
-DivisionBound bound_of(const DivisionProblem& problem) {
-  DivisionBound bound;
+StageLabel bound_of(const DivisionProblem& problem) {
+  StageLabel bound;
   add_layers(problem, bound);
   bound.slowest = std::max(bound.slowest, shared_seconds(problem));
   for (int k = 0; k < problem.num_kinds(); ++k) {
     bound.sum += problem.num_stages_of(k) * (problem.least_seconds_beside(k) + problem.least_cut_seconds(k));
   }
   bound.gradient = least_gradient_seconds(problem);
-  return {bound.slowest * rounded_down, bound.sum * rounded_down, bound.gradient * rounded_down};
+  return {bound.sum * rounded_down, bound.slowest * rounded_down, bound.gradient * rounded_down};
 }
 
 bool reaches_all_layers(const DivisionProblem& problem, const StageCaps& caps) {
@@ -87,7 +87,7 @@ bool reaches_all_layers(const DivisionProblem& problem, const StageCaps& caps) {
   return begin == problem.num_layers();
 }
 
-DivisionBound sharpened(const DivisionProblem& problem, DivisionBound bound, const StageCaps& most) {
+StageLabel sharpened(const DivisionProblem& problem, StageLabel bound, const StageCaps& most) {
   const int layers = problem.num_layers();
   double longest = 0.0;
   double largest = 0.0;

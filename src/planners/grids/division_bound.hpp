@@ -6,20 +6,13 @@
 
 namespace pptrain {
 
-/// What every division of a problem takes at least, term by term of AMP Eq. 4.
-struct DivisionBound {
-  double slowest = 0.0;   ///< the largest t_i
-  double sum = 0.0;       ///< sum of t_i and e_i
-  double gradient = 0.0;  ///< the largest gradient all-reduce
-  double seconds(double repeats) const { return repeats * slowest + sum + gradient; }
-};
-
-/// A bound that takes time in proportion to kinds of stages x layers:
+/// What every division of a problem takes at least, term by term of AMP Eq. 4: a bound that takes time in proportion to
+/// kinds of stages x layers.
 /// - the slowest stage takes at least the longest layer, and what is left when the work is spread over
 ///   all stages in proportion to their speed;
 /// - each layer counts where it is fastest, each cut where the least crosses;
 /// - some stage holds the largest layer, and some as many parameters as if all were shared out.
-DivisionBound bound_of(const DivisionProblem& problem);
+StageLabel bound_of(const DivisionProblem& problem);
 
 /// Times above which a stage is not wanted.
 struct StageCaps {
@@ -37,6 +30,6 @@ bool reaches_all_layers(const DivisionProblem& problem, const StageCaps& caps);
 
 /// The bound with its two maxima raised as far as `reaches_all_layers` shows, up to a millionth; `most` caps
 /// what is of interest.
-DivisionBound sharpened(const DivisionProblem& problem, DivisionBound bound, const StageCaps& most);
+StageLabel sharpened(const DivisionProblem& problem, StageLabel bound, const StageCaps& most);
 
 }  // namespace pptrain

@@ -31,10 +31,10 @@ DivisionProblem::DivisionProblem(const Instance& instance, LayerSums& sums, cons
                                  std::int64_t micro_batch, const std::string& schedule, StageModes modes)
     : micro_batch_(micro_batch),
       samples_(static_cast<double>((micro_batch + layout.grid.data - 1) / layout.grid.data)),
+      form_(static_cast<double>(instance.global_batch_size / micro_batch)),
       tensor_(layout.grid.tensor) {
   const Profile& profile = instance.profile;
   const std::int64_t micro_batches = instance.global_batch_size / micro_batch;
-  repeats_ = static_cast<double>(micro_batches - 1);
   workspace_ = samples_ * profile.workspace_bytes_per_sample + profile.workspace_bytes;
   for (int l = 0; l <= profile.num_layers(); ++l) {
     parameters_.push_back(sums.parameters(0, l));
@@ -103,18 +103,11 @@ void DivisionProblem::add_bounds(Kind& kind) const {
 }
 
 double DivisionProblem::iteration_seconds(const std::vector<Interval>& layers) const {
-  double sum = 0.0;
-  double slowest = 0.0;
-  double gradient = 0.0;
+  StageLabel all;
   for (int i = 0; i < num_stages(); ++i) {
-    const int begin = static_cast<int>(layers[i].begin);
-    const int end = static_cast<int>(layers[i].end);
-    const double seconds = stage_seconds(i, begin, end);
-    sum += seconds + cut_seconds(i, end);
-    slowest = std::max(slowest, seconds);
-    gradient = std::max(gradient, gradient_seconds(i, begin, end));
+    all = combined(all, label(i, static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end)));
   }
-  return repeats_ * slowest + sum + gradient;
+  return form_.seconds(all);
 }
 
 bool DivisionProblem::fits(const std::vector<Interval>& layers) const {

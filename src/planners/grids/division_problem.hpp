@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cost/layer_sums.hpp"
+#include "planners/divide/stage_label.hpp"
 #include "planners/grids/layout.hpp"
 #include "planners/restrictions.hpp"
 
@@ -35,8 +36,8 @@ class DivisionProblem {
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
   /// Samples of all replicas together.
   std::int64_t micro_batch() const { return micro_batch_; }
-  /// m - 1: how often the slowest stage counts once more.
-  double repeats() const { return repeats_; }
+  /// Eq. 4 for its number of micro-batches.
+  const PipelineForm& form() const { return form_; }
 
   double stage_seconds(int stage, int begin, int end) const {
     const Kind& kind = this->kind(stage);
@@ -58,6 +59,11 @@ class DivisionProblem {
   double memory(int stage) const { return kind(stage).memory; }
   bool fits(int stage, int begin, int end) const { return memory_need(stage, begin, end) <= memory(stage); }
 
+  /// Stage `stage` with these layers and the cut behind it.
+  StageLabel label(int stage, int begin, int end) const {
+    const double seconds = stage_seconds(stage, begin, end);
+    return {seconds + cut_seconds(stage, end), seconds, gradient_seconds(stage, begin, end)};
+  }
   /// Eq. 4 of a division.
   double iteration_seconds(const std::vector<Interval>& layers) const;
   bool fits(const std::vector<Interval>& layers) const;
@@ -111,7 +117,7 @@ class DivisionProblem {
 
   std::int64_t micro_batch_;
   double samples_;  ///< of the replica with most of them
-  double repeats_;
+  PipelineForm form_;
   double tensor_;
   double workspace_;
   std::vector<StageCost> stages_;

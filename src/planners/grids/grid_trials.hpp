@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "planners/describe/remedy.hpp"
 #include "planners/grids/grid_problems.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/grids/uniform_search.hpp"
 
 namespace pptrain {

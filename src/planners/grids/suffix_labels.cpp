@@ -3,20 +3,12 @@
 #include <algorithm>
 
 #include "base/infinity.hpp"
+#include "planners/divide/frontier.hpp"
 
 namespace pptrain {
 
-StageLabel combined(const StageLabel& a, const StageLabel& b) {
-  return {a.sum + b.sum, std::max(a.slowest, b.slowest), std::max(a.gradient, b.gradient)};
-}
-
-StageLabel stage_label(const DivisionProblem& problem, int i, int begin, int end) {
-  const double seconds = problem.stage_seconds(i, begin, end);
-  return {seconds + problem.cut_seconds(i, end), seconds, problem.gradient_seconds(i, begin, end)};
-}
-
 SuffixLabels::SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before,
-                           const DivisionBound& least, double limit)
+                           const StageLabel& least, double limit)
     : problem_(problem), windows_(windows), before_(before), least_(least), limit_(limit) {}
 
 bool SuffixLabels::make(std::size_t most_labels, WatchedStop& stop) {
@@ -37,23 +29,14 @@ bool SuffixLabels::make(std::size_t most_labels, WatchedStop& stop) {
 double SuffixLabels::best_after(const StageLabel& before, int stage, int begin) const {
   double best = infinity;
   const Span known = spans_[index(stage, begin)];
-  for (std::size_t l = known.begin; l < known.end; ++l) best = std::min(best, seconds(combined(before, labels_[l])));
+  for (std::size_t l = known.begin; l < known.end; ++l)
+    best = std::min(best, problem_.form().seconds(combined(before, labels_[l])));
   return best;
 }
 
-/// Whether `a` is at least as good as `b` after whatever comes before: its larger maxima cost it no
-/// more than its smaller sum saves.
-bool SuffixLabels::dominates(const StageLabel& a, const StageLabel& b) const {
-  return a.sum + problem_.repeats() * std::max(0.0, a.slowest - b.slowest) + std::max(0.0, a.gradient - b.gradient) <=
-         b.sum;
-}
-
 void SuffixLabels::insert(const StageLabel& label) {
-  for (const StageLabel& other : frontier_) {
-    if (dominates(other, label)) return;
-  }
-  std::erase_if(frontier_, [&](const StageLabel& other) { return dominates(label, other); });
-  frontier_.push_back(label);
+  const auto covers = [&form = problem_.form()](const StageLabel& a, const StageLabel& b) { return form.covers(a, b); };
+  if (admit(frontier_, label, covers)) frontier_.push_back(label);
 }
 
 void SuffixLabels::extend(int stage, int begin, WatchedStop& stop) {
@@ -64,10 +47,10 @@ void SuffixLabels::extend(int stage, int begin, WatchedStop& stop) {
     const Span rest = spans_[index(stage + 1, end)];
     if (rest.begin == rest.end) continue;
     if (stop.requested(static_cast<std::int64_t>((rest.end - rest.begin) * (1 + frontier_.size())))) return;
-    const StageLabel here = stage_label(problem_, stage, begin, end);
+    const StageLabel here = problem_.label(stage, begin, end);
     for (std::size_t l = rest.begin; l < rest.end; ++l) {
       const StageLabel label = combined(here, labels_[l]);
-      if (before + seconds(label) <= limit_) insert(label);
+      if (before + problem_.form().seconds(label) <= limit_) insert(label);
     }
   }
   spans_[index(stage, begin)] = {labels_.size(), labels_.size() + frontier_.size()};

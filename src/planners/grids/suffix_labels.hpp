@@ -1,23 +1,11 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "planners/stages/stage_windows.hpp"
+#include "planners/divide/stage_label.hpp"
+#include "planners/grids/stage_windows.hpp"
 
 namespace pptrain {
-
-/// What Eq. 4 needs to know of some stages.
-struct StageLabel {
-  double sum = 0.0;       ///< of t_i and e_i
-  double slowest = 0.0;   ///< largest t_i
-  double gradient = 0.0;  ///< largest all-reduce
-};
-
-/// The label of both.
-StageLabel combined(const StageLabel& a, const StageLabel& b);
-/// Stage `i` with layers [begin, end) and the cut behind it.
-StageLabel stage_label(const DivisionProblem& problem, int i, int begin, int end);
 
 /// Labels of the last stages for every number of layers that are left to them. AMP's dynamic
 /// programme keeps one label per value of max t_i; Pareto labels over (sum, max t_i, max all-reduce)
@@ -29,7 +17,7 @@ StageLabel stage_label(const DivisionProblem& problem, int i, int begin, int end
 class SuffixLabels {
  public:
   SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before,
-               const DivisionBound& least, double limit);
+               const StageLabel& least, double limit);
 
   /// Makes the labels; false when there would be more than `most_labels` or the stop comes first, and then nothing can
   /// be asked.
@@ -48,17 +36,13 @@ class SuffixLabels {
   std::size_t index(int stage, int begin) const {
     return static_cast<std::size_t>(stage) * (windows_.num_layers() + 1) + begin;
   }
-  double seconds(const StageLabel& label) const {
-    return problem_.repeats() * label.slowest + label.sum + label.gradient;
-  }
-  bool dominates(const StageLabel& a, const StageLabel& b) const;
   void insert(const StageLabel& label);
   void extend(int stage, int begin, WatchedStop& stop);
 
   const DivisionProblem& problem_;
   const StageWindows& windows_;
   const LeastSums& before_;
-  DivisionBound least_;
+  StageLabel least_;
   double limit_;
   std::vector<StageLabel> labels_;
   std::vector<Span> spans_;           // [stage][first layer], into labels_

@@ -6,9 +6,9 @@
 
 #include "base/infinity.hpp"
 #include "base/units.hpp"
-#include "planners/describe/remedy.hpp"
 #include "planners/grids/balance.hpp"
 #include "planners/grids/division_bound.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/grids/ruled.hpp"
 
 namespace pptrain {
@@ -76,7 +76,7 @@ class UniformSearch {
       ++result_.num_examined;
       const DivisionProblem problem = problems_.problem(grid, samples);
       if (!reaches_all_layers(problem, {})) break;
-      search.sizes.push_back({samples, bound_of(problem).seconds(problem.repeats())});
+      search.sizes.push_back({samples, problem.form().seconds(bound_of(problem))});
     }
     std::stable_sort(search.sizes.begin(), search.sizes.end(),
                      [](const GridSearch::Size& a, const GridSearch::Size& b) { return a.bound < b.bound; });

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "planners/search.hpp"
+#include "planners/search_result.hpp"
 
 namespace pptrain {
 

@@ -2,13 +2,7 @@
 
 #include <algorithm>
 
-#include "planners/planner.hpp"
-
 namespace pptrain {
-
-bool is_refused(const SearchSpace& space, const Plan& plan) {
-  return space.check != nullptr && !space.check->accepts(plan);
-}
 
 FitCheck::FitCheck(const Instance& instance, PlanSimulator& simulator)
     : instance_(instance), simulator_(simulator), unforeseen_(instance.cluster.device_kinds.size(), 0.0) {}

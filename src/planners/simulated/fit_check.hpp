@@ -3,22 +3,22 @@
 #include <string>
 #include <vector>
 
-#include "planners/describe/least_overrun.hpp"
+#include "planners/least_overrun.hpp"
+#include "planners/planner.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
 namespace pptrain {
 
 /// Asks the simulator whether plans fit, and remembers what it refused.
-class FitCheck {
+class FitCheck : public PlanCheck {
  public:
   /// Both must outlive it; the simulator is one of the instance.
   FitCheck(const Instance& instance, PlanSimulator& simulator);
 
-  /// Whether the plan, which is valid, fits on every device in the simulator, as a plan that is too large to simulate
-  /// does.
-  bool accepts(const Plan& plan);
+  /// Whether the plan fits on every device in the simulator, as a plan that is too large to simulate does.
+  bool accepts(const Plan& plan) override;
 
-  PlanSimulator& simulator() { return simulator_; }
+  PlanSimulator& simulator() override { return simulator_; }
   int num_refused() const { return num_refused_; }
   /// The most bytes that a device of each kind of the cluster, where a refused plan lacked memory, held beyond what the
   /// closed form says of that plan.

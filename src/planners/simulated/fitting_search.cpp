@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planners/describe/remedy.hpp"
 #include "planners/grids/balance.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/grids/uniform_search.hpp"
 #include "planners/simulated/fit_check.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "planners/grids/uniform_search.hpp"
-#include "planners/search.hpp"
+#include "planners/published.hpp"
 #include "planners/simulated/simulated_plan.hpp"
 
 namespace pptrain {
@@ -110,8 +110,7 @@ std::string form_of(const std::string& planner) {
 
 RankCorrelations correlate_with_simulator(const SearchSpace& space) {
   Sample sample(space.instance);
-  for (const auto& planner : planners()) {
-    if (form_of(planner->name()) == "simulation") continue;
+  for (const auto& planner : published_planners()) {
     Outcome outcome = outcome_of_any(*planner, space);
     if (outcome.plan) sample.add(std::move(*outcome.plan));
     for (GridCandidate& grid : outcome.grids) {

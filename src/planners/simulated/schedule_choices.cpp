@@ -11,10 +11,6 @@ namespace {
 
 constexpr int most_virtual_stages = 4;
 
-bool splits_backward(const std::string& schedule) {
-  return schedule.starts_with("zb-") || schedule == "zeropp" || schedule == "auto";
-}
-
 bool knows_split(const Profile& profile) {
   return std::all_of(profile.layers.begin(), profile.layers.end(), [](const ProfileLayer& layer) {
     return std::all_of(layer.rows.begin(), layer.rows.end(), [](const ProfileRow& row) { return row.split_known; });
@@ -28,17 +24,16 @@ std::vector<int> units(const Restrictions& restrictions, int stages) {
 }
 
 /// Schedules of so many chunks per stage, the most promising first.
-std::vector<std::string> names_with(int chunks, int stages) {
-  if (stages == 1) {  // tasks of one device follow one another in any case; what differs is when gradients are complete
-    if (chunks == 1) return {"1f1b"};
-    std::vector<std::string> names = {"interleaved-1f1b", "breadth-first", "auto"};
-    if (chunks == 2) names.emplace_back("zb-v");
-    return names;
+std::vector<const ScheduleKind*> kinds_with(int chunks, int stages) {
+  std::vector<const ScheduleKind*> kinds;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (kind.chunks == 0 ? chunks < kind.fewest_chunks : chunks != kind.chunks) continue;
+    // Tasks of one device follow one another in any case; what differs is when gradients are complete.
+    if (stages == 1 && (kind.has_units || (chunks == 1 && kind.name != "1f1b"))) continue;
+    kinds.push_back(&kind);
   }
-  if (chunks == 1) return {"1f1b", "zb-h2", "auto", "zb-h1", "zeropp", "dapple-b", "gpipe"};
-  std::vector<std::string> names = {"interleaved-1f1b", "auto", "zeropp", "breadth-first"};
-  if (chunks == 2) names.insert(names.begin() + 1, "zb-v");
-  return names;
+  std::stable_sort(kinds.begin(), kinds.end(), [](const auto* a, const auto* b) { return a->turn < b->turn; });
+  return kinds;
 }
 
 std::vector<int> chunk_counts(const Restrictions& restrictions) {
@@ -84,14 +79,15 @@ std::vector<Interval> division_by(const std::vector<double>& before, const std::
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
                                              const Plan& plan) {
   const std::string& wanted = restrictions.schedule;
-  if (wanted != "auto" && (!runs_chunks(wanted) || wanted == "zb-v")) return {plan.schedule};
+  if (wanted != "auto" && schedule_kind(wanted).chunks != 0) return {plan.schedule};
   const bool split = knows_split(profile);
   std::vector<ScheduleChoice> choices;
   for (const int chunks : chunk_counts(restrictions)) {
-    for (const std::string& name : wanted == "auto" ? names_with(chunks, plan.num_stages()) : std::vector{wanted}) {
-      if (splits_backward(name) && !split) continue;
-      for (const int unit : name == "zeropp" ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
-        choices.push_back({name, chunks, unit});
+    for (const ScheduleKind* kind : wanted == "auto" ? kinds_with(chunks, plan.num_stages())
+                                                     : std::vector{&schedule_kind(wanted)}) {
+      if (kind->splits_backward && !split) continue;
+      for (const int unit : kind->has_units ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
+        choices.push_back({kind->name, chunks, unit});
       }
     }
   }
@@ -103,8 +99,9 @@ std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, cons
   result.schedule = schedule;
   const int stages = plan.num_stages();
   const int chunks = schedule.virtual_stages * stages;
-  const bool same_chunks = schedule.virtual_stages == plan.schedule.virtual_stages && schedule.name != "zb-v" &&
-                           plan.schedule.name != "zb-v";
+  const bool same_chunks = schedule.virtual_stages == plan.schedule.virtual_stages &&
+                           schedule_kind(schedule.name).placement == ChunkPlacement::loop &&
+                           schedule_kind(plan.schedule.name).placement == ChunkPlacement::loop;
   if (same_chunks) return result;
   const bool blocks =
       std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& s) { return !s.blocks.empty(); });

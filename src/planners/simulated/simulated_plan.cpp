@@ -4,7 +4,6 @@
 
 #include "cost/bubble.hpp"
 #include "cost/transfer_forms.hpp"
-#include "schedule/orders.hpp"
 
 namespace pptrain {
 namespace {
@@ -12,13 +11,12 @@ namespace {
 /// Tasks simulated in the time that the search for an order takes: zero-bubble orders that memory or few micro-batches
 /// keep from having no bubble are improved step by step, others are made at once or nearly so (docs/schedules.md).
 double order_cost(const Plan& plan) {
-  const std::string& name = plan.schedule.name;
+  const OrderSearch search = schedule_kind(plan.schedule.name).search;
   const double tasks = 3.0 * plan.num_stages() * plan.schedule.virtual_stages * static_cast<double>(plan.micro_batches);
-  const bool searched = order_inputs(name) == OrderInputs::memory_and_times && name != "zeropp";
-  const bool filled = (name == "zb-h2" || name == "auto") && plan.micro_batches >= 2 * plan.num_stages();
-  if (searched && !filled) return std::min(250.0 * tasks, 4e4);
-  if (name == "zeropp") return std::min(30.0 * tasks, 3e4);
-  return searched ? tasks : 0.1 * tasks;
+  const bool filled = search == OrderSearch::improved_if_short && plan.micro_batches >= 2 * plan.num_stages();
+  if (search == OrderSearch::compared) return std::min(30.0 * tasks, 3e4);
+  if (search == OrderSearch::none) return 0.1 * tasks;
+  return filled ? tasks : std::min(250.0 * tasks, 4e4);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "planners/stages/load_balance.hpp"
 #include "planners/stages/stage_mesh.hpp"
-#include "planners/whale/load_balance.hpp"
 
 namespace pptrain {
 

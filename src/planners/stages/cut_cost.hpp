@@ -1,7 +1,6 @@
 #pragma once
 
-#include <vector>
-
+#include "planners/divide/cut_pairs.hpp"
 #include "planners/stages/stage_mesh.hpp"
 
 namespace pptrain {
@@ -11,14 +10,10 @@ class CutCost {
  public:
   CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);
   CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver);
-  double seconds(double bytes_per_sample) const;
+  double seconds(double bytes_per_sample) const { return pairs_.seconds(bytes_per_sample); }
 
  private:
-  struct Pair {
-    double samples = 0.0;
-    Link link;
-  };
-  std::vector<Pair> pairs_;  // none of which is never slower than another
+  CutPairs pairs_;
 };
 
 }  // namespace pptrain

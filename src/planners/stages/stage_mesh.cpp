@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "planners/divide/frontier.hpp"
 
 namespace pptrain {
 namespace {
@@ -15,9 +16,7 @@ void add_member(std::vector<RowClass::Member>& members, const RowClass::Member& 
   const auto covers = [](const RowClass::Member& a, const RowClass::Member& b) {
     return a.load >= b.load && a.memory <= b.memory;
   };
-  if (std::any_of(members.begin(), members.end(), [&](const auto& other) { return covers(other, member); })) return;
-  std::erase_if(members, [&](const auto& other) { return covers(member, other); });
-  members.push_back(member);
+  if (admit(members, member, covers)) members.push_back(member);
 }
 
 /// Row `j` of the stage.

@@ -9,7 +9,7 @@
 
 #include "cost/layer_sums.hpp"
 #include "planners/planner.hpp"
-#include "planners/whale/load_balance.hpp"
+#include "planners/stages/load_balance.hpp"
 
 namespace pptrain {
 

@@ -7,7 +7,13 @@ namespace pptrain {
 
 StageSearch::StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states, Merging merging,
                          Shares shares)
-    : space_(space), sums_(sums), states_(states), merging_(merging), shares_(shares), options_(stage_options(space)) {}
+    : space_(space),
+      sums_(sums),
+      states_(states),
+      merging_(merging),
+      shares_(shares),
+      options_(stage_options(space)),
+      counts_(StageCounts::of(space.restrictions.pipeline, true)) {}
 
 std::optional<StageChain> StageSearch::search(std::int64_t micro_batch, double limit) {
   if (space_.stop.requested()) stopped_ = true;
@@ -27,8 +33,9 @@ std::optional<StageChain> StageSearch::search(std::int64_t micro_batch, double l
 
 void StageSearch::start(std::int64_t micro_batch, double limit) {
   micro_batch_ = micro_batch;
-  micro_batches_ = static_cast<double>(space_.instance.global_batch_size / micro_batch);
-  repeats_ = micro_batches_ - 1.0;
+  const std::int64_t micro_batches = space_.instance.global_batch_size / micro_batch;
+  form_ = PipelineForm(static_cast<double>(micro_batches));
+  in_flight_.emplace(space_.schedule, micro_batches, sums_.num_layers());
   limit_ = limit;
   best_ = -1;
   costs_.clear();
@@ -36,9 +43,9 @@ void StageSearch::start(std::int64_t micro_batch, double limit) {
   cuts_.clear();
   labels_.clear();
   frontiers_.assign(sums_.num_layers() + 1, {});
-  labels_.push_back({});
-  labels_.back().end = sums_.num_layers();
-  frontiers_[sums_.num_layers()][0] = {0, {0}};
+  Label none;
+  none.end = sums_.num_layers();
+  frontiers_[sums_.num_layers()][0] = {0, {labels_.add(none)}};
   find_least_layers();
 }
 
@@ -118,63 +125,47 @@ bool StageSearch::prepend(int begin, int next, const StageMove& move, const Mesh
   const int end = frontier_end_;
   const AutoInt& pipeline = space_.restrictions.pipeline;
   if (pipeline && (begin == 0 ? after.num_stages + 1 != *pipeline : after.num_stages + 2 > *pipeline)) return true;
-  const double in_flight =
-      space_.schedule == "gpipe" ? micro_batches_ : std::min(after.num_stages + 1.0, micro_batches_);
-  const std::optional<int> option = mine.fitting_option(begin, end, in_flight);
+  const std::optional<int> option = mine.fitting_option(begin, end, in_flight_->behind(after.num_stages));
   if (!option) return false;
   ++num_examined_;
   const double seconds = mine.seconds(*option, begin, end);
   const double cut = after.mesh < 0 ? 0.0 : cut_seconds(move.mesh, after.mesh, end);
-  const Label label = {after.sum + seconds + cut,
-                       std::max(after.slowest, seconds),
-                       std::max(after.gradient, mine.gradient_seconds(begin, end)),
+  const Label label = {{after.sum + seconds + cut, std::max(after.slowest, seconds),
+                        std::max(after.gradient, mine.gradient_seconds(begin, end))},
                        after.num_stages + 1,
                        move.mesh,
                        *option,
                        end,
                        next};
   if (may_win(label, begin, move.state)) insert(begin, move.state, label);
-  return total(label) + least_seconds_[begin] < limit_;
+  return form_.seconds(label) + least_seconds_[begin] < limit_;
 }
-
-double StageSearch::total(const Label& label) const { return repeats_ * label.slowest + label.sum + label.gradient; }
 
 /// Whether the label can end below the limit: the layers that are left take at least their least time,
 /// and one of their stages at least their work shared out over the devices that are left.
 bool StageSearch::may_win(const Label& label, int begin, int state) const {
-  if (begin == 0) return total(label) < limit_;
+  if (begin == 0) return form_.seconds(label) < limit_;
   const int left = states_.num_left(state);
   if (left == 0) return false;
-  Label rest = label;
+  StageLabel rest = label;
   rest.sum += std::max(least_seconds_[begin], least_work_[begin] / left);
   rest.slowest = std::max(rest.slowest, least_work_[begin] / left);
-  return total(rest) < limit_;
-}
-
-/// Whether `a` is at least as good as `b` after whatever comes before: its larger maxima cost it no more
-/// than its smaller sum saves, and with no more stages no earlier one holds more micro-batches.
-bool StageSearch::dominates(const Label& a, const Label& b) const {
-  return a.num_stages <= b.num_stages &&
-         a.sum + repeats_ * std::max(0.0, a.slowest - b.slowest) + std::max(0.0, a.gradient - b.gradient) <= b.sum;
+  return form_.seconds(rest) < limit_;
 }
 
 void StageSearch::insert(int begin, int state, const Label& label) {
   if (begin == 0) {
-    labels_.push_back(label);
-    best_ = static_cast<int>(labels_.size()) - 1;
-    limit_ = total(label);
+    best_ = labels_.add(label);
+    limit_ = form_.seconds(label);
     return;
   }
   const std::int64_t key =
       merging_ == Merging::exact ? static_cast<std::int64_t>(state) * states_.num_meshes() + label.mesh : state;
   Frontier& frontier = frontiers_[begin][key];
   frontier.state = state;
-  for (const int other : frontier.labels) {
-    if (dominates(labels_[other], label)) return;
-  }
-  std::erase_if(frontier.labels, [&](int other) { return dominates(label, labels_[other]); });
-  labels_.push_back(label);
-  frontier.labels.push_back(static_cast<int>(labels_.size()) - 1);
+  labels_.insert(frontier.labels, label, [this](const Label& a, const Label& b) {
+    return counts_.covers(a.num_stages, b.num_stages) && form_.covers(a, b);
+  });
 }
 
 double StageSearch::cut_seconds(int sender, int receiver, int boundary) {
@@ -187,7 +178,7 @@ double StageSearch::cut_seconds(int sender, int receiver, int boundary) {
 }
 
 StageChain StageSearch::chain_of(int label) const {
-  StageChain chain = {micro_batch_, total(labels_[label]), {}};
+  StageChain chain = {micro_batch_, form_.seconds(labels_[label]), {}};
   for (int begin = 0; labels_[label].mesh >= 0; label = labels_[label].next) {
     const Label& mine = labels_[label];
     chain.stages.push_back({mine.mesh, mine.option, {begin, mine.end}});

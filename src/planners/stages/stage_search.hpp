@@ -7,6 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "planners/divide/frontier.hpp"
+#include "planners/divide/in_flight.hpp"
+#include "planners/divide/stage_counts.hpp"
+#include "planners/divide/stage_label.hpp"
 #include "planners/stages/cut_cost.hpp"
 #include "planners/stages/stage_mesh.hpp"
 
@@ -73,10 +77,7 @@ class StageSearch {
   Plan plan_of(const StageChain& chain);
 
  private:
-  struct Label {
-    double sum = 0.0;
-    double slowest = 0.0;
-    double gradient = 0.0;
+  struct Label : StageLabel {
     int num_stages = 0;
     int mesh = -1;   // of the first stage
     int option = 0;  // of the first stage
@@ -96,8 +97,6 @@ class StageSearch {
   bool prepend(int begin, int next, const StageMove& move, const MeshCost& mine);
   bool may_win(const Label& label, int begin, int state) const;
   void insert(int begin, int state, const Label& label);
-  double total(const Label& label) const;
-  bool dominates(const Label& a, const Label& b) const;
   double cut_seconds(int sender, int receiver, int boundary);
   StageChain chain_of(int label) const;
 
@@ -107,13 +106,14 @@ class StageSearch {
   Merging merging_;
   Shares shares_;
   std::vector<StageOption> options_;
+  StageCounts counts_;
   bool stopped_ = false;
   std::int64_t num_examined_ = 0;
 
   // These belong to the current micro-batch size.
   std::int64_t micro_batch_ = 0;
-  double micro_batches_ = 0.0;
-  double repeats_ = 0.0;
+  PipelineForm form_ = PipelineForm(1.0);
+  std::optional<InFlight> in_flight_;
   double limit_ = 0.0;
   int best_ = -1;
   int frontier_end_ = 0;                          // layers from here on are divided already
@@ -122,7 +122,7 @@ class StageSearch {
   std::unordered_map<std::int64_t, CutCost> cuts_;
   std::vector<double> least_seconds_;  // of the first l layers, at any mesh's fastest
   std::vector<double> least_work_;     // the same in device-seconds
-  std::vector<Label> labels_;
+  LabelPool<Label> labels_;
   std::vector<std::map<std::int64_t, Frontier>> frontiers_;  // [first layer]
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/infinity.hpp"
+#include "plan/patterns.hpp"
 #include "planners/whale/shared_stage.hpp"
 #include "planners/whale/uneven_shards.hpp"
 
@@ -126,7 +127,9 @@ Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& co
 /// Only of layers that the degree of the stage does not divide already.
 std::vector<Block> PipelineSearch::pattern_blocks(const StageMesh& mesh, const Stage& stage) const {
   std::vector<Block> blocks = blocks_of(space_.instance, mesh, stage.samples, stage.layers.front());
-  std::erase_if(blocks, [](const Block& block) { return block.pattern == "megatron" || block.tensor_parallel == 1; });
+  std::erase_if(blocks, [](const Block& block) {
+    return pattern_called(block.pattern) == TensorPattern::megatron || block.tensor_parallel == 1;
+  });
   return blocks;
 }
 

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "plan/patterns.hpp"
+
 namespace pptrain {
 namespace {
-
-std::string name_of(TensorPattern pattern, int tensor_parallel) {
-  if (tensor_parallel == 1) return "replicate";
-  if (pattern == TensorPattern::sp1) return "sp1";
-  return pattern == TensorPattern::sp2 ? "sp2" : "megatron";
-}
 
 int begin_of(Interval layers) { return static_cast<int>(layers.begin); }
 int end_of(Interval layers) { return static_cast<int>(layers.end); }
@@ -36,7 +32,7 @@ std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, co
       pattern = least_communication(instance.profile, slowest, static_cast<int>(l), mesh.tensor_parallel(),
                                     static_cast<double>(most_samples(samples)));
     }
-    const std::string name = name_of(pattern, mesh.tensor_parallel());
+    const std::string& name = name_of(pattern, mesh.tensor_parallel());
     if (!blocks.empty() && blocks.back().pattern == name) {
       blocks.back().layers.end = l + 1;
     } else {

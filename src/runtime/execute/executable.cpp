@@ -5,21 +5,22 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "plan/patterns.hpp"
 
 namespace pptrain {
 namespace {
 
 /// Columns of what computes the loss are its classes, which Megatron divides in the same way.
-bool executes(const Layer& layer, const std::string& pattern) {
+bool executes(const Layer& layer, TensorPattern pattern) {
   const bool by_rows = layer.has_division(WeightDivision::rows);
-  if (pattern == "sp2") return by_rows;
-  return pattern != "sp1" || by_rows || layer.computes_loss();
+  if (pattern == TensorPattern::sp2) return by_rows;
+  return pattern != TensorPattern::sp1 || by_rows || layer.computes_loss();
 }
 
 void check_pattern(const Block& block, const Model& model, const std::string& place) {
   for (std::int64_t l = block.layers.begin; l < block.layers.end; ++l) {
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
-    if (executes(layer, block.pattern)) continue;
+    if (executes(layer, pattern_called(block.pattern))) continue;
     throw_bad_input({place + ".pattern", fmt::format("\"{}\" of layer {} ({})", block.pattern, l, layer.name),
                      "it is divided as Megatron does", "write \"megatron\""});
   }
@@ -27,7 +28,7 @@ void check_pattern(const Block& block, const Model& model, const std::string& pl
 
 /// Along the inputs, too, every member holds at least one.
 void check_rows(const Block& block, const Model& model, const std::string& place) {
-  if (block.pattern != "sp2") return;
+  if (pattern_called(block.pattern) != TensorPattern::sp2) return;
   for (std::int64_t l = block.layers.begin; l < block.layers.end; ++l) {
     for (const ParameterSpec& spec : model.layers[static_cast<std::size_t>(l)].parameters) {
       const std::int64_t length = model.axis_size(spec.row_axis);

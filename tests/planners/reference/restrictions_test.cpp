@@ -1,5 +1,6 @@
 // Planners whose degrees and micro-batch size are fixed in part.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -88,6 +89,27 @@ TEST_CASE("exhaustive finds the optimum that is left", "[restrictions]") {
     if (best) ++found;
   }
   CHECK(found > num_instances / 4);
+}
+
+/// With few micro-batches a pipeline of fewer stages is faster, but not one of those asked for.
+TEST_CASE("exhaustive finds the best pipeline of so many stages", "[restrictions]") {
+  int found = 0;
+  for (int seed = 0; seed < 500; ++seed) {
+    const RandomInstance instance = random_instance(seed, {5, 4, {1, 2}});
+    Restrictions restrictions;
+    restrictions.micro_batch_size = instance.global_batch_size;
+    restrictions.recompute = Recompute::none;
+    restrictions.zero_stage = 0;
+    for (int stages = 2; stages <= std::min(instance.cluster.num_devices(), instance.profile.num_layers()); ++stages) {
+      restrictions.pipeline = stages;
+      const Run run = run_by_forms("exhaustive", instance, restrictions);
+      CAPTURE(seed, stages, run.message);
+      const auto best = optimum(instance, visit_exhaustive_space, Form::amp, restrictions);
+      check_against(best, run);
+      if (best) ++found;
+    }
+  }
+  CHECK(found > 300);
 }
 
 }  // namespace

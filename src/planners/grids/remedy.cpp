@@ -1,4 +1,4 @@
-#include "planners/describe/remedy.hpp"
+#include "planners/grids/remedy.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "planners/describe/least_overrun.hpp"
+#include "planners/least_overrun.hpp"
 
 #include <fmt/format.h>
 

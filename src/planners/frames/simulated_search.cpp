@@ -1,4 +1,4 @@
-#include "planners/simulated/simulated_search.hpp"
+#include "planners/frames/simulated_search.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/infinity.hpp"
 #include "planners/describe/remedy.hpp"
 #include "planners/frames/frame_search.hpp"
-#include "planners/search.hpp"
+#include "planners/published.hpp"
 #include "planners/simulated/fit_check.hpp"
 #include "planners/simulated/fitting_search.hpp"
 #include "planners/simulated/neighbours.hpp"
@@ -121,7 +121,7 @@ class SimulatedSearch {
       if (space_.check != nullptr || !beside.plan || !known(*beside.plan) || fits(*beside.plan)) continue;
       SearchSpace share = space_;
       share.stop = space_.stop.within(space_.stop.seconds_left() / 2.0);
-      const Planner& planner = planner_called(beside.planner);
+      const Planner& planner = published_planner(beside.planner);
       const Search search = [&planner](const SearchSpace& space) { return planner.search(space); };
       Outcome refused;
       refused.plan = std::move(beside.plan);
@@ -203,11 +203,13 @@ class SimulatedSearch {
            *std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
   }
 
-  /// ZB-H1 is what there is to do where ZB-H2 needs too much memory.
+  /// Whether the same plan in the order of another schedule fits, beside which this one is no faster, as ZB-H1 beside
+  /// ZB-H2.
   bool needless(const Plan& plan) {
-    if (plan.schedule.name != "zb-h1") return false;
+    const std::string& roomier = schedule_kind(plan.schedule.name).roomier;
+    if (roomier.empty()) return false;
     Plan other = plan;
-    other.schedule.name = "zb-h2";
+    other.schedule.name = roomier;
     return known(other) && simulator_.of(other).why_not.empty();
   }
 

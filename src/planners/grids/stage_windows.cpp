@@ -1,4 +1,4 @@
-#include "planners/stages/stage_windows.hpp"
+#include "planners/grids/stage_windows.hpp"
 
 #include <algorithm>
 
