@@ -34,6 +34,25 @@ Simulation for_all(const Programs& programs, const Partition& classes, Simulatio
   return of_classes;
 }
 
+/// Periods that are simulated at first: until every stage is under way and another time as long.
+int first_kept(const RepeatedTasks& repeated) {
+  const int stages = static_cast<int>(repeated.stages.size());
+  return 6 + (stages + repeated.micro_batches - 1) / repeated.micro_batches;
+}
+
+void add_repetitions(Simulation& simulation, const Repetition& repetition, int times) {
+  const double later = times * repetition.seconds;
+  simulation.makespan_seconds += later;
+  for (std::size_t p = 0; p < simulation.devices.size(); ++p) {
+    SimulatedDevice& device = simulation.devices[p];
+    device.busy_seconds += times * repetition.devices[p].busy_seconds;
+    device.communication_seconds += times * repetition.devices[p].communication_seconds;
+    device.last_end_seconds += later;
+    device.idle_seconds =
+        std::max(0.0, simulation.makespan_seconds - device.busy_seconds - device.communication_seconds);
+  }
+}
+
 }  // namespace
 
 TrainingSimulation::TrainingSimulation(const Instance& instance, Plan plan, CompileOptions options)
@@ -58,7 +77,16 @@ OrderOptions TrainingSimulation::order_options() const {
 }
 
 Simulation TrainingSimulation::run(const std::vector<TaskOrder>& orders) const {
+  if (const std::optional<Simulation> repeated = run_repeated(orders)) return *repeated;
+  return run_all(orders);
+}
+
+Simulation TrainingSimulation::run_all(const std::vector<TaskOrder>& orders) const {
   const Programs programs = compile_training(plan_, orders, options_, classes_.programs().first);
+  return for_all(sample_, classes_.programs(), run_classes(programs, nullptr));
+}
+
+Simulation TrainingSimulation::run_classes(const Programs& programs, RepetitionWatch* watch) const {
   check_split(instance_, plan_, programs);
   EventQueue events;
   Network network(events);
@@ -66,9 +94,38 @@ Simulation TrainingSimulation::run(const std::vector<TaskOrder>& orders) const {
   Prices prices = prices_.of_classes(classes_.all());
   Transfers transfers(programs, prices,
                       [&](DeviceId from, DeviceId to) { return routes[classes_.way_class(from, to)]; });
-  Simulator simulator(programs, std::move(prices), std::move(transfers), gathers_.of_classes(classes_.all()), network,
-                      events, {Recording::sums});
-  return for_all(sample_, classes_.programs(), simulator.run());
+  return Simulator(programs, std::move(prices), std::move(transfers), gathers_.of_classes(classes_.all()), network,
+                   events, {Recording::sums})
+      .run(watch);
+}
+
+/// Ever more periods are kept until the states repeat; nothing where so few are left out that it would be in vain.
+std::optional<Simulation> TrainingSimulation::run_repeated(const std::vector<TaskOrder>& orders) const {
+  const std::optional<RepeatedTasks> repeated = repeated_tasks(orders, static_cast<int>(plan_.micro_batches));
+  if (!repeated) return std::nullopt;
+  int kept = first_kept(*repeated);
+  while (true) {
+    const int left_out = repeated->periods() - kept;
+    if (3 * left_out * repeated->micro_batches < static_cast<int>(plan_.micro_batches)) return std::nullopt;
+    const auto shorter = without_periods(orders, *repeated, left_out);
+    if (!shorter) return std::nullopt;
+    const Programs programs = compile_training(plan_, *shorter, options_, classes_.programs().first);
+    std::vector<RepeatedInstructions> instructions;
+    for (const Program& program : programs) {
+      instructions.push_back(
+          repeated_instructions(program, repeated->stages[program.stage.index()], repeated->micro_batches));
+    }
+    RepetitionWatch watch(std::move(instructions));
+    Simulation simulation = run_classes(programs, &watch);
+    if (!watch.found()) {
+      kept *= 2;
+    } else if (const int rest = left_out % watch.found()->periods; rest > 0) {
+      kept += rest;
+    } else {
+      add_repetitions(simulation, *watch.found(), left_out / watch.found()->periods);
+      return for_all(sample_, classes_.programs(), std::move(simulation));
+    }
+  }
 }
 
 }  // namespace pptrain
