@@ -211,9 +211,8 @@ class DeviceCompiler {
 
 /// Programs of all devices, or of those whose indices are in `some`, which ascend.
 template <class Write>
-Programs compile(const Plan& plan, const CompileOptions& options, const std::vector<int>* some, const Write& write) {
-  const std::vector<ChunkPlace> places = chunk_places(plan);
-  Crossings crossings(plan, places, options);
+Programs compile(const Plan& plan, const std::vector<ChunkPlace>& places, Crossings& crossings,
+                 const std::vector<int>* some, const Write& write) {
   Programs programs;
   int device = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
@@ -229,28 +228,36 @@ Programs compile(const Plan& plan, const CompileOptions& options, const std::vec
   return programs;
 }
 
-Programs compile_training_of(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
-                             const std::vector<int>* some) {
-  return compile(plan, options, some, [&](DeviceCompiler& compiler, int stage) {
-    compiler.training_tasks(orders[stage], options);
+}  // namespace
+
+TrainingCompiler::TrainingCompiler(const Plan& plan, CompileOptions options)
+    : plan_(plan),
+      options_(std::move(options)),
+      places_(chunk_places(plan)),
+      crossings_(std::make_unique<Crossings>(plan, places_, options_)) {}
+
+TrainingCompiler::~TrainingCompiler() = default;
+
+Programs TrainingCompiler::compile(const std::vector<TaskOrder>& orders, const std::vector<int>* some) {
+  return pptrain::compile(plan_, places_, *crossings_, some, [&](DeviceCompiler& compiler, int stage) {
+    compiler.training_tasks(orders[stage], options_);
     compiler.finish_training();
   });
 }
 
-}  // namespace
-
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options) {
-  return compile_training_of(plan, orders, options, nullptr);
+  return TrainingCompiler(plan, options).compile(orders, nullptr);
 }
 
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
                           const std::vector<int>& some) {
-  return compile_training_of(plan, orders, options, &some);
+  return TrainingCompiler(plan, options).compile(orders, &some);
 }
 
 Programs compile_evaluation(const Plan& plan, const TransferForms& forms) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
-  return compile(plan, {{}, forms}, nullptr, [&](DeviceCompiler& compiler, int stage) {
+  Crossings crossings(plan, places, {{}, forms});
+  return compile(plan, places, crossings, nullptr, [&](DeviceCompiler& compiler, int stage) {
     // As many micro-batches as there are stages go through all chunks before the next, so that all stages work.
     const auto group = static_cast<std::int64_t>(plan.stages.size());
     TaskOrder order;

@@ -54,15 +54,15 @@ const Stage& Crossings::exit_of(int chunk) const {
 }
 
 const PassageEnds& Crossings::across(Payload payload, int cut) {
-  const auto [entry, is_new] = passages_.try_emplace({payload, cut});
-  if (is_new) {
-    const bool forwards = payload == Payload::activation;
-    const std::vector<EqualCopies> before = sample_copies(exit_of(cut));
-    const std::vector<EqualCopies> after = sample_copies(entry_of(cut + 1));
-    const CutForms forms = options_.forms.at(cut);
-    entry->second =
-        PassageEnds(forwards ? passage(before, after, forms.activation) : passage(after, before, forms.gradient));
-  }
+  const bool forwards = payload == Payload::activation;
+  const Stage& before = exit_of(cut);
+  const Stage& after = entry_of(cut + 1);
+  const Stage& sender = forwards ? before : after;
+  const Stage& receiver = forwards ? after : before;
+  const CutForms forms = options_.forms.at(cut);
+  const TransferForm form = forwards ? forms.activation : forms.gradient;
+  const auto [entry, is_new] = passages_.try_emplace({&sender, &receiver, form});
+  if (is_new) entry->second = PassageEnds(passage(sample_copies(sender), sample_copies(receiver), form));
   return entry->second;
 }
 

@@ -82,8 +82,9 @@ class Crossings {
   const std::vector<ChunkPlace>& places_;
   CompileOptions options_;
   std::vector<TieEnd> ends_;
-  std::deque<StageParts> parts_;                                 // by stage
-  std::map<std::pair<Payload, int>, PassageEnds> passages_;      // by payload and cut
+  std::deque<StageParts> parts_;  // by stage
+  using PassageKey = std::tuple<const Stage*, const Stage*, TransferForm>;
+  std::map<PassageKey, PassageEnds> passages_;                   // by the division that sends and the one that receives
   std::map<std::pair<int, int>, PassageEnds> tied_passages_;     // by the end that receives and the one that sends
   std::map<std::tuple<Payload, int, int>, Crossing> crossings_;  // by payload, cut and device
 };

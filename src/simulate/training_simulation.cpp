@@ -22,22 +22,16 @@ std::vector<TaskOrder> one_micro_batch(const Plan& plan) {
   return orders;
 }
 
-/// What is said of the first program of each class said of all.
-Simulation for_all(const Programs& programs, const Partition& classes, Simulation of_classes) {
-  std::vector<SimulatedDevice> devices;
-  devices.reserve(programs.size());
-  for (std::size_t p = 0; p < programs.size(); ++p) {
-    devices.push_back(of_classes.devices[classes.of[p]]);
-    devices.back().device = programs[p].device;
-  }
-  of_classes.devices = std::move(devices);
-  return of_classes;
+/// The representatives' programs of one micro-batch.
+Programs sample_of(const Plan& plan, TrainingCompiler& compiler, const ReplicaShift& shift) {
+  const std::vector<int> representatives = shift.representatives();
+  return compiler.compile(one_micro_batch(plan), &representatives);
 }
 
 /// Periods that are simulated at first: until every stage is under way and another time as long.
 int first_kept(const RepeatedTasks& repeated) {
   const int stages = static_cast<int>(repeated.stages.size());
-  return 6 + (stages + repeated.micro_batches - 1) / repeated.micro_batches;
+  return 4 + (stages + repeated.micro_batches - 1) / repeated.micro_batches;
 }
 
 void add_repetitions(Simulation& simulation, const Repetition& repetition, int times) {
@@ -59,10 +53,12 @@ TrainingSimulation::TrainingSimulation(const Instance& instance, Plan plan, Comp
     : instance_(instance),
       plan_(std::move(plan)),
       options_(std::move(options)),
-      sample_(compile_training(plan_, one_micro_batch(plan_), options_)),
-      prices_(instance, plan_, sample_),
+      compiler_(plan_, options_),
+      shift_(instance.cluster, plan_, options_.ties),
+      sample_(sample_of(plan_, compiler_, shift_)),
+      prices_(instance, plan_, sample_, shift_),
       gathers_(instance, plan_, sample_),
-      classes_(instance.cluster, sample_, prices_, gathers_) {}
+      classes_(instance.cluster, sample_, prices_, gathers_, shift_) {}
 
 int TrainingSimulation::tasks_per_micro_batch() const {
   int tasks = 0;
@@ -82,8 +78,31 @@ Simulation TrainingSimulation::run(const std::vector<TaskOrder>& orders) const {
 }
 
 Simulation TrainingSimulation::run_all(const std::vector<TaskOrder>& orders) const {
-  const Programs programs = compile_training(plan_, orders, options_, classes_.programs().first);
-  return for_all(sample_, classes_.programs(), run_classes(programs, nullptr));
+  return for_all(run_classes(programs_of(orders), nullptr));
+}
+
+Programs TrainingSimulation::programs_of(const std::vector<TaskOrder>& orders) const {
+  const std::vector<int> representatives = shift_.representatives();
+  std::vector<int> some;
+  for (const int p : classes_.programs().first) some.push_back(representatives[static_cast<std::size_t>(p)]);
+  return compiler_.compile(orders, &some);
+}
+
+Simulation TrainingSimulation::for_all(Simulation of_classes) const {
+  const std::vector<int> representatives = shift_.representative_of_each();
+  std::vector<SimulatedDevice> devices;
+  devices.reserve(representatives.size());
+  for (const Stage& stage : plan_.stages) {
+    for (const std::vector<DeviceId>& replica : stage.devices) {
+      for (const DeviceId device : replica) {
+        const auto representative = static_cast<std::size_t>(representatives[devices.size()]);
+        devices.push_back(of_classes.devices[static_cast<std::size_t>(classes_.programs().of[representative])]);
+        devices.back().device = device;
+      }
+    }
+  }
+  of_classes.devices = std::move(devices);
+  return of_classes;
 }
 
 Simulation TrainingSimulation::run_classes(const Programs& programs, RepetitionWatch* watch) const {
@@ -109,7 +128,7 @@ std::optional<Simulation> TrainingSimulation::run_repeated(const std::vector<Tas
     if (3 * left_out * repeated->micro_batches < static_cast<int>(plan_.micro_batches)) return std::nullopt;
     const auto shorter = without_periods(orders, *repeated, left_out);
     if (!shorter) return std::nullopt;
-    const Programs programs = compile_training(plan_, *shorter, options_, classes_.programs().first);
+    const Programs programs = programs_of(*shorter);
     std::vector<RepeatedInstructions> instructions;
     for (const Program& program : programs) {
       instructions.push_back(
@@ -123,7 +142,7 @@ std::optional<Simulation> TrainingSimulation::run_repeated(const std::vector<Tas
       kept += rest;
     } else {
       add_repetitions(simulation, *watch.found(), left_out / watch.found()->periods);
-      return for_all(sample_, classes_.programs(), std::move(simulation));
+      return for_all(std::move(simulation));
     }
   }
 }

@@ -19,6 +19,8 @@ class TrainingSimulation {
  public:
   /// Finds the classes. `instance` must outlive it.
   TrainingSimulation(const Instance& instance, Plan plan, CompileOptions options);
+  TrainingSimulation(const TrainingSimulation&) = delete;
+  TrainingSimulation& operator=(const TrainingSimulation&) = delete;
 
   const Plan& plan() const { return plan_; }
   /// Tasks of one micro-batch that are simulated: F and B of every chunk on one device of each class.
@@ -40,11 +42,16 @@ class TrainingSimulation {
  private:
   /// Simulation of one program of each class.
   Simulation run_classes(const Programs& programs, RepetitionWatch* watch) const;
+  Programs programs_of(const std::vector<TaskOrder>& orders) const;
+  /// What is said of one device of each class said of all.
+  Simulation for_all(Simulation of_classes) const;
 
   const Instance& instance_;
   Plan plan_;
   CompileOptions options_;
-  Programs sample_;  // of one micro-batch, which shows who sends what to whom
+  mutable TrainingCompiler compiler_;
+  ReplicaShift shift_;
+  Programs sample_;  // of its representatives and one micro-batch: shows who sends what to whom
   Prices prices_;
   ReceivedGathers gathers_;
   ProgramClasses classes_;

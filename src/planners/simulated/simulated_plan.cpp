@@ -38,9 +38,8 @@ const std::vector<TaskOrder>& PlanSimulator::orders_of(const Plan& plan) {
 }
 
 const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
-  const auto found =
-      std::find_if(plans_.begin(), plans_.end(), [&](const Plan& other) { return same_plan(plan, other); });
-  return found == plans_.end() ? nullptr : &results_[static_cast<std::size_t>(found - plans_.begin())];
+  const std::optional<std::size_t> number = known_.find(plan);
+  return number ? &results_[*number] : nullptr;
 }
 
 TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
@@ -69,7 +68,7 @@ const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
   const Simulation simulation = prepared(plan).run(orders_of(plan));
   SimulatedPlan& result = results_.emplace_back();
-  plans_.push_back(plan);
+  known_.add(plan);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);

@@ -9,6 +9,7 @@
 
 #include "cost/cost.hpp"
 #include "plan/plan.hpp"
+#include "planners/simulated/known_plans.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/training_simulation.hpp"
 
@@ -54,8 +55,8 @@ class PlanSimulator {
 
   const Instance& instance_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
-  std::deque<Plan> plans_;
-  std::deque<SimulatedPlan> results_;  // of `plans_`
+  KnownPlans known_;
+  std::deque<SimulatedPlan> results_;  // of `known_`
   std::map<OrderKey, std::vector<TaskOrder>> orders_;
 };
 
