@@ -1,5 +1,5 @@
-// How long each planner takes, from two dozen layers on 16 devices to a hundred on 10,240, and how many plans that differ
-// in a few layers or in micro-batches are simulated in a second.
+// How long each planner takes, from two dozen layers on 16 devices to a hundred on 10,240, and how many plans that
+// differ in a few layers or in micro-batches are simulated in a second.
 #include <benchmark/benchmark.h>
 
 #include "base/error.hpp"
@@ -91,7 +91,8 @@ Plan neighbour(const Simulated& what, int layers, int devices, std::int64_t batc
     chunks[c + 1].begin += more;
   }
   const int replicas = devices / stages;
-  return uniform_plan(chunks, replicas, 1, batch, replicas * (1 + n % 2), ScheduleChoice{what.schedule, what.chunks, 0});
+  return uniform_plan(chunks, replicas, 1, batch, replicas * (1 + n % 2),
+                      ScheduleChoice{what.schedule, what.chunks, 0});
 }
 
 void simulate_plans(benchmark::State& state, const Simulated& what, int devices) {

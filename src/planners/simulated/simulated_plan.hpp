@@ -27,7 +27,8 @@ struct SimulatedPlan {
 /// that do the same at the same time count once.
 constexpr double most_simulated_tasks = 4e6;
 
-/// Simulates plans of an instance, each different one once, and makes each order of tasks once.
+/// Simulates plans of an instance, each different one once, and makes each order of tasks once. Simulators share nothing
+/// but the instance, which they only read: threads that have one each do not disturb one another.
 class PlanSimulator {
  public:
   explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
