@@ -21,6 +21,9 @@ double order_cost(const Plan& plan) {
   return searched ? tasks : 0.1 * tasks;
 }
 
+/// Orders of so many tasks are kept for plans with the same times and memory, some 50 MB.
+constexpr std::size_t most_kept_tasks = 4'000'000;
+
 }  // namespace
 
 PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan) {
@@ -34,6 +37,13 @@ const std::vector<TaskOrder>& PlanSimulator::orders_of(const Plan& plan) {
   const auto found = orders_.find(key);
   if (found != orders_.end()) return found->second;
   std::vector<TaskOrder> orders = task_orders(plan, std::get<OrderOptions>(key));
+  std::size_t tasks = 0;
+  for (const TaskOrder& order : orders) tasks += order.size();
+  if (kept_tasks_ + tasks > most_kept_tasks) {
+    orders_.clear();
+    kept_tasks_ = 0;
+  }
+  kept_tasks_ += tasks;
   return orders_.emplace(std::move(key), std::move(orders)).first->second;
 }
 
