@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Planning times: every planner on four instances, each in a process of its own so that its peak memory is its own."""
+"""Planning times: every planner on four instances, each in a process of its own so that its peak memory is its own; and
+plans simulated in a second."""
 
 import argparse
 import json
@@ -26,7 +27,7 @@ def measured(executable, name):
     if entry.get("error_occurred"):
         return {**row, "refused": entry["error_message"]}
     row["seconds"] = entry["cpu_time"] * UNITS[entry["time_unit"]]
-    for key in ("candidates", "iteration_seconds", "bound_seconds", "complete"):
+    for key in ("candidates", "iteration_seconds", "bound_seconds", "complete", "items_per_second"):
         row[key] = entry.get(key)
     return row
 
@@ -35,6 +36,8 @@ def text_of(row):
     if "refused" in row:
         return "no plan: " + row["refused"][:100]
     text = "{seconds:10.4f} s, {megabytes:.0f} MB".format(megabytes=row["resident"] / 1e6, **row)
+    if row["items_per_second"] is not None:
+        text += ", {items_per_second:.0f} in a second".format(**row)
     if row["iteration_seconds"] is not None:
         gap = row["iteration_seconds"] / row["bound_seconds"]
         text += ", iteration {iteration_seconds:.4g} s, at most {gap:.3f} times the optimum".format(gap=gap, **row)

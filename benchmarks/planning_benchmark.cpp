@@ -1,4 +1,5 @@
-// How long each planner takes, from two dozen layers on 16 devices to a hundred on 10,240.
+// How long each planner takes, from two dozen layers on 16 devices to a hundred on 10,240, and how many plans that
+// differ in a few layers or in micro-batches are simulated in a second.
 #include <benchmark/benchmark.h>
 
 #include "base/error.hpp"
@@ -6,6 +7,7 @@
 #include "config/config.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
+#include "planners/simulated/simulated_plan.hpp"
 
 namespace {
 
@@ -71,6 +73,45 @@ void bound(benchmark::State& state, const Job& job) {
   for (auto _ : state) benchmark::DoNotOptimize(lower_bound_seconds({profile, cluster, job.batch}));
 }
 
+/// Schedules of plans that are simulated, with their chunks per stage.
+struct Simulated {
+  std::string schedule;
+  int chunks;
+};
+const std::vector<Simulated> simulated = {{"1f1b", 1}, {"interleaved-1f1b", 4}, {"zeropp", 2}, {"auto", 2}};
+
+/// The n-th of many plans for a batch on eight stages: layers moved over cuts, and one or two samples at a time.
+Plan neighbour(const Simulated& what, int layers, int devices, std::int64_t batch, int n) {
+  constexpr int stages = 8;
+  std::vector<Interval> chunks = even_division(layers, stages * what.chunks);
+  int moves = n / 2;
+  for (std::size_t c = 0; c + 1 < chunks.size(); ++c, moves /= 3) {
+    const int more = moves % 3 - 1;
+    chunks[c].end += more;
+    chunks[c + 1].begin += more;
+  }
+  const int replicas = devices / stages;
+  return uniform_plan(chunks, replicas, 1, batch, replicas * (1 + n % 2),
+                      ScheduleChoice{what.schedule, what.chunks, 0});
+}
+
+void simulate_plans(benchmark::State& state, const Simulated& what, int devices) {
+  constexpr int layers = 96;
+  const Profile profile = blocks(layers, 0.5);
+  const Cluster cluster = mixed_nodes(devices / 8, 8);
+  const std::int64_t batch = 32 * devices;  // 128 micro-batches of one sample for each replica
+  const Instance instance = {profile, cluster, batch};
+  PlanSimulator simulator(instance);
+  int n = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const Plan plan = neighbour(what, layers, devices, batch, n++);
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(simulator.of(plan));
+  }
+  state.SetItemsProcessed(n);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,6 +126,14 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(("lower bound/" + job.name).c_str(), [&job](benchmark::State& state) {
       bound(state, job);
     })->Unit(benchmark::kMillisecond);
+  }
+  for (const Simulated& what : simulated) {
+    for (const int devices : {16, 64, 512, 10240}) {
+      const std::string name = "simulated plans/" + what.schedule + ", " + std::to_string(devices) + " devices";
+      benchmark::RegisterBenchmark(name.c_str(), [&what, devices](benchmark::State& state) {
+        simulate_plans(state, what, devices);
+      })->Unit(benchmark::kMillisecond);
+    }
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -15,7 +15,11 @@ class DeviceCompiler {
  public:
   DeviceCompiler(const Plan& plan, const std::vector<ChunkPlace>& places, Crossings& crossings, StageId stage,
                  int replica, int shard)
-      : places_(places), crossings_(crossings), stage_(plan.stages[stage.index()]), weights_left_(places.size()) {
+      : places_(places),
+        crossings_(crossings),
+        stage_(plan.stages[stage.index()]),
+        weights_left_(places.size()),
+        known_crossings_(2 * places.size()) {
     program_.device = stage_.devices[replica][shard];
     program_.stage = stage;
     program_.replica = replica;
@@ -64,9 +68,9 @@ class DeviceCompiler {
 
   /// Until what was posted is here, whole. Without a micro-batch the instructions have theirs.
   void await(const Crossing& crossing, std::optional<MicroBatchId> micro_batch = {}) {
-    std::vector<Instruction> waits = crossing.receives;
-    for (Instruction& wait : waits) wait.op = Op::wait_receive;
-    emit_all(waits, micro_batch);
+    const std::size_t first = program_.instructions.size();
+    emit_all(crossing.receives, micro_batch);
+    for (std::size_t i = first; i < program_.instructions.size(); ++i) program_.instructions[i].op = Op::wait_receive;
     emit_all(crossing.gathers, micro_batch);
   }
 
@@ -135,16 +139,23 @@ class DeviceCompiler {
 
   bool is_own(int chunk) const { return places_[chunk].stage == program_.stage; }
 
+  /// What this device does for a payload at a cut; looked up once.
+  const Crossing& crossing(Payload payload, int cut) {
+    const Crossing*& known = known_crossings_[2 * static_cast<std::size_t>(cut) + (payload == Payload::gradient)];
+    if (known == nullptr) known = &crossings_.at(program_, payload, cut);
+    return *known;
+  }
+
   /// Where the input of a task crosses to this device. Nothing from a neighbouring chunk on this device, which hands
   /// its output over.
   const Crossing* input_of(const Task& task) {
     const int chunk = task.chunk.value;
     if (task.kind == TaskKind::forward) {
       if (chunk == 0 || is_own(chunk - 1)) return nullptr;
-      return &crossings_.at(program_, Payload::activation, chunk - 1);
+      return &crossing(Payload::activation, chunk - 1);
     }
     if (task.kind == TaskKind::backward_weight || chunk + 1 == num_chunks() || is_own(chunk + 1)) return nullptr;
-    return &crossings_.at(program_, Payload::gradient, chunk);
+    return &crossing(Payload::gradient, chunk);
   }
 
   void post_input(const Task& task) {
@@ -167,7 +178,7 @@ class DeviceCompiler {
       const MeshPlace place = place_in(mesh, program_.replica * stage_.tensor_parallel + program_.shard);
       emit({Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device, mesh.samples[place.replica]});
     } else {
-      emit_all(crossings_.at(program_, payload, cut).sends, micro_batch);
+      emit_all(crossing(payload, cut).sends, micro_batch);
     }
   }
 
@@ -192,16 +203,16 @@ class DeviceCompiler {
   const std::vector<ChunkPlace>& places_;
   Crossings& crossings_;
   const Stage& stage_;
-  std::vector<std::int64_t> weights_left_;  ///< per chunk, tasks that still add to its gradients
-  std::map<int, std::set<int>> owners_;     ///< of a chunk: earlier ones to whose gradients its tasks add
+  std::vector<std::int64_t> weights_left_;        ///< per chunk, tasks that still add to its gradients
+  std::map<int, std::set<int>> owners_;           ///< of a chunk: earlier ones to whose gradients its tasks add
+  std::vector<const Crossing*> known_crossings_;  ///< by cut and direction
   Program program_;
 };
 
 /// Programs of all devices, or of those whose indices are in `some`, which ascend.
 template <class Write>
-Programs compile(const Plan& plan, const CompileOptions& options, const std::vector<int>* some, const Write& write) {
-  const std::vector<ChunkPlace> places = chunk_places(plan);
-  Crossings crossings(plan, places, options);
+Programs compile(const Plan& plan, const std::vector<ChunkPlace>& places, Crossings& crossings,
+                 const std::vector<int>* some, const Write& write) {
   Programs programs;
   int device = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
@@ -217,28 +228,36 @@ Programs compile(const Plan& plan, const CompileOptions& options, const std::vec
   return programs;
 }
 
-Programs compile_training_of(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
-                             const std::vector<int>* some) {
-  return compile(plan, options, some, [&](DeviceCompiler& compiler, int stage) {
-    compiler.training_tasks(orders[stage], options);
+}  // namespace
+
+TrainingCompiler::TrainingCompiler(const Plan& plan, CompileOptions options)
+    : plan_(plan),
+      options_(std::move(options)),
+      places_(chunk_places(plan)),
+      crossings_(std::make_unique<Crossings>(plan, places_, options_)) {}
+
+TrainingCompiler::~TrainingCompiler() = default;
+
+Programs TrainingCompiler::compile(const std::vector<TaskOrder>& orders, const std::vector<int>* some) {
+  return pptrain::compile(plan_, places_, *crossings_, some, [&](DeviceCompiler& compiler, int stage) {
+    compiler.training_tasks(orders[stage], options_);
     compiler.finish_training();
   });
 }
 
-}  // namespace
-
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options) {
-  return compile_training_of(plan, orders, options, nullptr);
+  return TrainingCompiler(plan, options).compile(orders, nullptr);
 }
 
 Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
                           const std::vector<int>& some) {
-  return compile_training_of(plan, orders, options, &some);
+  return TrainingCompiler(plan, options).compile(orders, &some);
 }
 
 Programs compile_evaluation(const Plan& plan, const TransferForms& forms) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
-  return compile(plan, {{}, forms}, nullptr, [&](DeviceCompiler& compiler, int stage) {
+  Crossings crossings(plan, places, {{}, forms});
+  return compile(plan, places, crossings, nullptr, [&](DeviceCompiler& compiler, int stage) {
     // As many micro-batches as there are stages go through all chunks before the next, so that all stages work.
     const auto group = static_cast<std::int64_t>(plan.stages.size());
     TaskOrder order;

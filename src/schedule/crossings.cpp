@@ -3,20 +3,19 @@
 namespace pptrain {
 namespace {
 
-void add_receives(Crossing& crossing, const Passage& passage, DeviceId device, ChunkId chunk, Payload payload) {
-  for (const Message& message : passage.messages) {
-    if (message.to != device || message.from == device) continue;
+void add_receives(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk, Payload payload) {
+  ends.for_each_to(device, [&](const Message& message) {
+    if (message.from == device) return;
     crossing.receives.push_back(
-        {Op::post_receive, chunk, MicroBatchId(0), payload, message.from, message.interval, passage.units});
-  }
+        {Op::post_receive, chunk, MicroBatchId(0), payload, message.from, message.interval, ends.passage().units});
+  });
 }
 
-void add_sends(Crossing& crossing, const Passage& passage, DeviceId device, ChunkId chunk, Payload payload) {
-  for (const Message& message : passage.messages) {
-    if (message.from != device) continue;
+void add_sends(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk, Payload payload) {
+  ends.for_each_from(device, [&](const Message& message) {
     const Op op = message.to == device ? Op::hand_over : Op::send;
-    crossing.sends.push_back({op, chunk, MicroBatchId(0), payload, message.to, message.interval, passage.units});
-  }
+    crossing.sends.push_back({op, chunk, MicroBatchId(0), payload, message.to, message.interval, ends.passage().units});
+  });
 }
 
 /// `whole`: what all `num_devices` that need the same gather once each has its slice.
@@ -28,6 +27,16 @@ void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Paylo
 }
 
 }  // namespace
+
+PassageEnds::PassageEnds(Passage passage) : passage_(std::move(passage)) {
+  for (int i = 0; i < static_cast<int>(passage_.messages.size()); ++i) {
+    const Message& message = passage_.messages[static_cast<std::size_t>(i)];
+    by_sender_.emplace_back(message.from, i);
+    by_receiver_.emplace_back(message.to, i);
+  }
+  std::sort(by_sender_.begin(), by_sender_.end());
+  std::sort(by_receiver_.begin(), by_receiver_.end());
+}
 
 Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const CompileOptions& options)
     : plan_(plan), places_(places), options_(options), ends_(pptrain::tie_ends(plan, options.ties)) {
@@ -44,15 +53,16 @@ const Stage& Crossings::exit_of(int chunk) const {
   return parts_[place.stage.index()].mesh_at(place.layers.end - 1);
 }
 
-const Passage& Crossings::across(Payload payload, int cut) {
-  const auto [entry, is_new] = passages_.try_emplace({payload, cut});
-  if (is_new) {
-    const bool forwards = payload == Payload::activation;
-    const std::vector<EqualCopies> before = sample_copies(exit_of(cut));
-    const std::vector<EqualCopies> after = sample_copies(entry_of(cut + 1));
-    const CutForms forms = options_.forms.at(cut);
-    entry->second = forwards ? passage(before, after, forms.activation) : passage(after, before, forms.gradient);
-  }
+const PassageEnds& Crossings::across(Payload payload, int cut) {
+  const bool forwards = payload == Payload::activation;
+  const Stage& before = exit_of(cut);
+  const Stage& after = entry_of(cut + 1);
+  const Stage& sender = forwards ? before : after;
+  const Stage& receiver = forwards ? after : before;
+  const CutForms forms = options_.forms.at(cut);
+  const TransferForm form = forwards ? forms.activation : forms.gradient;
+  const auto [entry, is_new] = passages_.try_emplace({&sender, &receiver, form});
+  if (is_new) entry->second = PassageEnds(passage(sample_copies(sender), sample_copies(receiver), form));
   return entry->second;
 }
 
@@ -60,24 +70,24 @@ const Crossing& Crossings::at(const Program& program, Payload payload, int cut) 
   const auto [entry, is_new] = crossings_.try_emplace({payload, cut, program.device.value});
   Crossing& crossing = entry->second;
   if (!is_new) return crossing;
-  const Passage& passage = across(payload, cut);
-  add_receives(crossing, passage, program.device, ChunkId(cut), payload);
-  add_sends(crossing, passage, program.device, ChunkId(cut), payload);
+  const PassageEnds& ends = across(payload, cut);
+  add_receives(crossing, ends, program.device, ChunkId(cut), payload);
+  add_sends(crossing, ends, program.device, ChunkId(cut), payload);
   if (crossing.receives.empty()) return crossing;
   const Stage& stage = plan_.stages[program.stage.index()];
-  add_gather(crossing, passage, ChunkId(cut), payload, stage.samples[static_cast<std::size_t>(program.replica)],
+  add_gather(crossing, ends.passage(), ChunkId(cut), payload, stage.samples[static_cast<std::size_t>(program.replica)],
              stage.tensor_parallel);
   return crossing;
 }
 
-const Passage& Crossings::tied_to(int end, int from) {
+const PassageEnds& Crossings::tied_to(int end, int from) {
   const auto [entry, is_new] = tied_passages_.try_emplace({end, from});
   if (is_new) {
     const TieEnd& receiver = ends_[static_cast<std::size_t>(end)];
     const TieEnd& sender = ends_[static_cast<std::size_t>(from)];
     const Tie& tie = options_.ties[static_cast<std::size_t>(receiver.tie)];
-    entry->second = passage(tie_copies(mesh_of(sender), tie), tie_copies(mesh_of(receiver), tie),
-                            options_.forms.of_tie(receiver.tie));
+    entry->second = PassageEnds(passage(tie_copies(mesh_of(sender), tie), tie_copies(mesh_of(receiver), tie),
+                                        options_.forms.of_tie(receiver.tie)));
   }
   return entry->second;
 }
@@ -89,10 +99,10 @@ Crossing Crossings::tied(const Program& program, int end, int other) {
   const MeshPlace place = place_in(mesh, program.replica * stage.tensor_parallel + program.shard);
   const Tie& tie = options_.ties[static_cast<std::size_t>(own.tie)];
   const Interval rows = tie_division(mesh, tie)[static_cast<std::size_t>(place.shard)];
-  const Passage& here = tied_to(end, other);
+  const PassageEnds& here = tied_to(end, other);
   Crossing crossing;
   add_receives(crossing, here, program.device, ChunkId(end), Payload::tied_gradient);
-  add_gather(crossing, here, ChunkId(end), Payload::tied_gradient, rows, mesh.replicas);
+  add_gather(crossing, here.passage(), ChunkId(end), Payload::tied_gradient, rows, mesh.replicas);
   for (std::vector<Instruction>* comes : {&crossing.receives, &crossing.gathers}) {
     for (Instruction& instruction : *comes) instruction.micro_batch = MicroBatchId(other);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <tuple>
@@ -17,6 +18,40 @@ struct Crossing {
   std::vector<Instruction> receives;  ///< as posts
   std::vector<Instruction> gathers;   ///< of the received slices: one, or none
   std::vector<Instruction> sends;
+};
+
+/// The messages of a passage by the devices at their ends, each device's in the order of the passage.
+class PassageEnds {
+ public:
+  PassageEnds() = default;
+  explicit PassageEnds(Passage passage);
+
+  const Passage& passage() const { return passage_; }
+  /// Calls `use(message)` for each message from a device, itself included.
+  template <class Use>
+  void for_each_from(DeviceId device, const Use& use) const {
+    for_each(by_sender_, device, use);
+  }
+  /// The same for each message to a device.
+  template <class Use>
+  void for_each_to(DeviceId device, const Use& use) const {
+    for_each(by_receiver_, device, use);
+  }
+
+ private:
+  using Index = std::vector<std::pair<DeviceId, int>>;  // ascending
+
+  template <class Use>
+  void for_each(const Index& index, DeviceId device, const Use& use) const {
+    for (auto i = std::lower_bound(index.begin(), index.end(), std::pair(device, 0));
+         i != index.end() && i->first == device; ++i) {
+      use(passage_.messages[static_cast<std::size_t>(i->second)]);
+    }
+  }
+
+  Passage passage_;
+  Index by_sender_;
+  Index by_receiver_;
 };
 
 /// The messages of a plan, resolved to devices. Each is found once and serves all micro-batches.
@@ -40,16 +75,17 @@ class Crossings {
 
  private:
   const Stage& mesh_of(const TieEnd& end) const { return parts_[end.stage.index()].mesh_at(end.layer); }
-  const Passage& across(Payload payload, int cut);
-  const Passage& tied_to(int end, int from);
+  const PassageEnds& across(Payload payload, int cut);
+  const PassageEnds& tied_to(int end, int from);
 
   const Plan& plan_;
   const std::vector<ChunkPlace>& places_;
   CompileOptions options_;
   std::vector<TieEnd> ends_;
-  std::deque<StageParts> parts_;                                 // by stage
-  std::map<std::pair<Payload, int>, Passage> passages_;          // by payload and cut
-  std::map<std::pair<int, int>, Passage> tied_passages_;         // by the end that receives and the one that sends
+  std::deque<StageParts> parts_;  // by stage
+  using PassageKey = std::tuple<const Stage*, const Stage*, TransferForm>;
+  std::map<PassageKey, PassageEnds> passages_;                   // by the division that sends and the one that receives
+  std::map<std::pair<int, int>, PassageEnds> tied_passages_;     // by the end that receives and the one that sends
   std::map<std::tuple<Payload, int, int>, Crossing> crossings_;  // by payload, cut and device
 };
 

@@ -1,86 +1,82 @@
 #include "schedule/list_schedule.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
-#include <queue>
-#include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
 #include "schedule/cut_ports.hpp"
 
 namespace pptrain {
-namespace {
 
-class ListScheduler {
+/// The state of one schedule while it is made.
+class ListRun {
  public:
-  ListScheduler(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices)
+  explicit ListRun(const PipelineShape& shape)
       : shape_(shape),
-        policy_(policy),
-        choices_(choices),
-        ports_(shape),
+        all_ports_(shape),
+        ports_(all_ports_),
         chunks_(shape.num_chunks()),
-        ranks_(shape.ranks) {
+        ranks_(shape.ranks),
+        options_(3 * static_cast<std::size_t>(shape.chunks_per_rank) + 1) {
     for (int c = 0; c < shape.num_chunks(); ++c) {
-      Chunk& chunk = chunks_[c];
-      chunk.rank = shape.rank_of(c);
-      chunk.seconds = shape.seconds_of(c);
-      if (policy.lead > 0.0) chunk.lead = std::max(1, static_cast<int>(policy.lead * (shape.num_chunks() - c)));
-      chunk.inputs.assign(shape.micro_batches, c == 0 ? 0.0 : infinity);
-      chunk.gradients.assign(shape.micro_batches, infinity);
+      chunks_[c].rank = shape.rank_of(c);
+      chunks_[c].seconds = shape.seconds_of(c);
     }
     for (int r = 0; r < shape.ranks; ++r) {
       ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank : shape.most_stored[r];
-      ranks_[r].warm_up = policy.warm_up * (shape.ranks - r) * shape.chunks_per_rank;
-      ranks_[r].order.reserve(3 * static_cast<std::size_t>(shape.micro_batches * shape.chunks_per_rank));
       for (int v = 0; v < shape.chunks_per_rank; ++v) ranks_[r].chunks.push_back(shape.chunk_of(r, v));
     }
+    result_.orders.resize(ranks_.size());
+    counts_.resize(ranks_.size());
   }
 
-  ListResult run() {
-    plan_blocks();
-    for (int r = 0; r < shape_.ranks; ++r) events_.emplace(0.0, r);
+  const ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most) {
+    begin(policy, choices, most);
     while (!events_.empty()) {
-      const auto [now, rank] = events_.top();
-      events_.pop();
+      const auto [now, rank] = events_.front();
+      std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+      events_.pop_back();
       if (ranks_[rank].busy_until > now) continue;
       end_task(ranks_[rank]);
       decide(rank, now);
+      if (too_late_) return nullptr;
     }
-    ListResult result;
-    for (Rank& rank : ranks_) {
-      PPTRAIN_ASSERT(std::ssize(rank.order) == 3L * shape_.micro_batches * shape_.chunks_per_rank, "{} tasks",
-                     rank.order.size());
-      const double end = std::max(rank.busy_until, rank.reduced);
-      result.makespan = std::max(result.makespan, end);
-      result.sum_of_ends += end;
-      result.orders.push_back(std::move(rank.order));
-    }
-    return result;
+    finish();
+    return result_.makespan <= most ? &result_ : nullptr;
   }
 
+  const ListChoices& num_options() const { return counts_; }
+
  private:
-  struct Chunk {
-    int rank = 0;
-    TaskSeconds seconds;
+  struct ChunkState {
     int lead = std::numeric_limits<int>::max();
-    std::vector<double> inputs;     // when F of a micro-batch can start
-    std::vector<double> gradients;  // when B can
-    int forward = 0;                // the next micro-batch of each kind
+    int forward = 0;  // the next micro-batch of each kind
     int backward = 0;
     int weight = 0;
   };
-  struct Rank {
-    std::vector<int> chunks;
-    int limit = 0;
+  struct Chunk : ChunkState {
+    int rank = 0;
+    TaskSeconds seconds;
+    std::vector<double> inputs;     // when F of a micro-batch can start
+    std::vector<double> gradients;  // when B can
+  };
+  struct RankState {
     int warm_up = 0;
     int stored = 0;
     int forwards = 0;
     int backwards = 0;
     double busy_until = 0.0;
     double reduced = 0.0;  // the gradients of chunks that are through
+    double left = 0.0;     // seconds of the tasks that have not started
     bool running = false;
     std::size_t decisions = 0;
+  };
+  struct Rank : RankState {
+    std::vector<int> chunks;
+    int limit = 0;
     TaskOrder order;
   };
   /// The order of F and of B in units, the same on all ranks.
@@ -96,6 +92,52 @@ class ListScheduler {
     double preference = 0.0;
   };
 
+  void begin(const ListPolicy& policy, const ListChoices& choices, double most) {
+    policy_ = &policy;
+    choices_ = &choices;
+    latest_ = most * (1.0 + 1e-9);  // sums of seconds round
+    too_late_ = false;
+    ports_ = all_ports_;
+    for (int c = 0; c < shape_.num_chunks(); ++c) {
+      Chunk& chunk = chunks_[c];
+      static_cast<ChunkState&>(chunk) = {};
+      if (policy.lead > 0.0) chunk.lead = std::max(1, static_cast<int>(policy.lead * (shape_.num_chunks() - c)));
+      chunk.inputs.assign(shape_.micro_batches, c == 0 ? 0.0 : infinity);
+      chunk.gradients.assign(shape_.micro_batches, infinity);
+    }
+    events_.clear();
+    for (int r = 0; r < shape_.ranks; ++r) {
+      Rank& rank = ranks_[r];
+      static_cast<RankState&>(rank) = {};
+      rank.warm_up = policy.warm_up * (shape_.ranks - r) * shape_.chunks_per_rank;
+      rank.left = shape_.micro_batches * shape_.rank_seconds(r);
+      rank.order.clear();
+      counts_[r].clear();
+      rank.order.reserve(3 * static_cast<std::size_t>(shape_.micro_batches * shape_.chunks_per_rank));
+      add_event(0.0, r);
+    }
+    plan_blocks();
+  }
+
+  void finish() {
+    result_.makespan = 0.0;
+    result_.sum_of_ends = 0.0;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      Rank& rank = ranks_[r];
+      PPTRAIN_ASSERT(std::ssize(rank.order) == 3L * shape_.micro_batches * shape_.chunks_per_rank, "{} tasks",
+                     rank.order.size());
+      const double end = std::max(rank.busy_until, rank.reduced);
+      result_.makespan = std::max(result_.makespan, end);
+      result_.sum_of_ends += end;
+      std::swap(result_.orders[r], rank.order);
+    }
+  }
+
+  void add_event(double when, int rank) {
+    events_.emplace_back(when, rank);
+    std::push_heap(events_.begin(), events_.end(), std::greater<>());
+  }
+
   /// The lowest micro-batch that has an F left on the rank keeps room for all of its chunks.
   bool has_room(const Rank& rank, const Chunk& chunk) const {
     if (chunk.forward - chunk.backward >= chunk.lead) return false;
@@ -110,9 +152,10 @@ class ListScheduler {
   }
 
   void plan_blocks() {
+    blocks_ = {};
     std::size_t done = 0;
     const int chunks = shape_.chunks_per_rank;
-    for (const int unit : policy_.units) {
+    for (const int unit : policy_->units) {
       for (int v = 0; v < chunks; ++v) {
         blocks_.forwards.insert(blocks_.forwards.end(), unit, v);
         blocks_.backwards.insert(blocks_.backwards.end(), unit, chunks - 1 - v);
@@ -124,21 +167,21 @@ class ListScheduler {
 
   /// Whether it is this chunk's turn in the unit.
   bool forward_turn(const Rank& rank, int chunk) const {
-    if (policy_.units.empty()) return true;
+    if (policy_->units.empty()) return true;
     return rank.chunks[blocks_.forwards[rank.forwards]] == chunk && rank.order.size() >= blocks_.after[rank.forwards];
   }
   bool backward_turn(const Rank& rank, int chunk) const {
-    return policy_.units.empty() || rank.chunks[blocks_.backwards[rank.backwards]] == chunk;
+    return policy_->units.empty() || rank.chunks[blocks_.backwards[rank.backwards]] == chunk;
   }
 
   double chunk_preference(int chunk, int micro_batch) const {
-    if (policy_.chunks == ListPolicy::Chunks::deepest) return chunk;
+    if (policy_->chunks == ListPolicy::Chunks::deepest) return chunk;
     return -static_cast<double>(micro_batch) + 1e-6 * chunk;
   }
 
   void decide(int r, double now) {
     Rank& rank = ranks_[r];
-    options_.clear();
+    num_options_ = 0;
     double next_arrival = infinity;
     bool blocked = false;
     const bool warming = rank.backwards == 0 && rank.forwards < rank.warm_up;
@@ -149,7 +192,7 @@ class ListScheduler {
         if (!has_room(rank, chunk)) {
           blocked = blocked || ready <= now;
         } else if (ready <= now) {
-          options_.push_back({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forward)});
+          add_option({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forward)});
         } else {
           next_arrival = std::min(next_arrival, ready);
         }
@@ -157,7 +200,7 @@ class ListScheduler {
       if (chunk.backward < shape_.micro_batches && backward_turn(rank, c)) {
         const double ready = chunk.gradients[chunk.backward];
         if (ready <= now) {
-          options_.push_back({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backward)});
+          add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backward)});
         } else {
           next_arrival = std::min(next_arrival, ready);
         }
@@ -172,49 +215,63 @@ class ListScheduler {
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
       if (chunk.weight == chunk.backward) continue;
-      const bool fits = now + chunk.seconds.backward_weight * (1.0 - policy_.patience) <= next_arrival;
+      const bool fits = now + chunk.seconds.backward_weight * (1.0 - policy_->patience) <= next_arrival;
       const double base = fits || blocked ? 0.0 : -2e9;
-      options_.push_back({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
+      add_option({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
     }
-    if (next_arrival < infinity) options_.push_back({true, TaskKind::forward, 0, -1e9});
+    if (next_arrival < infinity) add_option({true, TaskKind::forward, 0, -1e9});
   }
 
+  void add_option(const Option& option) { options_[num_options_++] = option; }
+
+  /// No two options have the same preference.
   void choose(Rank& rank, int r, double now) {
-    if (options_.empty()) return;
+    if (num_options_ == 0) return;
     std::size_t choice = 0;
-    if (static_cast<std::size_t>(r) < choices_.size() && rank.decisions < choices_[r].size()) {
-      choice = choices_[r][rank.decisions] % options_.size();
+    if (static_cast<std::size_t>(r) < choices_->size() && rank.decisions < (*choices_)[r].size()) {
+      choice = (*choices_)[r][rank.decisions] % num_options_;
     }
     ++rank.decisions;
-    std::nth_element(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(choice), options_.end(),
-                     [](const Option& a, const Option& b) { return a.preference > b.preference; });
-    if (!options_[choice].waits) start(rank, r, options_[choice], now);
+    counts_[r].push_back(static_cast<unsigned char>(num_options_));
+    const auto end = options_.begin() + static_cast<std::ptrdiff_t>(num_options_);
+    auto chosen = options_.begin() + static_cast<std::ptrdiff_t>(choice);
+    const auto first = [](const Option& a, const Option& b) { return a.preference > b.preference; };
+    if (choice == 0) {
+      chosen = std::min_element(options_.begin(), end, first);
+    } else {
+      std::nth_element(options_.begin(), chosen, end, first);
+    }
+    if (!chosen->waits) start(rank, r, *chosen, now);
   }
 
   void start(Rank& rank, int r, const Option& option, double now) {
     Chunk& chunk = chunks_[option.chunk];
     const TaskSeconds& seconds = chunk.seconds;
+    too_late_ = now + rank.left > latest_;
     if (option.kind == TaskKind::forward) {
       ++rank.forwards;
       ++rank.stored;
-      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.forward++)}, now + seconds.forward);
+      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.forward++)}, now, now + seconds.forward);
     } else if (option.kind == TaskKind::backward_input) {
       ++rank.backwards;
-      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.backward++)}, now + seconds.backward_input);
+      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.backward++)}, now,
+          now + seconds.backward_input);
     } else {
       --rank.stored;
-      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.weight++)}, now + seconds.backward_weight);
+      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.weight++)}, now,
+          now + seconds.backward_weight);
       if (chunk.weight == shape_.micro_batches) {
         rank.reduced = std::max(rank.reduced, rank.busy_until) + shape_.reduce_seconds_of(option.chunk);
       }
     }
   }
 
-  void run(Rank& rank, int r, const Task& task, double end) {
+  void run(Rank& rank, int r, const Task& task, double now, double end) {
     rank.order.push_back(task);
+    rank.left -= end - now;
     rank.busy_until = end;
     rank.running = true;
-    events_.emplace(end, r);
+    add_event(end, r);
     const int i = task.micro_batch.value;
     if (task.kind == TaskKind::forward && task.chunk.value + 1 == shape_.num_chunks()) {
       chunks_.back().gradients[i] = end;
@@ -230,7 +287,7 @@ class ListScheduler {
     const Delivery to = delivery_of(rank.order.back());
     if (to.arrival == nullptr) return;
     *to.arrival = ports_.send(*to.way, rank.busy_until);
-    events_.emplace(*to.arrival, to.rank);
+    add_event(*to.arrival, to.rank);
   }
 
   /// Where what a task makes goes on its way to another chunk.
@@ -251,21 +308,35 @@ class ListScheduler {
   }
 
   const PipelineShape& shape_;
-  const ListPolicy& policy_;
-  const ListChoices& choices_;
+  const ListPolicy* policy_ = nullptr;
+  const ListChoices* choices_ = nullptr;
+  CutPorts all_ports_;  // free
   CutPorts ports_;
   std::vector<Chunk> chunks_;
   std::vector<Rank> ranks_;
-  std::vector<Option> options_;
+  std::vector<Option> options_;  // of a decision, the first ones
+  std::size_t num_options_ = 0;
+  ListChoices counts_;  // of options, by rank and decision
   Blocks blocks_;
   using Event = std::pair<double, int>;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Event> events_;  // a heap, the next on top
+  double latest_ = infinity;
+  bool too_late_ = false;
+  ListResult result_;
 };
 
-}  // namespace
+ListScheduler::ListScheduler(const PipelineShape& shape) : run_(std::make_unique<ListRun>(shape)) {}
+
+ListScheduler::~ListScheduler() = default;
+
+const ListChoices& ListScheduler::num_options() const { return run_->num_options(); }
+
+const ListResult* ListScheduler::run(const ListPolicy& policy, const ListChoices& choices, double most) {
+  return run_->run(policy, choices, most);
+}
 
 ListResult list_schedule(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices) {
-  return ListScheduler(shape, policy, choices).run();
+  return *ListRun(shape).run(policy, choices, infinity);
 }
 
 }  // namespace pptrain

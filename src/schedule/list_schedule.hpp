@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "schedule/pipeline_shape.hpp"
@@ -40,5 +41,25 @@ struct ListResult {
 /// always ends: of the memory of a rank, what the oldest micro-batch still needs there is left to it, so
 /// that this one can finish and give back what it holds.
 ListResult list_schedule(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices = {});
+
+class ListRun;
+
+/// Makes schedules of one shape, one after another.
+class ListScheduler {
+ public:
+  /// `shape` must outlive it.
+  explicit ListScheduler(const PipelineShape& shape);
+  ListScheduler(const ListScheduler&) = delete;
+  ListScheduler& operator=(const ListScheduler&) = delete;
+  ~ListScheduler();
+
+  /// What `list_schedule` gives, until the next call; null where it ends after `most` seconds.
+  const ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most);
+  /// Between how many options each rank chose at each of its decisions in the last run.
+  const ListChoices& num_options() const;
+
+ private:
+  std::unique_ptr<ListRun> run_;
+};
 
 }  // namespace pptrain

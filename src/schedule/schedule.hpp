@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,27 @@ std::vector<ChunkPlace> chunk_places(const Plan& plan);
 struct CompileOptions {
   std::vector<Tie> ties = {};  ///< parameters that several layers share
   TransferForms forms = {};    ///< `cheapest_forms` says which are faster
+};
+
+class Crossings;
+
+/// Compiles orders of tasks of one plan, again and again: what crosses its cuts is found once.
+class TrainingCompiler {
+ public:
+  /// `plan` must outlive it.
+  TrainingCompiler(const Plan& plan, CompileOptions options);
+  TrainingCompiler(const TrainingCompiler&) = delete;
+  TrainingCompiler& operator=(const TrainingCompiler&) = delete;
+  ~TrainingCompiler();
+
+  /// As `compile_training`: the programs whose indices are in `some`, which ascend; all where it is null.
+  Programs compile(const std::vector<TaskOrder>& orders, const std::vector<int>* some);
+
+ private:
+  const Plan& plan_;
+  CompileOptions options_;
+  std::vector<ChunkPlace> places_;
+  std::unique_ptr<Crossings> crossings_;
 };
 
 /// Compiles plan and order to one training program per device: transfers resolved to the

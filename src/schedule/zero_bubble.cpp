@@ -4,6 +4,7 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 #include "schedule/improve.hpp"
 #include "schedule/list_schedule.hpp"
 #include "schedule/replay.hpp"
@@ -25,6 +26,7 @@ class Search {
  public:
   explicit Search(const PipelineShape& shape)
       : shape_(shape),
+        scheduler_(shape),
         tasks_(3L * shape.num_chunks() * shape.micro_batches),
         bound_(makespan_bound(shape) * (1.0 + close_enough)) {}
 
@@ -69,34 +71,77 @@ class Search {
   void try_policies() {
     long work = 0;
     for (const ListPolicy& policy : policies(shape_.chunks_per_rank)) {
-      attempts_.push_back({policy, list_schedule(shape_, policy)});
+      if (const ListResult* result = scheduler_.run(policy, {}, num_best_ends())) {
+        attempts_.push_back({policy, *result});
+        if (optimal(attempts_.back())) return;
+      }
       work += tasks_;
-      if (optimal(attempts_.back()) || work + tasks_ > most_policy_work) return;
+      if (work + tasks_ > most_policy_work) return;
     }
   }
 
+  /// A schedule that ends later than as many others as are climbed from is of no use.
+  double num_best_ends() const {
+    if (attempts_.size() < num_climbs) return infinity;
+    std::vector<double> ends;
+    for (const Attempt& attempt : attempts_) ends.push_back(attempt.result.makespan);
+    std::nth_element(ends.begin(), ends.begin() + (num_climbs - 1), ends.end());
+    return ends[num_climbs - 1];
+  }
+
   /// Changes up to three choices of the policy at a time and keeps what is not worse; then moves tasks.
-  void climb(Attempt& attempt) const {
+  void climb(Attempt& attempt) {
     std::mt19937 random(1);
     ListChoices choices(shape_.ranks, std::vector<unsigned char>(tasks_ / shape_.ranks, 0));
     const long choice_work = std::min(most_choice_work, most_choices * tasks_);
+    if (!optimal(attempt)) scheduler_.run(attempt.policy, choices, infinity);
+    ListChoices num_options = scheduler_.num_options();
     for (long work = 0; !optimal(attempt) && work + tasks_ <= choice_work; work += tasks_) {
-      ListChoices changed = choices;
-      for (auto changes = 1 + random() % 3; changes > 0; --changes) {
-        auto& of_rank = changed[random() % changed.size()];
-        unsigned char& choice = of_rank[random() % of_rank.size()];
-        choice = static_cast<unsigned char>(choice == 0 ? 1 + random() % 2 : 0);
+      const std::vector<ChangedChoice> changes = change(choices, random);
+      // The schedule stays what it is, and so no worse.
+      if (std::none_of(changes.begin(), changes.end(),
+                       [&](const ChangedChoice& one) { return changes_decision(one, choices, num_options); })) {
+        continue;
       }
-      ListResult result = list_schedule(shape_, attempt.policy, changed);
-      if (better(attempt.result, result)) continue;
-      attempt.result = std::move(result);
-      choices = std::move(changed);
+      const ListResult* result = scheduler_.run(attempt.policy, choices, attempt.result.makespan);
+      if (result != nullptr && !better(attempt.result, *result)) {
+        attempt.result = *result;
+        num_options = scheduler_.num_options();
+        continue;
+      }
+      for (auto one = changes.rbegin(); one != changes.rend(); ++one) choices[one->rank][one->place] = one->before;
     }
     const long move_work = std::min(most_move_work, most_moves * tasks_);
     attempt.result.makespan = improve_orders(shape_, bound_, move_work, 1, attempt.result.orders);
   }
 
+  struct ChangedChoice {
+    std::size_t rank = 0;
+    std::size_t place = 0;
+    unsigned char before = 0;
+  };
+
+  static std::vector<ChangedChoice> change(ListChoices& choices, std::mt19937& random) {
+    std::vector<ChangedChoice> changes;
+    for (auto left = 1 + random() % 3; left > 0; --left) {
+      const std::size_t rank = random() % choices.size();
+      const std::size_t place = random() % choices[rank].size();
+      unsigned char& choice = choices[rank][place];
+      changes.push_back({rank, place, choice});
+      choice = static_cast<unsigned char>(choice == 0 ? 1 + random() % 2 : 0);
+    }
+    return changes;
+  }
+
+  /// Whether what is chosen there now is another of the options that the rank had.
+  static bool changes_decision(const ChangedChoice& one, const ListChoices& choices, const ListChoices& num_options) {
+    const std::vector<unsigned char>& counts = num_options[one.rank];
+    if (one.place >= counts.size()) return false;
+    return one.before % counts[one.place] != choices[one.rank][one.place] % counts[one.place];
+  }
+
   const PipelineShape& shape_;
+  ListScheduler scheduler_;
   long tasks_;
   double bound_;
   std::vector<Attempt> attempts_;

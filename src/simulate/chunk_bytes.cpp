@@ -298,10 +298,9 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
 
 }  // namespace
 
-BytesBasis bytes_basis(const Instance& instance, const StageParts& parts) {
-  const Stage& mesh = parts.first_mesh();
+BytesBasis bytes_basis(const Instance& instance, const StageParts& parts, int num_devices) {
   bool known = true;
-  for (int d = 0; known && d < mesh.replicas * mesh.tensor_parallel; ++d) {
+  for (int d = 0; known && d < num_devices; ++d) {
     for_each_layer(parts, d, [&](const LayerOnDevice& on) { known = known && measured(instance, on).has_value(); });
   }
   return known ? BytesBasis::measured : BytesBasis::modelled;

@@ -59,8 +59,8 @@ enum class BytesBasis {
   measured,  ///< the profile says what each holds; what comes and goes in an iteration counts as it does
   modelled,  ///< stored activations as in the memory model, and the profile's workspace all the time
 };
-/// Modelled where the profile lacks the bytes of one layer on one device.
-BytesBasis bytes_basis(const Instance& instance, const StageParts& parts);
+/// Modelled where the profile lacks the bytes of one layer on one of the first `num_devices` devices of the stage.
+BytesBasis bytes_basis(const Instance& instance, const StageParts& parts, int num_devices);
 
 /// Bytes of the chunk that `parts` divide on a device of the stage, row by row. Measured: with the layers that ZeRO
 /// holds whole for a moment. Modelled: work is what the largest layer stores beyond what recomputation keeps of it.

@@ -80,7 +80,8 @@ void add(Signature& signature, const Instruction& instruction) {
 }  // namespace
 
 ProgramClasses::ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices,
-                               ReceivedGathers& gathers) {
+                               ReceivedGathers& gathers, ReplicaShift shift)
+    : shift_(std::move(shift)) {
   find_ways(cluster, sample);
   find_groups(sample, gathers);
   start(sample, prices);
@@ -90,21 +91,30 @@ ProgramClasses::ProgramClasses(const Cluster& cluster, const Programs& sample, c
 
 int ProgramClasses::link(const Uplink& uplink) {
   const auto [entry, is_new] =
-      link_index_.try_emplace({uplink.owner, uplink.direction}, static_cast<int>(links_.size()));
+      link_index_.try_emplace({shift_.first_owner(uplink.owner), uplink.direction}, static_cast<int>(links_.size()));
   if (is_new) links_.push_back({uplink.link.bandwidth, {}});
   return entry->second;
 }
 
+/// The way taken back to where it begins at a representative.
+std::pair<int, int> ProgramClasses::way_key(DeviceId from, DeviceId to) const {
+  const int turns = shift_.turns_to(from);
+  return {shift_.before(from, turns).value, shift_.before(to, turns).value};
+}
+
+int ProgramClasses::way_class(DeviceId from, DeviceId to) const {
+  return way_classes_.of[way_index_.at(way_key(from, to))];
+}
+
 void ProgramClasses::find_ways(const Cluster& cluster, const Programs& sample) {
-  std::unordered_map<DeviceId, int> program_of;
-  for (const Program& program : sample) program_of.emplace(program.device, static_cast<int>(program_of.size()));
   const auto way = [&](DeviceId from, DeviceId to) {
-    const auto [entry, is_new] = way_index_.try_emplace({from.value, to.value}, static_cast<int>(ways_.size()));
+    const auto [entry, is_new] = way_index_.try_emplace(way_key(from, to), static_cast<int>(ways_.size()));
     if (!is_new) return entry->second;
-    Way& made = ways_.emplace_back(Way{program_of.at(from), program_of.at(to), cluster.path(from, to), {}, {}});
+    Way& made = ways_.emplace_back(
+        Way{shift_.representative_of(from), shift_.representative_of(to), cluster.path(from, to), {}, {}});
     for (const Uplink& uplink : cluster.uplinks(from, to)) {
       made.links.push_back(link(uplink));
-      links_[made.links.back()].ways.push_back(entry->second);
+      links_[made.links.back()].uses.push_back({entry->second, shift_.turns() / shift_.num_owners(uplink.owner)});
     }
     return entry->second;
   };
@@ -161,7 +171,9 @@ bool ProgramClasses::refine(const Prices& prices, const ReceivedGathers& gathers
   refine_groups(prices, gathers);
   const int before = programs().num() + way_classes_.num() + link_classes_.num();
   Partition links = partition(links_.size(), [&](int l, Signature& signature) {
-    for (const int w : links_[l].ways) signature.push_back(way_classes_.of[w]);
+    for (const WayLink::Use& use : links_[l].uses) {
+      signature.insert(signature.end(), static_cast<std::size_t>(use.ways), way_classes_.of[use.way]);
+    }
     std::sort(signature.begin(), signature.end());
     signature.push_back(link_classes_.of[l]);
   });
@@ -231,9 +243,9 @@ std::vector<int> ProgramClasses::add_routes(Network& network) const {
     for (const int l : way.links) {
       const auto known = [&](const Network::LinkUse& use) { return use.link == links[link_classes_.of[l]]; };
       if (std::any_of(uses.begin(), uses.end(), known)) continue;
-      const auto same = [&](int w) { return way_classes_.of[w] == type; };
-      const auto flows = std::count_if(links_[l].ways.begin(), links_[l].ways.end(), same);
-      uses.push_back({links[link_classes_.of[l]], static_cast<int>(flows)});
+      int flows = 0;
+      for (const WayLink::Use& use : links_[l].uses) flows += way_classes_.of[use.way] == type ? use.ways : 0;
+      uses.push_back({links[link_classes_.of[l]], flows});
     }
     routes.push_back(network.add_route(way.path, std::move(uses)));
   }

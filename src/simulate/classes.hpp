@@ -11,6 +11,7 @@
 #include "simulate/partition.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/received_gathers.hpp"
+#include "simulate/replica_shift.hpp"
 
 namespace pptrain {
 
@@ -23,8 +24,10 @@ namespace pptrain {
 /// are unique, are equal within the classes of ways, so that they go on doing the same.
 class ProgramClasses {
  public:
-  /// `sample`: all programs, of one micro-batch; `prices` and `gathers` are theirs.
-  ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices, ReceivedGathers& gathers);
+  /// `sample`: all programs, of one micro-batch, or those of representatives by `shift`; `prices` and `gathers` are
+  /// theirs.
+  ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices, ReceivedGathers& gathers,
+                 ReplicaShift shift);
 
   const SimulatedClasses& all() const { return classes_; }
   const Partition& programs() const { return classes_.programs; }
@@ -32,12 +35,13 @@ class ProgramClasses {
   /// Puts a route for each class of ways into the network; returns their numbers.
   std::vector<int> add_routes(Network& network) const;
   /// The class of a way on which something is sent.
-  int way_class(DeviceId from, DeviceId to) const { return way_classes_.of[way_index_.at({from.value, to.value})]; }
+  int way_class(DeviceId from, DeviceId to) const;
 
  private:
   /// What a thing must have in common with others of its class.
   using Signature = std::vector<std::int64_t>;
-  /// A way from one program to another, where something is sent.
+  /// A way from one program to another, where something is sent; it begins at a representative and stands for all to
+  /// which shifts take it.
   struct Way {
     int from = 0;
     int to = 0;
@@ -45,13 +49,18 @@ class ProgramClasses {
     std::vector<int> links;
     Signature sent;  // what, in order
   };
-  /// An uplink in one direction.
+  /// An uplink in one direction, or any of those to which shifts take it.
   struct WayLink {
+    struct Use {
+      int way = 0;
+      int ways = 1;  // of those that the way stands for, how many pass the link
+    };
     double bandwidth = 0.0;
-    std::vector<int> ways;
+    std::vector<Use> uses;
   };
 
   void find_ways(const Cluster& cluster, const Programs& sample);
+  std::pair<int, int> way_key(DeviceId from, DeviceId to) const;
   void find_groups(const Programs& sample, ReceivedGathers& gathers);
   int link(const Uplink& uplink);
   void start(const Programs& sample, const Prices& prices);
@@ -59,9 +68,10 @@ class ProgramClasses {
   void refine_groups(const Prices& prices, const ReceivedGathers& gathers);
   void add_signature(Signature& signature, int program, const Prices& prices) const;
 
+  ReplicaShift shift_;
   std::vector<Way> ways_;
   std::vector<WayLink> links_;
-  std::map<std::pair<int, int>, int> way_index_;  // by devices
+  std::map<std::pair<int, int>, int> way_index_;  // by devices, the first a representative
   std::map<std::pair<int, Uplink::Direction>, int> link_index_;
   std::vector<std::vector<int>> ways_of_;     // by program: what it sends and receives, in order
   std::vector<std::vector<ChunkId>> chunks_;  // by program

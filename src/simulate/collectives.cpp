@@ -27,4 +27,11 @@ std::optional<Collectives::Running> Collectives::come(double now, int program, i
   return running_.back();
 }
 
+void Collectives::describe(double now, StateRecord& state) const {
+  for (std::size_t c = 0; c < arrivals_.size(); ++c) {
+    for (const int arrived : arrivals_[c]) state.add_count(arrived - started_[c]);
+  }
+  for (const double free : lane_free_) state.add_seconds(std::max(0.0, free - now));
+}
+
 }  // namespace pptrain

@@ -5,6 +5,7 @@
 
 #include "simulate/events.hpp"
 #include "simulate/prices.hpp"
+#include "simulate/state_record.hpp"
 
 namespace pptrain {
 
@@ -25,6 +26,9 @@ class Collectives {
   std::optional<Running> come(double now, int program, int number);
   /// The collective that an event's index means.
   const Running& of(int index) const { return running_[index]; }
+
+  /// Adds who has come to what, and for how long lanes are taken.
+  void describe(double now, StateRecord& state) const;
 
  private:
   const std::vector<PricedCollective>& priced_;

@@ -20,4 +20,11 @@ int Deliveries::handle(const Event& event) {
   return -1;
 }
 
+void Deliveries::describe(double now, StateRecord& state) const {
+  network_.describe(now, state);
+  for (int route = 0; route < network_.num_routes(); ++route) {
+    network_.for_each_on_route(route, [&](int number) { state.add_seconds(now - deliveries_[number].started); });
+  }
+}
+
 }  // namespace pptrain

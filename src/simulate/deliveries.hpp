@@ -26,12 +26,16 @@ class Deliveries {
   int number_of(int program, std::size_t instruction) const { return transfers_.of(program, instruction); }
   const Transfer& transfer(int number) const { return transfers_.all()[number]; }
   Delivery& operator[](int number) { return deliveries_[number]; }
+  const Delivery& operator[](int number) const { return deliveries_[number]; }
 
   /// The sender holds `held_bytes` for it.
   void send(double now, int number, double held_bytes);
   /// Takes an event of the network; returns the transfer that arrives at once, or -1: `Event::Kind::arrival` is
   /// scheduled for one with latency.
   int handle(const Event& event);
+
+  /// Adds what is on its way: how long, and how much of it.
+  void describe(double now, StateRecord& state) const;
 
  private:
   EventQueue& events_;

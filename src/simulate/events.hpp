@@ -1,7 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <queue>
+#include <functional>
 #include <vector>
 
 namespace pptrain {
@@ -23,18 +24,22 @@ struct Event {
 class EventQueue {
  public:
   void push(double time, Event::Kind kind, int index, std::uint32_t version = 0) {
-    events_.push({time, sequence_++, kind, index, version});
+    events_.push_back({time, sequence_++, kind, index, version});
+    std::push_heap(events_.begin(), events_.end(), std::greater<>());
   }
   bool empty() const { return events_.empty(); }
-  double next_time() const { return events_.top().time; }
+  double next_time() const { return events_.front().time; }
   Event pop() {
-    const Event event = events_.top();
-    events_.pop();
+    std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+    const Event event = events_.back();
+    events_.pop_back();
     return event;
   }
+  /// All that are scheduled, in no order.
+  const std::vector<Event>& scheduled() const { return events_; }
 
  private:
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Event> events_;  // a heap, the next on top
   std::uint64_t sequence_ = 0;
 };
 

@@ -54,6 +54,7 @@ void Network::flow(double now, int route, const Waiting& what) {
   flow.since = now;
   Route& way = routes_[route];
   way.busy = true;
+  way.flow = index;
   for (const LinkUse& use : way.uses) links_[use.link].flows.push_back({index, use.flows});
   if (alone(way)) {
     set_rate(now, index, way.bandwidth);
@@ -179,6 +180,16 @@ void Network::fill(int link, double rate) {
       links_[use.link].left -= use.flows * rate;
       links_[use.link].open -= use.flows;
     }
+  }
+}
+
+/// What is left of a transfer as the seconds that it takes alone.
+void Network::describe(double now, StateRecord& state) const {
+  for (const Route& route : routes_) {
+    state.add_count(route.busy ? 1 + std::ssize(route.waiting) : 0);
+    if (!route.busy) continue;
+    const Flow& flow = flows_[route.flow];
+    state.add_seconds((flow.bytes - flow.rate * (now - flow.since)) / route.bandwidth);
   }
 }
 

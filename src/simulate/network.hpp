@@ -7,6 +7,7 @@
 
 #include "cluster/cluster.hpp"
 #include "simulate/events.hpp"
+#include "simulate/state_record.hpp"
 
 namespace pptrain {
 
@@ -38,6 +39,23 @@ class Network {
   /// Takes an event, `flow_end` or `share`; returns the transfer whose last byte has left, or -1 where none has.
   int handle(const Event& event);
 
+  /// Whether an event is one that `handle` does nothing about, as the flow's rate has changed since.
+  bool is_stale(const Event& event) const {
+    return event.kind == Event::Kind::flow_end && flows_[event.index].version != event.version;
+  }
+  /// Calls `use(transfer)` for what is on a route, in the order in which it was sent.
+  template <class Use>
+  void for_each_on_route(int route, const Use& use) const {
+    if (!routes_[route].busy) return;
+    use(flows_[routes_[route].flow].transfer);
+    for (const Waiting& waits : routes_[route].waiting) use(waits.transfer);
+  }
+  int num_routes() const { return static_cast<int>(routes_.size()); }
+  /// The route of the transfer that an event of kind `flow_end` is about.
+  int route_of(const Event& event) const { return flows_[event.index].route; }
+  /// Adds what is under way.
+  void describe(double now, StateRecord& state) const;
+
  private:
   Network(const Network&) = default;
   struct Waiting {
@@ -49,6 +67,7 @@ class Network {
     double bandwidth = 0.0;  // alone on its links
     double latency = 0.0;
     bool busy = false;
+    int flow = 0;  // while busy
     std::deque<Waiting> waiting;
   };
   struct FlowOnLink {

@@ -205,7 +205,7 @@ void Prices::count_hand_over(const StageParts& parts, int stage_index, std::int6
     const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
     return static_cast<double>(samples.size()) * cut_bytes_[chunk];
   };
-  for (int d = 0; d < before.replicas * before.tensor_parallel; ++d) {
+  for (int d = 0; d < num_programs_[stage_index]; ++d) {
     ChunkPrice* prices = &chunks_[(first_program_[stage_index] + d) * cut_bytes_.size() + chunk];
     prices[1].handed_bytes[0] = bytes(after, d);
     prices[0].handed_bytes[1] = bytes(before, d);

@@ -51,13 +51,14 @@ void scatter_sums(const Stage& stage, PricedCollective& reduction) {
 
 std::vector<int> Prices::programs_of(const Stage& stage, int stage_index, Interval replicas, int shard) const {
   std::vector<int> programs;
-  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) {
+  const Interval represented = intersect(replicas, {0, replicas_[stage_index]});
+  for (std::int64_t r = represented.begin; r < represented.end; ++r) {
     programs.push_back(first_program_[stage_index] + static_cast<int>(r) * stage.tensor_parallel + shard);
   }
   return programs;
 }
 
-/// One per shard index and group of replicas, beside those of the gradients.
+/// One per shard index and group of replicas that have programs, beside those of the gradients.
 void Prices::group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                            ChunkId chunk) {
   const double bytes =
@@ -67,7 +68,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
     const double whole = member_load(stage, shard) * bytes;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (groups[g].size() == 1) continue;
+      if (groups[g].size() == 1 || groups[g].begin >= replicas_[stage_index]) continue;
       PricedCollective gather;
       gather.kind = PricedCollective::Kind::weights;
       gather.chunk = chunk;
@@ -114,7 +115,7 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
     const double held = member_load(stage, shard) * bytes;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (groups[g].size() == 1) continue;
+      if (groups[g].size() == 1 || groups[g].begin >= replicas_[stage_index]) continue;
       PricedCollective reduction;
       reduction.chunk = chunk;
       reduction.lane = lanes.gradients(shard, static_cast<int>(g));

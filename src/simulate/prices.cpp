@@ -58,15 +58,20 @@ Phase phase_of(Op op) {
   }
 }
 
-Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs) {
+Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs)
+    : Prices(instance, plan, programs, ReplicaShift(plan)) {}
+
+Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs, const ReplicaShift& shift) {
   check_split(instance, plan, programs);
   int program = 0;
   for (const Stage& stage : plan.stages) {
     first_program_.push_back(program);
     first_lane_.push_back(num_lanes_);
-    program += stage.replicas * stage.tensor_parallel;
+    replicas_.push_back(shift.replicas(static_cast<int>(replicas_.size())));
+    num_programs_.push_back(replicas_.back() * stage.tensor_parallel);
+    program += num_programs_.back();
     num_lanes_ = lanes_of(stage, num_lanes_).end();
-    stage_bytes_.push_back(bytes_basis(instance, StageParts(stage)));
+    stage_bytes_.push_back(bytes_basis(instance, StageParts(stage), num_programs_.back()));
   }
   for (const TieEnd& end : tie_ends(plan, instance.ties)) {
     tied_row_bytes_.push_back(instance.ties[static_cast<std::size_t>(end.tie)].row_bytes);
@@ -107,7 +112,7 @@ void Prices::price_hand_over(const Instance& instance, const StageParts& parts, 
     task.seconds += seconds;
     task.communication += seconds;
   };
-  for (int d = 0; d < before.replicas * before.tensor_parallel; ++d) {
+  for (int d = 0; d < num_programs_[stage_index]; ++d) {
     ChunkPrice* prices = &chunks_[(first_program_[stage_index] + d) * cut_bytes_.size() + chunk];
     lengthen(prices[0].tasks[static_cast<std::size_t>(Phase::forward)], between.forward);
     for (const Phase phase : {Phase::backward_input, Phase::backward}) {
@@ -122,7 +127,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
   const StageParts parts(stage, {layers});
   const bool by_replica = divided_as_stage(parts, stage);
   const ChunkTimes times(instance, parts, !by_replica);
-  const int num_devices = stage.replicas * stage.tensor_parallel;
+  const int num_devices = num_programs_[stage_index];
   const int group_size = by_replica ? stage.tensor_parallel : num_devices;
   ChunkPrice of_group;
   of_group.num_layers = static_cast<int>(layers.size());

@@ -11,6 +11,7 @@
 #include "simulate/chunk_bytes.hpp"
 #include "simulate/partition.hpp"
 #include "simulate/publication.hpp"
+#include "simulate/replica_shift.hpp"
 
 namespace pptrain {
 
@@ -77,6 +78,8 @@ class Prices {
  public:
   /// Throws `Error` (exit code 2) when a program splits B and W and the profile does not.
   Prices(const Instance& instance, const Plan& plan, const Programs& programs);
+  /// The same for the programs of representatives alone: each stands, in groups and collectives, for all of its like.
+  Prices(const Instance& instance, const Plan& plan, const Programs& programs, const ReplicaShift& shift);
 
   /// Those of the first program of each class, among themselves.
   Prices of_classes(const SimulatedClasses& classes) const;
@@ -125,6 +128,8 @@ class Prices {
                      ChunkId chunk);
 
   std::vector<int> first_program_;  // of each stage
+  std::vector<int> num_programs_;   // of each stage
+  std::vector<int> replicas_;       // of each stage that have programs, the first ones
   std::vector<int> first_lane_;     // of each stage, see `lanes_of`
   std::vector<ChunkPrice> chunks_;
   std::vector<std::vector<int>> task_groups_;

@@ -4,8 +4,19 @@
 #include <tuple>
 
 #include "cost/collective.hpp"
+#include "cost/stage_time.hpp"
 
 namespace pptrain {
+
+namespace {
+
+/// Devices of a group, whether or not they have a program.
+std::vector<DeviceId> members_of(const Stage& stage, int number, Payload payload) {
+  if (payload != Payload::tied_gradient) return stage.devices[static_cast<std::size_t>(number)];
+  return shard_group(stage, number);
+}
+
+}  // namespace
 
 ReceivedGathers::ReceivedGathers(const Instance& instance, const Plan& plan, const Programs& programs)
     : instance_(instance) {
@@ -20,7 +31,7 @@ ReceivedGathers::ReceivedGathers(const Instance& instance, const Plan& plan, con
       numbers_[p][payload == Payload::tied_gradient] = entry->second;
       Group& group = group_of(static_cast<int>(p), payload);
       group.programs.push_back(static_cast<int>(p));
-      group.devices.push_back(programs[p].device);
+      if (is_new) group.devices = members_of(plan.stages[programs[p].stage.index()], number, payload);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "cost/cost.hpp"
 #include "program/program.hpp"
 #include "simulate/partition.hpp"
+#include "simulate/state_record.hpp"
 
 namespace pptrain {
 
@@ -35,6 +36,10 @@ class ReceivedGathers {
   const Group& of(int program, Payload payload);
   /// A program comes to a gather; returns its group when all have come.
   const Group* come(int program, Payload payload);
+  /// Adds who waits for others.
+  void describe(StateRecord& state) const {
+    for (const Group& group : groups_) state.add_count(group.arrived);
+  }
   /// How long the members of a group gather `bytes` that all of them need.
   double seconds(const Group& group, double bytes) const;
 

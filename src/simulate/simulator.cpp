@@ -12,6 +12,7 @@ Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfer
       recording_(options.recording),
       prices_(std::move(prices)),
       events_(events),
+      network_(network),
       deliveries_(std::move(transfers), network, events),
       collectives_(prices_.reductions(), prices_.num_lanes(), events),
       received_gathers_(std::move(received_gathers)),
@@ -28,9 +29,13 @@ Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfer
   }
 }
 
-Simulation Simulator::run() {
+Simulation Simulator::run(RepetitionWatch* watch) {
   for (int p = 0; p < num_programs(); ++p) events_.push(0.0, Event::Kind::resume, p);
-  while (!events_.empty()) handle(events_.pop());
+  while (!events_.empty()) {
+    const Event event = events_.pop();
+    handle(event);
+    if (watch != nullptr && watch->wants(progress_.front().next)) show_state(event.time, *watch);
+  }
   for (int p = 0; p < num_programs(); ++p) finish(p);
   return std::move(result_);
 }

@@ -8,6 +8,7 @@
 #include "simulate/prices.hpp"
 #include "simulate/program_progress.hpp"
 #include "simulate/received_gathers.hpp"
+#include "simulate/repetition.hpp"
 #include "simulate/simulate.hpp"
 #include "simulate/weight_waits.hpp"
 
@@ -20,8 +21,8 @@ class Simulator {
   Simulator(const Programs& programs, Prices prices, Transfers transfers, ReceivedGathers received_gathers,
             Network& network, EventQueue& events, const SimulateOptions& options);
 
-  /// Once.
-  Simulation run();
+  /// Once. A watch is shown states while it wants them.
+  Simulation run(RepetitionWatch* watch = nullptr);
 
  private:
   using State = ProgramProgress::State;
@@ -37,6 +38,12 @@ class Simulator {
   void meet_all(double now, int p);
   void record(int p, Lane lane, const Instruction& instruction, double begin, double end);
   void finish(int p);
+
+  // simulator_state.cpp: what is to come, for who looks for repetitions.
+  void show_state(double now, RepetitionWatch& watch) const;
+  StateRecord state_at(double now) const;
+  void describe(double now, int p, StateRecord& state) const;
+  void describe_events(double now, StateRecord& state) const;
 
   // simulator_tasks.cpp: what computes.
   void task(double now, int p);
@@ -71,6 +78,7 @@ class Simulator {
   Recording recording_;
   Prices prices_;
   EventQueue& events_;
+  Network& network_;
   Deliveries deliveries_;
   Collectives collectives_;
   ReceivedGathers received_gathers_;

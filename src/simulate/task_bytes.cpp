@@ -88,4 +88,8 @@ double TaskBytes::end_gradients(const ChunkBytes& chunk) { return std::exchange(
 
 double TaskBytes::end_sums() { return std::exchange(summed_, 0.0); }
 
+void TaskBytes::describe(StateRecord& state) const {
+  for (const double bytes : {held_, leaving_, held_next_, leaving_next_, work_, summed_}) state.add_bytes(bytes);
+}
+
 }  // namespace pptrain

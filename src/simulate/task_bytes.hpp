@@ -6,6 +6,7 @@
 
 #include "program/program.hpp"
 #include "simulate/chunk_bytes.hpp"
+#include "simulate/state_record.hpp"
 
 namespace pptrain {
 
@@ -21,6 +22,9 @@ class TaskBytes {
   double end(Op op, const ChunkBytes& chunk);
   /// Given back once all gradients are summed.
   double end_sums();
+
+  /// Adds what the bytes of later tasks depend on.
+  void describe(StateRecord& state) const;
 
  private:
   double start_offloaded(std::size_t i, const ChunkBytes& chunk, double carried);

@@ -27,6 +27,31 @@ struct TransferKeyHash {
   }
 };
 
+/// Routes of a device, which has few peers: each is asked for once.
+class RouteCache {
+ public:
+  RouteCache(DeviceId device, const RouteOf& route_of) : device_(device), route_of_(route_of) {}
+
+  int route(DeviceId peer, bool to_peer) {
+    for (const Known& known : known_) {
+      if (known.peer == peer && known.to_peer == to_peer) return known.route;
+    }
+    known_.push_back({peer, to_peer, to_peer ? route_of_(device_, peer) : route_of_(peer, device_)});
+    return known_.back().route;
+  }
+
+ private:
+  struct Known {
+    DeviceId peer;
+    bool to_peer = false;
+    int route = 0;
+  };
+
+  DeviceId device_;
+  const RouteOf& route_of_;
+  std::vector<Known> known_;
+};
+
 }  // namespace
 
 double bytes_of(const Instruction& instruction, const Prices& prices) {
@@ -43,11 +68,12 @@ Transfers::Transfers(const Programs& programs, const Prices& prices, const Route
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const Program& program = programs[p];
     numbers_.emplace_back(program.instructions.size(), -1);
+    RouteCache routes(program.device, route_of);
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       const Instruction& instruction = program.instructions[i];
       const bool sends = instruction.op == Op::send;
       if (!sends && instruction.op != Op::wait_receive) continue;
-      const int route = sends ? route_of(program.device, instruction.peer) : route_of(instruction.peer, program.device);
+      const int route = routes.route(instruction.peer, sends);
       const TransferKey key = {route, instruction.payload, instruction.chunk, instruction.micro_batch};
       const auto [entry, is_new] = numbers.try_emplace(key, static_cast<int>(transfers_.size()));
       if (is_new) transfers_.emplace_back();

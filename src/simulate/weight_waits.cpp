@@ -27,4 +27,10 @@ double WeightWaits::for_publication(double now, const Instruction& task, const C
   return std::max(0.0, chunk.published_end - now - chunk.task(Phase::forward).seconds);
 }
 
+void WeightWaits::describe(double now, StateRecord& state) const {
+  state.add_count(static_cast<std::int64_t>(last_pass_));
+  state.add_count(std::ssize(started_));
+  state.add_seconds(last_pass_ == Pass::none ? 0.0 : next_gather_ - now);
+}
+
 }  // namespace pptrain

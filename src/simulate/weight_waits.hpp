@@ -4,6 +4,7 @@
 
 #include "program/program.hpp"
 #include "simulate/prices.hpp"
+#include "simulate/state_record.hpp"
 
 namespace pptrain {
 
@@ -13,6 +14,9 @@ class WeightWaits {
  public:
   /// How long a task waits that could start `now` seconds into the iteration; to be asked once for each, in order.
   double before(double now, const Instruction& task, const ChunkPrice& chunk);
+
+  /// Adds what later waits depend on.
+  void describe(double now, StateRecord& state) const;
 
  private:
   /// The last task that read weights which are gathered layer by layer.

@@ -137,7 +137,7 @@ TEST_CASE("equal replicas are one class for each stage", "[simulate]") {
   const Programs programs = compile_training(plan, task_orders(plan), {});
   const Instance instance = {profile, cluster, plan.global_batch_size};
   ReceivedGathers gathers(instance, plan, programs);
-  const ProgramClasses classes(cluster, programs, Prices(instance, plan, programs), gathers);
+  const ProgramClasses classes(cluster, programs, Prices(instance, plan, programs), gathers, ReplicaShift(plan));
   CHECK(classes.programs().num() == 4);
   check_same(instance, plan);
 }

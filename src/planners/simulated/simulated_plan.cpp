@@ -19,6 +19,9 @@ double order_cost(const Plan& plan) {
   return filled ? tasks : std::min(250.0 * tasks, 4e4);
 }
 
+/// Orders of so many tasks are kept for plans with the same times and memory, some 50 MB.
+constexpr std::size_t most_kept_tasks = 4'000'000;
+
 }  // namespace
 
 PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan) {
@@ -32,13 +35,19 @@ const std::vector<TaskOrder>& PlanSimulator::orders_of(const Plan& plan) {
   const auto found = orders_.find(key);
   if (found != orders_.end()) return found->second;
   std::vector<TaskOrder> orders = task_orders(plan, std::get<OrderOptions>(key));
+  std::size_t tasks = 0;
+  for (const TaskOrder& order : orders) tasks += order.size();
+  if (kept_tasks_ + tasks > most_kept_tasks) {
+    orders_.clear();
+    kept_tasks_ = 0;
+  }
+  kept_tasks_ += tasks;
   return orders_.emplace(std::move(key), std::move(orders)).first->second;
 }
 
 const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
-  const auto found =
-      std::find_if(plans_.begin(), plans_.end(), [&](const Plan& other) { return same_plan(plan, other); });
-  return found == plans_.end() ? nullptr : &results_[static_cast<std::size_t>(found - plans_.begin())];
+  const std::optional<std::size_t> number = known_.find(plan);
+  return number ? &results_[*number] : nullptr;
 }
 
 TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
@@ -67,7 +76,7 @@ const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
   const Simulation simulation = prepared(plan).run(orders_of(plan));
   SimulatedPlan& result = results_.emplace_back();
-  plans_.push_back(plan);
+  known_.add(plan);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);

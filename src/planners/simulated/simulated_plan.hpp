@@ -9,6 +9,7 @@
 
 #include "cost/cost.hpp"
 #include "plan/plan.hpp"
+#include "planners/simulated/known_plans.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/training_simulation.hpp"
 
@@ -26,7 +27,9 @@ struct SimulatedPlan {
 /// that do the same at the same time count once.
 constexpr double most_simulated_tasks = 4e6;
 
-/// Simulates plans of an instance, each different one once, and makes each order of tasks once.
+/// Simulates plans of an instance, each different one once, and keeps orders of tasks for plans that need the same.
+/// Simulators share nothing but the instance, which they only read: threads that have one each do not disturb one
+/// another.
 class PlanSimulator {
  public:
   explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
@@ -48,15 +51,17 @@ class PlanSimulator {
   /// Schedule, V, unit, stages, micro-batches and what else their order depends on.
   using OrderKey = std::tuple<std::string, int, int, int, std::int64_t, OrderOptions>;
   OrderKey key_of(const Plan& plan);
+  /// Until the next call.
   const std::vector<TaskOrder>& orders_of(const Plan& plan);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);
 
   const Instance& instance_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
-  std::deque<Plan> plans_;
-  std::deque<SimulatedPlan> results_;  // of `plans_`
-  std::map<OrderKey, std::vector<TaskOrder>> orders_;
+  KnownPlans known_;
+  std::deque<SimulatedPlan> results_;                  // of `known_`
+  std::map<OrderKey, std::vector<TaskOrder>> orders_;  // the last ones
+  std::size_t kept_tasks_ = 0;                         // in `orders_`
 };
 
 /// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that costs too much, by

@@ -1,0 +1,92 @@
+// Plans simulated one after another, again, and in several threads.
+#include <thread>
+
+#include "planners/large_instances.hpp"
+#include "planners/simulated/simulated_plan.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr int layers = 12;
+constexpr std::int64_t batch = 64;
+
+/// Plans for 16 devices that differ in one thing each.
+std::vector<Plan> unlike_plans() {
+  const auto plan = [](const std::vector<Interval>& chunks, int data, std::int64_t micro_batch,
+                       const ScheduleChoice& schedule) {
+    return uniform_plan(chunks, data, 1, batch, micro_batch, schedule);
+  };
+  std::vector<Plan> plans = {plan(even_division(layers, 4), 4, 4, {"1f1b", 1, 0}),
+                             plan(even_division(layers, 4), 4, 8, {"1f1b", 1, 0}),
+                             plan(even_division(layers, 4), 4, 4, {"zb-h1", 1, 0}),
+                             plan(even_division(layers, 8), 4, 4, {"interleaved-1f1b", 2, 0}),
+                             plan(even_division(layers, 2), 8, 8, {"1f1b", 1, 0}),
+                             plan({{0, 4}, {4, 6}, {6, 9}, {9, 12}}, 4, 4, {"1f1b", 1, 0})};
+  const Plan first = plans.front();
+  const auto add = [&](const auto& change) {
+    plans.push_back(first);
+    change(plans.back().stages[1]);
+  };
+  add([](Stage& stage) { stage.zero_stage = 1; });
+  add([](Stage& stage) { stage.recompute = Recompute::full; });
+  add([](Stage& stage) { std::swap(stage.devices[0], stage.devices[3]); });
+  add([](Stage& stage) { stage.zero_groups = {{0, 2}, {2, 4}}; });
+  return plans;
+}
+
+bool same(const SimulatedPlan& a, const SimulatedPlan& b) {
+  return a.iteration_seconds == b.iteration_seconds && a.bubble_fraction == b.bubble_fraction &&
+         a.peak_bytes == b.peak_bytes && a.why_not == b.why_not;
+}
+
+TEST_CASE("each different plan is known by itself", "[planners]") {
+  const std::vector<Plan> plans = unlike_plans();
+  KnownPlans known;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    for (std::size_t j = 0; j < plans.size(); ++j) CHECK((known.find(plans[j]) == j) == (j < i));
+    CHECK(known.add(plans[i]) == i);
+  }
+}
+
+TEST_CASE("a plan that was simulated is known, and gives what it gave", "[planners]") {
+  const Profile profile = blocks(layers, 0.5);
+  const Cluster cluster = mixed_nodes(2, 8);
+  const Instance instance = {profile, cluster, batch};
+  PlanSimulator simulator(instance);
+  for (const Plan& plan : unlike_plans()) {
+    CHECK(!simulator.is_known(plan));
+    const SimulatedPlan first = simulator.of(plan);
+    CHECK(simulator.is_known(plan));
+    CHECK(simulator.cost(plan) == 0.0);
+    CHECK(same(simulator.of(plan), first));
+    CHECK(same(PlanSimulator(instance).of(plan), first));
+  }
+}
+
+TEST_CASE("simulators in several threads give what one gives", "[planners]") {
+  const Profile profile = blocks(layers, 0.5);
+  const Cluster cluster = mixed_nodes(2, 8);
+  const Instance instance = {profile, cluster, batch};
+  const std::vector<Plan> plans = unlike_plans();
+  const auto simulate_all = [&] {
+    PlanSimulator simulator(instance);
+    std::vector<SimulatedPlan> results;
+    for (const Plan& plan : plans) results.push_back(simulator.of(plan));
+    return results;
+  };
+  const std::vector<SimulatedPlan> alone = simulate_all();
+  std::vector<std::vector<SimulatedPlan>> together(4);
+  std::vector<std::thread> threads;
+  for (std::vector<SimulatedPlan>& results : together) {
+    threads.emplace_back([&results, &simulate_all] { results = simulate_all(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<SimulatedPlan>& results : together) {
+    REQUIRE(results.size() == alone.size());
+    for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same(results[i], alone[i]));
+  }
+}
+
+}  // namespace
+}  // namespace pptrain
