@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <memory>
 
@@ -30,6 +31,23 @@ CLI::Validator positive_count() {
     return read.ec == std::errc() && read.ptr == end && number > 0 ? "" : value + " is no whole number of at least 1";
   };
   return CLI::Validator(check, "");
+}
+
+std::optional<double> parse_tokens(const std::string& text) {
+  constexpr double most = 1e30;
+  static const std::map<char, double> factors = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'T', 1e12}};
+  std::string number = text;
+  double factor = 1.0;
+  const char unit = number.empty() ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(number.back())));
+  if (factors.contains(unit)) {
+    factor = factors.at(unit);
+    number.pop_back();
+  }
+  double value = 0.0;
+  const char* end = number.data() + number.size();
+  const std::from_chars_result read = std::from_chars(number.data(), end, value);
+  const bool is_number = read.ec == std::errc() && read.ptr == end;
+  return is_number && value > 0.0 && value * factor <= most ? std::optional(value * factor) : std::nullopt;
 }
 
 const std::vector<ExitCodeMeaning>& exit_code_meanings() {
@@ -129,6 +147,17 @@ void CommandLine::profile_file(CLI::App* sub, const std::string& description) {
 
 void CommandLine::analytic(CLI::App* sub, const std::string& description) {
   sub->add_flag("--analytic", options_.analytic, description);
+}
+
+void CommandLine::token_count(CLI::App* sub) {
+  const auto check = [](const std::string& text) {
+    return parse_tokens(text) ? "" : text + " is no number of tokens; write for instance 1e12 or 300B";
+  };
+  sub->add_option_function<std::string>(
+         "--tokens", [this](const std::string& text) { options_.training_tokens = parse_tokens(text); },
+         "also say how many days a training on N tokens takes: 1e12, 300B")
+      ->check(CLI::Validator(check, ""))
+      ->type_name("N");
 }
 
 void CommandLine::output(CLI::App* sub, const std::string& type) {

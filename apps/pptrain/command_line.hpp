@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ const std::vector<std::string>& command_names();
 
 /// Accepts whole numbers of at least 1: how many of something there are, as steps or samples.
 CLI::Validator positive_count();
+
+/// A number of tokens, "1e12" or "300B" (K, M, B and T); nothing where the text is no positive number of that form.
+std::optional<double> parse_tokens(const std::string& text);
 
 /// The command line of pptrain in CLI11's objects, filling `Options`: what --help, the man pages, the completions of
 /// shells and the documentation's reference are made from.
@@ -59,6 +63,7 @@ class CommandLine {
   void profile_file(CLI::App* sub, const std::string& description);
   void analytic(CLI::App* sub, const std::string& description);
   void output(CLI::App* sub, const std::string& type);
+  void token_count(CLI::App* sub);
   // job_commands.cpp
   void train();
   void cluster();

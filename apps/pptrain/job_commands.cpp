@@ -76,6 +76,7 @@ void CommandLine::plan() {
   sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together")
       ->check(positive_count())
       ->type_name("N");
+  token_count(sub);
   sub->add_flag("--correlation", options_.correlation,
                 "also compare how the closed forms and the simulator rank the plans of all planners");
   format(sub, {"text", "json"});

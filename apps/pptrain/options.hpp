@@ -54,6 +54,7 @@ struct Options {
   std::uint64_t seed = 1234;
   bool ignore_end_of_text = false;
   std::string precision = "fp32";
+  std::optional<double> training_tokens;  ///< of `plan`
   bool analytic = false;
   bool dry_run = false;
   bool correlation = false;

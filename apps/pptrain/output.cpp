@@ -54,7 +54,8 @@ std::string cluster_json(const Cluster& cluster) {
   nlohmann::json json = {{"name", cluster.name}, {"devices", cluster.num_devices()}, {"nodes", cluster.num_nodes()}};
   for (const DeviceKind& kind : cluster.device_kinds) {
     json["device_kinds"].push_back({{"kind", kind.name},
-                                    {"memory_bytes", kind.memory},
+                                    {"memory_bytes", kind.whole_memory()},
+                                    {"reserve_bytes", kind.reserve ? nlohmann::json(*kind.reserve) : nlohmann::json()},
                                     {"flop_per_second", kind.flops},
                                     {"memory_bandwidth_bytes_per_second", kind.memory_bandwidth}});
   }

@@ -1,5 +1,6 @@
 #include "planning.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "base/error.hpp"
@@ -14,6 +15,7 @@
 #include "model/check.hpp"
 #include "output.hpp"
 #include "planners/describe/describe.hpp"
+#include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/simulated/rank_correlation.hpp"
 #include "profile/analytic.hpp"
@@ -38,6 +40,12 @@ bool names_files(const Config& config) {
   return config.cluster.file != "discover" && (config.profile.analytic || !config.profile.file.empty());
 }
 
+Cluster planning_cluster(const Options& options, const Config& config) {
+  Cluster cluster = read_cluster(config.cluster.file);
+  set_reserves(cluster, config, options.profile);
+  return cluster;
+}
+
 Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster) {
   return profile_without_machine(config, cluster, options.profile);
 }
@@ -57,7 +65,20 @@ Cluster named_planning_cluster(const Config& config) {
   return read_cluster(config.cluster.file);
 }
 
-void deliver_plan(const Options& options, const Plan& plan, const Instance& instance) {
+/// The work of the job's model; refuses --tokens where its samples are not known as tokens.
+ModelWork asked_work(const Options& options, const Config& config, const Profile& profile) {
+  ModelWork work = model_work(config, profile);
+  if (options.training_tokens && !work.tokens_per_sample) {
+    throw_bad_input({"command line: --tokens",
+                     fmt::format("how many tokens a sample of {} has is not known", profile.model),
+                     "it is no model of texts, or only its times are known",
+                     "leave it out, or say the length: --set training.sequence_length=N"});
+  }
+  return work;
+}
+
+void deliver_plan(const Options& options, const ModelWork& work, Plan plan, const Instance& instance) {
+  predict_throughput(instance, work, plan, options.training_tokens);
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
   if (options.format == "text")
     deliver(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile), "");
@@ -67,6 +88,7 @@ void deliver_plan(const Options& options, const Plan& plan, const Instance& inst
 /// Searches and prints the plan; with --correlation also how well closed forms rank plans.
 void deliver_search(const Options& options, const Config& config, const std::string& planner, const Instance& instance,
                     const Restrictions& restrictions) {
+  const ModelWork work = asked_work(options, config, instance.profile);
   const InterruptEndsSearch interrupt;
   const SearchResult result = shown_search(planner, config, instance, restrictions);
   Plan plan = feasible_plan(result, config.source);
@@ -79,7 +101,7 @@ void deliver_search(const Options& options, const Config& config, const std::str
   if (options.format == "text" && verbosity() == Verbosity::verbose) {
     deliver(describe_candidates(result, instance.cluster) + "\n", "");
   }
-  deliver_plan(options, plan, instance);
+  deliver_plan(options, work, std::move(plan), instance);
 }
 
 /// From a profile and a cluster alone: no machine, any model.
@@ -93,7 +115,7 @@ void plan_from_files(const Options& options) {
     throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
                      "add CONFIG.toml, or both options"});
   }
-  const Cluster cluster = read_cluster(config.cluster.file);
+  const Cluster cluster = planning_cluster(options, config);
   const Profile profile = planning_profile(options, config, cluster);
   Restrictions restrictions = restrictions_of(config);
   if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
@@ -105,7 +127,7 @@ void plan_from_files(const Options& options) {
                              planned_ties(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   if (!config.parallelism.plan.empty()) {
-    deliver_plan(options, given_plan(config, instance), instance);
+    deliver_plan(options, asked_work(options, config, instance.profile), given_plan(config, instance), instance);
     return;
   }
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
@@ -168,7 +190,7 @@ void run_profile(const Options& options) {
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model_of(config);
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(write_profile(profile), options.output);
@@ -187,14 +209,14 @@ void run_plan(const Options& options) {
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model_of(config);
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, cluster_file(job, config), device);
+  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (!config.parallelism.plan.empty()) {
-      deliver_plan(options, given_plan(config, instance), instance);
+      deliver_plan(options, asked_work(options, config, instance.profile), given_plan(config, instance), instance);
       return;
     }
     deliver_search(options, config, config.planner.name, instance, restrictions_of(config));

@@ -16,6 +16,9 @@ Config planning_config(const Options& options);
 /// Whether the configuration names all that planning without a machine needs.
 bool names_files(const Config& config);
 
+/// The cluster of a planning job from files.
+Cluster planning_cluster(const Options& options, const Config& config);
+
 /// The profile of a planning job from files: named, computed, or both.
 Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster);
 

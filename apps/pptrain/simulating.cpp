@@ -50,13 +50,9 @@ Programs programs_of(const Options& options, const Instance& instance, const Pla
 }
 
 void warn_of_memory(const Simulation& simulation, const Cluster& cluster) {
-  for (const SimulatedDevice& device : simulation.devices) {
-    const DeviceKind& kind = cluster.kind_of(device.device);
-    if (device.peak_bytes <= kind.memory) continue;
-    log_warning("device {} ({}) needs {} of its {}", device.device.value, kind.name, format_bytes(device.peak_bytes),
-                format_bytes(kind.memory));
-    return;
-  }
+  std::vector<double> need(static_cast<std::size_t>(cluster.num_devices()), 0.0);
+  for (const SimulatedDevice& device : simulation.devices) need[device.device.index()] = device.peak_bytes;
+  if (const std::string why_not = largest_overrun(cluster, need); !why_not.empty()) log_warning("{}", why_not);
 }
 
 std::string device_table(const Simulation& simulation, const Programs& programs, const Cluster& cluster) {
@@ -107,7 +103,7 @@ void run_simulate(const Options& options) {
     throw_bad_input({options.input.empty() ? "command line" : options.input, "nothing to simulate the plan on",
                      "a simulation looks at no machine", "add --cluster and --profile, or name both in CONFIG.toml"});
   }
-  const Cluster cluster = read_cluster(config.cluster.file);
+  const Cluster cluster = planning_cluster(options, config);
   const Profile profile = planning_profile(options, config, cluster);
   const Plan plan = plan_to_simulate(options, profile, cluster);
   const Instance instance = {profile, cluster, plan.global_batch_size, planned_ties(options, config, profile)};

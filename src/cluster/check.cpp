@@ -36,6 +36,11 @@ std::set<std::string> check_kinds(const Locate& locate, const std::vector<Device
       throw_bad_input({locate(path + ".kind"), fmt::format("the device kind \"{}\" is described twice", kinds[i].name),
                        "", "remove one of the two"});
     }
+    if (const double reserve = kinds[i].reserve.value_or(0.0); negative_or_not_finite(reserve)) {
+      throw_bad_input({locate(path + ".reserve"),
+                       fmt::format("the reserve of \"{}\" must not be negative", kinds[i].name), "",
+                       "for instance \"1.5 GiB\""});
+    }
     if (!(kinds[i].memory > 0.0) || std::isinf(kinds[i].memory)) {
       throw_bad_input({locate(path + ".memory"), fmt::format("the memory of \"{}\" must be positive", kinds[i].name),
                        "", "for instance \"16 GiB\""});

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,12 @@ namespace pptrain {
 /// A kind of device and what it can do at best.
 struct DeviceKind {
   std::string name;
-  double memory = 0.0;                  ///< bytes, all of it usable
-  std::map<std::string, double> flops;  ///< FLOP per second by precision
-  double memory_bandwidth = 0.0;        ///< bytes per second; 0: unknown
+  double memory = 0.0;                           ///< bytes that a plan may use: the whole memory without the reserve
+  std::map<std::string, double> flops;           ///< FLOP per second by precision
+  double memory_bandwidth = 0.0;                 ///< bytes per second; 0: unknown
+  std::optional<double> reserve = std::nullopt;  ///< bytes that drivers and libraries take; nothing: nobody says it
+
+  double whole_memory() const { return memory + reserve.value_or(0.0); }
 };
 
 struct Link {

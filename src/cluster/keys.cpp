@@ -23,13 +23,20 @@ const KeyTable root = {
      {"node", "array of tables", "", "The groups of equal nodes, one `[[node]]` each."},
      {"switch", "array of tables", "none", "Switches with an uplink of their own, one `[[switch]]` each."}}};
 
-const KeyTable device = {"[[device]]",
-                         "A kind of device.",
-                         {{"kind", "text", "", "Its name."},
-                          {"memory", "size with unit, or bytes", "", "Memory of one device, all of it usable."},
-                          {"memory_bandwidth", "bandwidth with unit, or bytes per second", "not known",
-                           "How fast a device reads and writes its memory."},
-                          {"flops", "table", "no rates", "Highest rates of matrix products by precision."}}};
+const KeyTable device = {
+    "[[device]]",
+    "A kind of device. Of a GPU, CUDA's context, the workspaces of cuBLAS and cuDNN, and NCCL's "
+    "buffers take a part that no plan counts: `reserve`. Where it is not given it is 1.5 GiB, or an "
+    "eighth of a smaller memory, of kinds that are named after an NVIDIA GPU (`h100-80gb`), and 0 "
+    "of others, with `emulate`, and where a PROFILE.json is given "
+    "([planning](../planning.md#memory-that-is-set-aside)).",
+    {{"kind", "text", "", "Its name."},
+     {"memory", "size with unit, or bytes", "", "Memory of one device, all of it usable but for `reserve`."},
+     {"reserve", "size with unit, or bytes", "as said above",
+      "How much of the memory drivers and libraries take, so that no plan may use it."},
+     {"memory_bandwidth", "bandwidth with unit, or bytes per second", "not known",
+      "How fast a device reads and writes its memory."},
+     {"flops", "table", "no rates", "Highest rates of matrix products by precision."}}};
 
 const KeyTable flops = {"device.flops",
                         "Rates of a kind of device; computed times need that of the job's precision.",

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "cluster/keys.hpp"
+#include "cluster/reserve.hpp"
 #include "config/toml_reader.hpp"
 
 namespace pptrain {
@@ -87,10 +89,28 @@ CoreSeconds read_core_seconds(const TomlTable& parent) {
   return result;
 }
 
+/// What the file says of a kind's reserve; nothing where it says nothing.
+void read_reserve(const TomlTable& table, DeviceKind& kind) {
+  const double reserve = table.quantity("reserve", Quantity::bytes, 0.0);
+  if (!table.has("reserve")) return;
+  if (reserve < 0.0) {
+    table.refuse("reserve", fmt::format("{} must not be negative", table.full_name("reserve")),
+                 fmt::format("it is {}", reserve), "write 0 where plans may use all of the memory");
+  }
+  if (reserve >= kind.memory) {
+    table.refuse(
+        "reserve", fmt::format("{} leaves no memory to plans", table.full_name("reserve")),
+        fmt::format("it is {} of the {} of \"{}\"", format_bytes(reserve), format_bytes(kind.memory), kind.name),
+        "write less than memory: what drivers and libraries take of the device, for instance \"1.5 GiB\"");
+  }
+  set_reserve(kind, reserve);
+}
+
 DeviceKind read_device(const TomlTable& table) {
   DeviceKind kind;
   kind.name = table.string("kind");
   kind.memory = positive(table, "memory", Quantity::bytes);
+  read_reserve(table, kind);
   kind.memory_bandwidth = positive(table, "memory_bandwidth", Quantity::bandwidth, 0.0);
   if (const std::optional<TomlTable> flops = table.table("flops")) {
     for (const std::string& precision : cluster_keys::flops.names()) {

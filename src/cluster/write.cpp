@@ -29,7 +29,9 @@ std::string link_toml(const Link& link) {
 
 std::string device_toml(const DeviceKind& kind) {
   std::string text = fmt::format("\n[[device]]\nkind = {}\n", quote_toml(kind.name));
-  text += fmt::format("memory = {}\n", quantity_toml(kind.memory, Quantity::bytes, {"GiB", "GB", "MiB", "MB", "KiB"}));
+  const std::initializer_list<std::string_view> units = {"GiB", "GB", "MiB", "MB", "KiB"};
+  text += fmt::format("memory = {}\n", quantity_toml(kind.whole_memory(), Quantity::bytes, units));
+  if (kind.reserve) text += fmt::format("reserve = {}\n", quantity_toml(*kind.reserve, Quantity::bytes, units));
   std::string rates;
   for (const auto& [precision, rate] : kind.flops) {
     const std::string value = quantity_toml(rate, Quantity::flop_rate, {"TFLOP/s", "GFLOP/s"});
@@ -90,6 +92,13 @@ std::string align(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+/// "80 GiB", or "80 GiB, 1.5 GiB of it reserved".
+std::string memory_text(const DeviceKind& kind) {
+  const std::string whole = format_bytes(kind.whole_memory());
+  return kind.reserve.value_or(0.0) > 0.0 ? fmt::format("{}, {} of it reserved", whole, format_bytes(*kind.reserve))
+                                          : whole;
+}
+
 std::string cores_text(const NodeGroup& group) {
   if (group.cores == 0) return "own";
   return fmt::format("{} shared{}{}", group.cores, group.core_pool.empty() ? "" : " in ", group.core_pool);
@@ -120,8 +129,8 @@ std::string describe_cluster(const Cluster& cluster) {
     const auto kind = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
                                    [&group](const DeviceKind& k) { return k.name == group.device_kind; });
     rows.push_back({fmt::format("{} x", group.count), group.kind,
-                    fmt::format("{} x {}", group.num_devices, group.device_kind), format_bytes(kind->memory),
-                    cores_text(group), link_text(group.link), link_text(group.uplink),
+                    fmt::format("{} x {}", group.num_devices, group.device_kind), memory_text(*kind), cores_text(group),
+                    link_text(group.link), link_text(group.uplink),
                     group.switch_name.empty() ? "-" : group.switch_name});
   }
   const auto counted = [](int number, const char* thing) {

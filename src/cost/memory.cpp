@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/units.hpp"
+#include "cost/overrun.hpp"
 #include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 
@@ -112,10 +113,16 @@ std::string largest_overrun(const Cluster& cluster, const std::vector<double>& n
     excess = over;
     worst = DeviceId(d);
   }
-  if (!worst.valid()) return "";
-  const DeviceKind& kind = cluster.kind_of(worst);
-  return fmt::format("device {} ({}) needs {} of its {}, {} too much", worst.value, kind.name,
-                     format_bytes(need[worst.index()]), format_bytes(kind.memory), format_bytes(excess));
+  return worst.valid() ? overrun_text(cluster, worst, need[worst.index()]) : "";
+}
+
+std::string overrun_text(const Cluster& cluster, DeviceId device, double need) {
+  const DeviceKind& kind = cluster.kind_of(device);
+  const double reserve = kind.reserve.value_or(0.0);
+  return fmt::format("device {} ({}) needs {} of its {}{}, {} too much", device.value, kind.name, format_bytes(need),
+                     format_bytes(kind.memory),
+                     reserve > 0.0 ? fmt::format(" beside a reserve of {}", format_bytes(reserve)) : "",
+                     format_bytes(need - kind.memory));
 }
 
 }  // namespace pptrain

@@ -86,7 +86,9 @@ const KeyTable predicted = {
      {"bubble_fraction", "number", "", "1 - time in which devices compute / (devices x iteration)."},
      {"parts", "object", "none", "Where the time of the `amp` estimate goes."},
      {"stage_seconds", "array of seconds", "none", "Time of one micro-batch on each stage, forward and backward."},
-     {"peak_bytes", "array of bytes", "", "Most memory in use, per device of the cluster."}}};
+     {"peak_bytes", "array of bytes", "", "Most memory in use, per device of the cluster."},
+     {"speed", "object", "none", "What the iteration comes to, for those who compare."},
+     {"kinds", "array of objects", "none", "What devices of each kind do, as the cluster's file lists kinds."}}};
 
 const KeyTable parts = {"predicted.parts",
                         "They add up to the `amp` estimate.",
@@ -96,6 +98,35 @@ const KeyTable parts = {"predicted.parts",
                          {"tensor_communication_seconds", seconds, "", "Within tensor-parallel groups."},
                          {"parameter_gather_seconds", seconds, "", "Weights that ZeRO stage 3 gathers."},
                          {"gradient_synchronization_seconds", seconds, "", "The longest sum over replicas."}}};
+
+const KeyTable speed = {
+    "predicted.speed",
+    "Model FLOP are those of forward and backward, without what is computed again.",
+    {{"samples_per_second", "number", "", "Global batch / iteration."},
+     {"tokens_per_second", "number", "not known", "The same in tokens."},
+     {"model_flops_from", "`\"layers\"` or `\"parameters\"`", "not known",
+      "Whether model FLOP are those of the layers' operators, or 6 x parameters x tokens."},
+     {"flop_per_second", "number", "not known", "Model FLOP per second of each device that the plan uses."},
+     {"precision", "text", "not known", "Precision of the job, whose peak rates count."},
+     {"model_flops_utilization", "number", "not known",
+      "Model FLOP per second over the peak of the devices that the plan uses, 0 to 1."},
+     {"training_tokens", "number", "none", "Tokens of a training, as `--tokens` says."},
+     {"training_seconds", seconds, "none", "How long they take."}}};
+
+const KeyTable kind_prediction = {
+    "predicted.kinds[]",
+    "Shares of the iteration, 0 to 1, are means over the devices that the plan uses.",
+    {{"kind", "text", "", "Kind of device."},
+     {"devices", "integer, at least 1", "", "How many the cluster has."},
+     {"used", "integer, at least 0", "", "How many of them the plan uses."},
+     {"memory_bytes", "bytes", "", "Memory of one that plans may use."},
+     {"reserve_bytes", "bytes", "", "Memory of one that drivers and libraries take beside."},
+     {"computing", "number", "none is used", "Share of the iteration in which they compute."},
+     {"waiting", "number", "not simulated", "Share in which they wait for data that are under way."},
+     {"idle", "number", "none is used", "The rest."},
+     {"flop_per_second", "number", "not known", "Model FLOP per second of one."},
+     {"peak_flop_per_second", "number", "not known", "Its peak in the job's precision, by the cluster's file."},
+     {"model_flops_utilization", "number", "not known", "The former over the latter, 0 to 1."}}};
 
 const KeyTable search = {
     "search",
@@ -129,7 +160,7 @@ const KeyTable alternative = {
      {"measured_seconds", seconds, "not run", "Time of a step in a trial."}}};
 
 std::vector<KeyTable> all() {
-  return {root,   device_kind,          schedule,          stage,      block, predicted, parts,
+  return {root,   device_kind,          schedule,          stage,      block, predicted, parts, speed, kind_prediction,
           search, schedule_alternative, rank_correlations, alternative};
 }
 

@@ -14,6 +14,8 @@ extern const KeyTable stage;
 extern const KeyTable block;
 extern const KeyTable predicted;
 extern const KeyTable parts;
+extern const KeyTable speed;
+extern const KeyTable kind_prediction;
 extern const KeyTable search;
 extern const KeyTable schedule_alternative;
 extern const KeyTable rank_correlations;

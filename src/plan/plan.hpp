@@ -80,6 +80,35 @@ struct TimeParts {
 /// Where the predicted iteration comes from.
 enum class PredictionBasis { estimate, simulation };
 
+/// What devices of one kind do in an iteration, on average over those that the plan uses. Shares of the iteration are 0
+/// to 1.
+struct KindPrediction {
+  std::string kind;
+  int devices = 0;             ///< of the cluster
+  int used = 0;                ///< by the plan; where it is 0 nothing of what follows the bytes is known
+  double memory_bytes = 0.0;   ///< that plans may use
+  double reserve_bytes = 0.0;  ///< that drivers and libraries take beside
+  std::optional<double> computing;
+  std::optional<double> waiting;          ///< for data that are under way; nothing where the plan was not simulated
+  std::optional<double> idle;             ///< the rest
+  std::optional<double> flop_per_second;  ///< of the model
+  std::optional<double> peak_flop_per_second;  ///< in the job's precision, as the cluster's file says it
+  std::optional<double> utilization;           ///< the former over the latter
+};
+
+/// What a plan's iteration comes to for those who compare: model FLOP are those of forward and backward, without what
+/// is computed again.
+struct SpeedPrediction {
+  double samples_per_second = 0.0;
+  std::optional<double> tokens_per_second;  ///< nothing: samples are no tokens, or nobody says of how many
+  std::string flop_source;                  ///< "layers" or "parameters"; "": FLOP are not known
+  std::optional<double> flop_per_second;    ///< of the model, of each device that the plan uses on average
+  std::optional<double> utilization;        ///< of the peak of the devices that the plan uses, 0 to 1
+  std::string precision;                    ///< of that peak
+  std::optional<double> training_tokens;    ///< asked for
+  std::optional<double> training_seconds;   ///< that these take
+};
+
 /// What is predicted of a plan.
 struct Prediction {
   PredictionBasis basis = PredictionBasis::estimate;  ///< of iteration, bubble and peak
@@ -91,6 +120,8 @@ struct Prediction {
   std::vector<double> peak_bytes;     ///< per device of the cluster, in device order
   TimeParts parts;                    ///< of the `amp` estimate
   std::vector<double> stage_seconds;  ///< of one micro-batch on each stage: t_i of AMP Eq. 4
+  std::optional<SpeedPrediction> speed;
+  std::vector<KindPrediction> kinds;  ///< of the cluster's devices, in the order of its file; with `speed`
 };
 
 /// The best plan of another planner, for the reader.

@@ -111,6 +111,41 @@ TimeParts read_parts(const JsonNode& node) {
   return parts;
 }
 
+std::optional<double> optional_number(const JsonNode& node, const char* key) {
+  return node.has(key) ? std::optional(node.at(key).number()) : std::nullopt;
+}
+
+SpeedPrediction read_speed(const JsonNode& node) {
+  node.allow_keys(plan_keys::speed);
+  SpeedPrediction speed;
+  speed.samples_per_second = node.at("samples_per_second").number();
+  speed.tokens_per_second = optional_number(node, "tokens_per_second");
+  if (node.has("model_flops_from")) speed.flop_source = node.at("model_flops_from").string();
+  speed.flop_per_second = optional_number(node, "flop_per_second");
+  if (node.has("precision")) speed.precision = node.at("precision").string();
+  speed.utilization = optional_number(node, "model_flops_utilization");
+  speed.training_tokens = optional_number(node, "training_tokens");
+  speed.training_seconds = optional_number(node, "training_seconds");
+  return speed;
+}
+
+KindPrediction read_kind_prediction(const JsonNode& node) {
+  node.allow_keys(plan_keys::kind_prediction);
+  KindPrediction kind;
+  kind.kind = node.at("kind").string();
+  kind.devices = node.at("devices").small_integer_at_least(1);
+  kind.used = node.at("used").small_integer_at_least(0);
+  kind.memory_bytes = node.at("memory_bytes").number();
+  kind.reserve_bytes = node.at("reserve_bytes").number();
+  kind.computing = optional_number(node, "computing");
+  kind.waiting = optional_number(node, "waiting");
+  kind.idle = optional_number(node, "idle");
+  kind.flop_per_second = optional_number(node, "flop_per_second");
+  kind.peak_flop_per_second = optional_number(node, "peak_flop_per_second");
+  kind.utilization = optional_number(node, "model_flops_utilization");
+  return kind;
+}
+
 Prediction read_prediction(const JsonNode& node) {
   node.allow_keys(plan_keys::predicted);
   Prediction prediction;
@@ -125,6 +160,10 @@ Prediction read_prediction(const JsonNode& node) {
   if (node.has("parts")) prediction.parts = read_parts(node.at("parts"));
   if (node.has("stage_seconds")) {
     for (const JsonNode& t : node.at("stage_seconds").elements()) prediction.stage_seconds.push_back(t.number());
+  }
+  if (node.has("speed")) prediction.speed = read_speed(node.at("speed"));
+  if (node.has("kinds")) {
+    for (const JsonNode& kind : node.at("kinds").elements()) prediction.kinds.push_back(read_kind_prediction(kind));
   }
   return prediction;
 }

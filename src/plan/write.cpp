@@ -62,18 +62,52 @@ Json numbers_json(const std::vector<double>& values) {
   return json;
 }
 
+void add_number(Json& json, const char* key, const std::optional<double>& value) {
+  if (value) json[key] = json_number(*value);
+}
+
+Json speed_json(const SpeedPrediction& speed) {
+  Json json = {{"samples_per_second", json_number(speed.samples_per_second)}};
+  add_number(json, "tokens_per_second", speed.tokens_per_second);
+  if (!speed.flop_source.empty()) json["model_flops_from"] = speed.flop_source;
+  add_number(json, "flop_per_second", speed.flop_per_second);
+  if (!speed.precision.empty()) json["precision"] = speed.precision;
+  add_number(json, "model_flops_utilization", speed.utilization);
+  add_number(json, "training_tokens", speed.training_tokens);
+  add_number(json, "training_seconds", speed.training_seconds);
+  return json;
+}
+
+Json kind_prediction_json(const KindPrediction& kind) {
+  Json json = {{"kind", kind.kind},
+               {"devices", kind.devices},
+               {"used", kind.used},
+               {"memory_bytes", json_number(kind.memory_bytes)},
+               {"reserve_bytes", json_number(kind.reserve_bytes)}};
+  add_number(json, "computing", kind.computing);
+  add_number(json, "waiting", kind.waiting);
+  add_number(json, "idle", kind.idle);
+  add_number(json, "flop_per_second", kind.flop_per_second);
+  add_number(json, "peak_flop_per_second", kind.peak_flop_per_second);
+  add_number(json, "model_flops_utilization", kind.utilization);
+  return json;
+}
+
 Json prediction_json(const Prediction& prediction) {
   Json estimates = Json::object();
   for (const auto& [name, seconds] : prediction.estimates) estimates[name] = json_number(seconds);
-  return {{"basis", prediction.basis == PredictionBasis::simulation ? "simulation" : "estimate"},
-          {"iteration_seconds", json_number(prediction.iteration_seconds)},
-          {"estimate_seconds", json_number(prediction.estimate_seconds)},
-          {"estimates", estimates},
-          {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
-          {"bubble_fraction", json_number(prediction.bubble_fraction)},
-          {"parts", parts_json(prediction.parts)},
-          {"stage_seconds", numbers_json(prediction.stage_seconds)},
-          {"peak_bytes", numbers_json(prediction.peak_bytes)}};
+  Json json = {{"basis", prediction.basis == PredictionBasis::simulation ? "simulation" : "estimate"},
+               {"iteration_seconds", json_number(prediction.iteration_seconds)},
+               {"estimate_seconds", json_number(prediction.estimate_seconds)},
+               {"estimates", estimates},
+               {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
+               {"bubble_fraction", json_number(prediction.bubble_fraction)},
+               {"parts", parts_json(prediction.parts)},
+               {"stage_seconds", numbers_json(prediction.stage_seconds)},
+               {"peak_bytes", numbers_json(prediction.peak_bytes)}};
+  if (prediction.speed) json["speed"] = speed_json(*prediction.speed);
+  for (const KindPrediction& kind : prediction.kinds) json["kinds"].push_back(kind_prediction_json(kind));
+  return json;
 }
 
 Json schedule_json(const ScheduleChoice& schedule) {

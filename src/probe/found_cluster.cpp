@@ -34,7 +34,8 @@ DeviceKind kind_of(const ProbedNode& node, const CorePool& pool) {
     return {device_kind_name(node.host.cpu_model), node.host.memory_bytes / static_cast<double>(pool.ranks.size()),
             node.rates.flops, node.rates.memory_bandwidth};
   }
-  return {device_kind_name(node.gpu->name), node.memory_bytes, peak_flops(*node.gpu), node.gpu->memory_bandwidth};
+  return {device_kind_name(node.gpu->name), node.memory_bytes, peak_flops(*node.gpu), node.gpu->memory_bandwidth,
+          node.reserve_bytes};
 }
 
 /// Of a kind on several hosts the smallest memory counts.
@@ -43,8 +44,9 @@ void add_kind(Cluster& cluster, const DeviceKind& kind) {
                                   [&](const DeviceKind& d) { return d.name == kind.name; });
   if (known == cluster.device_kinds.end()) {
     cluster.device_kinds.push_back(kind);
-  } else {
-    known->memory = std::min(known->memory, kind.memory);
+  } else if (kind.memory < known->memory) {
+    known->memory = kind.memory;
+    known->reserve = kind.reserve;
   }
 }
 

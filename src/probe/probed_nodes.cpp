@@ -51,7 +51,11 @@ std::vector<ProbedNode> probed_nodes(const std::vector<RankHost>& ranks) {
     node.memory_bytes = node.gpu->memory_bytes;
     for (const int r : node.ranks) {
       const RankHost& rank = host_of(ranks, r);
-      node.memory_bytes = std::min(node.memory_bytes, usable_bytes(rank.gpu->info) / num_sharers(ranks, rank));
+      const double sharers = num_sharers(ranks, rank);
+      const double usable = usable_bytes(rank.gpu->info) / sharers;
+      if (usable >= node.memory_bytes) continue;
+      node.memory_bytes = usable;
+      node.reserve_bytes = rank.gpu->info.memory_bytes / sharers - usable;
     }
   }
   return nodes;

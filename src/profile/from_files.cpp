@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "cluster/reserve.hpp"
 #include "profile/analytic.hpp"
 
 namespace pptrain {
@@ -23,6 +24,10 @@ Profile named_profile(const Config& config) {
 void count_gradients(Profile& profile, GradientPrecision precision) {
   BytesPerParameter& bytes = profile.bytes_per_parameter;
   bytes.sent_gradient = precision == GradientPrecision::bf16 ? std::min(2.0, bytes.gradient) : 0.0;
+}
+
+void set_reserves(Cluster& cluster, const Config& config, const std::string& given) {
+  if (given.empty() && config.profile.file.empty()) set_usual_reserves(cluster);
 }
 
 Profile profile_without_machine(const Config& config, const Cluster& cluster, const std::string& given) {

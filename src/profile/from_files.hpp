@@ -14,6 +14,11 @@ Profile named_profile(const Config& config);
 /// Counts the bytes of gradients between replicas in the precision that the configuration names.
 void count_gradients(Profile& profile, GradientPrecision precision);
 
+/// Sets aside of GPUs what the machine usually takes (`set_usual_reserves`), for a job whose times are computed or
+/// measured by pptrain. Where a PROFILE.json is named, by `given` or the configuration, plans may use all memory but
+/// the reserves that the cluster's file says.
+void set_reserves(Cluster& cluster, const Config& config, const std::string& given);
+
 /// The profile of a job that looks at no machine: that of the file `given` or else of the configuration, kinds of
 /// device that it lacks filled in where `[profile] analytic` allows it, which is logged; without a file computed from
 /// the rates of the cluster's devices.

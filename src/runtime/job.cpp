@@ -244,7 +244,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   }
   phases.end("configuration and data");
   const RankDevice device = find_device(world, waiter, options, config);
-  const Machine machine = find_machine(world, waiter, cluster_file(options, config), device);
+  const Machine machine = find_machine(world, waiter, options, config, device);
   phases.end("machine");
   if (rank == 0) print_step(describe_machine(machine) + "\n");
   const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from, phases);

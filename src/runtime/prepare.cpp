@@ -16,6 +16,7 @@
 #include "model/check.hpp"
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
+#include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/simulated/contenders.hpp"
 #include "probe/core_pools.hpp"
@@ -202,6 +203,13 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, co
   return machine;
 }
 
+Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                     const RankDevice& device) {
+  Machine machine = find_machine(world, waiter, cluster_file(options, config), device);
+  set_reserves(machine.cluster, config, options.profile_path);
+  return machine;
+}
+
 Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                                 const Machine& machine) {
   std::string text;
@@ -295,13 +303,15 @@ Plan printed_plan(const JobOptions& options, const Config& config, const Instanc
   const std::string& path = config.parallelism.plan;
   check_plan_devices(read_plan(path), instance.cluster, path);
   Plan plan = given_plan(config, instance);
+  predict_throughput(instance, model_work(config, instance.profile), plan);
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
   return plan;
 }
 
 /// The best plan, and for trials the next best ones.
 std::vector<Plan> searched_plans(const JobOptions& options, const Config& config, const Instance& instance) {
-  const SearchResult result = shown_search(config.planner.name, config, instance, restrictions_of(config));
+  SearchResult result = shown_search(config.planner.name, config, instance, restrictions_of(config));
+  if (result.plan) predict_throughput(instance, model_work(config, instance.profile), *result.plan);
   if (!result.grids.empty()) print_step(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.source);
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile) + "\n");

@@ -59,6 +59,9 @@ RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options
 /// are ranks; ranks drive devices of the node with their host's name (`match_hosts`) unless devices are emulated.
 /// `device`: what this rank computes with. Collective.
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file, const RankDevice& device = {});
+/// The same of the file that a job names, with the memory set aside that GPUs of it usually lack. Collective.
+Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
+                     const RankDevice& device = {});
 
 /// The plan that the configuration names, refused where it does not match the job or cannot be run; nothing where it
 /// names none. Collective.

@@ -63,7 +63,7 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   collectively(world, waiter, [&] {
     if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
   });
-  const Machine machine = find_machine(world, waiter, cluster_file(options, config));
+  const Machine machine = find_machine(world, waiter, options, config);
   if (rank == 0) print_step("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) + "\n");
   const Profile profile = profile_without_machine(world, waiter, options, config, machine);
   const std::vector<Plan> plans = choose_plans(world, waiter, options, config, machine, profile);

@@ -44,6 +44,17 @@ sed '/\[cluster\]/,+1d' jobs/toy.toml >jobs/no_cluster.toml
 job() { expect "$1" "$2" "$3" "$pptrain" "${@:4}"; }
 
 files=(--cluster jobs/cluster.toml --profile jobs/profiles/toy.json)
+long=(--set training.sequence_length=100)
+job "samples per second, of a model of which only times are known" 0 'throughput +[0-9.]+k? samples/s$' plan jobs/toy.toml
+job "tokens where their number is said" 0 'throughput +[0-9.]+k? tokens/s, [0-9.]+k? samples/s' plan jobs/toy.toml "${long[@]}"
+job "how long a training takes" 0 '300B tokens +[0-9.e+]+ days' plan jobs/toy.toml "${long[@]}" --tokens 300B
+job "the same number otherwise" 0 '"training_tokens": ?300000000000' plan jobs/toy.toml "${long[@]}" --tokens 3e11 --format json
+job "six FLOP for each parameter and token" 0 '"model_flops_from": ?"parameters"' plan jobs/toy.toml "${long[@]}" --format json
+job "tokens of samples of unknown length" 2 '--tokens: how many tokens a sample of toy-3 has is not known.*sequence_length' \
+  plan jobs/toy.toml --tokens 300B
+for tokens in many -5 0 inf nan 300Q "3 e9"; do
+  job "--tokens '$tokens'" 2 'no number of tokens; write for instance' plan jobs/toy.toml "${long[@]}" "--tokens=$tokens"
+done
 job "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
 job "rank correlation on request" 0 '"rank_correlations": ?\{"plans": ?[1-9]' plan jobs/toy.toml --correlation --format json
 job "rank correlation as text" 0 'minimised by dapple' plan jobs/toy.toml --correlation
@@ -84,6 +95,34 @@ job "no batch" 2 'no global batch size.*--global-batch-size' plan "${files[@]}"
 job "a profile alone" 2 'nothing to plan.*add CONFIG.toml' \
   plan --profile jobs/profiles/toy.json --global-batch-size 8
 job "a missing profile" 2 'profiles/none.json: cannot read' plan jobs/toy.toml --set profile.file=profiles/none.json
+# The same devices under a GPU's name.
+sed 's/"g"/"h100-80gb"/; s/memory = "1 GB"/memory = "80 GiB"\nflops = { fp32 = "1 TFLOP\/s" }\nmemory_bandwidth = "1 TB\/s"/' \
+  jobs/cluster.toml >h100.toml
+cat >gpt2.toml <<'TOML'
+[model]
+name = "gpt2"
+[training]
+global_batch_size = 8
+[profile]
+analytic = true
+TOML
+job "a GPU has a reserve" 0 'reserved +1.5 GiB of each h100-80gb' plan gpt2.toml --cluster h100.toml
+job "and says it in JSON" 0 '"reserve_bytes": ?1610612736' \
+  plan gpt2.toml --cluster h100.toml --format json
+sed 's/memory = .*/&\nreserve = "79.99 GiB"/' h100.toml >full.toml
+job "what does not fit beside it" 3 'of its 10.2 MiB beside a reserve of 80 GiB' plan gpt2.toml --cluster full.toml \
+  --set model.hidden_size=1024
+for said in 's/memory = .*/&\nreserve = 0/' '1i emulate = "timing"' 's/h100-80gb/fast/'; do
+  sed "$said" h100.toml >none.toml
+  job "no reserve after $said" 0 '"reserve_bytes": ?0' \
+    plan gpt2.toml --cluster none.toml --format json
+done
+sed 's/"g"/"h100-80gb"/' jobs/profiles/toy.json >h100.json
+job "nor with a profile that is given" 0 '"reserve_bytes": ?0' \
+  plan --cluster h100.toml --profile h100.json --global-batch-size 8 --format json
+"$pptrain" plan gpt2.toml --cluster h100.toml -o plan.json --set model.hidden_size=1024 >/dev/null 2>&1
+job "simulate warns of what the reserve leaves" 0 'beside a reserve of 80 GiB' simulate gpt2.toml --cluster full.toml --plan plan.json \
+  --set model.hidden_size=1024
 cd elsewhere
 job "files are found beside the job" 0 '"model": ?"toy-3"' plan ../jobs/toy.toml --format json
 

@@ -1,3 +1,4 @@
+#include "cluster/reserve.hpp"
 #include "cost/instances.hpp"
 #include "support/catch.hpp"
 
@@ -104,6 +105,17 @@ TEST_CASE("what does not fit is named with need and capacity", "[cost]") {
   CHECK(why_not_fit(instance, plan) == "device 1 (v) needs 453 B of its 452 B, 1 B too much");
   const Cluster larger = nodes_of(1, 2, 453);
   CHECK(why_not_fit({profile, larger, 24}, plan).empty());
+}
+
+TEST_CASE("a plan fits into what a reserve leaves, to the byte", "[cost]") {
+  const Profile profile = two_layers();
+  const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 24, 3, "1f1b");
+  Cluster cluster = nodes_of(1, 2, 600);
+  set_reserve(cluster.device_kinds.front(), 147);  // of 600 bytes, of which the plan needs 453
+  CHECK(why_not_fit({profile, cluster, 24}, plan).empty());
+  set_reserve(cluster.device_kinds.front(), 148);
+  CHECK(why_not_fit({profile, cluster, 24}, plan) ==
+        "device 1 (v) needs 453 B of its 452 B beside a reserve of 148 B, 1 B too much");
 }
 
 }  // namespace

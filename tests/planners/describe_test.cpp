@@ -5,6 +5,8 @@
 
 #include "base/units.hpp"
 #include "cost/instances.hpp"
+#include "planners/describe/describe_alternatives.hpp"
+#include "planners/describe/describe_summary.hpp"
 #include "planners/describe/text_table.hpp"
 #include "planners/search.hpp"
 #include "simulate/order_options.hpp"
@@ -46,6 +48,14 @@ TEST_CASE("a long last cell goes on below itself", "[planners]") {
         "  x              1 s\n");
   const std::string path(100, 'x');
   CHECK(align({{"a", path + " b"}}) == "  a  " + path + "\n     b\n");  // a word is not cut
+}
+
+TEST_CASE("cells of several lines stand side by side", "[planners]") {
+  CHECK(align({{"a\nlonger", "1", "x"}, {"b", "2\n22", "y\nz"}}) ==
+        "  a       1   x\n"
+        "  longer\n"
+        "  b       2   y\n"
+        "          22  z\n");
 }
 
 TEST_CASE("the table of candidates has a row per grid, fastest first, the impossible last", "[planners]") {
@@ -143,7 +153,9 @@ TEST_CASE("the parts of the predicted time add up, and say why others lost", "[p
     if (!other.feasible) continue;
     any_slower |=
         has(other.why_not, " +") || has(other.why_not, "hardly different") || has(other.why_not, "the same plan");
-    CHECK(has(in_one_line(describe_plan(plan, cluster)), in_one_line(other.why_not)));
+    Plan alone = plan;
+    alone.alternatives = {other};  // names that share a row would stand between the lines of the reason
+    CHECK(has(in_one_line(describe_plan(alone, cluster)), in_one_line(other.why_not)));
   }
   CHECK(any_slower);
   const Plan back = parse_plan(write_plan(plan), "plan");
@@ -209,6 +221,110 @@ TEST_CASE("devices that are left out are named", "[planners]") {
   Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 4, 1, "1f1b");
   plan.predicted = predict({profile, cluster, 4}, plan);
   CHECK(has(describe_plan(plan, cluster), "device 2 is left out"));
+}
+
+/// A plan of one stage on one device, beside which others found these.
+Plan beside(std::vector<Alternative> others) {
+  const Profile profile = layers(2);
+  const Cluster cluster = nodes_of(1, 3);
+  Plan plan = uniform_plan({{0, 2}}, 1, 1, 4, 1, "1f1b");
+  plan.predicted = predict({profile, cluster, 4}, plan);
+  plan.predicted->iteration_seconds = 1.2;
+  plan.alternatives = std::move(others);
+  return plan;
+}
+
+TEST_CASE("planners that found the same share a row, in which their names are", "[planners]") {
+  const std::string shape = "pp 2 x dp 1 x tmp 1: hardly different";
+  const Plan plan = beside({{"data-parallel", 2.4, true, "slower", {}},
+                            {"amp", 1.236, true, shape, {}},
+                            {"megatron", {}, false, "no room", {}},
+                            {"alpa", 1.2362, true, shape, {}},
+                            {"dapple", 1.236, true, "the same plan", {}},
+                            {"random", {}, false, "no room", {}},
+                            {"whale", 1.2358, true, shape, {}},
+                            {"pipedream", 1.25, true, shape, {}}});
+  CHECK(alternatives_text(plan) ==
+        "  data-parallel     2.4 s   2.00 x  slower\n"
+        "  amp, alpa, whale  1.24 s  1.03 x  pp 2 x dp 1 x tmp 1: hardly different\n"
+        "  megatron, random  -               not possible: no room\n"
+        "  dapple            1.24 s  1.03 x  the same plan\n"
+        "  pipedream         1.25 s  1.04 x  pp 2 x dp 1 x tmp 1: hardly different\n");
+}
+
+TEST_CASE("many names of a row are in lines below each other, beside the reason", "[planners]") {
+  const std::string reason = "pp 2 x dp 1 x tmp 1: compute +1.2 s, gradient synchronization +20 ms, bubble -1 ms";
+  std::vector<Alternative> others;
+  for (const auto& planner : planners()) others.push_back({planner->name(), 2.0, true, reason, {}});
+  const std::string text = alternatives_text(beside(others));
+  CAPTURE(text);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+  for (const auto& planner : planners()) CHECK(has(text, planner->name()));
+  CHECK(has(text, "+1.2 s"));
+  CHECK(text.find("2 s") == text.rfind("2 s  "));  // one row
+}
+
+/// A plan of which all is said, on two of the kinds of a cluster of three.
+struct Said {
+  Cluster cluster = nodes_of(2, 2);
+  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 4, 2, "1f1b");
+
+  Said() {
+    add_slow_node(cluster, 4);
+    cluster.device_kinds[0].name = cluster.groups[0].device_kind = "amd-epyc-7763-64-core-processor";
+    cluster.finish("made");
+    plan.predicted = Prediction{};
+    plan.predicted->iteration_seconds = 10.7;
+    plan.predicted->lower_bound_seconds = 10.0;
+    plan.predicted->estimates["dapple"] = 10.0;
+    plan.predicted->basis = PredictionBasis::simulation;
+    plan.predicted->stage_seconds = {1.0, 1.0};
+    plan.predicted->peak_bytes.assign(8, 1e5);
+    plan.predicted->speed = SpeedPrediction{12345.0, 1.2e6, "layers", 4.8e14, 0.4853, "bf16", 3e11, 2.5e5};
+    plan.predicted->kinds = {
+        {cluster.device_kinds[0].name, 4, 4, 8e10, 1610612736.0, 0.93, 0.03, 0.04, 4.8e14, 9.89e14, 0.4853},
+        {"t", 4, 0, 8e10, 1610612736.0, {}, {}, {}, {}, {}, {}}};
+    plan.search_candidates = 5;
+  }
+};
+
+TEST_CASE("a plan ends with what it comes to, in lines of the screen", "[planners]") {
+  const Said said;
+  const std::string text = summary_text(said.plan, said.cluster);
+  CAPTURE(text);
+  CHECK(describe_plan(said.plan, said.cluster).ends_with(text));
+  CHECK(text.starts_with("in short\n"));
+  CHECK(has(text, "10.7 s, 7 % above the bound\n"));
+  CHECK(has(text, "1.2M tokens/s, 12.3k samples/s\n"));
+  CHECK(has(text, "480 TFLOP/s per device, 49 % of the peak in bf16"));
+  CHECK(has(text, "300B tokens"));
+  CHECK(has(text, " 2.89 days\n"));
+  CHECK(has(in_one_line(text), "1.5 GiB of each t for drivers and libraries"));
+  CHECK(has(in_one_line(text), "4 of 4 93 % 3 % 4 % 49 %"));
+  CHECK(has(in_one_line(text), "t 0 of 4 - - - -"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}
+
+TEST_CASE("a plan that uses none of a kind, or of a group of nodes, says to leave them out", "[planners]") {
+  Said said;
+  CHECK(has(summary_text(said.plan, said.cluster), "leave out the 4 t: no plan that was found is faster with them\n"));
+  said.plan.search_candidates = 0;  // a plan that was given
+  CHECK(has(summary_text(said.plan, said.cluster), "the plan leaves out the 4 t\n"));
+  said.plan.search_candidates = 5;
+  said.cluster.groups[1].device_kind = said.cluster.groups[0].device_kind;
+  said.cluster.finish("made");
+  CHECK(has(summary_text(said.plan, said.cluster), "leave out the node node: "));
+  said.plan.stages[1].devices[1] = {DeviceId(7)};
+  CHECK_FALSE(has(summary_text(said.plan, said.cluster), "leave out"));
+}
+
+TEST_CASE("the gap to a bound that knows nothing of shared cores is not told", "[planners]") {
+  Said said;
+  said.cluster.groups[0].cores = 1;
+  said.cluster.finish("made");
+  CHECK(has(summary_text(said.plan, said.cluster), "  10.7 s\n"));
 }
 
 TEST_CASE("one sentence says that devices share cores", "[planners]") {

@@ -47,6 +47,7 @@ TEST_CASE("ranks with a GPU each are a node of these GPUs, whatever number they 
   const DeviceKind& kind = cluster.device_kinds.front();
   CHECK(kind.name == "nvidia-h100");
   CHECK(kind.memory == 78.5 * gib);  // 0.5 GiB are in use, 1 GiB is kept free
+  CHECK(kind.reserve == 1.5 * gib);
   CHECK(kind.flops.at("bf16") == Approx(989e12).epsilon(0.01));
   CHECK(kind.memory_bandwidth == Approx(3.35e12));
   CHECK_FALSE(cluster.groups.front().shares_cores());

@@ -8,7 +8,9 @@
 
 #include "base/names.hpp"
 #include "base/units.hpp"
+#include "planners/describe/describe_alternatives.hpp"
 #include "planners/describe/describe_stages.hpp"
+#include "planners/describe/describe_summary.hpp"
 #include "planners/describe/text_table.hpp"
 #include "planners/published.hpp"
 #include "planners/simulated/rank_correlation.hpp"
@@ -78,20 +80,6 @@ std::string prediction_text(const Prediction& prediction, const Cluster& cluster
   text += formula_text(prediction) + contention_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
-}
-
-std::string alternatives_text(const Plan& plan) {
-  Rows rows;
-  for (const Alternative& other : plan.alternatives) {
-    if (!other.feasible || !other.iteration_seconds) {
-      rows.push_back({other.planner, "-", "", "not possible: " + other.why_not});
-      continue;
-    }
-    const double ratio = plan.predicted ? *other.iteration_seconds / plan.predicted->iteration_seconds : 1.0;
-    rows.push_back(
-        {other.planner, format_seconds(*other.iteration_seconds), fmt::format("{:.2f} x", ratio), other.why_not});
-  }
-  return align(rows);
 }
 
 /// "zeropp of 2 chunks per stage, units of 4"
@@ -182,7 +170,7 @@ std::string describe_plan(const Plan& plan, const Cluster& cluster) {
   if (!plan.schedules.empty()) text += schedules_text(plan);
   if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
   if (plan.rank_correlations) text += correlations_text(*plan.rank_correlations);
-  return text;
+  return text + summary_text(plan, cluster);
 }
 
 }  // namespace pptrain

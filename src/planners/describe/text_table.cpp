@@ -11,17 +11,57 @@ namespace pptrain {
 
 namespace {
 
-/// The text from column `column` of a line on, broken between words where it would pass the screen; what follows stands
-/// below.
-std::string continued_below(const std::string& text, std::size_t column) {
-  constexpr std::size_t least = 24;  // characters in a line, or they are left to the screen
-  if (column + least > screen_columns || column + text.size() <= screen_columns) return text;
-  std::string result;
-  for (const char c : wrapped(text, screen_columns - column)) {
-    result += c;
-    if (c == '\n') result.append(column, ' ');
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines = {""};
+  for (const char c : text) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += c;
+    }
   }
-  return result;
+  return lines;
+}
+
+std::size_t width_of(const std::string& text) {
+  std::size_t width = 0;
+  for (const std::string& line : lines_of(text)) width = std::max(width, line.size());
+  return width;
+}
+
+/// Lines of a cell that begins at column `column`, broken between words where they would pass the screen.
+std::vector<std::string> lines_within(const std::string& text, std::size_t column) {
+  constexpr std::size_t least = 24;  // characters in a line, or they are left to the screen
+  const bool fits = column + least > screen_columns || column + text.size() <= screen_columns;
+  return lines_of(fits ? text : wrapped(text, screen_columns - column));
+}
+
+std::string without_spaces_at_end(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+/// A row, all its cells beginning on its first line.
+std::string row_text(const std::vector<std::string>& row, const std::vector<std::size_t>& widths) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t column = 2;
+  for (std::size_t c = 0; c + 1 < row.size(); ++c) {
+    cells.push_back(lines_of(row[c]));
+    column += widths[c] + 2;
+  }
+  cells.push_back(lines_within(row.back(), column));
+  std::size_t height = 1;
+  for (const auto& lines : cells) height = std::max(height, lines.size());
+  std::string text;
+  for (std::size_t l = 0; l < height; ++l) {
+    std::string line = "  ";
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::string part = l < cells[c].size() ? cells[c][l] : "";
+      line += c + 1 < cells.size() ? fmt::format("{:<{}}  ", part, widths[c]) : part;
+    }
+    text += without_spaces_at_end(std::move(line));
+  }
+  return text;
 }
 
 }  // namespace
@@ -30,17 +70,10 @@ std::string align(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t c = 0; c + 1 < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (std::size_t c = 0; c + 1 < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
   }
   std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t c = 0; c + 1 < row.size(); ++c) line += fmt::format(" {:<{}} ", row[c], widths[c]);
-    line += " ";
-    line += continued_below(row.back(), line.size());
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
+  for (const auto& row : rows) text += row_text(row, widths);
   return text;
 }
 

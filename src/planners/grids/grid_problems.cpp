@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/units.hpp"
+#include "cost/overrun.hpp"
 
 namespace pptrain {
 namespace {
@@ -35,11 +35,8 @@ Overrun overrun_of(const Cluster& cluster, const Grid& grid, const DivisionProbl
     worst = i;
     need = stage;
   }
-  const double memory = problem.memory(worst);
-  const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, memory);
-  overrun.text = fmt::format("with micro-batches of {} device {} ({}) needs {} of its {}, {} too much",
-                             problem.micro_batch(), device.value, cluster.kind_of(device).name, format_bytes(need),
-                             format_bytes(memory), format_bytes(need - memory));
+  const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, problem.memory(worst));
+  overrun.text = fmt::format("with micro-batches of {} {}", problem.micro_batch(), overrun_text(cluster, device, need));
   return overrun;
 }
 

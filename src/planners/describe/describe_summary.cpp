@@ -1,0 +1,136 @@
+#include "planners/describe/describe_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "planners/describe/text_table.hpp"
+
+namespace pptrain {
+namespace {
+
+/// "10.7 s, 8.2 % above the bound". Where devices share cores the bound says little, as it knows nothing of that.
+std::string step_text(const Prediction& prediction, const Cluster& cluster) {
+  const std::string seconds = format_seconds(prediction.iteration_seconds);
+  const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                                  [](const NodeGroup& group) { return group.shares_cores(); });
+  if (shares || prediction.lower_bound_seconds <= 0.0) return seconds;
+  const double gap = prediction.iteration_seconds / prediction.lower_bound_seconds - 1.0;
+  return fmt::format("{}, {} above the bound", seconds, format_percent(std::max(0.0, gap)));
+}
+
+std::string throughput_text(const SpeedPrediction& speed) {
+  const std::string samples = fmt::format("{} samples/s", format_count(speed.samples_per_second));
+  if (!speed.tokens_per_second) return samples;
+  return fmt::format("{} tokens/s, {}", format_count(*speed.tokens_per_second), samples);
+}
+
+std::string flop_text(const SpeedPrediction& speed) {
+  std::string text = fmt::format("{} per device", format_flop_rate(*speed.flop_per_second));
+  if (speed.utilization) {
+    text += fmt::format(", {} of the peak in {}", format_percent(*speed.utilization), speed.precision);
+  }
+  return text + (speed.flop_source == "layers" ? " (FLOP of the layers)" : " (6 FLOP per parameter and token)");
+}
+
+std::string training_text(double seconds) { return fmt::format("{:.3g} days", seconds / 86400.0); }
+
+std::string share_text(const std::optional<double>& share) { return share ? format_percent(*share) : "-"; }
+
+/// What drivers and libraries have of each device; "" where no kind has a reserve.
+std::string reserve_text(const Prediction& prediction) {
+  std::vector<std::string> parts;
+  for (const KindPrediction& kind : prediction.kinds) {
+    if (kind.reserve_bytes <= 0.0) continue;
+    parts.push_back(fmt::format("{} of each {}", format_bytes(kind.reserve_bytes), kind.kind));
+  }
+  return parts.empty() ? "" : join(parts) + " for drivers and libraries";
+}
+
+/// A row per kind: what its devices do, and the part of their peak that model FLOP reach.
+std::string kinds_table(const Prediction& prediction) {
+  Rows rows = {{"devices", "used", "computing", "waiting", "idle", "of peak"}};
+  for (const KindPrediction& kind : prediction.kinds) {
+    rows.push_back({kind.kind, fmt::format("{} of {}", kind.used, kind.devices), share_text(kind.computing),
+                    share_text(kind.waiting), share_text(kind.idle), share_text(kind.utilization)});
+  }
+  return align(rows);
+}
+
+/// "300B": thousand millions of tokens go by B in the field.
+std::string tokens_text(double tokens) {
+  std::string text = format_count(tokens);
+  if (text.ends_with('G')) text.back() = 'B';
+  return text + " tokens";
+}
+
+std::vector<bool> used_devices(const Plan& plan, const Cluster& cluster) {
+  std::vector<bool> used(static_cast<std::size_t>(cluster.num_devices()), false);
+  for (const Stage& stage : plan.stages) {
+    for (const auto& row : stage.devices) {
+      for (const DeviceId device : row) used[device.index()] = true;
+    }
+  }
+  return used;
+}
+
+/// "the 4 t4" and "the 2 nodes 8 x A100": kinds, and groups of nodes of the other kinds, of which no device is used.
+std::vector<std::string> groups_left_out(const Plan& plan, const Cluster& cluster) {
+  const std::vector<bool> used = used_devices(plan, cluster);
+  std::vector<int> of_kind(cluster.device_kinds.size(), 0);
+  std::vector<int> of_group(cluster.groups.size(), 0);
+  std::vector<int> devices(cluster.device_kinds.size(), 0);
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const auto kind = static_cast<std::size_t>(cluster.kind_index_of(DeviceId(d)));
+    ++devices[kind];
+    if (!used[static_cast<std::size_t>(d)]) continue;
+    ++of_kind[kind];
+    ++of_group[static_cast<std::size_t>(cluster.group_of(DeviceId(d)))];
+  }
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    if (devices[k] > 0 && of_kind[k] == 0)
+      names.push_back(fmt::format("the {} {}", devices[k], cluster.device_kinds[k].name));
+  }
+  for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
+    const NodeGroup& group = cluster.groups[g];
+    const auto kind = static_cast<std::size_t>(cluster.kind_index_of_group(static_cast<int>(g)));
+    if (of_group[g] > 0 || of_kind[kind] == 0) continue;
+    names.push_back(group.count == 1 ? fmt::format("the node {}", group.kind)
+                                     : fmt::format("the {} nodes {}", group.count, group.kind));
+  }
+  return names;
+}
+
+/// Of a plan that was searched, that no faster one with these devices was found.
+std::string left_out_text(const Plan& plan, const Cluster& cluster) {
+  const std::vector<std::string> names = groups_left_out(plan, cluster);
+  if (names.empty()) return "";
+  const bool is_searched = plan.search_candidates > 0;
+  const std::string text =
+      is_searched ? fmt::format("leave out {}: no plan that was found is faster with them", join(names, " and "))
+                  : fmt::format("the plan leaves out {}", join(names, " and "));
+  std::string indented = "  ";
+  for (const char c : wrapped(text, screen_columns - 2)) indented += c == '\n' ? "\n  " : std::string(1, c);
+  return indented + "\n";
+}
+
+}  // namespace
+
+std::string summary_text(const Plan& plan, const Cluster& cluster) {
+  if (!plan.predicted || !plan.predicted->speed) return "";
+  const Prediction& prediction = *plan.predicted;
+  const SpeedPrediction& speed = *prediction.speed;
+  Rows rows = {{"step", step_text(prediction, cluster)}, {"throughput", throughput_text(speed)}};
+  if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
+  if (speed.training_tokens) {
+    rows.push_back({tokens_text(*speed.training_tokens), training_text(*speed.training_seconds)});
+  }
+  if (const std::string reserve = reserve_text(prediction); !reserve.empty()) rows.push_back({"reserved", reserve});
+  return "in short\n" + align(rows) + kinds_table(prediction) + left_out_text(plan, cluster);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,211 @@
+#include "planners/describe/throughput.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "config/published_models.hpp"
+#include "cost/stage_time.hpp"
+#include "cost/transfer_forms.hpp"
+#include "model/model.hpp"
+#include "simulate/training_simulation.hpp"
+
+namespace pptrain {
+namespace {
+
+/// What a device of the cluster does in an iteration.
+struct UseOfDevice {
+  bool used = false;
+  double busy_seconds = 0.0;
+  double waiting_seconds = 0.0;
+  double flop = 0.0;  ///< of the model
+};
+
+/// The configuration's model, where its layers are those of the profile.
+std::optional<Model> profiled_model(const Config& config, const Profile& profile) {
+  if (!config.can_train_model()) return {};
+  Model model = build_model(config.model, config.training, config.source);
+  const bool same = std::equal(model.layers.begin(), model.layers.end(), profile.layers.begin(), profile.layers.end(),
+                               [](const Layer& a, const ProfileLayer& b) {
+                                 return a.name == b.name && static_cast<double>(a.num_parameters()) == b.parameters &&
+                                        a.output_bytes == b.output_bytes;
+                               });
+  return same ? std::optional(std::move(model)) : std::nullopt;
+}
+
+/// Tokens of a sample of a model of which only the times are known.
+std::optional<double> said_tokens(const Config& config, const Profile& profile) {
+  if (config.places.contains("training.sequence_length")) return static_cast<double>(config.rows_per_sample());
+  const PublishedModel* published = published_model(profile.model);
+  if (published == nullptr || published->tokens == 0) return {};
+  return static_cast<double>(published->tokens + published->source_tokens);
+}
+
+void use_devices(const Plan& plan, std::vector<UseOfDevice>& uses) {
+  for (const Stage& stage : plan.stages) {
+    for (const auto& replica : stage.devices) {
+      for (const DeviceId device : replica) uses[device.index()].used = true;
+    }
+  }
+}
+
+/// As the simulator has it, or where the plan was too large for it as the layers' times say.
+void add_seconds(const Instance& instance, const Plan& plan, std::vector<UseOfDevice>& uses) {
+  if (plan.predicted->basis != PredictionBasis::simulation) {
+    const std::vector<double> busy = device_work_seconds(instance, plan);
+    for (std::size_t d = 0; d < uses.size(); ++d) uses[d].busy_seconds = busy[d];
+    return;
+  }
+  const TrainingSimulation simulation(instance, plan, {instance.ties, cheapest_forms(instance, plan)});
+  for (const SimulatedDevice& device : simulation.run(task_orders(plan, simulation.order_options())).devices) {
+    uses[device.device.index()].busy_seconds = device.busy_seconds;
+    uses[device.device.index()].waiting_seconds = device.communication_seconds;
+  }
+}
+
+/// Shares out the FLOP of an iteration as devices compute samples and parts of layers.
+void add_flop(const ModelWork& work, const Plan& plan, std::vector<UseOfDevice>& uses) {
+  if (work.layer_flop.empty()) return;
+  double shared_out = 0.0;
+  for (const Stage& stage : plan.stages) {
+    const StageParts parts(stage);
+    for (const StagePart& part : parts.all()) {
+      double flop = 0.0;
+      for (const Interval& layers : part.layers) {
+        for (std::int64_t l = layers.begin; l < layers.end; ++l) flop += work.layer_flop[static_cast<std::size_t>(l)];
+      }
+      for (int j = 0; j < part.mesh->replicas; ++j) {
+        for (int k = 0; k < part.mesh->tensor_parallel; ++k) {
+          const MemberWork member = member_work(part, j, k);
+          const double own = flop * member.samples * member.load / part.computed_degree();
+          uses[part.mesh->devices[j][k].index()].flop += own;
+          shared_out += own;
+        }
+      }
+    }
+  }
+  const double whole = std::accumulate(work.layer_flop.begin(), work.layer_flop.end(), 0.0) *
+                       static_cast<double>(plan.global_batch_size);
+  for (UseOfDevice& use : uses) use.flop *= shared_out > 0.0 ? whole / shared_out : 0.0;
+}
+
+/// The part of a peak that is reached; nothing where no peak is known, or more than it is reached, so that it is none.
+std::optional<double> part_of_peak(double flop_per_second, double peak) {
+  if (peak <= 0.0 || flop_per_second > peak) return {};
+  return flop_per_second / peak;
+}
+
+/// FLOP per second of a device at best, its part of cores that it shares; 0: not known.
+double peak_rate_of(const Cluster& cluster, DeviceId device, const std::string& precision) {
+  const DeviceKind& kind = cluster.kind_of(device);
+  const NodeGroup& group = cluster.groups[static_cast<std::size_t>(cluster.group_of(device))];
+  const auto rate = kind.flops.find(precision);
+  if (rate == kind.flops.end()) return 0.0;
+  return rate->second * (group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0);
+}
+
+/// Sums over the devices of a kind, or of all kinds.
+struct UseSums {
+  int devices = 0;
+  int used = 0;
+  bool knows_peak = true;
+  double busy_seconds = 0.0;
+  double waiting_seconds = 0.0;
+  double flop = 0.0;
+  double peak = 0.0;  ///< FLOP per second of the used devices
+
+  void add(const UseOfDevice& use, double peak_of_device) {
+    ++devices;
+    if (!use.used) return;
+    ++used;
+    busy_seconds += use.busy_seconds;
+    waiting_seconds += use.waiting_seconds;
+    flop += use.flop;
+    peak += peak_of_device;
+    knows_peak = knows_peak && peak_of_device > 0.0;
+  }
+};
+
+KindPrediction prediction_of(const DeviceKind& kind, const UseSums& sums, const ModelWork& work,
+                             const Prediction& predicted) {
+  KindPrediction result;
+  result.kind = kind.name;
+  result.devices = sums.devices;
+  result.used = sums.used;
+  result.memory_bytes = kind.memory;
+  result.reserve_bytes = kind.reserve.value_or(0.0);
+  const double all = sums.used * predicted.iteration_seconds;
+  if (all <= 0.0) return result;
+  result.computing = sums.busy_seconds / all;
+  if (predicted.basis == PredictionBasis::simulation) result.waiting = sums.waiting_seconds / all;
+  result.idle = std::max(0.0, 1.0 - *result.computing - result.waiting.value_or(0.0));
+  if (sums.knows_peak) result.peak_flop_per_second = sums.peak / sums.used;
+  if (work.layer_flop.empty()) return result;
+  result.flop_per_second = sums.flop / all;
+  result.utilization = part_of_peak(*result.flop_per_second, result.peak_flop_per_second.value_or(0.0));
+  return result;
+}
+
+SpeedPrediction speed_of(const ModelWork& work, const UseSums& sums, const Plan& plan) {
+  SpeedPrediction speed;
+  const double seconds = plan.predicted->iteration_seconds;
+  speed.samples_per_second = static_cast<double>(plan.global_batch_size) / seconds;
+  if (work.tokens_per_sample) speed.tokens_per_second = *work.tokens_per_sample * speed.samples_per_second;
+  if (work.layer_flop.empty()) return speed;
+  speed.flop_source = work.flop_source;
+  speed.precision = work.precision;
+  speed.flop_per_second = sums.flop / seconds / sums.used;
+  if (sums.knows_peak) speed.utilization = part_of_peak(sums.flop / seconds, sums.peak);
+  return speed;
+}
+
+}  // namespace
+
+ModelWork model_work(const Config& config, const Profile& profile) {
+  ModelWork work;
+  work.precision = to_string(config.training.precision);
+  if (const std::optional<Model> model = profiled_model(config, profile)) {
+    if (model->sample.tokens()) work.tokens_per_sample = static_cast<double>(config.rows_per_sample());
+    work.flop_source = "layers";
+    for (const Layer& layer : model->layers) {
+      work.layer_flop.push_back(layer.flop_forward + layer.flop_backward_input + layer.flop_backward_weight);
+    }
+    return work;
+  }
+  work.tokens_per_sample = said_tokens(config, profile);
+  if (!work.tokens_per_sample) return work;
+  work.flop_source = "parameters";
+  for (const ProfileLayer& layer : profile.layers) {
+    work.layer_flop.push_back(6.0 * layer.parameters * *work.tokens_per_sample);
+  }
+  return work;
+}
+
+void predict_throughput(const Instance& instance, const ModelWork& work, Plan& plan,
+                        std::optional<double> training_tokens) {
+  const Cluster& cluster = instance.cluster;
+  Prediction& predicted = *plan.predicted;
+  if (predicted.iteration_seconds <= 0.0) return;
+  std::vector<UseOfDevice> uses(static_cast<std::size_t>(cluster.num_devices()));
+  use_devices(plan, uses);
+  add_seconds(instance, plan, uses);
+  add_flop(work, plan, uses);
+  UseSums all;
+  std::vector<UseSums> by_kind(cluster.device_kinds.size());
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const double peak = peak_rate_of(cluster, DeviceId(d), work.precision);
+    all.add(uses[static_cast<std::size_t>(d)], peak);
+    by_kind[static_cast<std::size_t>(cluster.kind_index_of(DeviceId(d)))].add(uses[static_cast<std::size_t>(d)], peak);
+  }
+  predicted.speed = speed_of(work, all, plan);
+  if (training_tokens && predicted.speed->tokens_per_second) {
+    predicted.speed->training_tokens = training_tokens;
+    predicted.speed->training_seconds = *training_tokens / *predicted.speed->tokens_per_second;
+  }
+  predicted.kinds.clear();
+  for (std::size_t k = 0; k < by_kind.size(); ++k) {
+    if (by_kind[k].devices == 0) continue;
+    predicted.kinds.push_back(prediction_of(cluster.device_kinds[k], by_kind[k], work, predicted));
+  }
+}
+
+}  // namespace pptrain
