@@ -31,7 +31,7 @@ for name in "${names[@]}"; do
     corpus+=("$build/seeds/$name")
   fi
   if [[ $name == config_json ]]; then
-    # One file of each family.
+    # The seeds are one file of each family.
     mkdir -p "$build/seeds/$name"
     for config in "$here"/../data/models/*/config.json; do
       cp -- "$config" "$build/seeds/$name/$(basename -- "$(dirname -- "$config")").json"

@@ -238,7 +238,7 @@ TEST_CASE("two runs of a plan for eight ranks are equal bit for bit", "[np8]") {
 
 TEST_CASE("two runs with experts are equal bit for bit when rows come late", "[np4]") { check_experts(1, 8); }
 
-// These are 2,000 pairs together.
+// The two cases draw 2,000 pairs together.
 TEST_CASE("many drawn pairs of runs are equal bit for bit", "[np4][long]") {
   check_drawn(3, 1100);
   check_experts(3, 400);
