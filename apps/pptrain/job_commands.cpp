@@ -138,7 +138,7 @@ void CommandLine::validate() {
       sub,
       "A mistake is answered with its line, the reason and a suggestion. Of a checkpoint all values are compared with "
       "their digests; of a model's folder weights and tokenizer.json, where they are there, are compared with "
-      "config.json.",
+      "config.json, and all weights have to be finite numbers.",
       {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
 }
 

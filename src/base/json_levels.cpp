@@ -31,6 +31,13 @@ void check_json_levels(std::string_view text, const std::string& source, const s
                    fmt::format("has more than {} levels", most_json_levels), "no such file is that deep", suggestion});
 }
 
+void JsonKeyCount::add(std::size_t keys_before, const std::string& place, const std::string& suggestion) {
+  comparisons_ += keys_before;
+  if (comparisons_ <= most_comparisons) return;
+  throw_bad_input({place, fmt::format("has too many keys, {} of one object", keys_before + 1),
+                   "no such file has so many, and the time to read them grows with their square", suggestion});
+}
+
 std::string json_reason(std::string_view message) {
   // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing ..."
   const std::size_t column = message.find("column ");

@@ -22,6 +22,21 @@ std::optional<std::size_t> find_json_beyond(std::string_view text, std::size_t l
 /// what to do then.
 void check_json_levels(std::string_view text, const std::string& source, const std::string& suggestion);
 
+/// Counts the keys of a document while it is read by the library's ordered objects, which compare each key with all
+/// before it in its object: their time grows with the square of the keys.
+class JsonKeyCount {
+ public:
+  /// Comparisons that take some seconds. One object may have 44,721 keys then, more than any known file has.
+  static constexpr std::size_t most_comparisons = 1'000'000'000;
+
+  /// Counts a key behind `keys_before` others of its object. Throws `Error` (exit code 2) with `place` where all
+  /// objects together have more than the limit; `suggestion` is what to do then.
+  void add(std::size_t keys_before, const std::string& place, const std::string& suggestion);
+
+ private:
+  std::size_t comparisons_ = 0;
+};
+
 /// Why a text is no JSON: what the library's message says behind its codes and places. Long and unprintable parts of
 /// the text are left out.
 std::string json_reason(std::string_view message);

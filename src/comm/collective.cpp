@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <new>
+#include <optional>
 
 #include "comm/mpi.hpp"
 
@@ -59,19 +60,6 @@ class Messages final : public Pending {
   std::size_t ended_ = 0;
 };
 
-/// A non-blocking broadcast.
-class BroadcastPending final : public Pending {
- public:
-  bool test() override {
-    int ended = 0;
-    MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
-    return ended != 0;
-  }
-  std::string missing() const override { return "rank 0 or who passes its text on"; }
-
-  MPI_Request request = MPI_REQUEST_NULL;
-};
-
 void wait(Pending& pending, Waiter& waiter, const char* doing) {
   waiter.wait(pending, [doing] { return std::string(doing); });
 }
@@ -80,6 +68,8 @@ void wait(Pending& pending, Waiter& waiter, const char* doing) {
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 constexpr int length_tag = 32001;
 constexpr int text_tag = 32002;
+constexpr int passed_length_tag = 32003;
+constexpr int passed_text_tag = 32004;
 
 /// Calls `message(offset, count)` for the pieces of a text.
 template <class Message>
@@ -120,6 +110,33 @@ std::vector<std::string> receive_from_all(MPI_Comm comm, const std::string& own,
   return texts;
 }
 
+/// The ranks with which this one shares a broadcast, in a binomial tree below rank 0. `MPI_Ibcast` would not tell which
+/// rank does not come.
+struct BroadcastTree {
+  std::optional<int> before;  ///< from which the text comes; nothing on rank 0
+  std::vector<int> behind;    ///< to which it goes, those with most ranks behind them first
+
+  explicit BroadcastTree(MPI_Comm comm) {
+    const int rank = rank_in(comm);
+    const int size = size_of(comm);
+    const int lowest_bit = rank & -rank;
+    if (rank > 0) before = rank - lowest_bit;
+    for (int bit = 1; (rank == 0 || bit < lowest_bit) && rank + bit < size; bit *= 2) behind.push_back(rank + bit);
+    std::reverse(behind.begin(), behind.end());
+  }
+};
+
+/// Takes one message of a broadcast from the rank before and hands it on.
+void pass_on(MPI_Comm comm, const BroadcastTree& tree, void* data, int count, MPI_Datatype type, int tag,
+             Waiter& waiter) {
+  Messages coming;
+  if (tree.before) MPI_Irecv(data, count, type, *tree.before, tag, comm, coming.add(*tree.before));
+  wait(coming, waiter, "broadcast from rank 0");
+  Messages going;
+  for (const int rank : tree.behind) MPI_Isend(data, count, type, rank, tag, comm, going.add(rank));
+  wait(going, waiter, "broadcast from rank 0");
+}
+
 std::string bytes_of(const std::vector<double>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
 }
@@ -138,16 +155,13 @@ void quiet_barrier(MPI_Comm comm, Waiter& waiter) {
 }
 
 std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter) {
+  const BroadcastTree tree(comm);
   unsigned long long length = text.size();
-  BroadcastPending size;
-  MPI_Ibcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, comm, &size.request);
-  wait(size, waiter, "broadcast from rank 0");
+  pass_on(comm, tree, &length, 1, MPI_UNSIGNED_LONG_LONG, passed_length_tag, waiter);
   std::string result = text;
   result.resize(length);
   for_pieces(length, [&](std::size_t offset, int count) {
-    BroadcastPending piece;
-    MPI_Ibcast(result.data() + offset, count, MPI_CHAR, 0, comm, &piece.request);
-    wait(piece, waiter, "broadcast from rank 0");
+    pass_on(comm, tree, result.data() + offset, count, MPI_CHAR, passed_text_tag, waiter);
   });
   return result;
 }

@@ -15,7 +15,7 @@ namespace pptrain {
 /// All ranks meet; those that come early sleep instead of spinning. Collective.
 void quiet_barrier(MPI_Comm comm, Waiter& waiter);
 
-/// Text from rank 0 to all ranks, which sleep until it comes. Collective.
+/// Text from rank 0 to all ranks, which sleep until it comes and name who has not handed it on. Collective.
 std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter);
 
 /// The text of every rank, in rank order, on rank 0 (elsewhere empty), which sleeps until they have come and names who

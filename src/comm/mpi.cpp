@@ -31,7 +31,10 @@ MpiEnvironment::MpiEnvironment(int* argc, char*** argv) {
   MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
 }
 
-MpiEnvironment::~MpiEnvironment() { MPI_Finalize(); }
+MpiEnvironment::~MpiEnvironment() {
+  const BlockingCall waiting("ending");
+  MPI_Finalize();
+}
 
 int rank_in(MPI_Comm comm) {
   int rank = 0;

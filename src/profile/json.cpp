@@ -20,7 +20,7 @@ std::string place(const std::string& source, const std::string& text, std::size_
   return fmt::format("{}:{}", source, 1 + std::count(text.begin(), end, '\n'));
 }
 
-/// Remembers the keys of every open object, since the library keeps only the last of equal keys.
+/// Remembers the keys of every open object, since the library keeps only the last of equal keys, and refuses too many.
 class DuplicateKeys {
  public:
   explicit DuplicateKeys(const std::string& source) : source_(source) {}
@@ -29,15 +29,19 @@ class DuplicateKeys {
     using Event = Json::parse_event_t;
     if (event == Event::object_start) open_.emplace_back();
     if (event == Event::object_end) open_.pop_back();
-    if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second) {
-      throw_bad_input({source_, fmt::format("the key \"{}\" appears twice in one object", parsed.get<std::string>()),
-                       "", "keep one of them"});
-    }
+    if (event == Event::key) add_key(parsed.get_ref<const std::string&>());
     return true;
   }
 
  private:
+  void add_key(const std::string& key) {
+    count_.add(open_.back().size(), source_, "write the file again");
+    if (open_.back().insert(key).second) return;
+    throw_bad_input({source_, fmt::format("the key \"{}\" appears twice in one object", key), "", "keep one of them"});
+  }
+
   std::string source_;
+  JsonKeyCount count_;
   std::vector<std::set<std::string>> open_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "io/checkpoint_file.hpp"
 #include "model/families/families.hpp"
 #include "model/file_layout.hpp"
 
@@ -64,7 +65,7 @@ std::string ModelWeights::name_of(const ParameterSpec& spec) const {
 /// Files that are older than the count of batches lack it.
 bool ModelWeights::lacks_count(const ParameterSpec& spec) const { return is_count(spec) && !files_.has(name_of(spec)); }
 
-void ModelWeights::check(const ParameterSpec& spec) const {
+void ModelWeights::check(const ParameterSpec& spec) {
   const std::string name = name_of(spec);
   if (lacks_count(spec)) return;
   if (is_count(spec)) {
@@ -72,6 +73,7 @@ void ModelWeights::check(const ParameterSpec& spec) const {
     return;
   }
   const WeightTensor& tensor = files_.tensor(name);
+  names_.push_back(name);
   files_.read(name, {0, 0}, nullptr);  // refuses types that no element can be read from
   if (tensor.shape == file_shape(spec)) return;
   throw_bad_input({files_.file_of(name), fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),
@@ -129,8 +131,8 @@ namespace {
 /// Refuses numbers from which no training goes on. `first`: the place of the first one in the tensor; `stride`: how far
 /// the next is behind it.
 void check_finite(std::span<const float> values, std::int64_t first, std::int64_t stride, const std::string& where) {
+  if (all_finite(values.data(), values.size())) return;
   const auto lost = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
-  if (lost == values.end()) return;
   throw_bad_input({where, fmt::format("element {} is {}", first + (lost - values.begin()) * stride, *lost),
                    "training and text would go on from what is no number",
                    "fetch or write the weights again; a training that leaves such numbers has diverged"});
@@ -157,6 +159,20 @@ void ModelWeights::read(const ParameterSpec& spec, Interval elements, float* out
     check_finite({to, static_cast<std::size_t>(run.ours.size())}, run.theirs, run.stride,
                  fmt::format("{}: tensor \"{}\"", files_.file_of(name), name));
   });
+}
+
+void ModelWeights::check_values() const {
+  constexpr std::int64_t most = 1 << 16;
+  std::vector<float> values(most);
+  for (const std::string& name : names_) {
+    const std::int64_t elements = num_elements(files_.tensor(name));
+    for (std::int64_t first = 0; first < elements; first += most) {
+      const Interval part = {first, std::min(first + most, elements)};
+      files_.read(name, part, values.data());
+      check_finite({values.data(), static_cast<std::size_t>(part.size())}, first, 1,
+                   fmt::format("{}: tensor \"{}\"", files_.file_of(name), name));
+    }
+  }
 }
 
 }  // namespace pptrain

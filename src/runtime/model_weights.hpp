@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "model/model.hpp"
 #include "weights/weight_files.hpp"
@@ -19,17 +20,21 @@ class ModelWeights {
   /// code 2) with file, tensor and place.
   void read(const ParameterSpec& spec, Interval elements, float* out) const;
 
+  /// Reads all that the model needs; throws as `read` does. Takes as long as the files take to come into memory.
+  void check_values() const;
+
  private:
   /// The tensor's name in the file, where the first part of ours ("model.", "transformer.") may be left out.
   std::string name_of(const ParameterSpec& spec) const;
   bool lacks_count(const ParameterSpec& spec) const;
-  void check(const ParameterSpec& spec) const;
+  void check(const ParameterSpec& spec);
   void check_unused(const Model& model) const;
   void check_second_output(const Model& model) const;
   bool are_equal(const std::string& name, const std::string& other, std::int64_t elements) const;
 
   WeightFiles files_;
-  bool bare_ = false;  ///< names are without their first part
+  std::vector<std::string> names_;  ///< of all tensors that the model needs, counts aside
+  bool bare_ = false;               ///< names are without their first part
 };
 
 }  // namespace pptrain

@@ -47,10 +47,11 @@ class CountingIterator {
 };
 
 /// Follows the parser: notes the line of each key in the order of the text, and refuses keys that come twice, of which
-/// the library would keep one.
+/// the library would keep one, and too many of them.
 class KeyEvents {
  public:
-  KeyEvents(const std::string& source, const std::int64_t& line) : source_(source), line_(line) {}
+  KeyEvents(const std::string& source, const std::int64_t& line, const std::string& suggestion)
+      : source_(source), line_(line), suggestion_(suggestion) {}
 
   bool operator()(OrderedJson::parse_event_t event, const OrderedJson& parsed) {
     using Event = OrderedJson::parse_event_t;
@@ -65,6 +66,7 @@ class KeyEvents {
 
  private:
   void add_key(const std::string& key) {
+    count_.add(open_.back().size(), source_, suggestion_);
     if (!open_.back().insert(key).second) {
       throw_bad_input({place(), fmt::format("the key \"{}\" comes twice in one object", key),
                        "one of them would be without effect", "keep one of them"});
@@ -74,6 +76,8 @@ class KeyEvents {
 
   const std::string& source_;
   const std::int64_t& line_;
+  const std::string& suggestion_;
+  JsonKeyCount count_;
   std::vector<std::set<std::string>> open_;
   std::vector<std::int64_t> lines_;
 };
@@ -99,7 +103,7 @@ JsonText parse_json_text(const std::string& text, const std::string& source, con
   }
   check_json_levels(text, source, suggestion);
   std::int64_t line = 1;
-  KeyEvents events(source, line);
+  KeyEvents events(source, line, suggestion);
   JsonText result;
   try {
     result.object = OrderedJson::parse(

@@ -26,6 +26,22 @@ TEST_CASE("a text with too many levels is refused by its line", "[json_levels]")
   check_json_levels(nested(32), "a.json", "write it again");
 }
 
+TEST_CASE("keys are refused where comparing them would take long, in one object or in many", "[json_levels]") {
+  const auto read = [](std::size_t objects, std::size_t keys) {
+    JsonKeyCount count;
+    for (std::size_t i = 0; i < objects; ++i) {
+      for (std::size_t k = 0; k < keys; ++k) count.add(k, "a.json", "write it again");
+    }
+  };
+  read(1, 44'721);
+  CHECK(
+      complaint_of([&] { read(1, 44'722); }) ==
+      "a.json: has too many keys, 44722 of one object (no such file has so many, and the time to read them grows with "
+      "their square); write it again");
+  read(200, 3'000);
+  CHECK_THAT(complaint_of([&] { read(300, 3'000); }), Catch::Contains("has too many keys"));
+}
+
 TEST_CASE("the reason of the parser comes without codes and places, and is short", "[json_levels]") {
   CHECK(json_reason("[json.exception.parse_error.101] parse error at line 1, column 2: syntax error: a: b") ==
         "syntax error: a: b");

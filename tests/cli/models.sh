@@ -114,6 +114,8 @@ refused "half a config.json" "$config" 'JSON|parse|syntax|end'
 start llama
 damage not-a-number "$norm"
 refused "a weight that is no number" "$weights: tensor \"$norm\"" 'element 1 is nan'
+expect "a folder with a weight that is no number is not valid" 2 "$weights: tensor \"$norm\": element 1 is nan" \
+  "$pptrain" validate model
 start gpt2-hf
 damage not-a-number transformer.h.1.mlp.c_fc.weight
 refused "a weight that is no number, transposed" "$weights: tensor .*" 'element 1 is nan'

@@ -1,6 +1,9 @@
 #include "comm/collective.hpp"
 
 #include <new>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
@@ -63,6 +66,38 @@ TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
   INFO(complaint);
   CHECK((complaint.find("for rank 2 (") != std::string::npos) == (comm.rank() == 0));
   CHECK(complaint.empty() == (comm.rank() != 0));
+}
+
+TEST_CASE("a rank that takes no part in a broadcast is named", "[np4]") {
+  const MpiComm comm = MpiComm::duplicate(MPI_COMM_WORLD);  // keeps what is never received
+  const std::string text(1 << 20, 'x');                     // too long to leave before it is awaited
+  std::string complaint;
+  test::SimulatedTime time(MPI_COMM_WORLD);
+  if (const test::SimulatedTime::Section section(time); comm.rank() != 2) {
+    Waiter waiter(0.3, CoreUse::shared);
+    try {
+      broadcast(comm.get(), text, waiter);
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  }
+  INFO(complaint);
+  // Rank 2 has the text from rank 0 and hands it on to rank 3; rank 1 has it from rank 0.
+  const bool waits = comm.rank() == 0 || comm.rank() == 3;
+  CHECK((complaint.find("for rank 2 (") != std::string::npos) == waits);
+  CHECK(complaint.empty() == !waits);
+}
+
+TEST_CASE("ranks of any number have the text of rank 0", "[np8]") {
+  for (int size = 1; size <= size_of(MPI_COMM_WORLD); ++size) {
+    std::vector<int> members(static_cast<std::size_t>(size));
+    std::iota(members.begin(), members.end(), 0);
+    if (rank_in(MPI_COMM_WORLD) >= size) continue;
+    const MpiComm comm = MpiComm::group(MPI_COMM_WORLD, members, size);
+    Waiter waiter(600.0, CoreUse::shared);
+    const std::string text(100'000, static_cast<char>('a' + size));
+    CHECK(broadcast(comm.get(), comm.rank() == 0 ? text : "its own", waiter) == text);
+  }
 }
 
 TEST_CASE("what fails on one rank fails on all", "[np4]") {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "fuzz.hpp"
+#include "model/families/families.hpp"
 #include "weights/config_json.hpp"
 #include "weights/config_rotary.hpp"
 
@@ -30,11 +31,23 @@ void ask(const ConfigJson& config, const std::string& key) {
   }
 }
 
+/// A text is refused or gives a model whose sizes are sound.
+void build(const std::string& text) {
+  try {
+    const Model model = build_family(ConfigJson::parse(text, "fuzzed"), {8});
+    PPTRAIN_ASSERT(model.num_layers() > 0 && model.num_parameters() > 0, "{} layers", model.num_layers());
+  } catch (const Error& error) {
+    PPTRAIN_ASSERT(error.code() == ExitCode::bad_input, "{}", error.what());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = text_of(data, size);
+  build(text);
   try {
-    const ConfigJson config = ConfigJson::parse(text_of(data, size), "fuzzed");
+    const ConfigJson config = ConfigJson::parse(text, "fuzzed");
     for (const char* key : {"hidden_size", "rope_scaling", "", "layer_types"}) ask(config, key);
     read_rotary(config, 1e4);
     config.model_type({"gpt2", "llama"});

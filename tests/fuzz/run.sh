@@ -30,6 +30,14 @@ for name in "${names[@]}"; do
     find "${seeds[$name]}" -name '*.toml' -size -8k -exec cp -t "$build/seeds/$name" {} +
     corpus+=("$build/seeds/$name")
   fi
+  if [[ $name == config_json ]]; then
+    # The seeds are one file of each family.
+    mkdir -p "$build/seeds/$name"
+    for config in "$here"/../data/models/*/config.json; do
+      cp -- "$config" "$build/seeds/$name/$(basename -- "$(dirname -- "$config")").json"
+    done
+    corpus+=("$build/seeds/$name")
+  fi
   length=4096
   sanitizer=
   case $name in

@@ -2,6 +2,7 @@
 // much as is drawn, and the profile has other times, by which schedules order their tasks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -169,12 +170,21 @@ void check_equal(const Reference& reference, const Plan& plan, SessionOptions op
 constexpr Precision precisions[] = {Precision::fp32, Precision::bf16, Precision::fp16};
 const std::vector<std::string> optimizers = {"adamw", "sgd", "lion", "adafactor", "muon"};
 
-/// `number` plans of the recorded GPT-2, tied and not.
+/// Gives some of the stages optimizer state and activations that lie in the host's memory.
+void draw_offloading(RandomShapes& random, Plan& plan) {
+  for (Stage& stage : plan.stages) {
+    stage.offload = random.pick(0, 2) == 0;
+    stage.offload_activations = random.pick(0, 2) == 0;
+  }
+}
+
+/// `number` plans of the recorded GPT-2, tied and not, with offloading and without.
 void check_drawn(std::uint64_t seed, int number) {
   RandomShapes random(seed);
   for (int i = 0; i < number; ++i) {
     INFO("plan " << i << " of seed " << seed);
-    const Plan plan = random.plan(world_size());
+    Plan plan = random.plan(world_size());
+    draw_offloading(random, plan);
     Reference reference(random.pick(0, 1) > 0 ? "tied" : "untied");
     reference.config.training.precision = precisions[random.pick(0, 2)];
     reference.config.optimizer.name = optimizers[static_cast<std::size_t>(random.pick(0, 4))];
@@ -196,9 +206,10 @@ void check_experts(std::uint64_t seed, int number) {
     const int chunks = kind.chunks[static_cast<std::size_t>(random.pick(0, std::ssize(kind.chunks) - 1))];
     const int pipeline = 2 * chunks <= layers ? 2 : 1;
     const int replicas = world_size() / pipeline;
-    Plan plan =
-        reference.plan(pipeline, replicas, 1, reference.config.training.global_batch_size / 2, kind.schedule, chunks);
+    const std::int64_t micro_batch = std::max<std::int64_t>(replicas, reference.config.training.global_batch_size / 2);
+    Plan plan = reference.plan(pipeline, replicas, 1, micro_batch, kind.schedule, chunks);
     for (Stage& stage : plan.stages) stage.zero_stage = static_cast<int>(random.pick(0, 3));
+    draw_offloading(random, plan);
     if (random.pick(0, 1) > 0) plan = with_sent_rows(plan, model, {3, 1});
     check_equal(reference, plan, {}, random);
   }
@@ -227,7 +238,12 @@ TEST_CASE("two runs of a plan for eight ranks are equal bit for bit", "[np8]") {
 
 TEST_CASE("two runs with experts are equal bit for bit when rows come late", "[np4]") { check_experts(1, 8); }
 
-TEST_CASE("two of a thousand runs are equal bit for bit", "[np4][long]") {
-  check_drawn(3, 700);
-  check_experts(3, 300);
+// The two cases draw 2,000 pairs together.
+TEST_CASE("many drawn pairs of runs are equal bit for bit", "[np4][long]") {
+  check_drawn(3, 1100);
+  check_experts(3, 400);
+}
+TEST_CASE("many drawn pairs of runs of eight ranks are equal bit for bit", "[np8][long]") {
+  check_drawn(5, 350);
+  check_experts(5, 150);
 }
