@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
-#include "planners/describe/remedy.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/frames/frame_search.hpp"
 #include "planners/published.hpp"
 #include "planners/simulated/fit_check.hpp"
