@@ -60,12 +60,12 @@ struct ScheduleKind {
 /// All schedules of a plan, "auto" last: the best order that is found within the memory. In a configuration "auto"
 /// leaves the choice of any of them to the planner.
 const std::vector<ScheduleKind>& schedule_kinds();
-/// Their names in this order.
+/// The names of all schedules in this order.
 const std::vector<std::string>& schedule_names();
-/// The one of this name. Throws `Error` (exit code 2) where there is none.
+/// The schedule of this name. Throws `Error` (exit code 2) where there is none.
 const ScheduleKind& schedule_kind(const std::string& name);
 
-/// `stored` where there are no more micro-batches than that.
+/// Micro-batches that the stage stores at most: `stored`, or all that there are.
 std::int64_t most_stored(const ScheduleKind& kind, const StagePlace& place);
 
 }  // namespace pptrain

@@ -11,12 +11,12 @@ namespace pptrain {
 /// (`ScheduleKind::planned_stage_by_stage`).
 class InFlight {
  public:
-  /// Of pipelines of `most_stages` stages at most, one at least.
+  /// Pipelines have `most_stages` stages at most, which is 1 or more.
   InFlight(const std::string& schedule, std::int64_t micro_batches, int most_stages);
 
-  /// With `num_stages` behind it, `most_stages` at most.
+  /// Micro-batches of a stage with `num_stages` behind it, `most_stages` at most.
   double behind(int num_stages) const { return stored_[num_stages]; }
-  /// Behind so many stages one stores as much as any of these pipelines has it.
+  /// A stage with so many behind it stores as much as any stage of these pipelines.
   int most_behind() const { return most_behind_; }
 
  private:

@@ -13,7 +13,8 @@ class StageCounts {
  public:
   /// Fewer stages, or as many; numbers above `most` hold as many micro-batches as that one.
   static StageCounts fewer(int most = std::numeric_limits<int>::max()) { return {Rule::fewer, most}; }
-  /// Just as many where the length of the `pipeline` is set; else as `fewer` where memory decides, and any number.
+  /// Numbers have to be equal where the length of the `pipeline` is set; else they count as by `fewer` where memory
+  /// decides, and not at all where it does not.
   static StageCounts of(const AutoInt& pipeline, bool memory_decides, int most = std::numeric_limits<int>::max()) {
     if (pipeline) return {Rule::equal, most};
     return {memory_decides ? Rule::fewer : Rule::any, most};
