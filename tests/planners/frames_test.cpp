@@ -47,8 +47,8 @@ TEST_CASE("no plan of a frame takes less than the frame's bound", "[planners]") 
   const Profile profile = blocks(12, 0.4);
   const Restrictions free = everything_free();
   int count = 0;
-  for (const int nodes : {2, 4}) {
-    const Cluster cluster = mixed_nodes(nodes, 2);
+  for (const auto& [nodes, devices] : {std::pair{2, 2}, {4, 1}}) {
+    const Cluster cluster = mixed_nodes(nodes, devices);
     const Instance instance = {profile, cluster, 16};
     const SearchSpace space = {instance, free};
     for (const Site& site : sites_of(instance)) {

@@ -38,7 +38,7 @@ struct Mixed {
   }
 
   Plan plan(const std::string& experts, const std::string& more = "pipeline = 1\n") const {
-    const std::string text = "[parallelism]\n" + more + "experts = \"" + experts + "\"\n";
+    const std::string text = "[parallelism]\nvirtual_stages = 1\n" + more + "experts = \"" + experts + "\"\n";
     const Restrictions restrictions = restrictions_of(parse_config(text, "c.toml", ""));
     return *search_plan("auto", {profile, cluster, 16}, restrictions, "c.toml").plan;
   }

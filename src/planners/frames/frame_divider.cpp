@@ -40,10 +40,11 @@ void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::s
 
 /// Whether the frame fits by the closed form.
 bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
-  DivisionCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
-  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, schedule.name == "zb-v"}];
+  ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
+  const ChunkPlacement placement = schedule_kind(schedule.name).placement;
+  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
   known = divided_layers(cost, known);
-  const DivisionCost::Cost least = cost.of(known);
+  const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
   FrameDivision made = {least.seconds, schedule, rule, zero, known, {}};

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/infinity.hpp"
-#include "planners/frames/division_cost.hpp"
+#include "config/schedule_kinds.hpp"
+#include "planners/frames/scheduled_cost.hpp"
 
 namespace pptrain {
 
 /// A frame with its layers divided.
 struct FrameDivision {
-  double bound = 0.0;  ///< seconds; `DivisionCost` of it
+  double bound = 0.0;  ///< seconds; `ScheduledCost` of it
   ScheduleChoice schedule;
   std::size_t rule = 0;  ///< index into `recompute_rules`
   std::size_t zero = 0;  ///< index into `zero_stages`
@@ -46,7 +47,7 @@ class FrameDivider {
   double limit_;
   std::vector<RecomputeRule> rules_;
   std::vector<int> zeros_;
-  std::map<std::tuple<bool, int, bool>, std::vector<Interval>> divisions_;  // where the next one starts
+  std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;
   double least_overrun_ = infinity;

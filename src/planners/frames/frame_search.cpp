@@ -7,10 +7,10 @@
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
-#include "planners/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
 #include "planners/frames/frame_queue.hpp"
 #include "planners/frames/frame_trials.hpp"
+#include "planners/least_overrun.hpp"
 
 namespace pptrain {
 namespace {
@@ -64,7 +64,7 @@ class FrameSearch {
     Shape shape;
   };
   static constexpr int batch = 16;  // frames taken before the best is looked at again
-  static constexpr std::size_t most_polished = 16;
+  static constexpr std::size_t most_polished = 8;
   static constexpr double worth_polishing = 1.08;
   static constexpr double worth_returning = 1.03;
 
@@ -203,7 +203,12 @@ class FrameSearch {
     std::stable_sort(leaders.begin(), leaders.end(),
                      [](const TriedPlan& a, const TriedPlan& b) { return a.seconds < b.seconds; });
     if (leaders.size() > most_polished) leaders.resize(most_polished);
+    if (getenv("FD"))
+      fprintf(stderr, "search %ld sims work %.0f of %.0f at %.2f\n", long(found_.num_simulated), work_, most_work_,
+              clock() / 1e6);
     found_.num_simulated += trials_.polish(leaders);
+    if (getenv("FD"))
+      fprintf(stderr, "polish of %zu, %ld sims at %.2f\n", leaders.size(), long(found_.num_simulated), clock() / 1e6);
     for (TriedPlan& leader : leaders) take(std::move(leader));
   }
 

@@ -38,6 +38,7 @@ std::int64_t FrameTrials::polish(std::vector<TriedPlan>& plans) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
+/// A step is judged in the order of the plan that it starts from, and again in an order of its own where it helps.
 std::int64_t FrameTrials::polish(PlanSimulator& simulator, TriedPlan& plan) const {
   constexpr double worth_it = 1.0 - 1e-6;
   std::int64_t count = 0;
@@ -45,8 +46,10 @@ std::int64_t FrameTrials::polish(PlanSimulator& simulator, TriedPlan& plan) cons
     any = false;
     for (const Plan& other : shifted_layers(space_, plan.plan, most_cuts)) {
       if (space_.stop.requested() || count == most_polishing) return count;
-      TriedPlan tried = simulated(simulator, other);
       ++count;
+      const SimulatedPlan step = simulator.in_order_of(plan.plan, other);
+      if (!step.why_not.empty() || step.iteration_seconds >= plan.seconds * worth_it) continue;
+      TriedPlan tried = simulated(simulator, other);
       if (!tried.why_not.empty() || tried.seconds >= plan.seconds * worth_it) continue;
       plan = std::move(tried);
       any = true;

@@ -30,7 +30,7 @@ class FrameTrials {
   std::int64_t polish(std::vector<TriedPlan>& plans);
 
  private:
-  static constexpr int most_polishing = 200;
+  static constexpr int most_polishing = 300;
   static constexpr int most_cuts = 8;
 
   static TriedPlan simulated(PlanSimulator& simulator, const Plan& plan);

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
-#include "planners/grids/remedy.hpp"
 #include "planners/frames/frame_search.hpp"
+#include "planners/grids/remedy.hpp"
 #include "planners/published.hpp"
 #include "planners/simulated/fit_check.hpp"
 #include "planners/simulated/fitting_search.hpp"

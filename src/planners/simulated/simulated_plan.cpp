@@ -74,9 +74,19 @@ bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan)
 
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
-  const Simulation simulation = prepared(plan).run(orders_of(plan));
-  SimulatedPlan& result = results_.emplace_back();
+  SimulatedPlan result = run(plan, orders_of(plan));
   known_.add(plan);
+  return results_.emplace_back(std::move(result));
+}
+
+SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
+  const std::vector<TaskOrder> orders = orders_of(parent);
+  return run(plan, orders);
+}
+
+SimulatedPlan PlanSimulator::run(const Plan& plan, const std::vector<TaskOrder>& orders) {
+  const Simulation simulation = prepared(plan).run(orders);
+  SimulatedPlan result;
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);

@@ -42,6 +42,8 @@ class PlanSimulator {
   /// The plan is valid and small enough. One whose schedule splits B and W needs a profile
   /// that does, else `Error` (exit code 2) is thrown.
   const SimulatedPlan& of(const Plan& plan);
+  /// The plan in the order of the tasks of `parent`, which has as many stages, chunks and micro-batches: what a plan that differs little comes to, without the search for an order of its own. Nothing is remembered.
+  SimulatedPlan in_order_of(const Plan& parent, const Plan& plan);
   /// What `of` costs now, in tasks: nothing for a plan that was simulated before; a search for an order counts.
   double cost(const Plan& plan);
   /// The part of it that takes no time to know.
@@ -55,6 +57,7 @@ class PlanSimulator {
   const std::vector<TaskOrder>& orders_of(const Plan& plan);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);
+  SimulatedPlan run(const Plan& plan, const std::vector<TaskOrder>& orders);
 
   const Instance& instance_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last

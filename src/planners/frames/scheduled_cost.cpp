@@ -1,4 +1,4 @@
-#include "planners/frames/division_cost.hpp"
+#include "planners/frames/scheduled_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int sta
 
 }  // namespace
 
-DivisionCost::DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes)
+ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes)
     : costs_(costs),
       modes_(modes),
       bytes_(costs.instance().profile.bytes_per_parameter),
@@ -39,13 +39,14 @@ DivisionCost::DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedu
   for (int c = 0; c < stages * per_stage_; ++c) stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
 }
 
-void DivisionCost::add(int stage, const Interval& layers) {
+void ScheduledCost::add(int stage, const Interval& layers) {
   const StageKind& kind = costs_.kind(stage);
   const LayerSums& sums = costs_.sums();
   Held& held = held_[static_cast<std::size_t>(stage)];
   const int begin = static_cast<int>(layers.begin);
   const int end = static_cast<int>(layers.end);
   for (const int again : {0, 1}) {
+    if (again != 0 && modes_.recompute == RecomputeRule::none) break;
     const PassSeconds pass = kind.times[again]->of(begin, end);
     held.work[again] += pass.forward + pass.backward;
     held.stored[again] += sums.stored_bytes(begin, end, again != 0 ? Recompute::full : Recompute::none);
@@ -57,7 +58,7 @@ void DivisionCost::add(int stage, const Interval& layers) {
   held.least_parameters = std::min(held.least_parameters, parameters);
 }
 
-double DivisionCost::overrun(int stage, bool again) const {
+double ScheduledCost::overrun(int stage, bool again) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];
   const Profile& profile = costs_.instance().profile;
@@ -74,24 +75,24 @@ double DivisionCost::overrun(int stage, bool again) const {
   return worst;
 }
 
-bool DivisionCost::computes_again(int stage) const {
+bool ScheduledCost::computes_again(int stage) const {
   if (modes_.recompute == RecomputeRule::needed) return overrun(stage, false) > 0.0;
   return modes_.recompute == RecomputeRule::full;
 }
 
-Recompute DivisionCost::recompute_of(int stage) const {
+Recompute ScheduledCost::recompute_of(int stage) const {
   if (modes_.recompute == RecomputeRule::selective) return Recompute::selective;
   return computes_again(stage) ? Recompute::full : Recompute::none;
 }
 
 /// Sums of gradients of so many parameters that follow the last W.
-double DivisionCost::seconds_left(const StageKind& kind, double parameters) const {
+double ScheduledCost::seconds_left(const StageKind& kind, double parameters) const {
   const double bytes = bytes_.sent() * parameters;
   return modes_.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
 }
 
 /// Seconds of a micro-batch: work, or what ZeRO sums after every W, or gathers for F and for B, where that is more.
-double DivisionCost::seconds_each(const StageKind& kind, const Held& held, bool again) const {
+double ScheduledCost::seconds_each(const StageKind& kind, const Held& held, bool again) const {
   double each = held.work[again];
   if (modes_.zero_stage >= 2) each = std::max(each, 0.5 * kind.ring.seconds(bytes_.sent() * held.parameters));
   // Chunks may keep what they have gathered from one task to the next.
@@ -101,7 +102,7 @@ double DivisionCost::seconds_each(const StageKind& kind, const Held& held, bool 
   return each;
 }
 
-DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
+ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks) {
   std::fill(held_.begin(), held_.end(), Held());
   chunk_work_.clear();
   for (int c = 0; c < num_chunks(); ++c) {
@@ -136,13 +137,19 @@ DivisionCost::Cost DivisionCost::of(const std::vector<Interval>& chunks) {
     drain = cut + pass.backward + std::max(drain - first_weight, left);
     update = std::max(update, held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0));
   }
-  cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks)}) + update;
+  cost.seconds += update;
+  return cost;
+}
+
+ScheduledCost::Cost ScheduledCost::of(const std::vector<Interval>& chunks) {
+  Cost cost = of_stages(chunks);
+  cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks)});
   return cost;
 }
 
 /// Chunks that stages run at about the same time, their first ones, their second ones and so on, take as long as the
 /// longest of them; orders that interleave them hide about half of that.
-double DivisionCost::waits() const {
+double ScheduledCost::waits() const {
   constexpr double share = 0.5;
   if (per_stage_ == 1) return 0.0;
   const int stages = static_cast<int>(held_.size());
@@ -156,7 +163,7 @@ double DivisionCost::waits() const {
 }
 
 /// All that crosses cuts, over the uplink that takes longest for it.
-double DivisionCost::uplink_seconds(const std::vector<Interval>& chunks) const {
+double ScheduledCost::uplink_seconds(const std::vector<Interval>& chunks) const {
   const std::vector<ProfileLayer>& layers = costs_.instance().profile.layers;
   double busiest = 0.0;
   for (const FrameCosts::UplinkLoad& uplink : costs_.uplinks()) {
@@ -176,7 +183,7 @@ double DivisionCost::uplink_seconds(const std::vector<Interval>& chunks) const {
 }
 
 /// One micro-batch through all chunks and back.
-double DivisionCost::path_seconds(const std::vector<Interval>& chunks) const {
+double ScheduledCost::path_seconds(const std::vector<Interval>& chunks) const {
   double seconds = 0.0;
   for (int c = 0; c < num_chunks(); ++c) {
     const int stage = stage_of(c);
@@ -194,7 +201,7 @@ double DivisionCost::path_seconds(const std::vector<Interval>& chunks) const {
 namespace {
 
 /// Chunks whose work is in proportion to the speed of their stages, as near as whole layers allow.
-std::vector<Interval> even_work(const DivisionCost& cost) {
+std::vector<Interval> even_work(const ScheduledCost& cost) {
   const FrameCosts& costs = cost.costs();
   const PassSums& times = *costs.kind(0).times[0];
   const int layers = static_cast<int>(times.forward.size()) - 1;
@@ -232,10 +239,10 @@ bool move_cuts(std::vector<Interval>& chunks, int from, int to, int step) {
 
 }  // namespace
 
-std::vector<Interval> divided_layers(DivisionCost& cost, std::vector<Interval> start) {
+std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start) {
   constexpr int most_wide_chunks = 32;  // with more of them only neighbours exchange layers
   std::vector<Interval> best = start.empty() ? even_work(cost) : std::move(start);
-  DivisionCost::Cost least = cost.of(best);
+  ScheduledCost::Cost least = cost.of_stages(best);
   const int chunks = cost.num_chunks();
   const int reach = chunks <= most_wide_chunks ? chunks : 1;
   for (bool any = true; any;) {
@@ -245,7 +252,7 @@ std::vector<Interval> divided_layers(DivisionCost& cost, std::vector<Interval> s
         for (const int step : {-1, 1}) {
           std::vector<Interval> other = best;
           if (!move_cuts(other, from, from + width, step)) continue;
-          const DivisionCost::Cost next = cost.of(other);
+          const ScheduledCost::Cost next = cost.of_stages(other);
           if (!next.below(least)) continue;
           least = next;
           best = std::move(other);
@@ -254,7 +261,7 @@ std::vector<Interval> divided_layers(DivisionCost& cost, std::vector<Interval> s
       }
     }
   }
-  cost.of(best);
+  cost.of_stages(best);
   return best;
 }
 

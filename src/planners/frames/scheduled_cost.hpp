@@ -8,7 +8,7 @@
 namespace pptrain {
 
 /// Costs the divisions of one frame.
-class DivisionCost {
+class ScheduledCost {
  public:
   /// A time, and how much more than its memory the fullest device needs by the closed form, as a part of it; 0 where
   /// all fit. Divisions that fit come before those that do not.
@@ -24,7 +24,7 @@ class DivisionCost {
   };
 
   /// `costs` must outlive it.
-  DivisionCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes);
+  ScheduledCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes);
 
   int num_chunks() const { return static_cast<int>(stage_of_.size()); }
   /// Whether the schedule has B and W apart.
@@ -38,6 +38,8 @@ class DivisionCost {
   /// chunks and back, and what all of them send over the busiest uplink. Last the optimizer step. `chunks` are the
   /// layers of the chunks in order.
   Cost of(const std::vector<Interval>& chunks);
+  /// The same without the path of one micro-batch and the uplinks, which other divisions change little: no more.
+  Cost of_stages(const std::vector<Interval>& chunks);
 
   /// What a stage recomputes with the chunks that were costed last.
   Recompute recompute_of(int stage) const;
@@ -76,6 +78,6 @@ class DivisionCost {
 
 /// The division with about the least cost: from `start`, or where that is empty from even work, by steps of single
 /// layers over one or several cuts for as long as one of them helps. It is what `cost` has costed last.
-std::vector<Interval> divided_layers(DivisionCost& cost, std::vector<Interval> start = {});
+std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start = {});
 
 }  // namespace pptrain
