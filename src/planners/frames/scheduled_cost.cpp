@@ -241,10 +241,11 @@ bool move_cuts(std::vector<Interval>& chunks, int from, int to, int step) {
 
 std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start) {
   constexpr int most_wide_chunks = 32;  // with more of them only neighbours exchange layers
+  constexpr int most_cuts = 8;
   std::vector<Interval> best = start.empty() ? even_work(cost) : std::move(start);
   ScheduledCost::Cost least = cost.of_stages(best);
   const int chunks = cost.num_chunks();
-  const int reach = chunks <= most_wide_chunks ? chunks : 1;
+  const int reach = chunks <= most_wide_chunks ? std::min(chunks, most_cuts) : 1;
   for (bool any = true; any;) {
     any = false;
     for (int width = 0; width < reach; ++width) {
