@@ -84,15 +84,15 @@ enum class PredictionBasis { estimate, simulation };
 /// to 1.
 struct KindPrediction {
   std::string kind;
-  int devices = 0;             ///< of the cluster
-  int used = 0;                ///< by the plan; where it is 0 nothing of what follows the bytes is known
-  double memory_bytes = 0.0;   ///< that plans may use
-  double reserve_bytes = 0.0;  ///< that drivers and libraries take beside
+  int devices = 0;             ///< how many the cluster has
+  int used = 0;                ///< how many the plan has; 0: nothing of what follows the bytes is known
+  double memory_bytes = 0.0;   ///< memory of one, as far as plans may use it
+  double reserve_bytes = 0.0;  ///< memory of one that drivers and libraries take
   std::optional<double> computing;
-  std::optional<double> waiting;          ///< for data that are under way; nothing where the plan was not simulated
-  std::optional<double> idle;             ///< the rest
-  std::optional<double> flop_per_second;  ///< of the model
-  std::optional<double> peak_flop_per_second;  ///< in the job's precision, as the cluster's file says it
+  std::optional<double> waiting;               ///< data are under way; nothing where the plan was not simulated
+  std::optional<double> idle;                  ///< the rest
+  std::optional<double> flop_per_second;       ///< FLOP of the model
+  std::optional<double> peak_flop_per_second;  ///< rate in the job's precision, as the cluster's file says it
   std::optional<double> utilization;           ///< the former over the latter
 };
 
@@ -102,11 +102,11 @@ struct SpeedPrediction {
   double samples_per_second = 0.0;
   std::optional<double> tokens_per_second;  ///< nothing: samples are no tokens, or nobody says of how many
   std::string flop_source;                  ///< "layers" or "parameters"; "": FLOP are not known
-  std::optional<double> flop_per_second;    ///< of the model, of each device that the plan uses on average
-  std::optional<double> utilization;        ///< of the peak of the devices that the plan uses, 0 to 1
-  std::string precision;                    ///< of that peak
-  std::optional<double> training_tokens;    ///< asked for
-  std::optional<double> training_seconds;   ///< that these take
+  std::optional<double> flop_per_second;    ///< FLOP of the model, of each device that the plan uses on average
+  std::optional<double> utilization;        ///< part of the peak of the devices that the plan uses, 0 to 1
+  std::string precision;                    ///< precision of that peak
+  std::optional<double> training_tokens;    ///< tokens that were asked for
+  std::optional<double> training_seconds;   ///< time that these take
 };
 
 /// What is predicted of a plan.
@@ -121,7 +121,7 @@ struct Prediction {
   TimeParts parts;                    ///< of the `amp` estimate
   std::vector<double> stage_seconds;  ///< of one micro-batch on each stage: t_i of AMP Eq. 4
   std::optional<SpeedPrediction> speed;
-  std::vector<KindPrediction> kinds;  ///< of the cluster's devices, in the order of its file; with `speed`
+  std::vector<KindPrediction> kinds;  ///< kinds of the cluster's devices, in the order of its file; with `speed`
 };
 
 /// The best plan of another planner, for the reader.

@@ -19,8 +19,8 @@ struct ProbedNode {
   std::optional<GpuInfo> gpu;  ///< of the first rank; nothing: they compute with the host
   int leader = 0;              ///< lowest rank of the host
   std::vector<int> ranks;      ///< in the order of their devices
-  double memory_bytes = 0.0;   ///< of each that it may fill, of a GPU (`usable_bytes`)
-  double reserve_bytes = 0.0;  ///< the rest of a GPU's
+  double memory_bytes = 0.0;   ///< memory of a GPU that each rank may fill (`usable_bytes`)
+  double reserve_bytes = 0.0;  ///< the rest of its part of the GPU's memory
   Link link;
   Link uplink;
   Link host_link;

@@ -105,7 +105,7 @@ std::vector<std::string> groups_left_out(const Plan& plan, const Cluster& cluste
   return names;
 }
 
-/// Of a plan that was searched, that no faster one with these devices was found.
+/// A sentence that names what no stage uses; after a search it says that no faster plan with these devices was found.
 std::string left_out_text(const Plan& plan, const Cluster& cluster) {
   const std::vector<std::string> names = groups_left_out(plan, cluster);
   if (names.empty()) return "";

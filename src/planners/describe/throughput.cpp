@@ -17,7 +17,7 @@ struct UseOfDevice {
   bool used = false;
   double busy_seconds = 0.0;
   double waiting_seconds = 0.0;
-  double flop = 0.0;  ///< of the model
+  double flop = 0.0;  ///< FLOP of the model
 };
 
 /// The configuration's model, where its layers are those of the profile.
@@ -48,7 +48,7 @@ void use_devices(const Plan& plan, std::vector<UseOfDevice>& uses) {
   }
 }
 
-/// As the simulator has it, or where the plan was too large for it as the layers' times say.
+/// Adds what the simulator says, or for a plan that is too large for it what the layers' times say.
 void add_seconds(const Instance& instance, const Plan& plan, std::vector<UseOfDevice>& uses) {
   if (plan.predicted->basis != PredictionBasis::simulation) {
     const std::vector<double> busy = device_work_seconds(instance, plan);

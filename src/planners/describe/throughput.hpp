@@ -13,7 +13,7 @@ struct ModelWork {
   std::vector<double> layer_flop;           ///< forward and backward of each layer; empty: not known
   std::string flop_source;                  ///< "layers", "parameters", or "" where they are not known
   std::optional<double> tokens_per_sample;  ///< nothing: its samples are no tokens, or nobody says of how many
-  std::string precision;                    ///< in which the job computes
+  std::string precision;                    ///< what the job computes in
 };
 
 /// The work of the profile's model. FLOP are those of the configuration's layers where these are the profile's; else 6
