@@ -5,9 +5,9 @@
 #include "base/error.hpp"
 #include "cluster/read.hpp"
 #include "config/config.hpp"
+#include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
-#include "planners/simulated/simulated_plan.hpp"
 
 namespace {
 

@@ -22,7 +22,7 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTER
 set(PPTRAIN_PUBLIC_HEADERS base/error.hpp base/log.hpp base/stop.hpp base/units.hpp config/read.hpp cluster/read.hpp
   profile/profile.hpp profile/from_files.hpp profile/analytic.hpp plan/plan.hpp program/check.hpp program/trace.hpp
   cost/cost.hpp schedule/schedule.hpp simulate/order_options.hpp simulate/report.hpp simulate/simulate.hpp
-  planners/describe/describe.hpp planners/given_plan.hpp planners/restrictions.hpp planners/search.hpp)
+  planners/describe/describe.hpp planners/given_plan.hpp planners/ask/restrictions.hpp planners/search.hpp)
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")
 set(HEADERS \"${PPTRAIN_PUBLIC_HEADERS}\")
 set(MADE \"${_made}/include\")

@@ -17,7 +17,7 @@
 #include "planners/describe/describe.hpp"
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
-#include "planners/simulated/rank_correlation.hpp"
+#include "planners/judge/rank_correlation.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
 #include "runtime/datasets.hpp"

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "plan/match.hpp"
-#include "planners/simulated/simulated_plan.hpp"
+#include "planners/judge/simulated_plan.hpp"
 
 namespace pptrain {
 

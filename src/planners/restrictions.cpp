@@ -1,4 +1,4 @@
-#include "planners/restrictions.hpp"
+#include "planners/ask/restrictions.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "planners/grids/grid.hpp"
-#include "planners/whale/annotations.hpp"
+#include "planners/meshes/grid.hpp"
+#include "planners/published/whale/annotations.hpp"
 
 namespace pptrain {
 namespace {

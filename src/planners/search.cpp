@@ -7,14 +7,14 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "planners/auto.hpp"
+#include "planners/ask/layer_tables.hpp"
+#include "planners/ask/whole_experts.hpp"
 #include "planners/describe/explain.hpp"
-#include "planners/grids/chunked_grids.hpp"
-#include "planners/layer_tables.hpp"
-#include "planners/published.hpp"
-#include "planners/simulated/fitting_search.hpp"
+#include "planners/frames/auto.hpp"
 #include "planners/frames/simulated_search.hpp"
-#include "planners/whole_experts.hpp"
+#include "planners/judge/fitting_search.hpp"
+#include "planners/published/amp/chunked_grids.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "planners/search_result.hpp"
+#include "planners/ask/search_result.hpp"
 
 namespace pptrain {
 

@@ -18,7 +18,7 @@
 #include "planners/describe/describe.hpp"
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
-#include "planners/simulated/contenders.hpp"
+#include "planners/judge/contenders.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
 #include "probe/rank_hosts.hpp"

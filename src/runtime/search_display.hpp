@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "planners/progress.hpp"
+#include "planners/ask/progress.hpp"
 #include "runtime/progress.hpp"
 
 namespace pptrain {

@@ -1,4 +1,4 @@
-#include "planners/whale/annotations.hpp"
+#include "planners/published/whale/annotations.hpp"
 
 #include "config/read.hpp"
 #include "cost/instances.hpp"

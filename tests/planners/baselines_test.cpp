@@ -1,8 +1,8 @@
 #include <random>
 
 #include "cost/instances.hpp"
-#include "planners/grids/uniform_search.hpp"
 #include "planners/large_instances.hpp"
+#include "planners/published/amp/uniform_search.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"

@@ -1,4 +1,4 @@
-#include "planners/dapple/dapple.hpp"
+#include "planners/published/dapple/dapple.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "planners/grids/divide.hpp"
+#include "planners/divide/divide.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -7,8 +7,8 @@
 #include "base/infinity.hpp"
 #include "cost/instances.hpp"
 #include "plan/zero_groups.hpp"
-#include "planners/grids/balance.hpp"
-#include "planners/grids/division_bound.hpp"
+#include "planners/divide/balance.hpp"
+#include "planners/divide/division_bound.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,4 +1,4 @@
-#include "planners/exhaustive.hpp"
+#include "planners/published/amp/exhaustive.hpp"
 
 #include <functional>
 #include <limits>

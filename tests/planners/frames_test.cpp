@@ -2,9 +2,9 @@
 
 #include "planners/frames/frame_divider.hpp"
 #include "planners/frames/frame_search.hpp"
+#include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
-#include "planners/simulated/simulated_plan.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {
@@ -68,7 +68,7 @@ TEST_CASE("frames come to the same with any number of threads", "[planners]") {
   for (const int threads : {2, 4}) {
     const FoundFrames more = search_frames({instance, free}, infinity, threads);
     CHECK(more.num_simulated == one.num_simulated);
-    CHECK(more.bound == one.bound);
+    CHECK(more.complete == one.complete);
     REQUIRE(more.plans.size() == one.plans.size());
     for (std::size_t i = 0; i < one.plans.size(); ++i) {
       CHECK(same_plan(more.plans[i].plan, one.plans[i].plan));

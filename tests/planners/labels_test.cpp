@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "cost/cost.hpp"
-#include "planners/divide/cut_pairs.hpp"
-#include "planners/divide/frontier.hpp"
 #include "planners/divide/in_flight.hpp"
 #include "planners/divide/stage_counts.hpp"
 #include "planners/divide/stage_label.hpp"
+#include "planners/meshes/cut_pairs.hpp"
+#include "planners/meshes/frontier.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,4 +1,4 @@
-#include "planners/grids/layout.hpp"
+#include "planners/meshes/layout.hpp"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "planners/stages/load_balance.hpp"
+#include "planners/meshes/load_balance.hpp"
 
 #include <algorithm>
 #include <numeric>

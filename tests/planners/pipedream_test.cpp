@@ -1,11 +1,11 @@
-#include "planners/dapple/pipedream.hpp"
+#include "planners/published/dapple/pipedream.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <random>
 
 #include "cost/instances.hpp"
-#include "planners/dapple/slowest_stage.hpp"
+#include "planners/published/dapple/slowest_stage.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 

@@ -1,10 +1,10 @@
-#include "planners/grids/placement.hpp"
+#include "planners/meshes/placement.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "cost/instances.hpp"
-#include "planners/grids/placement_graph.hpp"
+#include "planners/meshes/placement_graph.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,8 +1,8 @@
 // Plans simulated one after another, again, and in several threads.
 #include <thread>
 
+#include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
-#include "planners/simulated/simulated_plan.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

@@ -1,4 +1,4 @@
-#include "planners/stages/polish.hpp"
+#include "planners/divide/polish.hpp"
 
 #include "cost/instances.hpp"
 #include "planners/search.hpp"

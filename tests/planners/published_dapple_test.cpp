@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "cluster/read.hpp"
-#include "planners/grids/grid.hpp"
-#include "planners/grids/placement.hpp"
+#include "planners/meshes/grid.hpp"
+#include "planners/meshes/placement.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"

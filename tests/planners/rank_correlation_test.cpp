@@ -1,4 +1,4 @@
-#include "planners/simulated/rank_correlation.hpp"
+#include "planners/judge/rank_correlation.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "config/read.hpp"
 #include "cost/instances.hpp"
-#include "planners/grids/grid.hpp"
+#include "planners/meshes/grid.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"

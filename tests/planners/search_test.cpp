@@ -5,7 +5,7 @@
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "cost/instances.hpp"
-#include "planners/grids/grid.hpp"
+#include "planners/meshes/grid.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 #include "support/effort.hpp"

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "planners/frames/neighbours.hpp"
+#include "planners/frames/schedule_choices.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
-#include "planners/simulated/neighbours.hpp"
-#include "planners/simulated/schedule_choices.hpp"
 #include "program/check.hpp"
 #include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"

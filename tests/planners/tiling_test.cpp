@@ -1,4 +1,4 @@
-#include "planners/grids/tiling.hpp"
+#include "planners/meshes/tiling.hpp"
 
 #include <set>
 

@@ -1,9 +1,9 @@
-#include "planners/whale/uneven_shards.hpp"
+#include "planners/published/whale/uneven_shards.hpp"
 
 #include "config/read.hpp"
 #include "cost/instances.hpp"
+#include "planners/ask/whole_experts.hpp"
 #include "planners/search.hpp"
-#include "planners/whole_experts.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

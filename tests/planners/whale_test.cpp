@@ -1,10 +1,10 @@
-#include "planners/whale/whale.hpp"
+#include "planners/published/whale/whale.hpp"
 
 #include "cluster/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/large_instances.hpp"
+#include "planners/published/whale/virtual_devices.hpp"
 #include "planners/search.hpp"
-#include "planners/whale/virtual_devices.hpp"
 #include "support/catch.hpp"
 #include "support/effort.hpp"
 #include "support/files.hpp"

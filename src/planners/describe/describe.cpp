@@ -12,8 +12,8 @@
 #include "planners/describe/describe_stages.hpp"
 #include "planners/describe/describe_summary.hpp"
 #include "planners/describe/text_table.hpp"
-#include "planners/published.hpp"
-#include "planners/simulated/rank_correlation.hpp"
+#include "planners/judge/rank_correlation.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "planners/search_result.hpp"
+#include "planners/ask/search_result.hpp"
 
 namespace pptrain {
 

@@ -7,7 +7,7 @@
 #include "base/units.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/describe/text_table.hpp"
-#include "planners/grids/grid.hpp"
+#include "planners/meshes/grid.hpp"
 
 namespace pptrain {
 namespace {

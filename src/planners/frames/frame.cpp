@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planners/grids/grid.hpp"
-#include "planners/simulated/schedule_choices.hpp"
+#include "planners/frames/schedule_choices.hpp"
+#include "planners/meshes/grid.hpp"
 
 namespace pptrain {
 

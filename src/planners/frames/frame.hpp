@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planners/planner.hpp"
+#include "planners/ask/planner.hpp"
 
 namespace pptrain {
 

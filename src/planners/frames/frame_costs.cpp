@@ -4,7 +4,7 @@
 
 #include "base/infinity.hpp"
 #include "cost/two_level_sum.hpp"
-#include "planners/stages/stage_mesh.hpp"
+#include "planners/meshes/stage_mesh.hpp"
 
 namespace pptrain {
 namespace {

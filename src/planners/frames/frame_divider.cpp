@@ -1,5 +1,7 @@
 #include "planners/frames/frame_divider.hpp"
 
+#include <algorithm>
+
 #include "plan/validate.hpp"
 #include "plan/zero_groups.hpp"
 
@@ -10,7 +12,11 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       costs_(costs),
       limit_(limit),
       rules_(recompute_rules(space.restrictions)),
-      zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {}
+      zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {
+  const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
+  shares_cores_ =
+      std::any_of(groups.begin(), groups.end(), [](const NodeGroup& group) { return group.shares_cores(); });
+}
 
 std::vector<FrameDivision> FrameDivider::all() {
   const int stages = costs_.placed().num_stages();
@@ -50,7 +56,11 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
   FrameDivision made = {least.seconds, schedule, rule, zero, known, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
   if (fits) {
-    made_.push_back(std::move(made));
+    // Where devices share cores these may take longer than any device.
+    if (shares_cores_) {
+      made.bound = std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
+    }
+    if (made.bound < limit_) made_.push_back(std::move(made));
   } else {
     nearest_ = std::move(made);
     least_overrun_ = least.overrun;

@@ -47,6 +47,7 @@ class FrameDivider {
   double limit_;
   std::vector<RecomputeRule> rules_;
   std::vector<int> zeros_;
+  bool shares_cores_ = false;
   std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;

@@ -1,7 +1,5 @@
 #include "planners/frames/frame_queue.hpp"
 
-#include <algorithm>
-
 #include "config/schedule_kinds.hpp"
 
 namespace pptrain {
@@ -69,15 +67,6 @@ WaitingFrame FrameQueue::pop() {
   WaitingFrame front = queue_.top();
   queue_.pop();
   return front;
-}
-
-double FrameQueue::least_bound() {
-  double least = limit_;
-  for (; !queue_.empty(); queue_.pop()) least = std::min(least, queue_.top().bound);
-  for (const auto& [key, siblings] : siblings_) {
-    for (const WaitingFrame& waiting : siblings.held) least = std::min(least, waiting.bound);
-  }
-  return least;
 }
 
 }  // namespace pptrain

@@ -43,8 +43,6 @@ class FrameQueue {
   WaitingFrame pop();
   /// What a frame that was popped came to beyond its bound.
   void tell(const WaitingFrame& simulated, double more);
-  /// The least bound of all that is left; the limit where nothing is. Empties the queue.
-  double least_bound();
 
  private:
   struct Siblings {

@@ -7,10 +7,10 @@
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
+#include "planners/divide/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
 #include "planners/frames/frame_queue.hpp"
 #include "planners/frames/frame_trials.hpp"
-#include "planners/least_overrun.hpp"
 
 namespace pptrain {
 namespace {
@@ -26,7 +26,7 @@ double effort_factor(Effort effort) {
 
 /// Simulated tasks, with what orders cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
-  constexpr double least = 2e5;
+  constexpr double least = 1e6;
   constexpr double per_device = 5e4;
   constexpr double most = 1e7;
   return effort_factor(space.restrictions.effort) *
@@ -84,7 +84,6 @@ class FrameSearch {
     while (queue_.any_left()) {
       if (space_.stop.requested() || work_ > most_work_) {
         found_.complete = false;
-        found_.bound = queue_.least_bound();
         return;
       }
       std::vector<WaitingFrame> costs;
@@ -100,7 +99,6 @@ class FrameSearch {
       divide(costs);
       simulate(divisions);
     }
-    found_.bound = best_;
   }
 
   void add_micro_batches(const WaitingFrame& front) {
@@ -145,12 +143,30 @@ class FrameSearch {
                   fits && tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].bound) : 0.0);
       if (!fits) {
         nearest_simulated_.take(space_.instance, tried.plan, tried.peak_bytes);
+        recompute_full_stages(divisions[i], tried);
         escalate(divisions[i]);
         continue;
       }
       lead(divisions[i].index, tried);
       take(std::move(tried));
     }
+  }
+
+  /// The same division with F computed again where devices do not have room for what it stores.
+  void recompute_full_stages(const WaitingFrame& refused, const TriedPlan& tried) {
+    if (space_.restrictions.recompute) return;
+    FrameDivision more = refused.division;
+    for (int s = 0; s < tried.plan.num_stages(); ++s) {
+      const auto lacks = [&](DeviceId device) {
+        return tried.peak_bytes[device.index()] > space_.instance.cluster.kind_of(device).memory;
+      };
+      const std::vector<std::vector<DeviceId>>& rows = tried.plan.stages[static_cast<std::size_t>(s)].devices;
+      const bool full = std::any_of(rows.begin(), rows.end(), [&](const std::vector<DeviceId>& row) {
+        return std::any_of(row.begin(), row.end(), lacks);
+      });
+      if (full) more.recompute[static_cast<std::size_t>(s)] = Recompute::full;
+    }
+    if (more.recompute != refused.division.recompute) add_divisions(refused.index, {std::move(more)});
   }
 
   /// What saves more memory than a frame that does not fit in the simulator.
@@ -203,12 +219,10 @@ class FrameSearch {
     std::stable_sort(leaders.begin(), leaders.end(),
                      [](const TriedPlan& a, const TriedPlan& b) { return a.seconds < b.seconds; });
     if (leaders.size() > most_polished) leaders.resize(most_polished);
-    if (getenv("FD"))
-      fprintf(stderr, "search %ld sims work %.0f of %.0f at %.2f\n", long(found_.num_simulated), work_, most_work_,
-              clock() / 1e6);
+    fprintf(stderr, "search %ld sims work %.0f of %.0f at %.2f\n", long(found_.num_simulated), work_, most_work_,
+            clock() / 1e6);
     found_.num_simulated += trials_.polish(leaders);
-    if (getenv("FD"))
-      fprintf(stderr, "polish of %zu, %ld sims at %.2f\n", leaders.size(), long(found_.num_simulated), clock() / 1e6);
+    fprintf(stderr, "polish of %zu, %ld sims at %.2f\n", leaders.size(), long(found_.num_simulated), clock() / 1e6);
     for (TriedPlan& leader : leaders) take(std::move(leader));
   }
 

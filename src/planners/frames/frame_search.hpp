@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "planners/planner.hpp"
+#include "planners/ask/planner.hpp"
 
 namespace pptrain {
 
@@ -17,7 +17,6 @@ struct FoundFrames {
   std::vector<Found> plans;  ///< those that fit and are not much slower than the best, fastest first
   std::int64_t num_simulated = 0;
   bool complete = true;  ///< false: the work or the time was spent before every bound was above the best plan
-  double bound = 0.0;    ///< no frame takes less
   std::string why_not;   ///< where no plan fits: which one comes nearest, and what its fullest device lacks
 };
 

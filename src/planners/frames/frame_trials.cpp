@@ -4,7 +4,7 @@
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
-#include "planners/simulated/neighbours.hpp"
+#include "planners/frames/neighbours.hpp"
 
 namespace pptrain {
 

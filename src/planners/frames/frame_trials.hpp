@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "planners/planner.hpp"
-#include "planners/simulated/simulated_plan.hpp"
+#include "planners/ask/planner.hpp"
+#include "planners/judge/simulated_plan.hpp"
 
 namespace pptrain {
 

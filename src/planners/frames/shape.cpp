@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planners/grids/grid.hpp"
-#include "planners/stages/degrees.hpp"
+#include "planners/meshes/degrees.hpp"
+#include "planners/meshes/grid.hpp"
 
 namespace pptrain {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "planners/ask/planner.hpp"
 #include "planners/frames/site.hpp"
-#include "planners/grids/layout.hpp"
-#include "planners/planner.hpp"
+#include "planners/meshes/layout.hpp"
 
 namespace pptrain {
 

@@ -7,12 +7,12 @@
 #include "base/error.hpp"
 #include "base/infinity.hpp"
 #include "planners/frames/frame_search.hpp"
-#include "planners/grids/remedy.hpp"
-#include "planners/published.hpp"
-#include "planners/simulated/fit_check.hpp"
-#include "planners/simulated/fitting_search.hpp"
-#include "planners/simulated/neighbours.hpp"
-#include "planners/simulated/simulated_plan.hpp"
+#include "planners/frames/neighbours.hpp"
+#include "planners/judge/fit_check.hpp"
+#include "planners/judge/fitting_search.hpp"
+#include "planners/judge/simulated_plan.hpp"
+#include "planners/published/amp/remedy.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {

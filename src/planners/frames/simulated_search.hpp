@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planners/planner.hpp"
+#include "planners/ask/planner.hpp"
 
 namespace pptrain {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/names.hpp"
-#include "planners/stages/device_order.hpp"
+#include "planners/divide/device_order.hpp"
 
 namespace pptrain {
 namespace {

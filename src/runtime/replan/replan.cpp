@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "cost/cost.hpp"
+#include "planners/judge/simulated_plan.hpp"
 #include "planners/search.hpp"
-#include "planners/simulated/simulated_plan.hpp"
 #include "runtime/prepare.hpp"
 
 namespace pptrain {

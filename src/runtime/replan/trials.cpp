@@ -11,7 +11,7 @@
 #include "comm/mpi.hpp"
 #include "cost/cost.hpp"
 #include "planners/describe/text_table.hpp"
-#include "planners/simulated/rank_correlation.hpp"
+#include "planners/judge/rank_correlation.hpp"
 
 namespace pptrain {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "planners/ask/restrictions.hpp"
 #include "planners/reference/random_instance.hpp"
-#include "planners/restrictions.hpp"
 
 namespace pptrain::reference {
 

@@ -11,7 +11,7 @@
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "planners/given_plan.hpp"
-#include "planners/grids/uniform_search.hpp"
+#include "planners/published/amp/uniform_search.hpp"
 #include "planners/reference/choices.hpp"
 #include "planners/reference/run_planner.hpp"
 #include "profile/analytic.hpp"

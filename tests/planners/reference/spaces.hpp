@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "planners/ask/restrictions.hpp"
 #include "planners/reference/random_instance.hpp"
-#include "planners/restrictions.hpp"
 
 namespace pptrain::reference {
 

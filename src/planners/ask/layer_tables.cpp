@@ -1,0 +1,18 @@
+#include "planners/ask/layer_tables.hpp"
+
+#include <fmt/format.h>
+
+namespace pptrain {
+
+bool tabulates_layers(const std::string& planner) {
+  return planner == "dapple" || planner == "pipedream" || planner == "alpa";
+}
+
+std::string why_not_tabulated(const Instance& instance) {
+  const int layers = instance.profile.num_layers();
+  if (layers <= most_tabulated_layers) return "";
+  return fmt::format("it keeps the cost of every run of layers, which of {} layers are too many: {} at most", layers,
+                     most_tabulated_layers);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,25 @@
+#include "planners/ask/planner.hpp"
+
+#include "plan/match.hpp"
+#include "plan/zero_groups.hpp"
+
+namespace pptrain {
+
+bool is_refused(const SearchSpace& space, const Plan& plan) {
+  return space.check != nullptr && !space.check->accepts(plan);
+}
+
+Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& planner) {
+  plan.planner = planner;
+  plan.model = space.instance.profile.model;
+  plan.cluster = space.instance.cluster.name;
+  plan.device_kinds = kind_runs(space.instance.cluster);
+  for (Stage& stage : plan.stages) {
+    divide_state(stage, stage.zero_stage, space.restrictions.zero_group, space.instance.cluster);
+  }
+  plan.predicted = predict(space.instance, plan, 0.0);
+  plan.predicted->estimate_seconds = plan.predicted->estimates.at(planner == "dapple" ? "dapple" : "amp");
+  return plan;
+}
+
+}  // namespace pptrain

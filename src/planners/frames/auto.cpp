@@ -1,0 +1,184 @@
+#include "planners/frames/auto.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "planners/divide/device_order.hpp"
+#include "planners/divide/polish.hpp"
+#include "planners/frames/simulated_search.hpp"
+#include "planners/meshes/grid.hpp"
+#include "planners/published/amp/exhaustive.hpp"
+#include "planners/published/amp/remedy.hpp"
+#include "planners/published/amp/uniform_planners.hpp"
+#include "planners/published/published.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Whether the prediction can differ from AMP's estimate, by which the candidates are ranked.
+bool predicts_more_than_amp(const Instance& instance) {
+  const auto& groups = instance.cluster.groups;
+  const auto& layers = instance.profile.layers;
+  return std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.shares_cores(); }) ||
+         std::any_of(layers.begin(), layers.end(), [](const ProfileLayer& l) { return !l.update_seconds.empty(); });
+}
+
+void append(UniformCandidates& all, UniformCandidates more) {
+  all.found.insert(all.found.end(), std::make_move_iterator(more.found.begin()),
+                   std::make_move_iterator(more.found.end()));
+  all.num_examined += more.num_examined;
+}
+
+/// The uniform grids of all planners, ranked by predicted iteration time.
+UniformCandidates uniform_candidates(const SearchSpace& space) {
+  const bool ranks_anew = predicts_more_than_amp(space.instance);
+  UniformCandidates all = amp_candidates(space, ranks_anew ? Breadth::everything : Breadth::table);
+  append(all, megatron_candidates(space));
+  append(all, data_parallel_candidates(space));
+  std::stable_sort(all.found.begin(), all.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
+    return std::tie(a.grid, a.samples, a.division.layers) < std::tie(b.grid, b.samples, b.division.layers);
+  });
+  if (!ranks_anew) return all;
+  for (UniformCandidate& candidate : all.found) {
+    candidate.rank_seconds = plan_of(space, candidate, "auto").predicted->iteration_seconds;
+  }
+  return all;
+}
+
+/// The best plan so far, as the union of several searches.
+class Best {
+ public:
+  explicit Best(const SearchSpace& space) : space_(space) {}
+
+  /// Takes the outcome in; its plan if it is faster than the one so far.
+  void take(const std::string& planner, Outcome outcome) {
+    count(outcome);
+    if (result.grids.empty()) result.grids = std::move(outcome.grids);
+    if (result.why_not.empty()) result.why_not = outcome.why_not;
+    if (outcome.plan) offer(*outcome.plan);
+    result.beside.push_back({planner, std::move(outcome.plan), std::move(outcome.why_not)});
+  }
+  void count(const Outcome& outcome) {
+    result.num_examined += outcome.num_examined;
+    space_.tell_examined(outcome.num_examined);
+    result.complete = result.complete && outcome.complete;
+  }
+  /// A plan that no planner has made.
+  void offer_checked(Plan plan) {
+    if (!is_refused(space_, plan)) offer(finished_plan(space_, std::move(plan), "auto"));
+  }
+  /// A finished plan.
+  void offer(Plan plan) {
+    if (plan.predicted->iteration_seconds >= limit()) return;
+    result.plan = finished_plan(space_, std::move(plan), "auto");
+    space_.tell_found(result.plan->predicted->iteration_seconds);
+  }
+  /// A plan must take less than this to be better.
+  double limit() const {
+    if (!result.plan) return std::numeric_limits<double>::infinity();
+    return result.plan->predicted->iteration_seconds * (1.0 - tie_tolerance);
+  }
+
+  Outcome result;
+
+ private:
+  const SearchSpace& space_;
+};
+
+/// Micro-batch sizes, those nearest to `first` first: a good plan leaves less to search for the others.
+std::vector<std::int64_t> micro_batches_around(const SearchSpace& space, std::int64_t first) {
+  if (space.restrictions.micro_batch_size) return {*space.restrictions.micro_batch_size};
+  std::vector<std::int64_t> sizes = divisors(space.instance.global_batch_size);
+  const auto distance = [first](std::int64_t b) {
+    return std::abs(std::log2(static_cast<double>(b) / static_cast<double>(first)));
+  };
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
+  return sizes;
+}
+
+/// Stages of any size and shape along some orders of the devices, with balanced samples.
+void search_orders(const SearchSpace& space, Best& best) {
+  constexpr int most_places = 32;
+  const Instance& instance = space.instance;
+  LayerSums sums(instance);
+  for (const DeviceOrder& order : device_orders(instance)) {
+    OrderedDevices devices(space, order, cut_places(instance.cluster, order, most_places));
+    StageSearch search(space, sums, devices, Merging::close, Shares::balanced);
+    const std::int64_t near = best.result.plan ? best.result.plan->micro_batch_size : 1;
+    for (const std::int64_t micro_batch : micro_batches_around(space, near)) {
+      const auto chain = search.search(micro_batch, best.limit());
+      if (chain) best.offer_checked(search.plan_of(*chain));
+      if (search.stopped()) best.result.complete = false;
+    }
+    best.result.num_examined += search.num_examined();
+    space.tell_examined(search.num_examined());
+  }
+}
+
+/// Every planner but this one and `exhaustive`, which is asked last, where the instance is small enough. AMP's
+/// comes first: its grids are shown.
+std::vector<std::string> asked_planners() {
+  std::vector<std::string> names = {"amp"};
+  for (const auto& planner : published_planners()) {
+    const std::string name = planner->name();
+    if (name != "amp" && name != "exhaustive") names.push_back(name);
+  }
+  return names;
+}
+
+/// What the closed forms hold best, with what the planners that were asked hold best.
+Outcome search_by_estimate(const SearchSpace& space) {
+  const Restrictions as_published = as_in_papers(space.restrictions);
+  const SearchSpace papers = {space.instance, as_published, space.schedule, space.stop, space.check, space.progress};
+  Best best(space);
+  if (plans_only_grids(space.schedule, space.restrictions)) {
+    for (const char* asked : {"amp", "megatron", "data-parallel"})
+      best.take(asked, published_planner(asked).search(papers));
+    Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
+    best.count(grids);
+    if (grids.plan) best.offer(std::move(*grids.plan));
+    best.result.grids = std::move(grids.grids);
+    return std::move(best.result);
+  }
+  if (!space.restrictions.annotations.empty()) {  // only one planner follows them
+    best.take("whale", published_planner("whale").search(space));
+    return std::move(best.result);
+  }
+  for (const std::string& asked : asked_planners()) {
+    space.tell_asks("asking " + asked);
+    SearchSpace share = papers;
+    share.stop = space.stop.within(space.stop.seconds_left() / 2.0);  // most need far less
+    best.take(asked, published_planner(asked).search(share));
+  }
+  space.tell_asks("stages of any shape");
+  if (predicts_more_than_amp(space.instance)) {
+    Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
+    if (grids.plan) best.offer(std::move(*grids.plan));
+    best.count(grids);
+  }
+  search_orders(space, best);
+  if (best.result.plan) {
+    Outcome polished = polish(space, *best.result.plan);
+    best.offer(std::move(*polished.plan));
+    best.count(polished);
+  }
+  if (count_exhaustive_plans(papers) <= most_exhaustive_plans) {
+    space.tell_asks("asking exhaustive");
+    best.take("exhaustive", published_planner("exhaustive").search(papers));
+  }
+  if (!best.result.plan) best.result.why_not += offload_remedy(space);
+  return std::move(best.result);
+}
+
+}  // namespace
+
+Outcome AutoPlanner::search(const SearchSpace& space) const {
+  constexpr double share = 0.3;  // of the time that is left; the rest is for frames and simulation
+  SearchSpace by_estimate = space;
+  by_estimate.stop = space.stop.within(share * space.stop.seconds_left());
+  return choose_by_simulation(space, search_by_estimate(by_estimate));
+}
+
+}  // namespace pptrain

@@ -1,0 +1,146 @@
+#include "planners/frames/neighbours.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/zero_groups.hpp"
+#include "planners/frames/schedule_choices.hpp"
+#include "planners/meshes/grid.hpp"
+#include "planners/meshes/stage_mesh.hpp"
+#include "schedule/schedule.hpp"
+
+namespace pptrain {
+
+bool has_plain_stages(const Plan& plan) {
+  return std::all_of(plan.stages.begin(), plan.stages.end(),
+                     [](const Stage& stage) { return stage.blocks.empty() && stage.shards.empty(); });
+}
+
+namespace {
+
+/// Sizes as those of `old`, but of another sum; each at least one.
+std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int64_t micro_batch) {
+  const auto replicas = static_cast<int>(old.size());
+  const auto [least, most] =
+      std::minmax_element(old.begin(), old.end(), [](Interval a, Interval b) { return a.size() < b.size(); });
+  if (most->size() - least->size() <= 1) return even_division(micro_batch, replicas);
+  const double factor = static_cast<double>(micro_batch) / static_cast<double>(old.back().end);
+  std::vector<Interval> samples;
+  double wanted = 0.0;
+  std::int64_t begin = 0;
+  for (int j = 0; j < replicas; ++j) {
+    wanted += static_cast<double>(old[j].size()) * factor;
+    const std::int64_t last = micro_batch - (replicas - 1 - j);  // leaves one for each of the others
+    const std::int64_t end =
+        j + 1 == replicas ? micro_batch : std::clamp<std::int64_t>(std::llround(wanted), begin + 1, last);
+    samples.push_back({begin, end});
+    begin = end;
+  }
+  return samples;
+}
+
+std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch) {
+  Plan result = plan;
+  result.micro_batch_size = micro_batch;
+  result.micro_batches = plan.global_batch_size / micro_batch;
+  for (Stage& stage : result.stages) {
+    if (stage.replicas > micro_batch) return std::nullopt;
+    stage.samples = scaled_samples(stage.samples, micro_batch);
+  }
+  return result;
+}
+
+/// What a stage may do to save memory.
+struct Mode {
+  Recompute recompute;
+  int zero_stage;
+  OffloadChoice offload;
+};
+
+std::vector<Mode> modes_under(const SearchSpace& space) {
+  const Restrictions& restrictions = space.restrictions;
+  std::vector<Recompute> recomputes = {Recompute::none, Recompute::selective, Recompute::full};
+  if (restrictions.recompute) recomputes = {*restrictions.recompute};
+  std::vector<int> zero_stages = {0, 1, 2, 3};
+  if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
+  std::vector<Mode> modes;
+  for (const Recompute recompute : recomputes) {
+    for (const int zero_stage : zero_stages) {
+      for (const OffloadChoice& offload : offload_choices(space)) modes.push_back({recompute, zero_stage, offload});
+    }
+  }
+  return modes;
+}
+
+}  // namespace
+
+std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  for (const ScheduleChoice& choice : schedule_choices(space.restrictions, space.instance.profile, plan)) {
+    if (choice == plan.schedule) continue;
+    if (auto other = with_schedule(space.instance.profile, plan, choice)) plans.push_back(std::move(*other));
+  }
+  return plans;
+}
+
+std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  if (!has_plain_stages(plan)) return plans;
+  constexpr std::ptrdiff_t reach = 2;
+  const std::vector<std::int64_t> sizes = micro_batch_sizes(plan.global_batch_size, space.restrictions);
+  const auto own = std::lower_bound(sizes.begin(), sizes.end(), plan.micro_batch_size);
+  for (std::ptrdiff_t step = -reach; step <= reach; ++step) {
+    const std::ptrdiff_t place = (own - sizes.begin()) + step;
+    if (step == 0 || place < 0 || place >= std::ssize(sizes)) continue;
+    if (auto other = with_micro_batch(plan, sizes[static_cast<std::size_t>(place)])) {
+      plans.push_back(std::move(*other));
+    }
+  }
+  return plans;
+}
+
+std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  const std::vector<Mode> modes = modes_under(space);
+  if (modes.size() == 1) return plans;
+  const auto set = [&space](Stage& stage, const Mode& mode) {
+    stage.recompute = mode.recompute;
+    stage.offload = mode.offload.states;
+    stage.offload_activations = mode.offload.activations;
+    divide_state(stage, mode.zero_stage, space.restrictions.zero_group, space.instance.cluster);
+  };
+  for (const Mode& mode : modes) {
+    for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);
+  }
+  for (int i = 0; plan.num_stages() > 1 && i < plan.num_stages(); ++i) {
+    for (const Mode& mode : modes) set(plans.emplace_back(plan).stages[i], mode);
+  }
+  std::erase_if(plans, [&plan](const Plan& other) { return same_plan(plan, other); });
+  return plans;
+}
+
+std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int most_cuts) {
+  std::vector<Plan> plans;
+  if (!has_plain_stages(plan) || !space.restrictions.annotations.empty()) return plans;
+  const std::vector<ChunkPlace> chunks = chunk_places(plan);
+  const auto layers_of = [&chunks](Plan& other, std::size_t c) -> Interval& {
+    return other.stages[chunks[c].stage.index()].layers[static_cast<std::size_t>(chunks[c].local)];
+  };
+  const std::size_t most = std::min(static_cast<std::size_t>(most_cuts), chunks.size() - 1);
+  for (std::size_t cuts = 1; cuts <= most; ++cuts) {
+    for (std::size_t c = 0; c + cuts < chunks.size(); ++c) {
+      if (chunks[c].stage == chunks[c + cuts].stage && cuts == 1) continue;
+      for (const int step : {-1, 1}) {
+        if ((step < 0 ? chunks[c] : chunks[c + cuts]).layers.size() < 2) continue;
+        Plan& other = plans.emplace_back(plan);
+        for (std::size_t cut = c; cut < c + cuts; ++cut) {
+          layers_of(other, cut).end += step;
+          layers_of(other, cut + 1).begin += step;
+        }
+      }
+    }
+  }
+  return plans;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,53 @@
+#include "planners/judge/contenders.hpp"
+
+#include <algorithm>
+
+#include "planners/judge/simulated_plan.hpp"
+
+namespace pptrain {
+namespace {
+
+double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
+
+void sort_by_prediction(std::vector<Plan>& plans) {
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
+}
+
+/// All but the chosen one, each different plan once.
+std::vector<Plan> others_of(const SearchResult& result) {
+  std::vector<Plan> plans;
+  const auto add = [&](const Plan& plan) {
+    const auto same = [&](const Plan& other) { return same_plan(plan, other); };
+    if (!same(*result.plan) && std::none_of(plans.begin(), plans.end(), same)) plans.push_back(plan);
+  };
+  for (const Plan& plan : result.others) add(plan);
+  for (const GridCandidate& grid : result.grids) {
+    if (grid.plan) add(*grid.plan);
+  }
+  return plans;
+}
+
+}  // namespace
+
+std::vector<Plan> contenders(const SearchResult& result, const Instance& instance, int count) {
+  if (!result.plan || count < 1) return {};
+  std::vector<Plan> others = others_of(result);
+  for (Plan& plan : others) predict_by_larger_form(plan);
+  sort_by_prediction(others);
+  // The form may rank a few differently, so more are simulated than are wanted.
+  constexpr std::size_t simulated_per_plan = 4;
+  others.resize(std::min(others.size(), simulated_per_plan * static_cast<std::size_t>(count)));
+  PlanSimulator simulator(instance);
+  for (Plan& plan : others) predict_by_simulation(simulator, plan);
+  std::erase_if(
+      others, [&](const Plan& plan) { return !largest_overrun(instance.cluster, plan.predicted->peak_bytes).empty(); });
+  sort_by_prediction(others);
+  std::vector<Plan> best = {*result.plan};
+  for (Plan& plan : others) {
+    if (static_cast<int>(best.size()) < count) best.push_back(std::move(plan));
+  }
+  return best;
+}
+
+}  // namespace pptrain

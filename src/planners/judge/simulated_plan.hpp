@@ -1,0 +1,78 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cost/cost.hpp"
+#include "plan/plan.hpp"
+#include "planners/judge/known_plans.hpp"
+#include "schedule/schedule.hpp"
+#include "simulate/training_simulation.hpp"
+
+namespace pptrain {
+
+/// What the simulator says of a plan in the order of its schedule.
+struct SimulatedPlan {
+  double iteration_seconds = 0.0;  ///< makespan, or what shared cores allow where that is more
+  double bubble_fraction = 0.0;
+  std::vector<double> peak_bytes;  ///< per device of the cluster, 0 where the plan uses none
+  std::string why_not;             ///< the device that lacks most memory; empty when the plan fits
+};
+
+/// A plan of more tasks takes many seconds and more than a gigabyte to simulate, so closed forms have to do. Devices
+/// that do the same at the same time count once.
+constexpr double most_simulated_tasks = 4e6;
+
+/// Simulates plans of an instance, each different one once, and keeps orders of tasks for plans that need the same.
+/// Simulators share nothing but the instance, which they only read: threads that have one each do not disturb one
+/// another.
+class PlanSimulator {
+ public:
+  explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
+
+  /// F and B of every micro-batch and chunk on one device of each class.
+  double tasks(const Plan& plan);
+  /// Whether the plan is small enough.
+  bool can(const Plan& plan);
+  bool is_known(const Plan& plan) const { return known(plan) != nullptr; }
+  /// The plan is valid and small enough. One whose schedule splits B and W needs a profile
+  /// that does, else `Error` (exit code 2) is thrown.
+  const SimulatedPlan& of(const Plan& plan);
+  /// The plan in the order of the tasks of `parent`, which has as many stages, chunks and micro-batches: what a plan
+  /// that differs little comes to, without the search for an order of its own. Nothing is remembered.
+  SimulatedPlan in_order_of(const Plan& parent, const Plan& plan);
+  /// What `of` costs now, in tasks: nothing for a plan that was simulated before; a search for an order counts.
+  double cost(const Plan& plan);
+  /// The part of it that takes no time to know.
+  double setup_cost(const Plan& plan) const;
+
+ private:
+  /// Schedule, V, unit, stages, micro-batches and what else their order depends on.
+  using OrderKey = std::tuple<std::string, int, int, int, std::int64_t, OrderOptions>;
+  OrderKey key_of(const Plan& plan);
+  /// Until the next call.
+  const std::vector<TaskOrder>& orders_of(const Plan& plan);
+  const SimulatedPlan* known(const Plan& plan) const;
+  TrainingSimulation& prepared(const Plan& plan);
+  SimulatedPlan run(const Plan& plan, const std::vector<TaskOrder>& orders);
+
+  const Instance& instance_;
+  std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
+  KnownPlans known_;
+  std::deque<SimulatedPlan> results_;                  // of `known_`
+  std::map<OrderKey, std::vector<TaskOrder>> orders_;  // the last ones
+  std::size_t kept_tasks_ = 0;                         // in `orders_`
+};
+
+/// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that costs too much, by
+/// the larger form. Doing it again changes nothing.
+void predict_by_simulation(PlanSimulator& simulator, Plan& plan);
+
+/// The larger closed form as prediction of a plan that is not simulated: DAPPLE's knows that transfers share uplinks.
+void predict_by_larger_form(Plan& plan);
+
+}  // namespace pptrain

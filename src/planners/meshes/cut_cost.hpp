@@ -1,0 +1,19 @@
+#pragma once
+
+#include "planners/meshes/cut_pairs.hpp"
+#include "planners/meshes/stage_mesh.hpp"
+
+namespace pptrain {
+
+/// e_i of the cut between two meshes as COST.md defines it: for `bytes_per_sample` that cross it.
+class CutCost {
+ public:
+  CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);
+  CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver);
+  double seconds(double bytes_per_sample) const { return pairs_.seconds(bytes_per_sample); }
+
+ private:
+  CutPairs pairs_;
+};
+
+}  // namespace pptrain
