@@ -219,10 +219,7 @@ class FrameSearch {
     std::stable_sort(leaders.begin(), leaders.end(),
                      [](const TriedPlan& a, const TriedPlan& b) { return a.seconds < b.seconds; });
     if (leaders.size() > most_polished) leaders.resize(most_polished);
-    fprintf(stderr, "search %ld sims work %.0f of %.0f at %.2f\n", long(found_.num_simulated), work_, most_work_,
-            clock() / 1e6);
     found_.num_simulated += trials_.polish(leaders);
-    fprintf(stderr, "polish of %zu, %ld sims at %.2f\n", leaders.size(), long(found_.num_simulated), clock() / 1e6);
     for (TriedPlan& leader : leaders) take(std::move(leader));
   }
 
