@@ -53,6 +53,7 @@ class SimulatedSearch {
     complete_ = complete_ && frames.complete;
     const Restrictions& fixed = space_.restrictions;
     const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners advise was tried
+    if (!best_ && frames.plans.empty()) outcome.complete = frames.complete;  // then nothing fits, whoever was not done
     if (!best_ && free && !frames.why_not.empty()) outcome.why_not = frames.why_not + offload_remedy(space_);
     if (frames.plans.size() > num_leaders) frames.plans.resize(num_leaders);
     for (auto found = frames.plans.rbegin(); found != frames.plans.rend(); ++found) {
