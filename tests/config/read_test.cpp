@@ -104,7 +104,9 @@ TEST_CASE("an empty configuration has the documented defaults", "[config]") {
   CHECK(config.training.steps == 20);
   CHECK_FALSE(config.training.micro_batch_size.has_value());
   CHECK_FALSE(config.parallelism.data.has_value());
-  CHECK(config.parallelism.zero_stage == 0);
+  CHECK_FALSE(config.parallelism.zero_stage.has_value());
+  CHECK_FALSE(config.parallelism.virtual_stages.has_value());
+  CHECK(config.parallelism.recompute == "auto");
   CHECK(config.job.timeout == 120.0);
   CHECK(config.cluster.file == "discover");
   CHECK(config.source == "c.toml");
@@ -168,7 +170,7 @@ TEST_CASE("every default is written out", "[config]") {
   const std::string written = write_config(parse(""));
   for (const char* line :
        {"[lr_scheduler]\n", "micro_batch_size = \"auto\"\n", "timeout = \"120 s\"\n", "beta1 = 0.9\n",
-        "trace = false\n", "train = []\n", "zero_stage = 0\n", "gradient_clip = 1.0\n"}) {
+        "trace = false\n", "train = []\n", "zero_stage = \"auto\"\n", "gradient_clip = 1.0\n"}) {
     CAPTURE(line);
     CHECK(written.find(line) != std::string::npos);
   }
@@ -222,7 +224,7 @@ TEST_CASE("values out of range name the limits", "[config]") {
   CHECK(refused("[model]\nvocabulary_size = 2147483648\n").find("at most 2147483647") != std::string::npos);
   CHECK(parse("[model]\nvocabulary_size = 2147483647\n").model.vocabulary_size == 2147483647);
   CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
-  CHECK(refused("[parallelism]\nzero_group = \"node\"\n").find("stage 0 divides nothing") != std::string::npos);
+  CHECK(refused("[parallelism]\nzero_stage = 0\nzero_group = \"node\"\n").find("stage 0 divides nothing") != std::string::npos);
   CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);
   CHECK(refused("[optimizer]\nlearning_rate = 0\n").find("more than 0") != std::string::npos);
   for (const char* bad : {"model.layers=0", "model.heads=0", "model.hidden_size=-64", "training.sequence_length=0",
