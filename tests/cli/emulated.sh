@@ -83,6 +83,7 @@ check "it is said once" [ "$(grep -c 'out of device memory' errors.txt)" -eq 1 ]
 sed 's/100 kB/450 kB/' slow.toml >tight.toml
 rehearse "a device that has too little in the midst of an iteration" 4 \
   'error: rank [0-9], device [0-9] \(slow\): out of device memory: .* asked for with .* in use' 4 \
-  small.toml --set profile.file=profile.json --set profile.analytic=false --set cluster.file=tight.toml
+  small.toml --set profile.file=profile.json --set profile.analytic=false --set cluster.file=tight.toml \
+  --set parallelism.zero_stage=0 --set parallelism.schedule=gpipe
 check "it is said once, and nobody waited" [ "$(grep -c 'pptrain: error' errors.txt)" -eq 1 ]
 finish

@@ -131,13 +131,35 @@ int PlacedShape::most_data() const {
 }
 
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
-                       std::int64_t micro_batch)
+                       std::int64_t micro_batch, const FrameCosts* other)
     : instance_(instance), placed_(placed), sums_(tables.sums()), micro_batch_(micro_batch) {
   for (int s = 0; s < placed.num_stages(); ++s) {
     if (placed.layout_of(s) == static_cast<int>(kinds_.size())) add_kind(tables, s);
   }
-  find_pairs();
-  find_uplinks();
+  if (other != nullptr && shares_evenly() && other->shares_evenly()) {
+    take_links(*other);
+  } else {
+    find_pairs();
+    find_uplinks();
+  }
+}
+
+/// Whether every replica of a stage has as many samples as any other.
+bool FrameCosts::shares_evenly() const {
+  return std::all_of(samples_.begin(), samples_.end(), [](const std::vector<Interval>& samples) {
+    return samples.front().size() == samples.back().size() &&
+           samples.back().end == samples.front().size() * std::ssize(samples);
+  });
+}
+
+/// Pairs send samples in proportion to the micro-batch, and uplinks carry all samples in any case.
+void FrameCosts::take_links(const FrameCosts& other) {
+  pairs_ = other.pairs_;
+  const double times = static_cast<double>(micro_batch_) / static_cast<double>(other.micro_batch_);
+  for (std::vector<Pair>& pairs : pairs_) {
+    for (Pair& pair : pairs) pair.samples *= times;
+  }
+  uplinks_ = other.uplinks_;
 }
 
 void FrameCosts::add_kind(FrameTables& tables, int stage) {

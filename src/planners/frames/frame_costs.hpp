@@ -77,8 +77,10 @@ struct StageKind {
 /// Seconds and bytes of the stages of a shape with one micro-batch size.
 class FrameCosts {
  public:
-  /// `placed` and `tables` must outlive it.
-  FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed, std::int64_t micro_batch);
+  /// `placed` and `tables` must outlive it. `other`: of the same shape with another micro-batch size, whose links are
+  /// taken over where replicas share samples evenly; null: none.
+  FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed, std::int64_t micro_batch,
+             const FrameCosts* other = nullptr);
 
   const Instance& instance() const { return instance_; }
   const PlacedShape& placed() const { return placed_; }
@@ -113,6 +115,8 @@ class FrameCosts {
   };
 
   void add_kind(FrameTables& tables, int stage);
+  bool shares_evenly() const;
+  void take_links(const FrameCosts& other);
   void find_pairs();
   void find_uplinks();
 

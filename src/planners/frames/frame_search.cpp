@@ -68,13 +68,31 @@ class FrameSearch {
   static constexpr double worth_polishing = 1.08;
   static constexpr double worth_returning = 1.03;
 
+  /// Puts the shapes into the queue: as many as can be placed in seconds, those with the least bounds of each
+  /// tensor-parallel degree.
   void add_shapes() {
+    constexpr std::size_t most_placed_devices = 2'000'000;
+    constexpr std::size_t least_shapes = 64;
     const DeviceSpeeds speeds(space_.instance);
+    std::map<int, std::vector<std::pair<double, WaitingShape>>> by_degree;
     for (int s = 0; s < static_cast<int>(sites_.size()); ++s) {
       const Site& site = sites_[static_cast<std::size_t>(s)];
       for (Shape& shape : shapes_of(space_, site)) {
         const double bound = speeds.least_seconds(site, shape);
-        shapes_.push_back({s, std::move(shape)});
+        by_degree[shape.front().tensor].emplace_back(bound, WaitingShape{s, std::move(shape)});
+      }
+    }
+    const auto devices = static_cast<std::size_t>(space_.instance.cluster.num_devices());
+    const std::size_t most =
+        std::max(least_shapes, most_placed_devices / devices) / std::max<std::size_t>(1, by_degree.size());
+    for (auto& [degree, shapes] : by_degree) {
+      std::stable_sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      if (shapes.size() > most) {
+        shapes.resize(most);
+        found_.complete = false;
+      }
+      for (auto& [bound, shape] : shapes) {
+        shapes_.push_back(std::move(shape));
         queue_.push({bound, bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1});
       }
     }
@@ -88,7 +106,7 @@ class FrameSearch {
       }
       std::vector<WaitingFrame> costs;
       std::vector<WaitingFrame> divisions;
-      while (queue_.any_left() && std::ssize(costs) + std::ssize(divisions) < batch) {
+      while (!space_.stop.requested() && queue_.any_left() && std::ssize(costs) + std::ssize(divisions) < batch) {
         WaitingFrame front = queue_.pop();
         if (front.rung == Rung::shape) {
           add_micro_batches(front);
@@ -108,8 +126,10 @@ class FrameSearch {
     const PlacedShape& placed =
         placed_.emplace_back(space_.instance, std::move(meshes), space_.restrictions.zero_group);
     const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
+    const FrameCosts* other = nullptr;
     for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
-      const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size);
+      const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other);
+      other = &costs;
       const double bound = std::max(front.bound, costs.least_seconds(recomputes));
       queue_.push({bound, bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1});
     }
