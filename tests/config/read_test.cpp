@@ -224,7 +224,8 @@ TEST_CASE("values out of range name the limits", "[config]") {
   CHECK(refused("[model]\nvocabulary_size = 2147483648\n").find("at most 2147483647") != std::string::npos);
   CHECK(parse("[model]\nvocabulary_size = 2147483647\n").model.vocabulary_size == 2147483647);
   CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
-  CHECK(refused("[parallelism]\nzero_stage = 0\nzero_group = \"node\"\n").find("stage 0 divides nothing") != std::string::npos);
+  CHECK(refused("[parallelism]\nzero_stage = 0\nzero_group = \"node\"\n").find("stage 0 divides nothing") !=
+        std::string::npos);
   CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);
   CHECK(refused("[optimizer]\nlearning_rate = 0\n").find("more than 0") != std::string::npos);
   for (const char* bad : {"model.layers=0", "model.heads=0", "model.hidden_size=-64", "training.sequence_length=0",

@@ -71,7 +71,7 @@ class FrameSearch {
   /// Puts the shapes into the queue: as many as can be placed in seconds, those with the least bounds of each
   /// tensor-parallel degree.
   void add_shapes() {
-    constexpr std::size_t most_placed_devices = 2'000'000;
+    constexpr std::size_t most_placed_devices = 1'000'000;
     constexpr std::size_t least_shapes = 64;
     const DeviceSpeeds speeds(space_.instance);
     std::map<int, std::vector<std::pair<double, WaitingShape>>> by_degree;
