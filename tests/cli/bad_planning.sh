@@ -266,7 +266,7 @@ refused "neither configuration nor profile" 2 '[^ ].*' 'profile'
 
 # --- what does not fit
 for planner in auto amp megatron data-parallel; do
-  good_cluster | head -n 14 | sed -E 's/"16 GiB"/"15 MB"/; s/^count = 2/count = 1/' >cluster.toml
+  good_cluster | head -n 14 | sed -E 's/"16 GiB"/"2 MB"/; s/^count = 2/count = 1/' >cluster.toml
   plan_made --planner $planner
   refused "nothing fits, $planner" 3 '[^ ].*' 'needs .*(B|more|much)'
 done

@@ -9,7 +9,9 @@ namespace pptrain {
 
 std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data) {
   std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
-  std::erase_if(sizes, [most_data](std::int64_t size) { return size < most_data; });
+  constexpr int most_uneven = 256;  // replicas
+  const bool even = most_data > most_uneven && !space.restrictions.uneven_shares;
+  std::erase_if(sizes, [&](std::int64_t size) { return size < most_data || (even && size % most_data != 0); });
   return sizes;
 }
 

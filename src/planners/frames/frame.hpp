@@ -23,7 +23,8 @@ struct FrameModes {
 };
 
 /// Micro-batch sizes that the restrictions allow, ascending, with a sample for each of so many replicas. Where these do
-/// not divide one, some have a sample more than others, and bounds count those.
+/// not divide one, some have a sample more than others, and bounds count those; of hundreds of replicas only sizes that
+/// they divide.
 std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data);
 
 /// What the restrictions let stages do about recomputation, the plainest first. A rule is worth a look where those

@@ -136,7 +136,7 @@ FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const Plac
   for (int s = 0; s < placed.num_stages(); ++s) {
     if (placed.layout_of(s) == static_cast<int>(kinds_.size())) add_kind(tables, s);
   }
-  if (other != nullptr && shares_evenly() && other->shares_evenly()) {
+  if (other != nullptr && shares_evenly()) {
     take_links(*other);
   } else {
     find_pairs();
@@ -144,7 +144,6 @@ FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const Plac
   }
 }
 
-/// Whether every replica of a stage has as many samples as any other.
 bool FrameCosts::shares_evenly() const {
   return std::all_of(samples_.begin(), samples_.end(), [](const std::vector<Interval>& samples) {
     return samples.front().size() == samples.back().size() &&

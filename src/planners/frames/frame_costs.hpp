@@ -77,8 +77,8 @@ struct StageKind {
 /// Seconds and bytes of the stages of a shape with one micro-batch size.
 class FrameCosts {
  public:
-  /// `placed` and `tables` must outlive it. `other`: of the same shape with another micro-batch size, whose links are
-  /// taken over where replicas share samples evenly; null: none.
+  /// `placed` and `tables` must outlive it. `other`: of the same shape with another micro-batch size that replicas
+  /// share evenly, whose links are taken over where they share this one evenly too; null: none.
   FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed, std::int64_t micro_batch,
              const FrameCosts* other = nullptr);
 
@@ -92,6 +92,8 @@ class FrameCosts {
   const std::vector<Interval>& samples(int stage) const {
     return samples_[static_cast<std::size_t>(placed_.layout_of(stage))];
   }
+  /// Whether every replica of a stage has as many samples as any other.
+  bool shares_evenly() const;
   /// Seconds of the cut behind a stage, one way, where the first `end` layers lie before it; 0 behind the last layer.
   double cut_seconds(int stage, std::int64_t end) const;
 
@@ -115,7 +117,6 @@ class FrameCosts {
   };
 
   void add_kind(FrameTables& tables, int stage);
-  bool shares_evenly() const;
   void take_links(const FrameCosts& other);
   void find_pairs();
   void find_uplinks();

@@ -28,7 +28,7 @@ double effort_factor(Effort effort) {
 double most_work(const SearchSpace& space) {
   constexpr double least = 1e6;
   constexpr double per_device = 5e4;
-  constexpr double most = 1e7;
+  constexpr double most = 4e6;
   return effort_factor(space.restrictions.effort) *
          std::min(most, least + per_device * space.instance.cluster.num_devices());
 }
@@ -129,7 +129,7 @@ class FrameSearch {
     const FrameCosts* other = nullptr;
     for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
       const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other);
-      other = &costs;
+      if (costs.shares_evenly()) other = &costs;
       const double bound = std::max(front.bound, costs.least_seconds(recomputes));
       queue_.push({bound, bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1});
     }
