@@ -21,8 +21,12 @@ int main(int argc, char** argv) {
     const pptrain::Instance instance = {
         pptrain::read_profile(argv[2]), pptrain::read_cluster(argv[1]), std::stoll(argv[3]), {}};
     pptrain::check_instance(instance, argv[2]);
+    pptrain::Restrictions free;  // chunks, recomputation and ZeRO are as the planner likes, as where no key is set
+    free.virtual_stages.reset();
+    free.recompute.reset();
+    free.zero_stage.reset();
     const pptrain::SearchResult found =
-        pptrain::search_plan("auto", instance, pptrain::Restrictions(), "plan_and_simulate", pptrain::Stop(10.0));
+        pptrain::search_plan("auto", instance, free, "plan_and_simulate", pptrain::Stop(10.0));
     if (!found.plan) {
       std::cerr << found.why_not << "\n";
       return 3;
