@@ -34,6 +34,21 @@ std::vector<StageRun> run_grids(const SearchSpace& space, int num_devices) {
   return runs;
 }
 
+/// Shapes of one run of devices: a grid, and of few devices two of them one behind the other.
+std::vector<Shape> run_shapes(const SearchSpace& space, int num_devices, bool divided) {
+  std::vector<Shape> shapes;
+  for (const StageRun& grid : run_grids(space, num_devices)) shapes.push_back({grid});
+  for (int first = 1; divided && first < num_devices; ++first) {
+    const std::vector<StageRun> behind = run_grids(space, num_devices - first);
+    for (const StageRun& grid : run_grids(space, first)) {
+      for (const StageRun& next : behind) {
+        if (grid.data != next.data || grid.tensor != next.tensor) shapes.push_back({grid, next});
+      }
+    }
+  }
+  return shapes;
+}
+
 using Wanted = bool (*)(const Shape&, const StageRun&);
 
 bool any_run(const Shape&, const StageRun&) { return true; }
@@ -46,16 +61,16 @@ bool alike(const Shape& shape, const StageRun& next) {
                            next.data <= most_ratio * shape.back().data);
 }
 
-/// Every choice of a grid for each run whose grids are wanted beside those before.
-std::vector<Shape> choices(const std::vector<std::vector<StageRun>>& grids, int most_stages, Wanted wanted) {
+/// Every choice of a shape for each run that is wanted beside those before.
+std::vector<Shape> choices(const std::vector<std::vector<Shape>>& runs, int most_stages, Wanted wanted) {
   std::vector<Shape> shapes = {{}};
-  for (const std::vector<StageRun>& run : grids) {
+  for (const std::vector<Shape>& run : runs) {
     std::vector<Shape> longer;
     for (const Shape& shape : shapes) {
-      for (const StageRun& grid : run) {
-        if (num_stages(shape) + grid.stages > most_stages || !wanted(shape, grid)) continue;
+      for (const Shape& next : run) {
+        if (num_stages(shape) + num_stages(next) > most_stages || !wanted(shape, next.front())) continue;
         longer.push_back(shape);
-        longer.back().push_back(grid);
+        longer.back().insert(longer.back().end(), next.begin(), next.end());
       }
     }
     shapes = std::move(longer);
@@ -84,9 +99,11 @@ std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site) {
     if (run.stages <= layers && allows(space.restrictions.pipeline, run.stages)) shapes.push_back({run});
   }
   const std::vector<int> runs = runs_of(space.instance.cluster, site);
-  if (runs.size() == 1 || runs.size() > most_subset_groups) return shapes;
-  std::vector<std::vector<StageRun>> grids;
-  for (const int devices : runs) grids.push_back(run_grids(space, devices));
+  constexpr std::size_t most_divided = 8;  // devices
+  const bool divided = site.devices.size() <= most_divided;
+  if ((runs.size() == 1 && !divided) || runs.size() > most_subset_groups) return shapes;
+  std::vector<std::vector<Shape>> grids;
+  for (const int devices : runs) grids.push_back(run_shapes(space, devices, divided));
   std::vector<Shape> unlike;
   for (const Wanted wanted : {any_run, same_degree, alike}) {
     unlike = choices(grids, layers, wanted);

@@ -82,14 +82,12 @@ void check_free_search(int first_seed, int num_instances) {
     }
   }
   CHECK(compared.pairs > num_instances);
-  CHECK(100 * compared.slower <= compared.pairs);
+  CHECK(50 * compared.slower <= compared.pairs);
 }
 
-TEST_CASE("less freedom, or fewer devices, are faster in a hundredth of all cases at most", "[frames]") {
-  check_free_search(0, 60);
-}
+TEST_CASE("less freedom, or fewer devices, are seldom faster", "[frames]") { check_free_search(0, 60); }
 
-TEST_CASE("less freedom, or fewer devices, are faster in a hundredth of many cases at most", "[.long]") {
+TEST_CASE("less freedom, or fewer devices, are seldom faster in many cases", "[.long]") {
   check_free_search(1000, 700);
 }
 
