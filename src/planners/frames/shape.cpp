@@ -99,7 +99,7 @@ std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site) {
     if (run.stages <= layers && allows(space.restrictions.pipeline, run.stages)) shapes.push_back({run});
   }
   const std::vector<int> runs = runs_of(space.instance.cluster, site);
-  constexpr std::size_t most_divided = 8;  // devices
+  constexpr std::size_t most_divided = 6;  // devices
   const bool divided = site.devices.size() <= most_divided;
   if ((runs.size() == 1 && !divided) || runs.size() > most_subset_groups) return shapes;
   std::vector<std::vector<Shape>> grids;
