@@ -6,7 +6,7 @@
 
 namespace pptrain {
 
-/// Which rank of a pipeline, or stage of a plan, has a chunk.
+/// How chunks lie on the ranks of a pipeline, or on the stages of a plan.
 enum class ChunkPlacement {
   loop,    ///< chunk c on rank c mod p; with one chunk per rank the plain pipeline
   v_shape  ///< chunks r and 2p-1-r on rank r

@@ -1,5 +1,6 @@
 // The search of frames: bounds, threads, devices left out.
 
+#include "planners/everything_free.hpp"
 #include "planners/frames/frame_divider.hpp"
 #include "planners/frames/frame_search.hpp"
 #include "planners/judge/simulated_plan.hpp"
@@ -10,13 +11,7 @@
 namespace pptrain {
 namespace {
 
-Restrictions everything_free() {
-  Restrictions free;
-  free.recompute.reset();
-  free.zero_stage.reset();
-  free.virtual_stages.reset();
-  return free;
-}
+using test::everything_free;
 
 /// Simulates every division of every shape of a site with one micro-batch size, and returns how many there were.
 int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_batch) {
@@ -77,6 +72,19 @@ TEST_CASE("frames come to the same with any number of threads", "[planners]") {
   }
 }
 
+TEST_CASE("effort says how much a search may simulate", "[planners]") {
+  const Profile profile = blocks(24, 0.4);
+  const Cluster cluster = mixed_nodes(2, 4);
+  const Instance instance = {profile, cluster, 64};
+  Restrictions free = everything_free();
+  const FoundFrames normal = search_frames({instance, free}, infinity);
+  free.effort = Effort::quick;
+  const FoundFrames quick = search_frames({instance, free}, infinity);
+  CHECK_FALSE(quick.complete);
+  CHECK(quick.num_simulated < normal.num_simulated);
+  REQUIRE_FALSE(quick.plans.empty());
+}
+
 TEST_CASE("devices that do not pay are left out", "[planners]") {
   const Profile profile = blocks(12, 0.4);
   Cluster cluster = mixed_nodes(2, 4);
@@ -104,6 +112,12 @@ TEST_CASE("what saves memory is used because it is faster, or because nothing el
   for (int d = 0; d < cluster.num_devices(); ++d) {
     CHECK(plan.predicted->peak_bytes[static_cast<std::size_t>(d)] <= cluster.kind_of(DeviceId(d)).memory);
   }
+  Restrictions replicated = free;
+  replicated.pipeline = replicated.tensor = 1;
+  const Plan divided = *search_plan("auto", instance, replicated, "x").plan;
+  CHECK(divided.stages.front().zero_stage >= 1);
+  replicated.zero_stage = 0;
+  CHECK_FALSE(search_plan("auto", instance, replicated, "x").plan);
   cluster.device_kinds[0].memory = cluster.device_kinds[1].memory = 1e8;
   cluster.finish("made");
   const SearchResult nothing = search_plan("auto", instance, free, "x");

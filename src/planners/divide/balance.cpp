@@ -1,6 +1,7 @@
 #include "planners/divide/balance.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/infinity.hpp"
 #include "base/watched_stop.hpp"
@@ -59,6 +60,25 @@ std::vector<Interval> filled_division(const DivisionProblem& problem) {
     const int last = problem.num_layers() - (problem.num_stages() - 1 - i);
     int end = i + 1 == problem.num_stages() ? last : begin + 1;
     while (end < last && problem.fits(i, begin, end + 1)) ++end;
+    division.push_back({begin, end});
+    begin = end;
+  }
+  return division;
+}
+
+std::vector<Interval> division_by_shares(const std::vector<double>& before, const std::vector<double>& shares) {
+  const int layers = static_cast<int>(before.size()) - 1;
+  const int chunks = static_cast<int>(shares.size());
+  std::vector<Interval> division;
+  double target = 0.0;
+  int begin = 0;
+  for (int c = 0; c < chunks; ++c) {
+    target += shares[c];
+    int end = begin + 1;
+    while (end < layers - (chunks - 1 - c) && std::abs(before[end + 1] - target) <= std::abs(before[end] - target)) {
+      ++end;
+    }
+    if (c + 1 == chunks) end = layers;
     division.push_back({begin, end});
     begin = end;
   }

@@ -17,4 +17,8 @@ std::vector<Interval> filled_division(const DivisionProblem& problem);
 /// The division with the least largest stage by `weights` (one per layer), smallest boundaries first.
 std::vector<Interval> balanced_division(const std::vector<double>& weights, int stages);
 
+/// The division whose boundaries lie where the work before them is nearest to the sums of the shares, each part at
+/// least one layer. `before`: work of the first l layers; `shares`: work that each part is to have.
+std::vector<Interval> division_by_shares(const std::vector<double>& before, const std::vector<double>& shares);
+
 }  // namespace pptrain

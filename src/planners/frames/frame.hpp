@@ -7,7 +7,7 @@
 
 namespace pptrain {
 
-/// Which stages compute F again instead of storing what it made.
+/// A rule of which stages compute F again instead of storing what it made.
 enum class RecomputeRule {
   none,
   selective,
@@ -19,7 +19,6 @@ enum class RecomputeRule {
 struct FrameModes {
   RecomputeRule recompute = RecomputeRule::none;
   int zero_stage = 0;
-  auto operator<=>(const FrameModes&) const = default;
 };
 
 /// Micro-batch sizes that the restrictions allow, ascending, with a sample for each of so many replicas. Where these do

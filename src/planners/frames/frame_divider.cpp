@@ -56,7 +56,7 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
   FrameDivision made = {least.seconds, schedule, rule, zero, known, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
   if (fits) {
-    // Where devices share cores these may take longer than any device.
+    // Shared cores may take longer than any device.
     if (shares_cores_) {
       made.bound = std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
     }

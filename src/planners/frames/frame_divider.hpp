@@ -28,9 +28,9 @@ class FrameDivider {
   /// Divisions that take `limit` seconds at least are left out. Space and costs must outlive it.
   FrameDivider(const SearchSpace& space, const FrameCosts& costs, double limit);
 
-  /// Those of every schedule with what saves memory least, as far as the closed form of the memory says.
+  /// Divisions for every schedule, with as little that saves memory as fits by the closed form.
   std::vector<FrameDivision> all();
-  /// Those that save more memory than one that did not fit.
+  /// Divisions that save more memory than one that did not fit in the simulator.
   std::vector<FrameDivision> after(const FrameDivision& refused);
 
   /// The division that comes nearest to fitting, where one does not, and what its fullest device needs more than it

@@ -189,7 +189,7 @@ class FrameSearch {
     if (more.recompute != refused.division.recompute) add_divisions(refused.index, {std::move(more)});
   }
 
-  /// What saves more memory than a frame that does not fit in the simulator.
+  /// Puts frames into the queue that save more memory than one that does not fit in the simulator.
   void escalate(const WaitingFrame& refused) {
     const FrameDivision& division = refused.division;
     const ScheduleChoice& schedule = division.schedule;
@@ -243,7 +243,7 @@ class FrameSearch {
     for (TriedPlan& leader : leaders) take(std::move(leader));
   }
 
-  /// Which plan comes nearest to fitting, by the simulator where it was asked.
+  /// Names the plan that comes nearest to fitting, by the simulator where it was asked.
   std::string why_nothing_fits() {
     if (nearest_simulated_.text().empty() && nearest_) nearest_simulated_.take(space_.instance, *nearest_);
     return nearest_simulated_.text();

@@ -1,10 +1,10 @@
 #include "planners/frames/schedule_choices.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "plan/validate.hpp"
+#include "planners/divide/balance.hpp"
 
 namespace pptrain {
 namespace {
@@ -54,26 +54,6 @@ std::vector<double> work_before(const Profile& profile) {
   return before;
 }
 
-/// Ends of chunks where the work before comes nearest to their shares' sums, each chunk at least one layer.
-std::vector<Interval> division_by(const std::vector<double>& before, const std::vector<double>& shares) {
-  const int layers = static_cast<int>(before.size()) - 1;
-  const int chunks = static_cast<int>(shares.size());
-  std::vector<Interval> division;
-  double target = 0.0;
-  int begin = 0;
-  for (int c = 0; c < chunks; ++c) {
-    target += shares[c];
-    int end = begin + 1;
-    while (end < layers - (chunks - 1 - c) && std::abs(before[end + 1] - target) <= std::abs(before[end] - target)) {
-      ++end;
-    }
-    if (c + 1 == chunks) end = layers;
-    division.push_back({begin, end});
-    begin = end;
-  }
-  return division;
-}
-
 }  // namespace
 
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
@@ -115,7 +95,7 @@ std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, cons
     }
     shares.push_back(work / schedule.virtual_stages);
   }
-  const std::vector<Interval> division = division_by(before, shares);
+  const std::vector<Interval> division = division_by_shares(before, shares);
   for (Stage& stage : result.stages) stage.layers.clear();
   for (int c = 0; c < chunks; ++c) {
     result.stages[stage_of_chunk(schedule.name, stages, c)].layers.push_back(division[c]);

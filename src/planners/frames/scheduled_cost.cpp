@@ -1,10 +1,11 @@
 #include "planners/frames/scheduled_cost.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "config/schedule_kinds.hpp"
 #include "plan/validate.hpp"
+#include "planners/divide/balance.hpp"
 
 namespace pptrain {
 namespace {
@@ -204,28 +205,17 @@ namespace {
 std::vector<Interval> even_work(const ScheduledCost& cost) {
   const FrameCosts& costs = cost.costs();
   const PassSums& times = *costs.kind(0).times[0];
-  const int layers = static_cast<int>(times.forward.size()) - 1;
-  const auto before = [&times](int l) { return times.forward[l] + times.backward[l]; };
-  double speeds = 0.0;
-  const auto speed = [&](int chunk) {
-    const PassSums& own = *costs.kind(cost.stage_of(chunk)).times[0];
-    return 1.0 / (own.forward.back() + own.backward.back());
-  };
-  const int chunks = cost.num_chunks();
-  for (int c = 0; c < chunks; ++c) speeds += speed(c);
-  std::vector<Interval> division;
-  double target = 0.0;
-  int begin = 0;
-  for (int c = 0; c < chunks; ++c) {
-    target += before(layers) * speed(c) / speeds;
-    const int last = layers - (chunks - 1 - c);
-    int end = begin + 1;
-    while (end < last && std::abs(before(end + 1) - target) <= std::abs(before(end) - target)) ++end;
-    if (c + 1 == chunks) end = layers;
-    division.push_back({begin, end});
-    begin = end;
+  std::vector<double> before;
+  for (std::size_t l = 0; l < times.forward.size(); ++l) before.push_back(times.forward[l] + times.backward[l]);
+  std::vector<double> speeds;
+  for (int c = 0; c < cost.num_chunks(); ++c) {
+    const PassSums& own = *costs.kind(cost.stage_of(c)).times[0];
+    speeds.push_back(1.0 / (own.forward.back() + own.backward.back()));
   }
-  return division;
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<double> shares;
+  for (const double speed : speeds) shares.push_back(before.back() * speed / all);
+  return division_by_shares(before, shares);
 }
 
 /// Moves the cuts behind the chunks `from` to `to` by `step` layers; whether every chunk still has one.
@@ -262,7 +252,6 @@ std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> 
       }
     }
   }
-  cost.of_stages(best);
   return best;
 }
 

@@ -77,7 +77,7 @@ class ScheduledCost {
 };
 
 /// The division with about the least cost: from `start`, or where that is empty from even work, by steps of single
-/// layers over one or several cuts for as long as one of them helps. It is what `cost` has costed last.
+/// layers over one or several cuts for as long as one of them helps.
 std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start = {});
 
 }  // namespace pptrain

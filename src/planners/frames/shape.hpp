@@ -14,10 +14,9 @@ struct StageRun {
   int data = 1;
   int tensor = 1;
   int devices() const { return stages * data * tensor; }
-  bool operator==(const StageRun&) const = default;
 };
 
-/// Which devices of a site form which stages: the runs take its devices in order. One run is a uniform grid.
+/// A shape says which devices of a site form which stages: its runs take them in order. One run is a uniform grid.
 using Shape = std::vector<StageRun>;
 
 int num_stages(const Shape& shape);

@@ -32,7 +32,7 @@ void append(Key& key, const Block& block) {
   append(key, block.shards);
 }
 
-/// Where a stage lies and who computes which samples.
+/// Tells stages apart by their devices, shards and samples.
 Key placement_of(const Stage& stage) {
   Key key = {stage.replicas, stage.tensor_parallel, std::ssize(stage.devices)};
   for (const std::vector<DeviceId>& replica : stage.devices) {

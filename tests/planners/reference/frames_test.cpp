@@ -2,19 +2,14 @@
 
 #include <random>
 
+#include "planners/everything_free.hpp"
 #include "planners/reference/run_planner.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain::reference {
 namespace {
 
-Restrictions everything_free() {
-  Restrictions free;
-  free.recompute.reset();
-  free.zero_stage.reset();
-  free.virtual_stages.reset();
-  return free;
-}
+using test::everything_free;
 
 /// Two or three keys as somebody types them.
 Restrictions typed(std::mt19937& random) {
