@@ -24,7 +24,9 @@ int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_
     const PlacedShape placed(space.instance, std::move(meshes), ZeroGroup::replicas);
     if (placed.most_data() > micro_batch) continue;
     const FrameCosts costs(space.instance, tables, placed, micro_batch);
-    for (const FrameDivision& division : FrameDivider(space, costs, infinity).all()) {
+    std::vector<FrameDivision> divisions = FrameDivider(space, costs, infinity).first();
+    for (FrameDivision& other : FrameDivider(space, costs, infinity).others()) divisions.push_back(std::move(other));
+    for (const FrameDivision& division : divisions) {
       const Plan plan = plan_of(space, costs, division);
       validate_plan(plan, space.instance.profile.num_layers(), space.instance.cluster.num_devices(), "frame");
       CAPTURE(site.name, plan.shape(), plan.schedule.name, plan.schedule.virtual_stages, plan.schedule.unit,

@@ -72,6 +72,7 @@ struct Outcome {
   std::int64_t num_examined = 0;
   bool complete = true;              ///< false: ended by `stop` before the whole space was searched
   std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first; only of searches over grids
+  std::vector<Plan> seeds;           ///< other plans that are worth a simulation
   std::vector<Beside> beside;        ///< what the planners found that this one asked
 };
 

@@ -6,6 +6,7 @@
 
 #include "planners/divide/device_order.hpp"
 #include "planners/divide/polish.hpp"
+#include "planners/frames/frame.hpp"
 #include "planners/frames/simulated_search.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/published/amp/exhaustive.hpp"
@@ -129,7 +130,7 @@ std::vector<std::string> asked_planners() {
 }
 
 /// What the closed forms hold best, with what the planners that were asked hold best.
-Outcome search_by_estimate(const SearchSpace& space) {
+Outcome best_by_estimate(const SearchSpace& space) {
   const Restrictions as_published = as_in_papers(space.restrictions);
   const SearchSpace papers = {space.instance, as_published, space.schedule, space.stop, space.check, space.progress};
   Best best(space);
@@ -172,13 +173,46 @@ Outcome search_by_estimate(const SearchSpace& space) {
   return std::move(best.result);
 }
 
+/// Adds what is best where every stage saves memory in one way: plans of another kind than the best may be faster in
+/// the simulator, and the thriftiest may fit there where the closed form knows of none.
+void add_seeds(const SearchSpace& space, Outcome& outcome) {
+  const Restrictions& free = space.restrictions;
+  const std::vector<int> zero_stages =
+      free.zero_stage ? std::vector{static_cast<int>(*free.zero_stage)} : std::vector{1, 2, 3};
+  const std::vector<Recompute> recomputes =
+      free.recompute ? std::vector{*free.recompute} : std::vector{Recompute::none, Recompute::full};
+  const bool all = is_small(space.instance);
+  if (!all && outcome.plan) return;
+  const auto add = [&outcome](std::optional<Plan>& plan) {
+    if (plan) outcome.seeds.push_back(std::move(*plan));
+  };
+  for (const int zero_stage : zero_stages) {
+    for (const Recompute recompute : recomputes) {
+      const bool thriftiest = zero_stage == zero_stages.back() && recompute == recomputes.back();
+      if (!thriftiest && !(all && recompute == recomputes.front())) continue;
+      Restrictions fixed = free;
+      fixed.zero_stage = zero_stage;
+      fixed.recompute = recompute;
+      const SearchSpace share = {space.instance, fixed, space.schedule, space.stop, space.check, space.progress};
+      Outcome seeds = best_by_estimate(share);
+      add(seeds.plan);
+      for (Beside& beside : seeds.beside) add(beside.plan);
+      outcome.num_examined += seeds.num_examined;
+    }
+  }
+}
+
 }  // namespace
 
 Outcome AutoPlanner::search(const SearchSpace& space) const {
   constexpr double share = 0.3;  // of the time that is left; the rest is for frames and simulation
   SearchSpace by_estimate = space;
   by_estimate.stop = space.stop.within(share * space.stop.seconds_left());
-  return choose_by_simulation(space, search_by_estimate(by_estimate));
+  Outcome outcome = best_by_estimate(by_estimate);
+  if (!plans_only_grids(space.schedule, space.restrictions) && space.restrictions.annotations.empty()) {
+    add_seeds(by_estimate, outcome);
+  }
+  return choose_by_simulation(space, std::move(outcome));
 }
 
 }  // namespace pptrain

@@ -7,6 +7,11 @@
 
 namespace pptrain {
 
+bool is_small(const Instance& instance) {
+  constexpr int most_devices = 8;
+  return instance.cluster.num_devices() <= most_devices;
+}
+
 std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data) {
   std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
   constexpr int most_uneven = 256;  // replicas

@@ -21,6 +21,10 @@ struct FrameModes {
   int zero_stage = 0;
 };
 
+/// Whether the cluster is so small that a search can afford frames that seldom help: nodes that lose some of their
+/// devices, every way of saving memory, whatever is not much slower by its bound than the best plan.
+bool is_small(const Instance& instance);
+
 /// Micro-batch sizes that the restrictions allow, ascending, with a sample for each of so many replicas. Where these do
 /// not divide one, some have a sample more than others, and bounds count those; of hundreds of replicas only sizes that
 /// they divide.

@@ -11,6 +11,7 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
     : space_(space),
       costs_(costs),
       limit_(limit),
+      schedules_(frame_schedules(space, costs.placed().num_stages())),
       rules_(recompute_rules(space.restrictions)),
       zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
@@ -18,13 +19,18 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       std::any_of(groups.begin(), groups.end(), [](const NodeGroup& group) { return group.shares_cores(); });
 }
 
-std::vector<FrameDivision> FrameDivider::all() {
+std::vector<FrameDivision> FrameDivider::of(std::size_t begin, std::size_t end) {
   const int stages = costs_.placed().num_stages();
-  for (const ScheduleChoice& schedule : frame_schedules(space_, stages)) {
+  for (std::size_t i = begin; i < std::min(end, schedules_.size()); ++i) {
+    const ScheduleChoice& schedule = schedules_[i];
     if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers()) from(schedule, 0, 0);
   }
   return std::move(made_);
 }
+
+std::vector<FrameDivision> FrameDivider::first() { return of(0, 1); }
+
+std::vector<FrameDivision> FrameDivider::others() { return of(1, schedules_.size()); }
 
 std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
   from(refused.schedule, refused.rule, refused.zero + 1);
@@ -32,8 +38,9 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
 }
 
 /// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
-/// least.
+/// least; on small clusters all of them.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+  if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   for (; rule < rules_.size(); ++rule, zero = 0) {
     for (; zero < zeros_.size(); ++zero) {
       if (!add(schedule, rule, zero)) continue;
@@ -44,12 +51,30 @@ void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::s
   }
 }
 
+void FrameDivider::from_all(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+  if (rule > 0 || zero > 0) return;  // they were made at once
+  for (; rule < rules_.size(); ++rule) {
+    for (zero = 0; zero < zeros_.size(); ++zero) add(schedule, rule, zero);
+  }
+}
+
+/// Divides the layers anew, beginning with a division that was best for frames that save less memory: where that leads
+/// to one that does not fit, with an even one too.
+void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
+  const bool begins_even = known.empty();
+  known = divided_layers(cost, known);
+  const ScheduledCost::Cost least = cost.of(known);
+  if (begins_even || least.overrun == 0.0) return;
+  std::vector<Interval> other = divided_layers(cost);
+  if (cost.of(other).below(least)) known = std::move(other);
+}
+
 /// Whether the frame fits by the closed form.
 bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
   std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
-  known = divided_layers(cost, known);
+  divide(cost, known);
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;

@@ -28,8 +28,9 @@ class FrameDivider {
   /// Divisions that take `limit` seconds at least are left out. Space and costs must outlive it.
   FrameDivider(const SearchSpace& space, const FrameCosts& costs, double limit);
 
-  /// Divisions for every schedule, with as little that saves memory as fits by the closed form.
-  std::vector<FrameDivision> all();
+  /// Divisions for the first schedule, or for all others, with as little that saves memory as fits by the closed form.
+  std::vector<FrameDivision> first();
+  std::vector<FrameDivision> others();
   /// Divisions that save more memory than one that did not fit in the simulator.
   std::vector<FrameDivision> after(const FrameDivision& refused);
 
@@ -39,12 +40,16 @@ class FrameDivider {
   double least_overrun() const { return least_overrun_; }
 
  private:
+  std::vector<FrameDivision> of(std::size_t begin, std::size_t end);
   void from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
+  void from_all(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
+  static void divide(ScheduledCost& cost, std::vector<Interval>& known);
   bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
 
   const SearchSpace& space_;
   const FrameCosts& costs_;
   double limit_;
+  std::vector<ScheduleChoice> schedules_;
   std::vector<RecomputeRule> rules_;
   std::vector<int> zeros_;
   bool shares_cores_ = false;

@@ -19,6 +19,7 @@ double share_of(const ScheduleChoice& schedule) {
 
 void FrameQueue::push(WaitingFrame waiting) {
   if (waiting.rung == WaitingFrame::Rung::division) return push_division(std::move(waiting));
+  if (waiting.rung == WaitingFrame::Rung::others) return push_others(std::move(waiting));
   enqueue(std::move(waiting));
 }
 
@@ -28,12 +29,26 @@ void FrameQueue::push_division(WaitingFrame waiting) {
     const auto [entry, is_first] = siblings_.try_emplace({waiting.index, chunks});
     Siblings& siblings = entry->second;
     if (siblings.more) {
+      waiting.told = siblings.simulated;
       waiting.estimate = waiting.bound + share_of(waiting.division.schedule) * *siblings.more;
     } else if (!is_first) {
       siblings.held.push_back(std::move(waiting));
       return;
     }
   }
+  enqueue(std::move(waiting));
+}
+
+/// Other schedules lack a part of what the first one lacks, beyond a bound that holds for all of them.
+void FrameQueue::push_others(WaitingFrame waiting) {
+  constexpr double share = 0.5;
+  Siblings& siblings = siblings_[{waiting.index, 0}];
+  if (!siblings.more) {
+    siblings.held.push_back(std::move(waiting));
+    return;
+  }
+  waiting.told = siblings.simulated;
+  waiting.estimate = waiting.bound + share * *siblings.more;
   enqueue(std::move(waiting));
 }
 
@@ -46,21 +61,61 @@ void FrameQueue::enqueue(WaitingFrame waiting) {
 /// Leaves out a frame whose bound is above the limit. Its siblings, whose bounds may be below, no longer wait.
 void FrameQueue::drop(const WaitingFrame& waiting) {
   constexpr double guess = 0.1;  // of a bound, for what it lacks
-  if (waiting.rung == WaitingFrame::Rung::division) tell(waiting, guess * waiting.bound);
+  if (waiting.rung == WaitingFrame::Rung::division) release(waiting, guess * waiting.bound);
 }
 
-void FrameQueue::tell(const WaitingFrame& simulated, double more) {
-  for (const int chunks : {0, simulated.division.schedule.virtual_stages}) {
-    Siblings& siblings = siblings_.at({simulated.index, chunks});
-    if (siblings.more) continue;
-    siblings.more = more;
-    for (WaitingFrame& waiting : std::exchange(siblings.held, {})) push_division(std::move(waiting));
+/// Time over bound of frames with the schedule and ZeRO stage, on average, or of all frames before a schedule is known.
+/// Without any the time is the bound.
+double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
+  const auto average = [](const Ratios& ratios) { return (1.0 + ratios.sum) / (1.0 + ratios.count); };
+  if (waiting.rung == WaitingFrame::Rung::others) return average(all_ratios_);
+  const auto found = ratios_.find({waiting.division.schedule.name, waiting.division.zero});
+  return found == ratios_.end() ? 1.0 : average(found->second);
+}
+
+void FrameQueue::learn(const WaitingFrame& simulated, double more) {
+  if (simulated.bound <= 0.0) return;
+  for (Ratios* ratios : {&all_ratios_, &ratios_[{simulated.division.schedule.name, simulated.division.zero}]}) {
+    ratios->sum += 1.0 + more / simulated.bound;
+    ++ratios->count;
   }
 }
 
+void FrameQueue::tell(const WaitingFrame& simulated, double more) {
+  learn(simulated, more);
+  release(simulated, more, true);
+}
+
+void FrameQueue::release(const WaitingFrame& waiting, double more) { release(waiting, more, false); }
+
+/// Lets the siblings of a frame go that waited for it.
+void FrameQueue::release(const WaitingFrame& frame, double more, bool simulated) {
+  for (const int chunks : {0, frame.division.schedule.virtual_stages}) {
+    Siblings& siblings = siblings_[{frame.index, chunks}];
+    if (siblings.more) continue;
+    siblings.more = more;
+    siblings.simulated = simulated;
+    for (WaitingFrame& waiting : std::exchange(siblings.held, {})) push(std::move(waiting));
+  }
+}
+
+/// Drops what cannot be better, and puts back what was learned to take longer than it was thought to.
 bool FrameQueue::any_left() {
-  while (!queue_.empty() && queue_.top().bound >= limit_) drop(pop());
-  return !queue_.empty();
+  while (!queue_.empty()) {
+    const WaitingFrame& top = queue_.top();
+    if (top.bound >= limit_) {
+      drop(pop());
+      continue;
+    }
+    const bool unknown = top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
+    if (!unknown || top.told) return true;
+    const double estimate = top.bound * usual_ratio(top);
+    if (estimate <= top.estimate) return true;
+    WaitingFrame waiting = pop();
+    waiting.estimate = estimate;
+    queue_.push(std::move(waiting));
+  }
+  return false;
 }
 
 WaitingFrame FrameQueue::pop() {

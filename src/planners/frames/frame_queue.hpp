@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,15 +12,17 @@
 
 namespace pptrain {
 
-/// What waits in the queue of frames: a shape, a shape with a micro-batch size, or a frame with its layers divided.
+/// What waits in the queue of frames: a shape, a shape with a micro-batch size whose layers are to be divided for the
+/// first schedule or for the other ones, or a frame with its layers divided.
 struct WaitingFrame {
-  enum class Rung { shape, costs, division };
+  enum class Rung { shape, first, others, division };
   double bound = 0.0;
   double estimate = 0.0;    ///< the bound, or what like frames came to
   std::int64_t number = 0;  ///< of equal estimates the one that came first goes first
   Rung rung = Rung::shape;
   int index = 0;  ///< of the shape, or of the costs
   FrameDivision division = {};
+  bool told = false;  ///< whether a frame that is like it says what it may take
   bool operator>(const WaitingFrame& other) const {
     return estimate != other.estimate ? estimate > other.estimate : number > other.number;
   }
@@ -29,7 +32,8 @@ struct WaitingFrame {
 ///
 /// Links are what a bound knows least of, and much the same for frames of one shape and micro-batch size. The first of
 /// these that is simulated, and the first one of each number of chunks, therefore tell how much more than their bounds
-/// the others may take; until then the others are held back.
+/// the others may take; until then the others are held back. What the first one itself may take is said by those of
+/// other shapes that had its schedule and ZeRO stage: by how much they were above their bounds.
 class FrameQueue {
  public:
   /// Frames whose bound is `limit` seconds or more are dropped.
@@ -39,24 +43,37 @@ class FrameQueue {
   void push(WaitingFrame waiting);
   /// Whether anything is left that may be better.
   bool any_left();
-  /// The next one; there must be one.
+  /// The next one; `any_left` has said that there is one.
   WaitingFrame pop();
   /// What a frame that was popped came to beyond its bound.
   void tell(const WaitingFrame& simulated, double more);
+  /// Lets the frames go that wait for one which is not simulated, as if it had come to so much beyond its bound.
+  void release(const WaitingFrame& waiting, double more);
 
  private:
   struct Siblings {
     std::vector<WaitingFrame> held;
     std::optional<double> more;  ///< seconds beyond the bound
+    bool simulated = false;      ///< whether a simulation says so
   };
 
   void push_division(WaitingFrame waiting);
+  void push_others(WaitingFrame waiting);
   void enqueue(WaitingFrame waiting);
+  void release(const WaitingFrame& frame, double more, bool simulated);
+  void learn(const WaitingFrame& simulated, double more);
+  double usual_ratio(const WaitingFrame& waiting) const;
   void drop(const WaitingFrame& waiting);
 
   double limit_;
   std::priority_queue<WaitingFrame, std::vector<WaitingFrame>, std::greater<>> queue_;
   std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage, 0: of all numbers
+  struct Ratios {
+    double sum = 0.0;
+    int count = 0;
+  };
+  std::map<std::pair<std::string, std::size_t>, Ratios> ratios_;  // of time to bound, by schedule and ZeRO stage
+  Ratios all_ratios_;
   std::int64_t next_number_ = 0;
 };
 

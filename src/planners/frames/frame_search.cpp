@@ -15,15 +15,6 @@
 namespace pptrain {
 namespace {
 
-double effort_factor(Effort effort) {
-  switch (effort) {
-    case Effort::quick: return 0.1;
-    case Effort::normal: return 1.0;
-    case Effort::thorough: return 20.0;
-  }
-  return 1.0;
-}
-
 /// Simulated tasks, with what orders cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
   constexpr double least = 1e6;
@@ -39,7 +30,8 @@ class FrameSearch {
       : space_(space),
         tables_(space.instance),
         sites_(sites_of(space.instance)),
-        queue_(limit),
+        slack_(is_small(space.instance) ? 1.3 : 1.0),
+        queue_(slack_ * limit),
         trials_(space, threads),
         threads_(threads),
         best_(limit),
@@ -48,11 +40,11 @@ class FrameSearch {
   FoundFrames run() {
     add_shapes();
     search();
-    polish();
-    if (tried_.empty()) found_.why_not = why_nothing_fits();
-    for (TriedPlan& tried : tried_) {
-      if (tried.seconds <= worth_returning * best_) found_.plans.push_back({std::move(tried.plan), tried.seconds});
-    }
+    if (leaders_.empty()) found_.why_not = why_nothing_fits();
+    for (auto& [key, tried] : leaders_) found_.plans.push_back({std::move(tried.plan), tried.seconds});
+    std::stable_sort(found_.plans.begin(), found_.plans.end(),
+                     [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    if (found_.plans.size() > most_returned) found_.plans.resize(most_returned);
     return std::move(found_);
   }
 
@@ -64,9 +56,7 @@ class FrameSearch {
     Shape shape;
   };
   static constexpr int batch = 16;  // frames taken before the best is looked at again
-  static constexpr std::size_t most_polished = 8;
-  static constexpr double worth_polishing = 1.08;
-  static constexpr double worth_returning = 1.03;
+  static constexpr std::size_t most_returned = 64;
 
   /// Puts the shapes into the queue: as many as can be placed in seconds, those with the least bounds of each
   /// tensor-parallel degree.
@@ -111,7 +101,7 @@ class FrameSearch {
         if (front.rung == Rung::shape) {
           add_micro_batches(front);
         } else {
-          (front.rung == Rung::costs ? costs : divisions).push_back(std::move(front));
+          (front.rung == Rung::division ? divisions : costs).push_back(std::move(front));
         }
       }
       divide(costs);
@@ -131,22 +121,35 @@ class FrameSearch {
       const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other);
       if (costs.shares_evenly()) other = &costs;
       const double bound = std::max(front.bound, costs.least_seconds(recomputes));
-      queue_.push({bound, bound, 0, Rung::costs, static_cast<int>(costs_.size()) - 1});
+      queue_.push({bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
     }
   }
 
   void divide(const std::vector<WaitingFrame>& costs) {
     std::vector<FrameDivider> dividers;
-    for (const WaitingFrame& one : costs) dividers.emplace_back(space_, costs_of(one), best_);
+    for (const WaitingFrame& one : costs) dividers.emplace_back(space_, costs_of(one), slack_ * best_);
     std::vector<std::vector<FrameDivision>> made(costs.size());
-    parallel_for(static_cast<int>(costs.size()), threads_,
-                 [&](int, int i) { made[static_cast<std::size_t>(i)] = dividers[static_cast<std::size_t>(i)].all(); });
+    parallel_for(static_cast<int>(costs.size()), threads_, [&](int, int one) {
+      const auto i = static_cast<std::size_t>(one);
+      made[i] = costs[i].rung == Rung::first ? dividers[i].first() : dividers[i].others();
+    });
     for (std::size_t i = 0; i < made.size(); ++i) {
+      const bool any = !made[i].empty();
       add_divisions(costs[i].index, std::move(made[i]));
+      if (costs[i].rung == Rung::first) add_others(costs[i], any);
       if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;
       least_overrun_ = dividers[i].least_overrun();
       nearest_ = plan_of(space_, costs_of(costs[i]), *dividers[i].nearest());
     }
+  }
+
+  /// Puts the other schedules of a shape and micro-batch size into the queue, to wait for what the first one comes to,
+  /// if that may be good at all.
+  void add_others(const WaitingFrame& first, bool any) {
+    WaitingFrame others = first;
+    others.rung = Rung::others;
+    if (!any) queue_.release(first, 0.0);
+    queue_.push(std::move(others));
   }
 
   void simulate(const std::vector<WaitingFrame>& divisions) {
@@ -159,16 +162,14 @@ class FrameSearch {
       TriedPlan& tried = results[i];
       work_ += tried.work;
       const bool fits = tried.why_not.empty();
-      queue_.tell(divisions[i],
-                  fits && tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].bound) : 0.0);
+      queue_.tell(divisions[i], tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].bound) : 0.0);
       if (!fits) {
         nearest_simulated_.take(space_.instance, tried.plan, tried.peak_bytes);
         recompute_full_stages(divisions[i], tried);
         escalate(divisions[i]);
         continue;
       }
-      lead(divisions[i].index, tried);
-      take(std::move(tried));
+      take(divisions[i], std::move(tried));
     }
   }
 
@@ -196,7 +197,7 @@ class FrameSearch {
     const auto key =
         std::tuple(refused.index, schedule.name, schedule.virtual_stages, schedule.unit, division.rule, division.zero);
     if (!refused_.insert(key).second) return;
-    add_divisions(refused.index, FrameDivider(space_, costs_of(refused), best_).after(division));
+    add_divisions(refused.index, FrameDivider(space_, costs_of(refused), slack_ * best_).after(division));
   }
 
   const FrameCosts& costs_of(const WaitingFrame& waiting) const {
@@ -210,37 +211,20 @@ class FrameSearch {
     }
   }
 
-  /// Keeps the best plan of each shape and micro-batch size.
-  void lead(int index, const TriedPlan& tried) {
-    if (tried.seconds > worth_polishing * best_) return;
-    const auto [entry, is_first] = leaders_.try_emplace(index, tried);
-    if (!is_first && tried.seconds < entry->second.seconds) entry->second = tried;
-  }
-
-  /// Takes a plan that fits.
-  void take(TriedPlan tried) {
+  /// Takes a plan that fits: the best of its shape, micro-batch size and number of chunks is kept, of small clusters
+  /// that of each ZeRO stage too.
+  void take(const WaitingFrame& frame, TriedPlan tried) {
+    if (tried.seconds == infinity) return;
     if (tried.seconds < best_ * (1.0 - tie_tolerance)) {
       best_ = tried.seconds;
-      queue_.set_limit(best_);
+      queue_.set_limit(slack_ * best_);
       space_.tell_found(best_);
     }
-    if (tried.seconds > worth_returning * best_ || tried.seconds == infinity) return;
-    const auto place = std::upper_bound(tried_.begin(), tried_.end(), tried,
-                                        [](const TriedPlan& a, const TriedPlan& b) { return a.seconds < b.seconds; });
-    tried_.insert(place, std::move(tried));
-  }
-
-  /// Improves the leading plans.
-  void polish() {
-    std::vector<TriedPlan> leaders;
-    for (auto& [index, tried] : leaders_) {
-      if (tried.seconds <= worth_polishing * best_) leaders.push_back(std::move(tried));
-    }
-    std::stable_sort(leaders.begin(), leaders.end(),
-                     [](const TriedPlan& a, const TriedPlan& b) { return a.seconds < b.seconds; });
-    if (leaders.size() > most_polished) leaders.resize(most_polished);
-    found_.num_simulated += trials_.polish(leaders);
-    for (TriedPlan& leader : leaders) take(std::move(leader));
+    const FrameDivision& division = frame.division;
+    const std::size_t zero = is_small(space_.instance) ? division.zero : 0;
+    const LeaderKey key = {frame.index, division.schedule.virtual_stages, zero};
+    const auto [entry, is_first] = leaders_.try_emplace(key, tried);
+    if (!is_first && tried.seconds < entry->second.seconds) entry->second = std::move(tried);
   }
 
   /// Names the plan that comes nearest to fitting, by the simulator where it was asked.
@@ -255,14 +239,15 @@ class FrameSearch {
   std::vector<WaitingShape> shapes_;
   std::deque<PlacedShape> placed_;
   std::deque<FrameCosts> costs_;
+  double slack_;  // by which a bound may exceed the best plan: a step may improve what is divided a little wrong
   FrameQueue queue_;
   FrameTrials trials_;
   int threads_;
   double best_;
   double work_ = 0.0;
   double most_work_;
-  std::vector<TriedPlan> tried_;      // those that fit and are near the best, fastest first
-  std::map<int, TriedPlan> leaders_;  // by costs
+  using LeaderKey = std::tuple<int, int, std::size_t>;  // costs, chunks, ZeRO stage
+  std::map<LeaderKey, TriedPlan> leaders_;
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
   std::optional<Plan> nearest_;  // to fitting, by the closed form
   double least_overrun_ = infinity;
@@ -271,6 +256,15 @@ class FrameSearch {
 };
 
 }  // namespace
+
+double effort_factor(Effort effort) {
+  switch (effort) {
+    case Effort::quick: return 0.1;
+    case Effort::normal: return 1.0;
+    case Effort::thorough: return 20.0;
+  }
+  return 1.0;
+}
 
 FoundFrames search_frames(const SearchSpace& space, double limit, int threads) {
   return FrameSearch(space, limit, threads > 0 ? threads : usable_cores()).run();

@@ -11,13 +11,6 @@
 
 namespace pptrain {
 
-bool has_plain_stages(const Plan& plan) {
-  return std::all_of(plan.stages.begin(), plan.stages.end(),
-                     [](const Stage& stage) { return stage.blocks.empty() && stage.shards.empty(); });
-}
-
-namespace {
-
 /// Sizes as those of `old`, but of another sum; each at least one.
 std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int64_t micro_batch) {
   const auto replicas = static_cast<int>(old.size());
@@ -38,6 +31,13 @@ std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int6
   }
   return samples;
 }
+
+bool has_plain_stages(const Plan& plan) {
+  return std::all_of(plan.stages.begin(), plan.stages.end(),
+                     [](const Stage& stage) { return stage.blocks.empty() && stage.shards.empty(); });
+}
+
+namespace {
 
 std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch) {
   Plan result = plan;
@@ -119,23 +119,58 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
   return plans;
 }
 
+namespace {
+
+/// Whether layers may move between chunks.
+bool may_shift(const SearchSpace& space, const Plan& plan) {
+  return has_plain_stages(plan) && space.restrictions.annotations.empty();
+}
+
+/// Moves the cuts behind the chunks `from` to `to` by `step` layers; whether every chunk still has one.
+bool shift_cuts(Plan& plan, const std::vector<ChunkPlace>& chunks, std::size_t from, std::size_t to, int step) {
+  const auto layers_of = [&](std::size_t c) -> Interval& {
+    return plan.stages[chunks[c].stage.index()].layers[static_cast<std::size_t>(chunks[c].local)];
+  };
+  if (layers_of(step < 0 ? from : to + 1).size() < 2) return false;
+  for (std::size_t cut = from; cut <= to; ++cut) {
+    layers_of(cut).end += step;
+    layers_of(cut + 1).begin += step;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int most_cuts) {
   std::vector<Plan> plans;
-  if (!has_plain_stages(plan) || !space.restrictions.annotations.empty()) return plans;
+  if (!may_shift(space, plan)) return plans;
   const std::vector<ChunkPlace> chunks = chunk_places(plan);
-  const auto layers_of = [&chunks](Plan& other, std::size_t c) -> Interval& {
-    return other.stages[chunks[c].stage.index()].layers[static_cast<std::size_t>(chunks[c].local)];
-  };
   const std::size_t most = std::min(static_cast<std::size_t>(most_cuts), chunks.size() - 1);
   for (std::size_t cuts = 1; cuts <= most; ++cuts) {
     for (std::size_t c = 0; c + cuts < chunks.size(); ++c) {
-      if (chunks[c].stage == chunks[c + cuts].stage && cuts == 1) continue;
       for (const int step : {-1, 1}) {
-        if ((step < 0 ? chunks[c] : chunks[c + cuts]).layers.size() < 2) continue;
-        Plan& other = plans.emplace_back(plan);
-        for (std::size_t cut = c; cut < c + cuts; ++cut) {
-          layers_of(other, cut).end += step;
-          layers_of(other, cut + 1).begin += step;
+        Plan other = plan;
+        if (shift_cuts(other, chunks, c, c + cuts - 1, step)) plans.push_back(std::move(other));
+      }
+    }
+  }
+  return plans;
+}
+
+std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  if (!may_shift(space, plan)) return plans;
+  const std::vector<ChunkPlace> chunks = chunk_places(plan);
+  if (chunks.size() > most_paired_chunks) return plans;
+  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
+    for (std::size_t d = c + 1; d + 1 < chunks.size(); ++d) {
+      for (const int first : {-1, 1}) {
+        for (const int second : {-1, 1}) {
+          if (first == second && d == c + 1) continue;  // `shifted_layers` has it
+          Plan other = plan;
+          if (shift_cuts(other, chunks, c, c, first) && shift_cuts(other, chunks, d, d, second)) {
+            plans.push_back(std::move(other));
+          }
         }
       }
     }

@@ -35,43 +35,81 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
       split_(schedule_kind(schedule.name).splits_backward),
       per_stage_(schedule.virtual_stages),
       in_flight_(stored_micro_batches(schedule, costs.placed().num_stages(), costs.micro_batches())),
-      held_(in_flight_.size()) {
+      held_(in_flight_.size()),
+      terms_(in_flight_.size()),
+      changed_(in_flight_.size()) {
   const int stages = costs.placed().num_stages();
   for (int c = 0; c < stages * per_stage_; ++c) stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
+  chunks_.resize(stage_of_.size());
+  parts_.resize(stage_of_.size());
+  for (int s = 0; s < stages; ++s) {
+    const double sharers = costs.kind(s).sharers;
+    state_.push_back(bytes_.weight / (modes_.zero_stage >= 3 ? sharers : 1.0) +
+                     bytes_.gradient / (modes_.zero_stage >= 2 ? sharers : 1.0) +
+                     bytes_.optimizer / (modes_.zero_stage >= 1 ? sharers : 1.0));
+  }
 }
 
-void ScheduledCost::add(int stage, const Interval& layers) {
+void ScheduledCost::Held::add(const Held& other) {
+  for (const int again : {0, 1}) {
+    work[again] += other.work[again];
+    stored[again] += other.stored[again];
+  }
+  weight += other.weight;
+  update += other.update;
+  parameters += other.parameters;
+  least_parameters = std::min(least_parameters, other.least_parameters);
+}
+
+ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const {
   const StageKind& kind = costs_.kind(stage);
   const LayerSums& sums = costs_.sums();
-  Held& held = held_[static_cast<std::size_t>(stage)];
   const int begin = static_cast<int>(layers.begin);
   const int end = static_cast<int>(layers.end);
+  Held held;
   for (const int again : {0, 1}) {
     if (again != 0 && modes_.recompute == RecomputeRule::none) break;
     const PassSeconds pass = kind.times[again]->of(begin, end);
-    held.work[again] += pass.forward + pass.backward;
-    held.stored[again] += sums.stored_bytes(begin, end, again != 0 ? Recompute::full : Recompute::none);
+    held.work[again] = pass.forward + pass.backward;
+    held.stored[again] = sums.stored_bytes(begin, end, again != 0 ? Recompute::full : Recompute::none);
   }
-  held.weight += (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
-  held.update += (*kind.update)[layers.end] - (*kind.update)[layers.begin];
-  const double parameters = sums.parameters(begin, end) / kind.tensor;
-  held.parameters += parameters;
-  held.least_parameters = std::min(held.least_parameters, parameters);
+  held.weight = (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
+  held.update = (*kind.update)[layers.end] - (*kind.update)[layers.begin];
+  held.parameters = sums.parameters(begin, end) / kind.tensor;
+  held.least_parameters = held.parameters;
+  return held;
+}
+
+void ScheduledCost::hold(const std::vector<Interval>& chunks) {
+  std::fill(changed_.begin(), changed_.end(), 0);
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    if (chunks[c] == chunks_[c]) continue;
+    chunks_[c] = chunks[c];
+    parts_[c] = held(stage_of_[c], chunks[c]);
+    changed_[static_cast<std::size_t>(stage_of_[c])] = 1;
+  }
+  for (std::size_t s = 0; s < held_.size(); ++s) {
+    if (changed_[s] != 0) held_[s] = Held();
+  }
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const auto s = static_cast<std::size_t>(stage_of_[c]);
+    if (changed_[s] != 0) held_[s].add(parts_[c]);
+  }
+  for (std::size_t s = 0; s < held_.size(); ++s) {
+    if (changed_[s] != 0) terms_[s] = terms(static_cast<int>(s));
+  }
 }
 
 double ScheduledCost::overrun(int stage, bool again) const {
-  const StageKind& kind = costs_.kind(stage);
-  const Held& held = held_[static_cast<std::size_t>(stage)];
+  const auto s = static_cast<std::size_t>(stage);
+  const Held& held = held_[s];
   const Profile& profile = costs_.instance().profile;
-  const double each = bytes_.weight / (modes_.zero_stage >= 3 ? kind.sharers : 1.0) +
-                      bytes_.gradient / (modes_.zero_stage >= 2 ? kind.sharers : 1.0) +
-                      bytes_.optimizer / (modes_.zero_stage >= 1 ? kind.sharers : 1.0);
-  const double fixed = each * held.parameters + profile.workspace_bytes;
-  const double per_sample =
-      profile.workspace_bytes_per_sample + in_flight_[static_cast<std::size_t>(stage)] * held.stored[again];
+  const double fixed = state_[s] * held.parameters + profile.workspace_bytes;
+  const double per_sample = profile.workspace_bytes_per_sample + in_flight_[s] * held.stored[again];
   double worst = 0.0;
-  for (const StageKind::Holder& holder : kind.holders) {
-    worst = std::max(worst, (fixed + holder.samples * per_sample) / holder.memory - 1.0);
+  for (const StageKind::Holder& holder : costs_.kind(stage).holders) {
+    const double needed = fixed + holder.samples * per_sample;
+    if (needed > holder.memory) worst = std::max(worst, needed / holder.memory - 1.0);
   }
   return worst;
 }
@@ -103,40 +141,47 @@ double ScheduledCost::seconds_each(const StageKind& kind, const Held& held, bool
   return each;
 }
 
+ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
+  const StageKind& kind = costs_.kind(stage);
+  const Held& held = held_[static_cast<std::size_t>(stage)];
+  const Interval& first = chunks_[static_cast<std::size_t>(stage)];  // a stage's first chunk has its number
+  const auto begin = static_cast<std::size_t>(first.begin);
+  const auto end = static_cast<std::size_t>(first.end);
+  StageTerms terms;
+  terms.again = computes_again(stage);
+  terms.overrun = overrun(stage, terms.again);
+  const PassSeconds pass = kind.least[terms.again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
+  const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
+  terms.left = seconds_left(kind, parameters / kind.tensor);
+  // W of any chunk may be the last where B and W are apart.
+  const double least_left = split_ ? seconds_left(kind, held.least_parameters) : terms.left;
+  terms.work = micro_batches_ * seconds_each(kind, held, terms.again) + least_left;
+  terms.last_backward = micro_batches_ * (held.work[terms.again] - (split_ ? held.weight : 0.0));
+  const double cut = costs_.cut_seconds(stage, first.end);
+  terms.forward = pass.forward + cut;
+  terms.backward = cut + pass.backward;
+  terms.first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
+  terms.update = held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0);
+  return terms;
+}
+
 ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks) {
-  std::fill(held_.begin(), held_.end(), Held());
-  chunk_work_.clear();
-  for (int c = 0; c < num_chunks(); ++c) {
-    const Held before = held_[static_cast<std::size_t>(stage_of(c))];
-    add(stage_of(c), chunks[static_cast<std::size_t>(c)]);
-    chunk_work_.push_back(held_[static_cast<std::size_t>(stage_of(c))].work[0] - before.work[0]);
-  }
+  hold(chunks);
   Cost cost;
   cost.waits = waits();
   double head = 0.0;   // before a stage can begin
   double drain = 0.0;  // behind a stage's last B: the stages before it, and their sums
   double update = 0.0;
-  for (int s = 0; s < static_cast<int>(held_.size()); ++s) {
-    const StageKind& kind = costs_.kind(s);
-    const Held& held = held_[static_cast<std::size_t>(s)];
-    const bool again = computes_again(s);
-    cost.overrun = std::max(cost.overrun, overrun(s, again));
-    const Interval& first = chunks[static_cast<std::size_t>(s)];  // a stage's first chunk has its number
-    const auto begin = static_cast<std::size_t>(first.begin);
-    const auto end = static_cast<std::size_t>(first.end);
-    const PassSeconds pass = kind.least[again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
-    const double first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
-    const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
-    const double left = seconds_left(kind, parameters / kind.tensor);
-    // W of any chunk may be the last where B and W are apart.
-    const double least_left = split_ ? seconds_left(kind, held.least_parameters) : left;
-    const double last_backward = micro_batches_ * (held.work[again] - (split_ ? held.weight : 0.0));
-    cost.seconds = std::max({cost.seconds, head + micro_batches_ * seconds_each(kind, held, again) + least_left,
-                             head + last_backward + drain});
-    const double cut = costs_.cut_seconds(s, first.end);
-    head += pass.forward + cut;
-    drain = cut + pass.backward + std::max(drain - first_weight, left);
-    update = std::max(update, held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0));
+  for (int s = 0; s < static_cast<int>(terms_.size()); ++s) {
+    const StageTerms& stage = terms_[static_cast<std::size_t>(s)];
+    const double seconds = head + std::max(stage.work, stage.last_backward + drain);
+    const bool fullest = stage.overrun > cost.overrun;
+    if (fullest || (cost.overrun == 0.0 && seconds > cost.seconds)) cost.slowest = s;
+    cost.overrun = std::max(cost.overrun, stage.overrun);
+    cost.seconds = std::max(cost.seconds, seconds);
+    head += stage.forward;
+    drain = stage.backward + std::max(drain - stage.first_weight, stage.left);
+    update = std::max(update, stage.update);
   }
   cost.seconds += update;
   return cost;
@@ -156,7 +201,11 @@ double ScheduledCost::waits() const {
   const int stages = static_cast<int>(held_.size());
   double in_turn = 0.0;
   for (int first = 0; first < num_chunks(); first += stages) {
-    in_turn += *std::max_element(chunk_work_.begin() + first, chunk_work_.begin() + first + stages);
+    double longest = 0.0;
+    for (int c = first; c < first + stages; ++c) {
+      longest = std::max(longest, parts_[static_cast<std::size_t>(c)].work[0]);
+    }
+    in_turn += longest;
   }
   double slowest = 0.0;
   for (const Held& held : held_) slowest = std::max(slowest, held.work[0]);
@@ -218,41 +267,79 @@ std::vector<Interval> even_work(const ScheduledCost& cost) {
   return division_by_shares(before, shares);
 }
 
-/// Moves the cuts behind the chunks `from` to `to` by `step` layers; whether every chunk still has one.
-bool move_cuts(std::vector<Interval>& chunks, int from, int to, int step) {
-  for (int c = from; c <= to; ++c) {
-    chunks[static_cast<std::size_t>(c)].end += step;
-    chunks[static_cast<std::size_t>(c) + 1].begin += step;
+/// Looks for the division of least cost from a given one on.
+class LayerShift {
+ public:
+  LayerShift(ScheduledCost& cost, std::vector<Interval> start)
+      : cost_(cost), best_(std::move(start)), least_(cost.of_stages(best_)) {}
+
+  std::vector<Interval> take() { return std::move(best_); }
+
+  /// Whether a layer less on the slowest stage helps; then it is moved.
+  bool relieve_slowest() {
+    constexpr int most_cuts = 8;  // of stages that have several chunks
+    const int slowest = least_.slowest;
+    const int chunks = cost_.num_chunks();
+    const int widest = cost_.has_single_chunks() ? chunks - 1 : std::min(chunks - 1, most_cuts);
+    for (int c = 0; c < chunks; ++c) {
+      if (cost_.stage_of(c) != slowest) continue;
+      for (int cuts = 1; cuts <= widest; ++cuts) {
+        if (move(c, c + cuts - 1, -1) || move(c - cuts, c - 1, 1)) return true;
+      }
+    }
+    return false;
   }
-  return chunks[static_cast<std::size_t>(from)].size() > 0 && chunks[static_cast<std::size_t>(to) + 1].size() > 0;
-}
+
+  /// Whether any cuts are moved because that helps: single ones, of few chunks also some that follow one another. Where
+  /// memory lacks, only a layer less on the fullest stage can help; where stages have single chunks, cuts behind the
+  /// slowest one cannot.
+  bool move_cuts() {
+    constexpr int few_chunks = 12;
+    if (least_.overrun > 0.0) return false;
+    const int chunks = cost_.num_chunks();
+    const int widest = chunks <= few_chunks ? few_chunks : 1;
+    bool any = false;
+    for (int cuts = 1; cuts <= widest; ++cuts) {
+      const int last = cost_.has_single_chunks() ? std::min(least_.slowest, chunks - 1 - cuts) : chunks - 1 - cuts;
+      for (int c = 0; c <= last; ++c) any |= move(c, c + cuts - 1, -1) || move(c, c + cuts - 1, 1);
+    }
+    return any;
+  }
+
+ private:
+  /// Moves the cuts behind the chunks `from` to `to` by `step` layers if that helps and every chunk still has one.
+  bool move(int from, int to, int step) {
+    if (from < 0 || to + 1 >= cost_.num_chunks()) return false;
+    if (best_[static_cast<std::size_t>(step < 0 ? from : to + 1)].size() < 2) return false;
+    shift(from, to, step);
+    const ScheduledCost::Cost next = cost_.of_stages(best_);
+    if (next.below(least_)) {
+      least_ = next;
+      return true;
+    }
+    shift(from, to, -step);
+    return false;
+  }
+
+  void shift(int from, int to, int step) {
+    for (int c = from; c <= to; ++c) {
+      best_[static_cast<std::size_t>(c)].end += step;
+      best_[static_cast<std::size_t>(c) + 1].begin += step;
+    }
+  }
+
+  ScheduledCost& cost_;
+  std::vector<Interval> best_;
+  ScheduledCost::Cost least_;
+};
 
 }  // namespace
 
 std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start) {
-  constexpr int most_wide_chunks = 32;  // with more of them only neighbours exchange layers
-  constexpr int most_cuts = 8;
-  std::vector<Interval> best = start.empty() ? even_work(cost) : std::move(start);
-  ScheduledCost::Cost least = cost.of_stages(best);
-  const int chunks = cost.num_chunks();
-  const int reach = chunks <= most_wide_chunks ? std::min(chunks, most_cuts) : 1;
-  for (bool any = true; any;) {
-    any = false;
-    for (int width = 0; width < reach; ++width) {
-      for (int from = 0; from + width + 1 < chunks; ++from) {
-        for (const int step : {-1, 1}) {
-          std::vector<Interval> other = best;
-          if (!move_cuts(other, from, from + width, step)) continue;
-          const ScheduledCost::Cost next = cost.of_stages(other);
-          if (!next.below(least)) continue;
-          least = next;
-          best = std::move(other);
-          any = true;
-        }
-      }
-    }
+  LayerShift division(cost, start.empty() ? even_work(cost) : std::move(start));
+  while (division.relieve_slowest() || division.move_cuts()) {
   }
-  return best;
+  return division.take();
 }
 
 }  // namespace pptrain

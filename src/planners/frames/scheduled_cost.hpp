@@ -15,6 +15,7 @@ class ScheduledCost {
   struct Cost {
     double overrun = 0.0;
     double seconds = 0.0;
+    int slowest = 0;     ///< the stage that decides the time, or that lacks most memory
     double waits = 0.0;  ///< seconds, about, that stages wait for each other because their chunks are unlike
     bool below(const Cost& other) const {
       constexpr double slack = 1.0 - 1e-9;
@@ -26,6 +27,7 @@ class ScheduledCost {
   /// `costs` must outlive it.
   ScheduledCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes);
 
+  bool has_single_chunks() const { return per_stage_ == 1; }
   int num_chunks() const { return static_cast<int>(stage_of_.size()); }
   /// Whether the schedule has B and W apart.
   bool splits() const { return split_; }
@@ -45,7 +47,7 @@ class ScheduledCost {
   Recompute recompute_of(int stage) const;
 
  private:
-  /// What the chunks of a stage add up to.
+  /// What a chunk costs, or the chunks of a stage together.
   struct Held {
     double work[2] = {0.0, 0.0};         ///< seconds of a micro-batch, without and with F again
     double stored[2] = {0.0, 0.0};       ///< bytes of a sample
@@ -53,9 +55,25 @@ class ScheduledCost {
     double update = 0.0;                 ///< seconds of the optimizer step
     double parameters = 0.0;             ///< of one member of a tensor-parallel group
     double least_parameters = infinity;  ///< of the chunk that has fewest
+    void add(const Held& other);
+  };
+  /// What a stage takes, whatever the others do; seconds.
+  struct StageTerms {
+    bool again = false;  ///< whether F is computed again
+    double overrun = 0.0;
+    double work = 0.0;           ///< all micro-batches on it, and what is left behind them
+    double last_backward = 0.0;  ///< until its last B ends, once it has begun
+    double forward = 0.0;        ///< F of its first chunk, and the cut behind it
+    double backward = 0.0;       ///< B of its first chunk, and that cut
+    double first_weight = 0.0;   ///< W of its first chunk, where it may wait
+    double left = 0.0;           ///< sums of the first chunk's gradients behind the last W
+    double update = 0.0;
   };
 
-  void add(int stage, const Interval& layers);
+  /// Brings what is kept of stages up to date for these chunks.
+  void hold(const std::vector<Interval>& chunks);
+  Held held(int stage, const Interval& layers) const;
+  StageTerms terms(int stage) const;
   double waits() const;
   double uplink_seconds(const std::vector<Interval>& chunks) const;
   double path_seconds(const std::vector<Interval>& chunks) const;
@@ -70,14 +88,20 @@ class ScheduledCost {
   double micro_batches_;
   bool split_;  // whether B and W are apart
   int per_stage_;
-  std::vector<int> stage_of_;       // by chunk
-  std::vector<double> in_flight_;   // micro-batches stored, by stage
-  std::vector<Held> held_;          // by stage, of the chunks that were costed last
-  std::vector<double> chunk_work_;  // seconds of a micro-batch in each chunk
+  std::vector<int> stage_of_;      // by chunk
+  std::vector<double> in_flight_;  // micro-batches stored, by stage
+  std::vector<double> state_;      // bytes of a parameter, by stage
+  // Of the chunks that were costed last: most divisions differ from the one before in a few.
+  std::vector<Interval> chunks_;
+  std::vector<Held> parts_;        // by chunk
+  std::vector<Held> held_;         // by stage
+  std::vector<StageTerms> terms_;  // by stage
+  std::vector<char> changed_;      // by stage; while they are brought up to date
 };
 
-/// The division with about the least cost: from `start`, or where that is empty from even work, by steps of single
-/// layers over one or several cuts for as long as one of them helps.
+/// The division with about the least cost: from `start`, or where that is empty from even work, by steps for as long as
+/// one of them helps. A step takes a layer off the slowest stage over one or several cuts, or moves any single cut, of
+/// few chunks several that follow one another too.
 std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start = {});
 
 }  // namespace pptrain

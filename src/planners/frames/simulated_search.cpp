@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
+#include "base/parallel_for.hpp"
 #include "planners/frames/frame_search.hpp"
+#include "planners/frames/local_search.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/judge/fit_check.hpp"
 #include "planners/judge/fitting_search.hpp"
@@ -31,21 +34,15 @@ class SimulatedSearch {
       consider(candidates);
       if (replace_refused(outcome)) consider(candidates = candidates_of(outcome));
       if (!best_) offer(candidates.front(), infinity);
-      budget_ = budget();
-      for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) {
-        if (outcome.grids[g].plan && attempt(*outcome.grids[g].plan)) candidates.insert(candidates.begin(), *best_);
-      }
-      candidates.resize(std::min(candidates.size(), num_leaders));
     }
-    add_frames(outcome, candidates);
+    add_frames(outcome);
     if (!best_) return outcome;
-    budget_ = budget();
     return improved(std::move(outcome), candidates);
   }
 
  private:
-  /// Puts the fastest plans of the frames in front of the candidates.
-  void add_frames(Outcome& outcome, std::vector<Plan>& candidates) {
+  /// Adds the fastest plans of the frames to the leaders.
+  void add_frames(Outcome& outcome) {
     if (!space_.restrictions.annotations.empty() || !space_.restrictions.blocks) return;
     space_.tell_asks("searching frames");
     FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
@@ -55,16 +52,20 @@ class SimulatedSearch {
     const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners advise was tried
     if (!best_ && frames.plans.empty()) outcome.complete = frames.complete;  // then nothing fits, whoever was not done
     if (!best_ && free && !frames.why_not.empty()) outcome.why_not = frames.why_not + offload_remedy(space_);
-    if (frames.plans.size() > num_leaders) frames.plans.resize(num_leaders);
-    for (auto found = frames.plans.rbegin(); found != frames.plans.rend(); ++found) {
-      if (simulator_.of(found->plan).why_not.empty()) offer(found->plan, found->seconds);
-      candidates.insert(candidates.begin(), std::move(found->plan));
+    for (FoundFrames::Found& found : frames.plans) {
+      offer(found.plan, found.seconds);
+      leaders_.push_back({std::move(found.plan), found.seconds});
     }
   }
 
   static constexpr double most_candidates_work = 2e6;
-  static constexpr std::size_t num_grids = 4;    // simulated beside the planners' plans
-  static constexpr std::size_t num_leaders = 3;  // that are given every schedule
+  static constexpr std::size_t num_grids = 4;  // simulated beside the planners' plans
+
+  /// Plans that are improved, the fastest of different shapes: each one for itself, so their number costs time alone.
+  std::size_t num_leaders() const { return is_small(space_.instance) ? 24 : 8; }
+
+  /// Simulated tasks for improving a leader.
+  double leader_work() const { return 5e5 * effort_factor(space_.restrictions.effort); }
 
   /// The search where the degree of experts is set: around the plans that have it.
   Outcome run_with_sent_rows(Outcome outcome, std::vector<Plan> found) {
@@ -83,8 +84,6 @@ class SimulatedSearch {
       outcome.why_not = fmt::format("none with experts that {} replicas divide fits", *space_.restrictions.expert);
       return outcome;
     }
-    budget_ = budget();
-    candidates.resize(std::min(candidates.size(), num_leaders));
     return improved(std::move(outcome), candidates);
   }
 
@@ -97,14 +96,28 @@ class SimulatedSearch {
                      "\"auto\""});
   }
 
-  /// Tries what is near the leaders, and what is near the best, until nothing is better.
-  Outcome improved(Outcome outcome, const std::vector<Plan>& leaders) {
-    for (const Plan& leader : leaders) {
-      for (Plan& other : other_schedules(space_, leader)) attempt(std::move(other));
-      attempt_all(sent_rows(space_, leader));
+  /// Improves each of the leaders for itself, and takes the best.
+  Outcome improved(Outcome outcome, const std::vector<Plan>& candidates) {
+    for (const Plan& candidate : candidates) add_leader(candidate);
+    if (leaders_.empty()) leaders_.push_back({*best_, seconds_});
+    std::stable_sort(leaders_.begin(), leaders_.end(),
+                     [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
+    if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
+    const int threads = usable_cores();
+    std::vector<std::unique_ptr<PlanSimulator>> simulators;
+    for (int t = 0; t < threads; ++t) simulators.push_back(std::make_unique<PlanSimulator>(space_.instance));
+    std::vector<LocalSearch> searches;
+    for (int i = 0; i < static_cast<int>(leaders_.size()); ++i) searches.emplace_back(space_, leader_work());
+    parallel_for(static_cast<int>(leaders_.size()), threads, [&](int thread, int i) {
+      searches[static_cast<std::size_t>(i)].improve(*simulators[static_cast<std::size_t>(thread)],
+                                                    leaders_[static_cast<std::size_t>(i)]);
+    });
+    for (std::size_t i = 0; i < leaders_.size(); ++i) {
+      num_examined_ += searches[i].num_simulated();
+      complete_ = complete_ && searches[i].complete();
+      offer(leaders_[i].plan, leaders_[i].seconds);
     }
-    while (improve()) {
-    }
+    add_schedules_beside(searches);
     for (Beside& beside : outcome.beside) {
       if (beside.plan && known(*beside.plan)) predict_by_simulation(simulator_, *beside.plan);
       if (beside.plan) predict_by_larger_form(*beside.plan);
@@ -144,6 +157,8 @@ class SimulatedSearch {
     };
     add(outcome.plan);
     for (const Beside& beside : outcome.beside) add(beside.plan);
+    for (const Plan& plan : outcome.seeds) add(plan);
+    for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) add(outcome.grids[g].plan);
     std::stable_sort(plans.begin(), plans.end(),
                      [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
     return plans;
@@ -151,19 +166,18 @@ class SimulatedSearch {
 
   static double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
 
-  /// Work of the search around the candidates: milliseconds on 16 devices, seconds on thousands; more where chunks,
-  /// recomputation or ZeRO stages are free, which multiplies the steps.
-  double budget() {
-    constexpr double least = 1e4;
-    constexpr double per_device = 400.0;
-    constexpr double in_best_plans = 8.0;
-    constexpr double most = 1e7;
-    constexpr double with_free_modes = 8.0;
-    const Restrictions& fixed = space_.restrictions;
-    const bool free = !fixed.virtual_stages || !fixed.recompute || !fixed.zero_stage;
-    const double by_devices =
-        (free ? with_free_modes : 1.0) * (least + per_device * space_.instance.cluster.num_devices());
-    return std::min(most, std::max(by_devices, in_best_plans * simulator_.tasks(*best_)));
+  /// Adds a plan that fits and is not there yet.
+  void add_leader(const Plan& plan) {
+    const auto same = [&plan](const TriedPlan& leader) { return same_plan(leader.plan, plan); };
+    if (!fits(plan) || std::any_of(leaders_.begin(), leaders_.end(), same)) return;
+    leaders_.push_back({plan, known(plan) ? simulator_.of(plan).iteration_seconds : predicted_seconds(plan)});
+  }
+
+  /// What was tried in place of the schedule of the best plan.
+  void add_schedules_beside(const std::vector<LocalSearch>& searches) {
+    for (std::size_t i = 0; i < leaders_.size(); ++i) {
+      if (same_plan(leaders_[i].plan, *best_)) schedules_ = searches[i].schedules_beside(*best_);
+    }
   }
 
   bool known(const Plan& plan) const { return simulator_.is_known(plan); }
@@ -196,70 +210,10 @@ class SimulatedSearch {
     return true;
   }
 
-  /// The slowest stage's own work: no schedule gets below it.
-  double least_seconds(const Plan& plan) const {
-    const AmpTerms terms = amp_terms(space_.instance, plan);
-    constexpr double rounding = 1.0 - 1e-9;
-    return rounding * static_cast<double>(plan.micro_batches) *
-           *std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
-  }
-
-  /// Whether the same plan in the order of another schedule fits, beside which this one is no faster, as ZB-H1 beside
-  /// ZB-H2.
-  bool needless(const Plan& plan) {
-    const std::string& roomier = schedule_kind(plan.schedule.name).roomier;
-    if (roomier.empty()) return false;
-    Plan other = plan;
-    other.schedule.name = roomier;
-    return known(other) && simulator_.of(other).why_not.empty();
-  }
-
-  /// Takes the plan if it is faster and fits. Nothing is done that exceeds the work or cannot be faster.
-  bool attempt(Plan plan) {
-    if (known(plan)) return false;
-    if (space_.stop.requested()) {
-      complete_ = false;
-      return false;
-    }
-    if (needless(plan) || least_seconds(plan) >= seconds_) return false;
-    if (simulator_.setup_cost(plan) > budget_) return false;
-    const double cost = simulator_.cost(plan);
-    if (cost > budget_ || !simulator_.can(plan)) return false;
-    budget_ -= cost;
-    ++num_examined_;
-    space_.tell_examined(1);
-    const SimulatedPlan& result = simulator_.of(plan);
-    return result.why_not.empty() && offer(plan, result.iteration_seconds);
-  }
-
-  bool attempt_all(std::vector<Plan> plans) {
-    bool any = false;
-    for (Plan& plan : plans) any |= attempt(std::move(plan));
-    return any;
-  }
-
-  /// One round of all kinds of steps; whether any was taken.
-  bool improve() {
-    bool any = attempt_all(other_schedules(space_, *best_));
-    any |= attempt_all(other_micro_batches(space_, *best_));
-    any |= attempt_all(other_modes(space_, *best_));
-    any |= attempt_all(shifted_layers(space_, *best_));
-    any |= attempt_all(sent_rows(space_, *best_));
-    any |= attempt_all(shifted_experts(space_, *best_));
-    return any;
-  }
-
   Plan finished() {
     Plan plan = finished_plan(space_, *best_, "auto");
     predict_by_simulation(simulator_, plan);
-    for (const Plan& other : other_schedules(space_, plan)) {
-      if (!known(other)) continue;
-      const SimulatedPlan& result = simulator_.of(other);
-      ScheduleAlternative& alternative = plan.schedules.emplace_back();
-      alternative.schedule = other.schedule;
-      alternative.why_not = result.why_not;
-      if (result.why_not.empty()) alternative.iteration_seconds = result.iteration_seconds;
-    }
+    plan.schedules = std::move(schedules_);
     return plan;
   }
 
@@ -268,7 +222,8 @@ class SimulatedSearch {
   PlanSimulator& simulator_;  // of the whole memory
   std::optional<Plan> best_;
   double seconds_ = 0.0;
-  double budget_ = 0.0;
+  std::vector<TriedPlan> leaders_;              // that are improved
+  std::vector<ScheduleAlternative> schedules_;  // beside the best one's
   bool complete_ = true;
   std::int64_t num_examined_ = 0;
 };

@@ -61,14 +61,13 @@ double PlanSimulator::tasks(const Plan& plan) {
   return static_cast<double>(prepared(plan).tasks_per_micro_batch()) * static_cast<double>(plan.micro_batches);
 }
 
-double PlanSimulator::setup_cost(const Plan& plan) const {
-  if (is_known(plan)) return 0.0;
+double PlanSimulator::setup_cost(const Plan& plan) {
   constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a chunk on a device take
   const double devices = static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
   return per_chunk * devices + order_cost(plan);
 }
 
-double PlanSimulator::cost(const Plan& plan) { return is_known(plan) ? 0.0 : tasks(plan) + setup_cost(plan); }
+double PlanSimulator::cost(const Plan& plan) { return is_known(plan) ? 0.0 : cost_anew(plan); }
 
 bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan) <= most_simulated_tasks; }
 

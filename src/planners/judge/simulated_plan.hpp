@@ -47,8 +47,9 @@ class PlanSimulator {
   SimulatedPlan in_order_of(const Plan& parent, const Plan& plan);
   /// What `of` costs now, in tasks: nothing for a plan that was simulated before; a search for an order counts.
   double cost(const Plan& plan);
-  /// The part of it that takes no time to know.
-  double setup_cost(const Plan& plan) const;
+  /// What `of` costs for a plan that was not simulated before, and the part of it that takes no time to know.
+  double cost_anew(const Plan& plan) { return tasks(plan) + setup_cost(plan); }
+  static double setup_cost(const Plan& plan);
 
  private:
   /// Schedule, V, unit, stages, micro-batches and what else their order depends on.

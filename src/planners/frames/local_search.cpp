@@ -1,0 +1,112 @@
+#include "planners/frames/local_search.hpp"
+
+#include <algorithm>
+
+#include "planners/frames/neighbours.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr double worth_it = 1.0 - 1e-6;  // of the seconds before a step
+constexpr int most_cuts = 8;
+
+std::vector<Plan> shifted_single_layers(const SearchSpace& space, const Plan& plan) {
+  return shifted_layers(space, plan, 1);
+}
+
+std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) {
+  return shifted_layers(space, plan, most_cuts);
+}
+
+}  // namespace
+
+const std::vector<LocalSearch::Steps>& LocalSearch::all_steps() {
+  static const std::vector<Steps> steps = {
+      {shifted_over_cuts, true},      {shifted_pairs, true},        {other_modes, true},     {other_schedules, false},
+      {shifted_single_layers, false}, {other_micro_batches, false}, {shifted_samples, true}, {exchanged_devices, true},
+      {fewer_devices, false},         {more_devices, false},        {sent_rows, false},      {shifted_experts, true}};
+  return steps;
+}
+
+/// Goes through the kinds of steps until none of them helped since the last one that did.
+void LocalSearch::improve(PlanSimulator& simulator, TriedPlan& plan) {
+  simulator_ = &simulator;
+  const std::vector<Steps>& all = all_steps();
+  for (std::size_t idle = 0, next = 0; idle < all.size() && complete_; next = (next + 1) % all.size()) {
+    bool any = false;
+    while (complete_ && take_one(plan, all[next])) any = true;
+    idle = any ? 1 : idle + 1;
+  }
+}
+
+/// Takes the first step that helps.
+bool LocalSearch::take_one(TriedPlan& plan, const Steps& steps) {
+  const std::vector<Plan> others = steps.of(space_, plan.plan);
+  return std::any_of(others.begin(), others.end(),
+                     [&](const Plan& other) { return complete_ && take(plan, other, steps.in_order_of_parent); });
+}
+
+/// Takes the step if it helps.
+bool LocalSearch::take(TriedPlan& plan, const Plan& step, bool in_order_of_parent) {
+  if (tried_.find(step) || needless(step) || least_seconds(step) >= plan.seconds) return false;
+  if (!can_pay(PlanSimulator::setup_cost(step)) || !simulator_->can(step)) return false;
+  if (in_order_of_parent && simulator_->can(plan.plan)) {
+    if (!pays(simulator_->tasks(step))) return false;
+    const SimulatedPlan result = simulator_->in_order_of(plan.plan, step);
+    if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
+  }
+  if (!pays(simulator_->cost_anew(step))) return false;
+  const SimulatedPlan& result = simulator_->of(step);
+  tried_.add(step);
+  results_.push_back({result.iteration_seconds, result.why_not});
+  if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
+  plan = {step, result.iteration_seconds, "", 0.0, {}};
+  return true;
+}
+
+/// Whether there is work left, and time.
+bool LocalSearch::can_pay(double work) {
+  complete_ = complete_ && work <= work_left_ && !space_.stop.requested();
+  return complete_;
+}
+
+bool LocalSearch::pays(double work) {
+  if (!can_pay(work)) return false;
+  work_left_ -= work;
+  ++num_simulated_;
+  return true;
+}
+
+/// The slowest stage's own work: no schedule gets below it.
+double LocalSearch::least_seconds(const Plan& plan) const {
+  const AmpTerms terms = amp_terms(space_.instance, plan);
+  constexpr double rounding = 1.0 - 1e-9;
+  return rounding * static_cast<double>(plan.micro_batches) *
+         *std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
+}
+
+/// Whether the same plan in the order of another schedule fits, beside which this one is no faster, as ZB-H1 beside
+/// ZB-H2.
+bool LocalSearch::needless(const Plan& plan) const {
+  const std::string& roomier = schedule_kind(plan.schedule.name).roomier;
+  if (roomier.empty()) return false;
+  Plan other = plan;
+  other.schedule.name = roomier;
+  const std::optional<std::size_t> known = tried_.find(other);
+  return known && results_[*known].why_not.empty();
+}
+
+std::vector<ScheduleAlternative> LocalSearch::schedules_beside(const Plan& plan) const {
+  std::vector<ScheduleAlternative> alternatives;
+  for (const Plan& other : other_schedules(space_, plan)) {
+    const std::optional<std::size_t> known = tried_.find(other);
+    if (!known) continue;
+    ScheduleAlternative& alternative = alternatives.emplace_back();
+    alternative.schedule = other.schedule;
+    alternative.why_not = results_[*known].why_not;
+    if (alternative.why_not.empty()) alternative.iteration_seconds = results_[*known].seconds;
+  }
+  return alternatives;
+}
+
+}  // namespace pptrain

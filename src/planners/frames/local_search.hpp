@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planners/ask/planner.hpp"
+#include "planners/frames/frame_trials.hpp"
+#include "planners/judge/known_plans.hpp"
+#include "planners/judge/simulated_plan.hpp"
+
+namespace pptrain {
+
+/// Improves one plan by the steps of `neighbours.hpp`, for as long as one of them makes its simulated iteration shorter
+/// and still fits. The same plan is improved in the same way whatever else is searched: the search ends by its own work
+/// alone, counted in simulated tasks, or at the stop.
+class LocalSearch {
+ public:
+  /// `space` must outlive it; `work`: how many tasks may be simulated.
+  LocalSearch(const SearchSpace& space, double work) : space_(space), work_left_(work) {}
+
+  /// Improves the plan; `plan.seconds` is its simulated iteration, or what a closed form says where it is too large for
+  /// that. Called once.
+  void improve(PlanSimulator& simulator, TriedPlan& plan);
+
+  std::int64_t num_simulated() const { return num_simulated_; }
+  /// Whether no step helps any more, rather than that the work or the time was spent.
+  bool complete() const { return complete_; }
+  /// What was tried in place of the schedule of a plan that `improve` returned.
+  std::vector<ScheduleAlternative> schedules_beside(const Plan& plan) const;
+
+ private:
+  /// Steps that are judged alike.
+  struct Steps {
+    std::vector<Plan> (*of)(const SearchSpace&, const Plan&);
+    bool in_order_of_parent;  ///< whether the order of the plan before the step tells what is worth an order of its own
+  };
+  static const std::vector<Steps>& all_steps();
+  struct Result {
+    double seconds = 0.0;
+    std::string why_not;
+  };
+
+  bool take_one(TriedPlan& plan, const Steps& steps);
+  bool take(TriedPlan& plan, const Plan& step, bool in_order_of_parent);
+  bool can_pay(double work);
+  bool pays(double work);
+  double least_seconds(const Plan& plan) const;
+  bool needless(const Plan& plan) const;
+
+  const SearchSpace& space_;
+  PlanSimulator* simulator_ = nullptr;  // while `improve` runs
+  double work_left_;
+  bool complete_ = true;
+  std::int64_t num_simulated_ = 0;
+  KnownPlans tried_;
+  std::vector<Result> results_;  // of `tried_`
+};
+
+}  // namespace pptrain
