@@ -4,24 +4,25 @@
 #include "cuda/scratch.hpp"
 #include "kernels/feature_maps.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/patch_convolution.hpp"
 
 namespace pptrain {
 
-/// Convolutions of a GPU: products of the weight and patches, which kernels gather from some samples at a time.
-class CudaConvolutions final : public Convolutions {
+/// Convolutions of a GPU, whose patches kernels gather. Factors are fp32.
+class CudaConvolutions final : public kernels::PatchConvolutions {
  public:
-  CudaConvolutions(CudaDevice& device, Gemm& gemm) : device_(device), gemm_(gemm), patches_(device) {}
+  CudaConvolutions(CudaDevice& device, Gemm& gemm) : PatchConvolutions(gemm), device_(device), patches_(device) {}
 
-  void forward(const ConvolutionForm& form, const Matrix& x, const float* weight, const float* bias,
-               const Matrix& y) override;
-  void backward_input(const ConvolutionForm& form, const Matrix& dy, const float* weight, const Matrix& dx) override;
-  void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy, float* dweight) override;
+  DType factors(DType /*compute*/) const override { return DType::f32; }
+
+ protected:
+  Matrix room(std::size_t rows, std::size_t columns, DType type) override;
+  void gather(const Window& window, const Matrix& x, const Matrix& patches) override;
+  void scatter(const Window& window, const Matrix& patches, const Matrix& dx) override;
+  Matrix rounded(const Matrix& map, DType /*factors*/) override { return map; }
 
  private:
-  Matrix room_for_patches(const ConvolutionForm& form, std::size_t samples);
-
   CudaDevice& device_;
-  Gemm& gemm_;
   Scratch patches_;
 };
 

@@ -28,21 +28,9 @@ void fill_rows(const Matrix& c, const float* bias) {
 
 }  // namespace
 
-void BlockedGemm::Aligned::operator()(float* block) const { std::free(block); }
-
-float* BlockedGemm::Scratch::of(std::size_t elements) {
-  if (elements > elements_) {
-    data_.reset();
-    data_.reset(static_cast<float*>(std::aligned_alloc(64, (elements * sizeof(float) + 63) / 64 * 64)));
-    if (data_ == nullptr) throw std::bad_alloc();
-    elements_ = elements;
-  }
-  return data_.get();
-}
-
-Matrix BlockedGemm::as_f32(const Matrix& block, Scratch& scratch) {
+Matrix BlockedGemm::as_f32(const Matrix& block, HostScratch& scratch) {
   if (block.type == DType::f32) return block;
-  const Matrix copy(scratch.of(block.rows * block.columns), block.rows, block.columns);
+  const Matrix copy(scratch.take<float>(block.rows * block.columns), block.rows, block.columns);
   host_kernels().convert(block, copy);
   return copy;
 }
@@ -67,7 +55,7 @@ void BlockedGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Ma
     for (std::size_t row = 0; row < c.rows; row += block_side) {
       const std::size_t rows = std::min(block_side, c.rows - row);
       const Matrix target = block_of(c, Transpose::no, row, rows, column, columns);
-      const Matrix sum = target.type == DType::f32 ? target : Matrix(c_.of(rows * columns), rows, columns);
+      const Matrix sum = target.type == DType::f32 ? target : Matrix(c_.take<float>(rows * columns), rows, columns);
       if (options.accumulate && target.type != DType::f32) host_kernels().convert(target, sum);
       GemmOptions part{options.accumulate, options.bias == nullptr ? nullptr : options.bias + column};
       for (std::size_t inner = 0; inner < std::max<std::size_t>(k, 1); inner += block_side) {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <memory>
-
 #include "kernels/gemm.hpp"
+#include "kernels/host_scratch.hpp"
 
 namespace pptrain::kernels {
 
@@ -14,25 +13,12 @@ class BlockedGemm {
                 const GemmOptions& options);
 
  private:
-  struct Aligned {
-    void operator()(float* block) const;
-  };
-  /// Scratch of one operand; grows to its largest block.
-  class Scratch {
-   public:
-    float* of(std::size_t elements);
-
-   private:
-    std::unique_ptr<float[], Aligned> data_;
-    std::size_t elements_ = 0;
-  };
-
   void multiply_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                     const GemmOptions& options);
   /// The block as f32: itself, or a copy in `scratch`.
-  static Matrix as_f32(const Matrix& block, Scratch& scratch);
+  static Matrix as_f32(const Matrix& block, HostScratch& scratch);
 
-  Scratch a_, b_, c_;
+  HostScratch a_, b_, c_;
 };
 
 }  // namespace pptrain::kernels

@@ -12,21 +12,26 @@ struct ConvolutionForm {
   Window window;
   std::int64_t channels = 0;
   std::int64_t out = 0;
+  DType factors = DType::f32;  ///< of what is multiplied; sums are fp32
 
   std::int64_t weights() const { return out * channels * window.area(); }
 };
 
-/// Convolutions of one device. Maps are (S * P, C) or (S * Q, O) f32 without gaps between rows, the weight (O, C *
-/// window) f32 with each row as (channel, row, column). Results may overlap no argument. Equal calls give equal bits.
+/// Convolutions of one device. Maps are (S * P, C) or (S * Q, O) f32 without gaps between rows, and are rounded to the
+/// form's type of factors where they are multiplied; the weight is (O, C * window) of that type, each row as (channel,
+/// row, column). Results are f32 and may overlap no argument. Equal calls give equal bits.
 class Convolutions {
  public:
   virtual ~Convolutions() = default;
+  /// The type of factors that this device multiplies where products of matrices take `compute`.
+  virtual DType factors(DType compute) const = 0;
   /// y = the convolution of x. bias (O), or null: none.
-  virtual void forward(const ConvolutionForm& form, const Matrix& x, const float* weight, const float* bias,
+  virtual void forward(const ConvolutionForm& form, const Matrix& x, const Matrix& weight, const float* bias,
                        const Matrix& y) = 0;
   /// dx = the gradient of x.
-  virtual void backward_input(const ConvolutionForm& form, const Matrix& dy, const float* weight, const Matrix& dx) = 0;
-  /// dweight = its gradient, not added.
+  virtual void backward_input(const ConvolutionForm& form, const Matrix& dy, const Matrix& weight,
+                              const Matrix& dx) = 0;
+  /// dweight (O, C * window) f32 = its gradient, not added.
   virtual void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy, float* dweight) = 0;
 };
 

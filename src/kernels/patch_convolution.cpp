@@ -1,97 +1,72 @@
-#include <algorithm>
-#include <vector>
+#include "kernels/patch_convolution.hpp"
 
-#include "kernels/gemm.hpp"
-#include "kernels/host_convolutions.hpp"
+#include <algorithm>
 
 namespace pptrain::kernels {
 namespace {
 
-/// One sample at a time: its patches are (Q, C * window), a row as (channel, row, column), so that the forward pass and
-/// both gradients are products with the weight as it is.
-class PatchConvolutions final : public Convolutions {
- public:
-  void forward(const ConvolutionForm& form, const Matrix& x, const float* weight, const float* bias,
-               const Matrix& y) override {
-    for_each_sample(form, x, y, [&](const float* map, const Matrix& result) {
-      gather(form, map);
-      GemmOptions options;
-      options.bias = bias;
-      host_gemm().multiply(Transpose::no, patches(form), Transpose::yes, matrix(form, weight), result, options);
-    });
-  }
+/// Memory for patches, which holds those of one sample at least.
+constexpr std::size_t most_patch_bytes = std::size_t{64} << 20;
 
-  void backward_input(const ConvolutionForm& form, const Matrix& dy, const float* weight, const Matrix& dx) override {
-    for_each_sample(form, dx, dy, [&](float* map, const Matrix& gradient) {
-      host_gemm().multiply(Transpose::no, gradient, Transpose::no, matrix(form, weight), patches(form));
-      scatter(form, map);
-    });
-  }
+/// Whether the map itself is its patches.
+bool takes_pixels(const Window& w) { return w.area() == 1 && w.stride == 1 && w.padding == 0; }
 
-  void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy, float* dweight) override {
-    bool first = true;
-    for_each_sample(form, x, dy, [&](const float* map, const Matrix& gradient) {
-      gather(form, map);
-      GemmOptions options;
-      options.accumulate = !first;
-      host_gemm().multiply(Transpose::yes, gradient, Transpose::no, patches(form), matrix(form, dweight), options);
-      first = false;
-    });
-  }
+std::size_t columns_of(const ConvolutionForm& form) {
+  return static_cast<std::size_t>(form.channels * form.window.area());
+}
 
- private:
-  template <class Action>
-  static void for_each_sample(const ConvolutionForm& form, const Matrix& x, const Matrix& y, const Action& action) {
-    const auto pixels = static_cast<std::size_t>(form.window.pixels());
-    const auto out = static_cast<std::size_t>(form.window.out_pixels());
-    for (std::size_t s = 0; s < x.rows / pixels; ++s) action(x.at<float>(s * pixels), y.rows_from(s * out, out));
+/// action(rows of x, rows of y) of some samples at a time, as many as there is room for.
+template <class Action>
+void for_samples(const ConvolutionForm& form, const Matrix& x, const Matrix& y, const Action& action) {
+  if (takes_pixels(form.window)) return action(x, y);
+  const auto pixels = static_cast<std::size_t>(form.window.pixels());
+  const auto places = static_cast<std::size_t>(form.window.out_pixels());
+  const std::size_t bytes = places * columns_of(form) * sizeof(float);
+  const std::size_t samples = x.rows / pixels, together = std::max<std::size_t>(1, most_patch_bytes / bytes);
+  for (std::size_t first = 0; first < samples; first += together) {
+    const std::size_t count = std::min(together, samples - first);
+    action(x.rows_from(first * pixels, count * pixels), y.rows_from(first * places, count * places));
   }
-
-  static Matrix matrix(const ConvolutionForm& form, const float* weight) {
-    return {const_cast<float*>(weight), static_cast<std::size_t>(form.out),
-            static_cast<std::size_t>(form.channels * form.window.area()), DType::f32};
-  }
-  Matrix patches(const ConvolutionForm& form) {
-    const auto rows = static_cast<std::size_t>(form.window.out_pixels());
-    const auto columns = static_cast<std::size_t>(form.channels * form.window.area());
-    patches_.resize(rows * columns);
-    return {patches_.data(), rows, columns, DType::f32};
-  }
-
-  /// visit(element of the patches, element of the map, or nothing in the padding) in their order.
-  template <class Visit>
-  static void for_each_element(const ConvolutionForm& form, const Visit& visit) {
-    const Window& w = form.window;
-    std::size_t element = 0;
-    for (std::int64_t place = 0; place < w.out_pixels(); ++place) {
-      const std::int64_t top = place / w.out_width() * w.stride - w.padding;
-      const std::int64_t left = place % w.out_width() * w.stride - w.padding;
-      for (std::int64_t c = 0; c < form.channels; ++c) {
-        for (std::int64_t k = 0; k < w.area(); ++k) {
-          const std::int64_t row = top + k / w.kernel_width, column = left + k % w.kernel_width;
-          const bool inside = row >= 0 && row < w.height && column >= 0 && column < w.width;
-          visit(element++, inside ? (row * w.width + column) * form.channels + c : -1);
-        }
-      }
-    }
-  }
-  void gather(const ConvolutionForm& form, const float* map) {
-    float* to = patches(form).f32();
-    for_each_element(form, [=](std::size_t i, std::int64_t from) { to[i] = from < 0 ? 0.0F : map[from]; });
-  }
-  void scatter(const ConvolutionForm& form, float* map) {
-    const float* from = patches(form).f32();
-    std::fill_n(map, form.window.pixels() * form.channels, 0.0F);
-    for_each_element(form, [=](std::size_t i, std::int64_t to) {
-      if (to >= 0) map[to] += from[i];
-    });
-  }
-
-  std::vector<float> patches_;
-};
+}
 
 }  // namespace
 
-std::unique_ptr<Convolutions> make_patch_convolutions() { return std::make_unique<PatchConvolutions>(); }
+Matrix PatchConvolutions::patches_of(const ConvolutionForm& form, const Matrix& x, std::size_t places) {
+  if (takes_pixels(form.window) && x.type == form.factors) return x;
+  const Matrix patches = room(places, columns_of(form), form.factors);
+  gather(form.window, x, patches);
+  return patches;
+}
+
+void PatchConvolutions::forward(const ConvolutionForm& form, const Matrix& x, const Matrix& weight, const float* bias,
+                                const Matrix& y) {
+  GemmOptions options;
+  options.bias = bias;
+  for_samples(form, x, y, [&](const Matrix& maps, const Matrix& results) {
+    gemm_.multiply(Transpose::no, patches_of(form, maps, results.rows), Transpose::yes, weight, results, options);
+  });
+}
+
+void PatchConvolutions::backward_input(const ConvolutionForm& form, const Matrix& dy, const Matrix& weight,
+                                       const Matrix& dx) {
+  for_samples(form, dx, dy, [&](const Matrix& maps, const Matrix& gradients) {
+    const Matrix factor = rounded(gradients, form.factors);
+    if (takes_pixels(form.window)) return gemm_.multiply(Transpose::no, factor, Transpose::no, weight, maps, {});
+    const Matrix patches = room(gradients.rows, columns_of(form), DType::f32);
+    gemm_.multiply(Transpose::no, factor, Transpose::no, weight, patches, {});
+    scatter(form.window, patches, maps);
+  });
+}
+
+void PatchConvolutions::backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy,
+                                        float* dweight) {
+  const Matrix dw(dweight, static_cast<std::size_t>(form.out), columns_of(form));
+  GemmOptions options;
+  for_samples(form, x, dy, [&](const Matrix& maps, const Matrix& gradients) {
+    gemm_.multiply(Transpose::yes, rounded(gradients, form.factors), Transpose::no,
+                   patches_of(form, maps, gradients.rows), dw, options);
+    options.accumulate = true;
+  });
+}
 
 }  // namespace pptrain::kernels

@@ -125,9 +125,7 @@ void HostFeatureMaps::flatten(std::size_t samples, const Matrix& x, const Matrix
   });
 }
 
-HostFeatureMaps::HostFeatureMaps() : convolutions_(make_onednn_convolutions()) {
-  if (convolutions_ == nullptr) convolutions_ = make_patch_convolutions();
-}
+HostFeatureMaps::HostFeatureMaps() : convolutions_(make_host_convolutions()) {}
 
 FeatureMaps& host_feature_maps() {
   static HostFeatureMaps maps;

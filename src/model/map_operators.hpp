@@ -11,7 +11,7 @@ namespace pptrain {
 /// The operators of feature maps, whose rows are pixels and whose columns are channels, and of what draws images.
 namespace op {
 
-/// Each pixel of the result is the product of the weight with the pixels under the window, fp32 in any precision.
+/// Each pixel of the result is the product of the weight with the pixels under the window, summed in fp32.
 /// Parameters: the weight (out, channels * window), a row of it as (channel, row, column), and with `bias` b (out).
 /// By columns the channels of the result are divided, by rows those of the input are, and the result is a partial sum.
 struct Convolution {

@@ -52,11 +52,11 @@ TEST_CASE("convolutions on a GPU are those of the host") {
         Twin weight = m.twin(out, channels * w.area()), dweight = m.twin(out, channels * w.area()),
              bias = m.twin(1, out);
         Convolutions &gpu = m.maps.convolutions(), &host = host_feature_maps().convolutions();
-        gpu.forward(form, x.device(), weight.device_f32(), biased ? bias.device_f32() : nullptr, y.device());
-        host.forward(form, x.host(), weight.host_f32(), biased ? bias.host_f32() : nullptr, y.host());
+        gpu.forward(form, x.device(), weight.device(), biased ? bias.device_f32() : nullptr, y.device());
+        host.forward(form, x.host(), weight.host(), biased ? bias.host_f32() : nullptr, y.host());
         require_close(y);
-        gpu.backward_input(form, dy.device(), weight.device_f32(), dx.device());
-        host.backward_input(form, dy.host(), weight.host_f32(), dx.host());
+        gpu.backward_input(form, dy.device(), weight.device(), dx.device());
+        host.backward_input(form, dy.host(), weight.host(), dx.host());
         require_close(dx);
         gpu.backward_weight(form, x.device(), dy.device(), dweight.device_f32());
         host.backward_weight(form, x.host(), dy.host(), dweight.host_f32());

@@ -24,14 +24,27 @@ Matrix as_map(std::vector<float>& values, std::int64_t channels) {
   return {values.data(), values.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels)};
 }
 
+/// Whether what is multiplied are numbers of bf16 from the outset.
+enum class Rounded { no, yes };
+
 /// What the three passes of a convolution give.
-std::vector<std::vector<float>> passes(Convolutions& by, const ConvolutionForm& form, std::int64_t samples, bool bias) {
+std::vector<std::vector<float>> passes(Convolutions& by, const ConvolutionForm& form, std::int64_t samples, bool bias,
+                                       Rounded rounded = Rounded::no) {
   const Window& w = form.window;
   std::vector<float> x = numbers("x", samples * w.pixels() * form.channels), weight = numbers("w", form.weights());
   std::vector<float> dy = numbers("dy", samples * w.out_pixels() * form.out), offset = numbers("b", form.out);
+  if (rounded == Rounded::yes) {
+    for (std::vector<float>* factor : {&x, &weight, &dy}) {
+      for (float& value : *factor) value = BFloat16(value);
+    }
+  }
   std::vector<float> y(dy.size()), dx(x.size()), dweight(weight.size(), 7.0F);
-  by.forward(form, as_map(x, form.channels), weight.data(), bias ? offset.data() : nullptr, as_map(y, form.out));
-  by.backward_input(form, as_map(dy, form.out), weight.data(), as_map(dx, form.channels));
+  const auto rows = static_cast<std::size_t>(form.out), columns = weight.size() / rows;
+  std::vector<BFloat16> narrow(weight.begin(), weight.end());
+  const Matrix factor = form.factors == DType::bf16 ? Matrix(narrow.data(), rows, columns, DType::bf16)
+                                                    : Matrix(weight.data(), rows, columns);
+  by.forward(form, as_map(x, form.channels), factor, bias ? offset.data() : nullptr, as_map(y, form.out));
+  by.backward_input(form, as_map(dy, form.out), factor, as_map(dx, form.channels));
   by.backward_weight(form, as_map(x, form.channels), as_map(dy, form.out), dweight.data());
   return {y, dx, dweight};
 }
@@ -68,18 +81,44 @@ TEST_CASE("maps are enlarged as torch does it") {
   }
 }
 
-TEST_CASE("convolutions of the library are those by products") {
+const std::vector<ConvolutionForm> forms = {
+    {{32, 32, 7, 7, 2, 3}, 3, 4},   {{9, 9, 3, 3, 1, 1}, 5, 17},    {{8, 6, 1, 1, 2, 0}, 16, 32},
+    {{5, 7, 3, 2, 2, 0}, 2, 3},     {{14, 14, 3, 3, 2, 1}, 64, 16}, {{1, 1, 1, 1, 1, 0}, 48, 5},
+    {{2, 2, 1, 1, 1, 0}, 256, 256}, {{4, 2, 3, 3, 2, 1}, 64, 48},   {{6, 5, 1, 1, 1, 0}, 40, 24}};
+
+TEST_CASE("convolutions of the library and of the host are those by products") {
   const std::unique_ptr<Convolutions> plain = kernels::make_patch_convolutions();
-  const std::vector<ConvolutionForm> forms = {{{32, 32, 7, 7, 2, 3}, 3, 4},   {{9, 9, 3, 3, 1, 1}, 5, 17},
-                                              {{8, 6, 1, 1, 2, 0}, 16, 32},   {{5, 7, 3, 2, 2, 0}, 2, 3},
-                                              {{14, 14, 3, 3, 2, 1}, 64, 16}, {{1, 1, 1, 1, 1, 0}, 48, 5}};
+  const std::unique_ptr<Convolutions> library = kernels::make_onednn_convolutions();
   for (const ConvolutionForm& form : forms) {
     for (const bool bias : {false, true}) {
       INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to " << form.out);
       const auto expected = passes(*plain, form, 3, bias);
-      const auto found = passes(host_feature_maps().convolutions(), form, 3, bias);
+      for (Convolutions* by : {&host_feature_maps().convolutions(), library.get()}) {
+        if (by == nullptr) continue;
+        const auto found = passes(*by, form, 3, bias);
+        for (std::size_t i = 0; i < expected.size(); ++i) check_close(expected[i], found[i]);
+        CHECK(found == passes(*by, form, 3, bias));
+      }
+    }
+  }
+}
+
+TEST_CASE("convolutions in bf16 are those of rounded factors, summed in fp32") {
+  Convolutions& host = host_feature_maps().convolutions();
+  CHECK(host.factors(DType::f32) == DType::f32);
+  CHECK(host.factors(DType::f16) == DType::f32);
+  if (host.factors(DType::bf16) == DType::f32) return;  // this processor has none
+  const std::unique_ptr<Convolutions> plain = kernels::make_patch_convolutions();
+  const std::unique_ptr<Convolutions> library = kernels::make_onednn_convolutions();
+  for (ConvolutionForm form : forms) {
+    INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to " << form.out);
+    const auto expected = passes(*plain, form, 3, true, Rounded::yes);
+    form.factors = DType::bf16;
+    for (Convolutions* by : {&host, plain.get(), library.get()}) {
+      const auto found = passes(*by, form, 3, true, Rounded::yes);
       for (std::size_t i = 0; i < expected.size(); ++i) check_close(expected[i], found[i]);
-      CHECK(found == passes(host_feature_maps().convolutions(), form, 3, bias));
+      const auto unrounded = passes(*by, form, 3, true);
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(unrounded[i] == found[i]);
     }
   }
 }

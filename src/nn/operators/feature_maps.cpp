@@ -8,13 +8,14 @@ class ConvolutionModule final : public OperatorModule {
  public:
   ConvolutionModule(const op::Convolution& kind, OperatorPlace place)
       : OperatorModule(std::move(place)),
-        form_{kind.window, static_cast<std::int64_t>(columns(input())), static_cast<std::int64_t>(columns(output()))},
+        form_{kind.window, static_cast<std::int64_t>(columns(input())), static_cast<std::int64_t>(columns(output())),
+              feature_maps().convolutions().factors(context().type)},
         bias_(kind.bias) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor y = new_value(batch, output());
     if (batch.samples > 0) {
-      feature_maps().convolutions().forward(form_, pass.matrix(input()), weight(0), bias_ ? weight(1) : nullptr, y);
+      feature_maps().convolutions().forward(form_, pass.matrix(input()), factor(), bias_ ? weight(1) : nullptr, y);
     }
     pass.values[output()] = std::move(y);
   }
@@ -23,7 +24,7 @@ class ConvolutionModule final : public OperatorModule {
     if (reads_samples()) return;
     Tensor dx = new_gradient(batch, input());
     if (batch.samples > 0) {
-      feature_maps().convolutions().backward_input(form_, pass.gradients[output()].matrix, weight(0), dx);
+      feature_maps().convolutions().backward_input(form_, pass.gradients[output()].matrix, factor(), dx);
     }
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -45,6 +46,11 @@ class ConvolutionModule final : public OperatorModule {
   bool weight_reads_gradient() const override { return true; }
 
  private:
+  /// The weight in the type of factors.
+  Matrix factor() const {
+    return form_.factors == DType::f32 ? store().weight_matrix(parameter(0)) : store().compute_matrix(parameter(0));
+  }
+
   ConvolutionForm form_;
   bool bias_;
 };
