@@ -35,6 +35,7 @@ Usage: ./bootstrap.sh COMMAND
   test --busy [--long] [...]     the same beside busy loops, two for each core: no test may depend on a free machine
   bench [NAME ...]               build, then measure: kernels peer ranks prediction profiles execution planners checkpoint
                                  (default: these); also papers, which plans published experiments and writes docs/papers.md,
+                                 published [--fit], which grades predictions of published runs in docs/profiles.md,
                                  emulation, which rehearses some of them on 16 ranks and adds to it, and building, which does
                                  in a fresh clone without caches what a newcomer does
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
@@ -301,12 +302,22 @@ command_bench() {
   local names=("$@") name
   if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction profiles execution planners checkpoint); fi
   for name in "${names[@]}"; do
-    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction profiles execution planners checkpoint papers emulation building" 2
+    if [[ $name == -* && ${names[0]} == published ]]; then break; fi  # its options
+    [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction profiles execution planners checkpoint papers published emulation building" 2
   done
   if [[ ${names[*]} == papers || ${names[*]} == emulation ]]; then
     setup pptrain
     say "running the experiments of the papers: ${names[*]}"
     "$root/benchmarks/${names[*]}.py"
+    return
+  fi
+  if [[ ${names[0]} == published ]]; then
+    start_log
+    ensure_packages "${packages[@]}" "${more_packages[@]}" "${benchmark_packages[@]}"
+    configure -DPPTRAIN_BENCHMARKS=ON
+    compile published_benchmark
+    say "predicting published runs: ${names[*]}"
+    PPTRAIN_PUBLISHED="$build/benchmarks/published_benchmark" "$root/benchmarks/published.py" "${names[@]:1}"
     return
   fi
   if [[ ${names[*]} == building ]]; then

@@ -77,6 +77,10 @@ void CommandLine::plan() {
       ->check(positive_count())
       ->type_name("N");
   token_count(sub);
+  sub->add_option(
+         "--calibrate", options_.calibrate,
+         "scale the times of layers by what was measured: seconds of an iteration, metrics.h5 or a run's folder")
+      ->type_name("METRICS|SECONDS");
   sub->add_flag("--correlation", options_.correlation,
                 "also compare how the closed forms and the simulator rank the plans of all planners");
   format(sub, {"text", "json"});

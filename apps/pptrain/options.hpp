@@ -54,7 +54,8 @@ struct Options {
   std::uint64_t seed = 1234;
   bool ignore_end_of_text = false;
   std::string precision = "fp32";
-  std::optional<double> training_tokens;  ///< of `plan`
+  std::optional<double> training_tokens;  ///< of `plan`, like the next one
+  std::string calibrate;                  ///< seconds, or a run that was measured
   bool analytic = false;
   bool dry_run = false;
   bool correlation = false;

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "calibrating.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
@@ -116,7 +117,7 @@ void plan_from_files(const Options& options) {
                      "add CONFIG.toml, or both options"});
   }
   const Cluster cluster = planning_cluster(options, config);
-  const Profile profile = planning_profile(options, config, cluster);
+  Profile profile = planning_profile(options, config, cluster);
   Restrictions restrictions = restrictions_of(config);
   if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
   const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
@@ -126,11 +127,12 @@ void plan_from_files(const Options& options) {
   const Instance instance = {profile, cluster, config.training.global_batch_size,
                              planned_ties(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
+  const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
+  if (!options.calibrate.empty()) calibrate_times(options.calibrate, config, planner, restrictions, instance, profile);
   if (!config.parallelism.plan.empty()) {
     deliver_plan(options, asked_work(options, config, instance.profile), given_plan(config, instance), instance);
     return;
   }
-  const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   deliver_search(options, config, planner, instance, restrictions);
 }
 
@@ -200,6 +202,11 @@ void run_plan(const Options& options) {
   if (plans_from_files(options)) {
     plan_from_files(options);
     return;
+  }
+  if (!options.calibrate.empty()) {
+    throw_bad_input({"command line: --calibrate", "the times of layers are measured here",
+                     "only times that are computed, or from a file, are scaled",
+                     "name a cluster and add --analytic or --profile FILE, or leave it out"});
   }
   Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   collectively(MPI_COMM_WORLD, waiter, [&] {

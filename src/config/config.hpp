@@ -253,6 +253,9 @@ struct ProfileConfig {
   std::string file;  ///< a PROFILE.json instead of measuring; "": none
   bool cache = true;
   bool analytic = false;
+  std::string like = "pptrain";    ///< the runtime that an analytic profile is of
+  std::string attention = "auto";  ///< of it: fused, stored, or as that runtime has it
+  bool sequence_parallel = false;  ///< whether members divide what they do not divide otherwise by positions
 };
 
 struct CheckpointConfig {

@@ -193,6 +193,20 @@ void visit(KeyVisitor& v, ProfileConfig& profile) {
       profile.cache);
   v.flag({"analytic", "Whether times are computed from FLOP, bytes and the cluster's rates instead of being measured."},
          profile.analytic);
+  v.name(
+      {"like",
+       "Whose execution an analytic profile predicts: pptrain's own, or that of a framework, by what it fuses, keeps, "
+       "sends and hides (docs/profiles.md)."},
+      profile.like,
+      {"pptrain", "megatron", "deepspeed", "fsdp", "transformers", "nanotron", "oneflow", "jax", "llm.c"});
+  v.name({"attention",
+          "How attention of an analytic profile runs: \"fused\" tile by tile, or with \"stored\" scores; \"auto\": as "
+          "the runtime of `like` has it."},
+         profile.attention, {"auto", "fused", "stored"});
+  v.flag({"sequence_parallel",
+          "Whether members of a tensor-parallel group of the runtime of `like` also divide norms and residual sums, by "
+          "positions."},
+         profile.sequence_parallel);
 }
 
 void visit(KeyVisitor& v, CheckpointConfig& checkpoint) {

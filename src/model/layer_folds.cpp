@@ -260,7 +260,9 @@ class Worker {
   void operator()(const op::Convolution& c) const {
     const double weights = static_cast<double>(layer_.parameters[op_.parameters.front()].size());
     const double pixels = static_cast<double>(c.window.out_pixels());
-    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, c.division});
+    const double channels = columns(*op_.output) * rows(*op_.output) / pixels;
+    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, c.division, 1, pixels,
+                      weights / channels, channels});
     if (are_samples(list(), input())) builder_.without_input_gradient();
   }
   // Statistics, then the normalisation; backward two sums, then the gradient.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "config/config.hpp"
@@ -9,6 +10,24 @@ namespace pptrain {
 /// What a member of a tensor-parallel group does of a kernel: all of it, or its share.
 enum class Share { whole, divided };
 
+/// The matrices of a kernel that multiplies them: (rows, inner) times (inner, columns). One dimension grows with the
+/// samples and is given for one of them; another may be divided over a tensor-parallel group.
+struct ProductShape {
+  enum class Dimension { rows, columns, inner };
+  double rows = 0.0;
+  double columns = 0.0;
+  double inner = 0.0;
+  Dimension grows = Dimension::rows;
+  std::optional<Dimension> divided = std::nullopt;
+};
+
+/// The scores of an attention: of each head every position with every other one, whether a mask hides it or not.
+struct ScoresShape {
+  double scores = 0.0;     ///< of a sample
+  double head_size = 0.0;  ///< elements of a query
+  double bytes = 0.0;      ///< of a score, where scores are kept
+};
+
 /// One kernel of a pass, or several launches that are bound by the same thing.
 struct Kernel {
   double flop = 0.0;          ///< per sample; `share` of it on each member
@@ -17,6 +36,8 @@ struct Kernel {
   double weight_bytes = 0.0;  ///< per micro-batch: parameters or their gradients, divided as the FLOP are
   int launches = 1;
   Share share = Share::whole;
+  std::optional<ProductShape> product = std::nullopt;  ///< nothing: it multiplies no matrices, or nobody says which
+  std::optional<ScoresShape> attention = std::nullopt;
 };
 
 /// The kernels of a layer's passes.

@@ -1,5 +1,7 @@
 #include "model/work_builder.hpp"
 
+#include <utility>
+
 namespace pptrain {
 namespace {
 
@@ -9,10 +11,39 @@ double causal_span(double tokens, double window) {
   return (window * (window + 1.0) / 2.0 + (tokens - window) * window) / tokens;
 }
 
+/// The matrices of F; nothing where they are not known.
+std::optional<ProductShape> forward_shape(const Product& p) {
+  using Dimension = ProductShape::Dimension;
+  if (p.rows == 0.0) return {};
+  ProductShape shape = {p.rows, p.out, p.in};
+  if (p.division == WeightDivision::columns) shape.divided = Dimension::columns;
+  if (p.division == WeightDivision::rows) shape.divided = Dimension::inner;
+  return shape;
+}
+
+/// Those of the gradient of the input: the weights change sides.
+std::optional<ProductShape> input_gradient_shape(std::optional<ProductShape> shape) {
+  using Dimension = ProductShape::Dimension;
+  if (!shape) return shape;
+  std::swap(shape->columns, shape->inner);
+  if (shape->divided) shape->divided = shape->divided == Dimension::columns ? Dimension::inner : Dimension::columns;
+  return shape;
+}
+
+/// Those of the gradient of the weights, a sum over all rows.
+std::optional<ProductShape> weight_gradient_shape(const Product& p) {
+  using Dimension = ProductShape::Dimension;
+  if (p.rows == 0.0) return {};
+  ProductShape shape = {p.out, p.in, p.rows, Dimension::inner};
+  if (p.division == WeightDivision::columns) shape.divided = Dimension::rows;
+  if (p.division == WeightDivision::rows) shape.divided = Dimension::columns;
+  return shape;
+}
+
 }  // namespace
 
 Product linear(double rows, double in, double out, WeightDivision division) {
-  return {2.0 * rows * in * out, rows * in, rows * out, in * out, division};
+  return {2.0 * rows * in * out, rows * in, rows * out, in * out, division, 1, rows, in, out};
 }
 
 void WorkBuilder::product(const Product& p) {
@@ -23,8 +54,11 @@ void WorkBuilder::product(const Product& p) {
   (p.division == WeightDivision::rows ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.inputs;
   (p.division == WeightDivision::columns ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.outputs;
   kernel.weight_bytes = element_bytes_ * p.weights;
+  kernel.product = forward_shape(p);
   forward(kernel);
+  kernel.product = input_gradient_shape(kernel.product);
   backward_input(kernel);
+  kernel.product = weight_gradient_shape(p);
   kernel.weight_bytes *= 2.0;  // the sum over micro-batches is read and written
   backward_weight(kernel);
 }
@@ -50,6 +84,8 @@ void WorkBuilder::attention(const op::SelfAttention& attention, double tokens, d
   kernel.flop = sequences * 2.0 * 2.0 * query_columns * tokens * span;
   kernel.shard_bytes =
       sequences * element_bytes_ * 2.0 * (tokens * query_columns + keys * key_columns);  // q, output; k, v
+  kernel.attention = {sequences * static_cast<double>(attention.heads) * tokens * keys,
+                      static_cast<double>(attention.head_size), element_bytes_};
   forward(kernel);
   kernel.flop *= 2.0;
   kernel.shard_bytes *= 2.0;  // and their gradients

@@ -12,6 +12,9 @@ struct Product {
   double weights = 0.0;  ///< elements
   WeightDivision division = WeightDivision::none;
   int launches = 1;
+  double rows = 0.0;  ///< of the activations; 0: the matrices are not known
+  double in = 0.0;    ///< columns of the activations, rows of the weights
+  double out = 0.0;   ///< columns of the weights
 };
 
 /// `rows` vectors of a sample from `in` to `out` columns.

@@ -87,8 +87,15 @@ const KeyTable predicted = {
      {"parts", "object", "none", "Where the time of the `amp` estimate goes."},
      {"stage_seconds", "array of seconds", "none", "Time of one micro-batch on each stage, forward and backward."},
      {"peak_bytes", "array of bytes", "", "Most memory in use, per device of the cluster."},
+     {"error_band", "object", "none", "How far predictions of measured runs like this one were off."},
      {"speed", "object", "none", "What the iteration comes to, for those who compare."},
      {"kinds", "array of objects", "none", "What devices of each kind do, as the cluster's file lists kinds."}}};
+
+const KeyTable error_band = {"predicted.error_band",
+                             "",
+                             {{"relative", "number", "", "Mean of |predicted / measured - 1| of these runs."},
+                              {"runs", "integer, at least 1", "", "How many there are."},
+                              {"of", "text", "", "What they have in common with what is predicted."}}};
 
 const KeyTable parts = {"predicted.parts",
                         "They add up to the `amp` estimate.",
@@ -160,8 +167,20 @@ const KeyTable alternative = {
      {"measured_seconds", seconds, "not run", "Time of a step in a trial."}}};
 
 std::vector<KeyTable> all() {
-  return {root,   device_kind,          schedule,          stage,      block, predicted, parts, speed, kind_prediction,
-          search, schedule_alternative, rank_correlations, alternative};
+  return {root,
+          device_kind,
+          schedule,
+          stage,
+          block,
+          predicted,
+          error_band,
+          parts,
+          speed,
+          kind_prediction,
+          search,
+          schedule_alternative,
+          rank_correlations,
+          alternative};
 }
 
 }  // namespace pptrain::plan_keys

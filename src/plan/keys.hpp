@@ -13,6 +13,7 @@ extern const KeyTable schedule;
 extern const KeyTable stage;
 extern const KeyTable block;
 extern const KeyTable predicted;
+extern const KeyTable error_band;
 extern const KeyTable parts;
 extern const KeyTable speed;
 extern const KeyTable kind_prediction;

@@ -10,6 +10,7 @@
 #include "base/interval.hpp"
 #include "config/config.hpp"
 #include "config/schedule_kinds.hpp"
+#include "profile/error_band.hpp"
 
 namespace pptrain {
 
@@ -117,9 +118,10 @@ struct Prediction {
   std::map<std::string, double> estimates;  ///< "amp", "dapple"
   double lower_bound_seconds = 0.0;
   double bubble_fraction = 0.0;
-  std::vector<double> peak_bytes;     ///< per device of the cluster, in device order
-  TimeParts parts;                    ///< of the `amp` estimate
-  std::vector<double> stage_seconds;  ///< of one micro-batch on each stage: t_i of AMP Eq. 4
+  std::vector<double> peak_bytes;                      ///< per device of the cluster, in device order
+  TimeParts parts;                                     ///< of the `amp` estimate
+  std::optional<ErrorBand> error_band = std::nullopt;  ///< of the iteration, where times are computed
+  std::vector<double> stage_seconds;                   ///< of one micro-batch on each stage: t_i of AMP Eq. 4
   std::optional<SpeedPrediction> speed;
   std::vector<KindPrediction> kinds;  ///< kinds of the cluster's devices, in the order of its file; with `speed`
 };

@@ -146,6 +146,11 @@ KindPrediction read_kind_prediction(const JsonNode& node) {
   return kind;
 }
 
+ErrorBand read_error_band(const JsonNode& node) {
+  node.allow_keys(plan_keys::error_band);
+  return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1), node.at("of").string()};
+}
+
 Prediction read_prediction(const JsonNode& node) {
   node.allow_keys(plan_keys::predicted);
   Prediction prediction;
@@ -161,6 +166,7 @@ Prediction read_prediction(const JsonNode& node) {
   if (node.has("stage_seconds")) {
     for (const JsonNode& t : node.at("stage_seconds").elements()) prediction.stage_seconds.push_back(t.number());
   }
+  if (node.has("error_band")) prediction.error_band = read_error_band(node.at("error_band"));
   if (node.has("speed")) prediction.speed = read_speed(node.at("speed"));
   if (node.has("kinds")) {
     for (const JsonNode& kind : node.at("kinds").elements()) prediction.kinds.push_back(read_kind_prediction(kind));

@@ -105,6 +105,11 @@ Json prediction_json(const Prediction& prediction) {
                {"parts", parts_json(prediction.parts)},
                {"stage_seconds", numbers_json(prediction.stage_seconds)},
                {"peak_bytes", numbers_json(prediction.peak_bytes)}};
+  if (prediction.error_band) {
+    json["error_band"] = {{"relative", json_number(prediction.error_band->relative)},
+                          {"runs", prediction.error_band->runs},
+                          {"of", prediction.error_band->of}};
+  }
   if (prediction.speed) json["speed"] = speed_json(*prediction.speed);
   for (const KindPrediction& kind : prediction.kinds) json["kinds"].push_back(kind_prediction_json(kind));
   return json;

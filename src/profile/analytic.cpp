@@ -5,37 +5,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "config/published_models.hpp"
 #include "model/check.hpp"
+#include "model/plain_bytes.hpp"
 #include "model/update_rule.hpp"
+#include "profile/graded.hpp"
 
 namespace pptrain {
 namespace {
 
-// Efficiencies and launch time, fitted once, together with the score passes of
-// src/model/transformer.cpp, to the layers that docs/profiles.md lists with the error that is left.
+// Efficiencies of devices of which only rates are known, fitted once, together with `launch_seconds`, to the layers
+// that docs/profiles.md lists with the error that is left.
 constexpr double fp32_efficiency = 0.9;          // of the FP32 units, in large products
 constexpr double matrix_unit_efficiency = 0.65;  // of the tensor cores
 constexpr double memory_efficiency = 0.8;
-constexpr double launch_seconds = 20e-6;
 
 /// Rows are left out where the rows beside them give the time within this part of it.
 constexpr double row_tolerance = 0.01;
-
-double pass_seconds(const std::vector<Kernel>& pass, const Roofline& roofline, double degree, double samples) {
-  double sum = 0.0;
-  for (const Kernel& kernel : pass) {
-    const double part = kernel.share == Share::divided ? 1.0 / degree : 1.0;
-    const double flop = part * kernel.flop * samples;
-    const double bytes = (kernel.bytes + kernel.shard_bytes / degree) * samples + part * kernel.weight_bytes;
-    sum += std::max(flop / roofline.flop_per_second, bytes / roofline.bytes_per_second);
-    sum += launch_seconds * kernel.launches;
-  }
-  return sum;
-}
 
 /// Four digits are more than the roofline is worth, and make files that do not depend on the
 /// compiler's rounding.
@@ -60,6 +50,17 @@ std::vector<double> sample_counts(double largest) {
   }
   counts.push_back(largest);
   return counts;
+}
+
+/// What a member holds of a layer of a runtime that is not pptrain, which makes nothing again.
+LayerBytes bytes_of(const PlainBytes& plain, int degree, double samples, bool sequence_parallel) {
+  const double whole = sequence_parallel ? plain.whole / degree : plain.whole;
+  LayerBytes bytes;
+  bytes.stored = samples * (whole + plain.divided / degree);
+  bytes.deferred = bytes.stored;
+  bytes.workspace = bytes.forward_workspace = samples * plain.moment / degree;
+  bytes.recomputed = samples * plain.scores / degree;
+  return bytes;
 }
 
 /// Rows for one kind and degree, as few as give every count of samples within the tolerance.
@@ -105,7 +106,24 @@ std::vector<const DeviceKind*> used_kinds(const Cluster& cluster) {
   return kinds;
 }
 
-Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::string& source) {
+namespace {
+
+/// Whether products of a precision run on matrix units: those of 16 bits, and where a kind's rate for fp32 is that of
+/// TF32, which no kind's FP32 units come near.
+bool on_matrix_units(const DeviceKind& kind, Precision precision) {
+  if (precision != Precision::fp32) return true;
+  constexpr double least_of_tf32 = 0.4;  // of the 16-bit rate; TF32 has half of it, FP32 units a fifteenth to an eighth
+  double wide = 0.0;
+  for (const char* name : {"bf16", "fp16"}) {
+    if (const auto rate = kind.flops.find(name); rate != kind.flops.end()) wide = std::max(wide, rate->second);
+  }
+  return wide > 0.0 && kind.flops.at("fp32") >= least_of_tf32 * wide;
+}
+
+}  // namespace
+
+Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::string& source,
+                     const RuntimeTraits& runtime, const KernelConstants& constants) {
   const auto rate = kind.flops.find(to_string(precision));
   if (rate == kind.flops.end()) {
     std::vector<std::string> known;
@@ -120,18 +138,28 @@ Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::str
                      "an analytic profile is computed from it", "add memory_bandwidth = \"... GB/s\""});
   }
   const double efficiency = precision == Precision::fp32 ? fp32_efficiency : matrix_unit_efficiency;
-  return {efficiency * rate->second, memory_efficiency * kind.memory_bandwidth};
+  Roofline roofline = {efficiency * rate->second, memory_efficiency * kind.memory_bandwidth};
+  const GpuKind* gpu = runtime.own ? nullptr : gpu_kind(kind.name);
+  if (gpu != nullptr && on_matrix_units(kind, precision)) {
+    roofline.gpu = gpu_kernels(*gpu, rate->second, element_bytes(precision), runtime, constants);
+  }
+  return roofline;
 }
 
-LayerSeconds roofline_seconds(const Work& work, const Roofline& roofline, int tensor_parallel, double samples) {
-  return {pass_seconds(work.forward, roofline, tensor_parallel, samples),
-          pass_seconds(work.backward_input, roofline, tensor_parallel, samples),
-          pass_seconds(work.backward_weight, roofline, tensor_parallel, samples)};
+RuntimeTraits runtime_of(const Config& config) {
+  RuntimeTraits runtime = runtime_called(config.profile.like);
+  if (config.profile.attention != "auto") runtime.fused_attention = config.profile.attention == "fused";
+  return runtime;
 }
 
 BytesPerParameter bytes_per_parameter(const Config& config) {
   const Model model = build_model(config.model, config.training, config.source);
   const double state = state_bytes_per_parameter(config.optimizer, model);
+  const RuntimeTraits runtime = runtime_of(config);
+  if (!runtime.own && !runtime.wide_traffic && config.training.precision != Precision::fp32) {
+    const bool half = config.training.precision == Precision::fp16;
+    return {2.0, half ? runtime.fp16_gradients : runtime.wide_gradients, 4.0 + state};
+  }
   return {config.training.precision == Precision::fp32 ? 4.0 : 6.0, 4.0, state};
 }
 
@@ -151,6 +179,26 @@ double update_seconds(const OptimizerConfig& optimizer, const Layer& layer, cons
   return seconds;
 }
 
+/// What is known of the collectives of other runtimes, which NCCL executes; pptrain's are those of docs/cost.md.
+Communication communication_of(const RuntimeTraits& runtime, const std::vector<const DeviceKind*>& kinds,
+                               const KernelConstants& constants) {
+  Communication made;
+  if (runtime.own) return made;
+  made.link_share = constants.at("link.share");
+  made.uplink_share = constants.at("uplink.share");
+  made.half_bytes = constants.at("link.half");
+  made.start_seconds = constants.at("link.start");
+  made.shares_uplinks = true;
+  made.hides_sums = runtime.hides_sums;
+  made.beside = constants.at("beside");
+  if (runtime.blocking_sends) made.blocking = constants.at("blocking");
+  for (const DeviceKind* kind : kinds) {
+    const GpuKind* gpu = gpu_kind(kind->name);
+    if (gpu != nullptr && gpu->link_neighbours > 0) made.link_neighbours[kind->name] = gpu->link_neighbours;
+  }
+  return made;
+}
+
 /// The source of the dimensions of the configuration's model: a publication, or the configuration itself.
 std::string dimensions_of(const Config& config) {
   return config.model.published ? published_model(config.model.name)->source : "the configuration";
@@ -167,23 +215,35 @@ std::vector<int> computed_degrees(const Config& config, const Cluster& cluster, 
 }
 
 ProfileLayer profile_layer(const Config& config, const Layer& layer, const std::vector<const DeviceKind*>& kinds,
-                           const std::vector<int>& degrees) {
+                           const std::vector<int>& degrees, const KernelConstants& constants) {
+  const RuntimeTraits runtime = runtime_of(config);
+  // pptrain's residual stream, and so what crosses from layer to layer and what groups sum, is fp32.
+  const double stream = runtime.own ? 1.0 : element_bytes(config.training.precision) / 4.0;
   ProfileLayer made = {layer.name,
                        static_cast<double>(layer.num_parameters()),
-                       layer.output_bytes,
+                       stream * layer.output_bytes,
                        layer.stored_bytes,
-                       layer.tensor_parallel_allreduce_bytes,
+                       stream * layer.tensor_parallel_allreduce_bytes,
                        {},
                        {}};
+  std::optional<PlainBytes> plain;
+  if (!runtime.own) {
+    plain = plain_bytes(layer, element_bytes(config.training.precision), !runtime.fused_attention);
+    made.stored_bytes = plain->whole + plain->divided;
+  }
   made.exchange_bytes = layer.exchange_bytes;
   made.batch_norms = layer.batch_norms;
   made.batch_norm_channels = layer.batch_norm_channels;
   for (const DeviceKind* kind : kinds) {
-    const Roofline roofline = roofline_of(*kind, config.training.precision, config.cluster.file);
+    const Roofline roofline = roofline_of(*kind, config.training.precision, config.cluster.file, runtime, constants);
     for (const int degree : degrees) {
       const auto largest = static_cast<double>(config.training.global_batch_size);
       const std::vector<ProfileRow> rows = layer_rows(layer.work, kind->name, roofline, degree, largest);
       made.rows.insert(made.rows.end(), rows.begin(), rows.end());
+      for (auto added = made.rows.end() - static_cast<std::ptrdiff_t>(rows.size()); plain && added != made.rows.end();
+           ++added) {
+        added->bytes = bytes_of(*plain, degree, added->samples, config.profile.sequence_parallel);
+      }
       made.update_seconds[{kind->name, degree}] = rounded(update_seconds(config.optimizer, layer, roofline, degree));
     }
   }
@@ -192,7 +252,7 @@ ProfileLayer profile_layer(const Config& config, const Layer& layer, const std::
 
 }  // namespace
 
-Profile analytic_profile(const Config& config, const Cluster& cluster) {
+Profile analytic_profile(const Config& config, const Cluster& cluster, const KernelConstants& constants) {
   const Model model = build_model_of(config);
   Profile profile;
   profile.model = model.name;
@@ -200,9 +260,14 @@ Profile analytic_profile(const Config& config, const Cluster& cluster) {
                                cluster.name, dimensions_of(config));
   profile.bytes_per_parameter = bytes_per_parameter(config);
   profile.axes = axes_of(model);
+  const RuntimeTraits runtime = runtime_of(config);
+  profile.communication = communication_of(runtime, used_kinds(cluster), constants);
+  std::vector<std::string> kinds;
+  for (const DeviceKind* kind : used_kinds(cluster)) kinds.push_back(kind->name);
+  if (!runtime.own) profile.error_band = error_band_of(kinds, runtime);
   const std::vector<int> degrees = computed_degrees(config, cluster, model);
   for (const Layer& layer : model.layers) {
-    profile.layers.push_back(profile_layer(config, layer, used_kinds(cluster), degrees));
+    profile.layers.push_back(profile_layer(config, layer, used_kinds(cluster), degrees, constants));
   }
   return profile;
 }

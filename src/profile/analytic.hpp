@@ -6,6 +6,7 @@
 #include "cluster/cluster.hpp"
 #include "config/config.hpp"
 #include "model/model.hpp"
+#include "profile/kernel_time.hpp"
 #include "profile/profile.hpp"
 
 namespace pptrain {
@@ -13,27 +14,26 @@ namespace pptrain {
 /// The kinds of device that some node has, in the order of the file.
 std::vector<const DeviceKind*> used_kinds(const Cluster& cluster);
 
-/// What kernels reach on a kind of device.
-struct Roofline {
-  double flop_per_second = 0.0;
-  double bytes_per_second = 0.0;
-};
-
 /// The peak rates of a kind, each times its efficiency. A kind without FLOP rate for the precision
 /// or without memory bandwidth throws `Error` (exit code 2) with `source` as the place.
-Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::string& source);
+/// In a runtime that is not pptrain's own, 16-bit and TF32 products on a GPU whose kind is known (`gpu_kind`) have its
+/// constants and those of the runtime.
+Roofline roofline_of(const DeviceKind& kind, Precision precision, const std::string& source,
+                     const RuntimeTraits& runtime = runtimes().front(),
+                     const KernelConstants& constants = fitted_constants());
 
-/// Seconds of a layer with that work for a micro-batch on one of `tensor_parallel` members: the sum over its
-/// kernels of max(FLOP / rate, bytes / rate) and a fixed time per launch.
-LayerSeconds roofline_seconds(const Work& work, const Roofline& roofline, int tensor_parallel, double samples);
+/// The runtime that a configuration's computed profile is for: the one of `[profile] like`, as its other keys say it.
+RuntimeTraits runtime_of(const Config& config);
 
 /// Bytes of weights, gradients and optimizer state per parameter. pptrain keeps fp32 weights and gradients, with a
-/// 16-bit copy of the weights where it computes in 16 bits.
+/// 16-bit copy of the weights where it computes in 16 bits; others keep 16-bit weights and the fp32 ones with the
+/// optimizer's state.
 BytesPerParameter bytes_per_parameter(const Config& config);
 
 /// A profile without measurement: the configuration's model on every kind of device that the cluster uses, at each of
 /// its tensor-parallel degrees, or the one that the configuration says, up to the number of devices.
-Profile analytic_profile(const Config& config, const Cluster& cluster);
+Profile analytic_profile(const Config& config, const Cluster& cluster,
+                         const KernelConstants& constants = fitted_constants());
 
 /// Adds rows for each kind of device that the cluster uses and the profile lacks: the rows of the
 /// first kind that both have, times the ratio of the two kinds' roofline times where the profile is of a published

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "cluster/reserve.hpp"
 #include "profile/analytic.hpp"
+#include "profile/doubts.hpp"
 
 namespace pptrain {
 
@@ -36,7 +37,9 @@ Profile profile_without_machine(const Config& config, const Cluster& cluster, co
                     : given.empty() ? named_profile(config)
                                     : read_profile(given);
   count_gradients(profile, config.training.gradient_precision);
-  if (is_computed || !config.profile.analytic) return profile;
+  if (is_computed) return profile;
+  for (const std::string& doubt : doubtful_times(profile, config, cluster)) log_warning("{}", doubt);
+  if (!config.profile.analytic) return profile;
   for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
     log_info("{}", note);
   }

@@ -21,7 +21,7 @@ void set_reserves(Cluster& cluster, const Config& config, const std::string& giv
 
 /// The profile of a job that looks at no machine: that of the file `given` or else of the configuration, kinds of
 /// device that it lacks filled in where `[profile] analytic` allows it, which is logged; without a file computed from
-/// the rates of the cluster's devices.
+/// the rates of the cluster's devices. Times of a file that contradict the model's FLOP by more than ten are warned of.
 Profile profile_without_machine(const Config& config, const Cluster& cluster, const std::string& given);
 
 }  // namespace pptrain

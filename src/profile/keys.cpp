@@ -20,6 +20,9 @@ const KeyTable root = {
      {"axes", "object: integers, at least 1", "unknown: shards are even",
       "Lengths of the axes along which members of a tensor-parallel group may have unequal shards: `heads`, `columns`, "
       "`vocabulary`; of a classifier `columns`, `classes`, `inputs`."},
+     {"error_band", "object", "none", "How far predictions of measured runs from such a profile were off."},
+     {"communication", "object", "as pptrain communicates",
+      "How collectives run in the framework that a computed profile is of (`[profile] like`)."},
      {"layers", "array of objects", "", "The chain of layers, from the first to the one with the loss."},
      {"workspace_bytes", bytes, "0", "Buffers and workspace that every device needs beside what layers hold."},
      {"workspace_bytes_per_sample", bytes, "0", "The same for every sample of a replica's micro-batch."}}};
@@ -31,6 +34,26 @@ const KeyTable bytes_per_parameter = {
      {"gradient", bytes, "", "Of its gradient."},
      {"optimizer", bytes, "", "Of what the optimizer keeps for it."},
      {"sent_gradient", bytes, "as `gradient`", "Of its gradient on the way from replica to replica."}}};
+
+const KeyTable error_band = {"error_band",
+                             "",
+                             {{"relative", "number", "", "Mean of |predicted / measured - 1| of these runs."},
+                              {"runs", "integer, at least 1", "", "How many there are."},
+                              {"of", "text", "", "What they have in common with what is predicted."}}};
+
+const KeyTable communication = {
+    "communication",
+    "What the simulator takes in place of its own rings; closed forms know nothing of it.",
+    {{"link_share", "part", "", "What a collective reaches of a link's bandwidth with large messages."},
+     {"uplink_share", "part", "", "What it reaches of an uplink's."},
+     {"half_bytes", bytes, "", "Of a message that reaches half of that."},
+     {"start_seconds", seconds, "", "What every collective takes before data flows."},
+     {"shares_uplinks", "`true`, `false`", "", "Whether groups with members on the same nodes divide their uplinks."},
+     {"hides_sums", "`true`, `false`", "", "Whether gradients are summed beside the backward pass."},
+     {"beside", "number", "", "Part of hidden communication by which the computation beside it takes longer."},
+     {"blocking", "number", "", "Part of a task by which waiting for each other stage's sends prolongs it."},
+     {"link_neighbours", "object: integers, at least 1", "a switch reaches all",
+      "By kind of device: how many neighbours the links of one reach without a switch."}}};
 
 const KeyTable layer = {
     "layers[]",
@@ -75,6 +98,6 @@ const KeyTable update = {"layers[].update[]",
                           {"tensor_parallel", "integer, at least 1", "", "Devices that share the layer."},
                           {"seconds", seconds, "", "Time of the optimizer step over the layer on one of them."}}};
 
-std::vector<KeyTable> all() { return {root, bytes_per_parameter, layer, row, update}; }
+std::vector<KeyTable> all() { return {root, bytes_per_parameter, error_band, communication, layer, row, update}; }
 
 }  // namespace pptrain::profile_keys

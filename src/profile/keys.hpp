@@ -9,6 +9,8 @@ namespace pptrain::profile_keys {
 
 extern const KeyTable root;
 extern const KeyTable bytes_per_parameter;
+extern const KeyTable error_band;
+extern const KeyTable communication;
 extern const KeyTable layer;
 extern const KeyTable row;
 extern const KeyTable update;

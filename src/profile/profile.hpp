@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "profile/error_band.hpp"
+
 namespace pptrain {
 
 /// Seconds of one layer for one micro-batch, computation only.
@@ -60,12 +62,30 @@ struct BytesPerParameter {
   double sent() const { return sent_gradient > 0.0 ? sent_gradient : gradient; }
 };
 
+/// How collectives and messages run in the runtime that a profile is of, beyond the closed forms of docs/cost.md. The
+/// defaults are those of pptrain. Only the simulator knows of it.
+struct Communication {
+  double link_share = 1.0;      ///< part of a link's bandwidth that a collective reaches with large messages
+  double uplink_share = 1.0;    ///< ... of an uplink's
+  double half_bytes = 0.0;      ///< of a message that reaches half of it
+  double start_seconds = 0.0;   ///< of each collective
+  bool shares_uplinks = false;  ///< groups with members on the same nodes have a part of the uplinks each
+  bool hides_sums = true;       ///< gradients are summed layer by layer beside the backward pass
+  double beside = 0.0;          ///< part of hidden communication by which the computation beside it takes longer
+  double blocking = 0.0;        ///< part of a task by which waiting for each other stage's sends prolongs it
+  std::map<std::string, int> link_neighbours = {};  ///< of kinds without a switch between those of a node: how many
+                                                    ///< neighbours the links of one reach
+  bool is_own() const { return half_bytes == 0.0 && link_share == 1.0; }
+};
+
 /// How fast each layer of a model runs on each kind of device: PROFILE.json.
 class Profile {
  public:
   std::string model;
   std::string source;  ///< where its figures are from, for people; "": not said
   BytesPerParameter bytes_per_parameter;
+  Communication communication;
+  std::optional<ErrorBand> error_band;  ///< of a computed profile, where runs on such devices were graded
   std::vector<ProfileLayer> layers;
   /// Lengths of the axes along which tensor-parallel members may divide layers unevenly: "heads", "columns",
   /// "vocabulary". Empty: unknown, shards are even.

@@ -126,6 +126,37 @@ void read_layers(const JsonNode& node, Profile& profile) {
   if (profile.layers.empty()) node.refuse("has no layers", "there is nothing to plan", "add a layer");
 }
 
+/// A part of something, above 0.
+double share(const JsonNode& node) {
+  const double value = node.number_at_least(0.0);
+  if (value == 0.0 || value > 1.0) node.refuse("must be above 0 and at most 1", "it is a part", "correct it");
+  return value;
+}
+
+ErrorBand read_error_band(const JsonNode& node) {
+  node.allow_keys(profile_keys::error_band);
+  return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1), node.at("of").string()};
+}
+
+Communication read_communication(const JsonNode& node) {
+  node.allow_keys(profile_keys::communication);
+  Communication made;
+  made.link_share = share(node.at("link_share"));
+  made.uplink_share = share(node.at("uplink_share"));
+  made.half_bytes = node.at("half_bytes").number_at_least(0.0);
+  made.start_seconds = node.at("start_seconds").number_at_least(0.0);
+  made.shares_uplinks = node.at("shares_uplinks").boolean();
+  made.hides_sums = node.at("hides_sums").boolean();
+  made.beside = node.at("beside").number_at_least(0.0);
+  made.blocking = node.at("blocking").number_at_least(0.0);
+  if (!node.has("link_neighbours")) return made;
+  const JsonNode neighbours = node.at("link_neighbours");
+  for (const std::string& kind : neighbours.keys()) {
+    made.link_neighbours[kind] = neighbours.at(kind).small_integer_at_least(1);
+  }
+  return made;
+}
+
 }  // namespace
 
 Profile parse_profile(const std::string& text, const std::string& source) {
@@ -152,6 +183,8 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     axes.allow_keys(shard_axis_names());
     for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).small_integer_at_least(1);
   }
+  if (root.has("error_band")) profile.error_band = read_error_band(root.at("error_band"));
+  if (root.has("communication")) profile.communication = read_communication(root.at("communication"));
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
   if (root.has("workspace_bytes_per_sample")) {
     profile.workspace_bytes_per_sample = root.at("workspace_bytes_per_sample").number_at_least(0.0);

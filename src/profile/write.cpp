@@ -46,6 +46,19 @@ Json layer_json(const ProfileLayer& layer) {
   return json;
 }
 
+Json communication_json(const Communication& communication) {
+  Json json = {{"link_share", json_number(communication.link_share)},
+               {"uplink_share", json_number(communication.uplink_share)},
+               {"half_bytes", json_number(communication.half_bytes)},
+               {"start_seconds", json_number(communication.start_seconds)},
+               {"shares_uplinks", communication.shares_uplinks},
+               {"hides_sums", communication.hides_sums},
+               {"beside", json_number(communication.beside)},
+               {"blocking", json_number(communication.blocking)}};
+  for (const auto& [kind, number] : communication.link_neighbours) json["link_neighbours"][kind] = number;
+  return json;
+}
+
 }  // namespace
 
 std::string write_profile(const Profile& profile) {
@@ -57,6 +70,12 @@ std::string write_profile(const Profile& profile) {
                                  {"optimizer", json_number(bytes.optimizer)}};
   if (bytes.sent_gradient > 0.0) json["bytes_per_parameter"]["sent_gradient"] = json_number(bytes.sent_gradient);
   for (const auto& [axis, length] : profile.axes) json["axes"][axis] = length;
+  if (profile.error_band) {
+    json["error_band"] = {{"relative", json_number(profile.error_band->relative)},
+                          {"runs", profile.error_band->runs},
+                          {"of", profile.error_band->of}};
+  }
+  if (!profile.communication.is_own()) json["communication"] = communication_json(profile.communication);
   if (profile.workspace_bytes > 0.0) json["workspace_bytes"] = json_number(profile.workspace_bytes);
   if (profile.workspace_bytes_per_sample > 0.0) {
     json["workspace_bytes_per_sample"] = json_number(profile.workspace_bytes_per_sample);

@@ -58,6 +58,7 @@ json predicted_document(const Prediction& predicted) {
   add("parameter gathers", predicted.parts.parameter_gathers);
   add("gradient synchronization", predicted.parts.gradient_synchronization);
   return {{"iteration_seconds", predicted.iteration_seconds},
+          {"error_band", predicted.error_band ? json(predicted.error_band->relative) : json()},
           {"simulated", predicted.basis == PredictionBasis::simulation},
           {"estimates", predicted.estimates},
           {"lower_bound_seconds", predicted.lower_bound_seconds},

@@ -238,6 +238,16 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
 
 namespace {
 
+/// Refuses (`Error`, exit code 2) a job on this machine that names another runtime: pptrain executes it.
+void check_own_runtime(const Config& config) {
+  const std::string own = ProfileConfig().like;
+  if (config.profile.like == own) return;
+  throw_bad_input({config.where("profile.like"),
+                   fmt::format("like = \"{}\", but pptrain runs here", config.profile.like),
+                   "other runtimes are predicted for a cluster from a file alone",
+                   fmt::format("leave it out, or plan with --cluster FILE --analytic (\"{}\" is pptrain)", own)});
+}
+
 /// The profile that a job plans by, with the bytes of fp32 gradients.
 Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                       const Model& model, const Machine& machine, const std::optional<Plan>& named,
@@ -287,6 +297,7 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
 Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                        const Model& model, const Machine& machine, const std::optional<Plan>& named,
                        const RankDevice& device) {
+  check_own_runtime(config);
   Profile profile = found_profile(world, waiter, options, config, model, machine, named, device);
   count_gradients(profile, config.training.gradient_precision);
   return profile;

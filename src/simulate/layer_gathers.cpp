@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+
+#include "simulate/runtime_rings.hpp"
 
 namespace pptrain {
 namespace {
@@ -13,7 +16,11 @@ struct Member {
   double load = 1.0;
   std::string kind;
 
-  double gather_seconds(double weight_bytes) const { return all_gather_seconds(link, sharers, load * weight_bytes); }
+  std::optional<RuntimeRing> ring = {};  ///< of a runtime whose collectives are not pptrain's
+
+  double gather_seconds(double weight_bytes) const {
+    return ring ? 0.5 * ring->seconds(load * weight_bytes) : all_gather_seconds(link, sharers, load * weight_bytes);
+  }
 };
 
 std::vector<Member> members_of(const Instance& instance, const Stage& stage, int replica) {
@@ -24,16 +31,19 @@ std::vector<Member> members_of(const Instance& instance, const Stage& stage, int
     for (std::int64_t r = group.begin; r < group.end; ++r) devices.push_back(stage.devices[r][shard]);
     members.push_back({instance.cluster.slowest_link(devices), static_cast<int>(group.size()),
                        member_load(stage, shard), instance.cluster.kind_of(stage.devices[replica][shard]).name});
+    if (!instance.profile.communication.is_own()) members.back().ring = RuntimeRing(instance, devices);
   }
   return members;
 }
 
-/// Seconds by which the gathers of a pass over the layers delay it beyond its first layer's.
+/// Seconds by which the gathers of a pass over the layers delay it beyond its first layer's; `beside`: of what is
+/// hidden beside a layer, the part by which the layer takes longer.
 template <class Iterator>
-double exposed_seconds(Iterator begin, Iterator end, Phase phase) {
+double exposed_seconds(Iterator begin, Iterator end, Phase phase, double beside) {
   double exposed = 0.0;
   for (Iterator next = begin == end ? end : std::next(begin); next != end; ++begin, ++next) {
-    exposed += std::max(0.0, next->gather - begin->seconds[static_cast<std::size_t>(phase)]);
+    const double computing = begin->seconds[static_cast<std::size_t>(phase)];
+    exposed += std::max(0.0, next->gather - computing) + beside * std::min(next->gather, computing);
   }
   return exposed;
 }
@@ -70,12 +80,13 @@ std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& pa
   return costs;
 }
 
-void add_layer_gathers(const std::vector<LayerCost>& layers, std::array<TaskPrice, num_phases>& tasks) {
+void add_layer_gathers(const std::vector<LayerCost>& layers, double beside, std::array<TaskPrice, num_phases>& tasks) {
   const auto task = [&](Phase phase) -> TaskPrice& { return tasks[static_cast<std::size_t>(phase)]; };
-  add_pass(exposed_seconds(layers.begin(), layers.end(), Phase::forward), layers.front(), layers.back(), Phase::forward,
-           task(Phase::forward));
+  add_pass(exposed_seconds(layers.begin(), layers.end(), Phase::forward, beside), layers.front(), layers.back(),
+           Phase::forward, task(Phase::forward));
   for (const Phase phase : {Phase::backward_input, Phase::backward}) {
-    add_pass(exposed_seconds(layers.rbegin(), layers.rend(), phase), layers.back(), layers.front(), phase, task(phase));
+    add_pass(exposed_seconds(layers.rbegin(), layers.rend(), phase, beside), layers.back(), layers.front(), phase,
+             task(phase));
   }
 }
 

@@ -19,7 +19,8 @@ struct LayerCost {
 std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& part, int replica);
 
 /// Stage 3, layer by layer: while one computes, the weights of the next one come. Adds to the tasks what is waited for
-/// beyond that, and what the simulator needs to know of the first and the last layer.
-void add_layer_gathers(const std::vector<LayerCost>& layers, std::array<TaskPrice, num_phases>& tasks);
+/// beyond that, and what the simulator needs to know of the first and the last layer. `beside`: the part of hidden
+/// gathers by which the computation beside them takes longer.
+void add_layer_gathers(const std::vector<LayerCost>& layers, double beside, std::array<TaskPrice, num_phases>& tasks);
 
 }  // namespace pptrain

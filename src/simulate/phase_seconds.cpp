@@ -1,6 +1,9 @@
 #include "simulate/phase_seconds.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "simulate/runtime_rings.hpp"
 
 namespace pptrain {
 namespace {
@@ -23,6 +26,22 @@ void for_each_layer(const StagePart& part, const Visit& visit) {
   for (const Interval& layers : part.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) visit(static_cast<int>(l));
   }
+}
+
+/// Collectives of a layer in F and in B, one after another, in the runtime that the profile is of.
+TensorSeconds collective_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group,
+                                 int layer) {
+  const Profile& profile = instance.profile;
+  const int degree = part.computed_degree();
+  const ProfileLayer& itself = profile.layers[static_cast<std::size_t>(layer)];
+  const double bytes = itself.tensor_parallel_allreduce_bytes * group.samples;
+  if (profile.communication.is_own() || part.pattern != TensorPattern::megatron || degree == 1 || bytes == 0.0) {
+    return tensor_seconds(profile, group.link, layer, degree, group.samples, part.pattern);
+  }
+  const double each = itself.output_bytes * group.samples;  // a sum is of what the layer puts out
+  const double number = each > 0.0 ? std::max(1.0, std::round(bytes / each)) : 1.0;
+  const double seconds = number * RuntimeRing(instance, group.link, degree, group.kinds).seconds(bytes / number);
+  return {seconds, seconds};
 }
 
 }  // namespace
@@ -55,8 +74,7 @@ PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, 
 PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group) {
   PhaseSeconds sum = {};
   for_each_layer(part, [&](int layer) {
-    const TensorSeconds more =
-        tensor_seconds(instance.profile, group.link, layer, part.computed_degree(), group.samples, part.pattern);
+    const TensorSeconds more = collective_seconds(instance, part, group, layer);
     const double backward = more.backward + (part.mesh->recompute == Recompute::full ? more.forward : 0.0);
     at(sum, Phase::forward) += more.forward;
     at(sum, Phase::backward_input) += backward;

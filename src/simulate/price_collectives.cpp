@@ -5,6 +5,7 @@
 #include "cost/two_level_sum.hpp"
 #include "simulate/lanes.hpp"
 #include "simulate/prices.hpp"
+#include "simulate/runtime_rings.hpp"
 
 namespace pptrain {
 namespace {
@@ -15,9 +16,15 @@ std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shar
   return devices;
 }
 
+/// All-reduce over a group, of which gathering is a half.
+double group_seconds(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
+  if (!instance.profile.communication.is_own()) return RuntimeRing(instance, devices).seconds(bytes);
+  return all_reduce_seconds(instance.cluster, devices, bytes);
+}
+
 /// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what.
 double sum_seconds(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
-  if (stage.zero_stage > 0) return all_reduce_seconds(instance.cluster, devices, bytes);
+  if (stage.zero_stage > 0 || !instance.profile.communication.is_own()) return group_seconds(instance, devices, bytes);
   const double elements = bytes / instance.profile.bytes_per_parameter.sent();
   const double buckets = elements / static_cast<double>(gradient_bucket_elements);
   return two_level_sum(instance.cluster, devices, bytes).seconds(std::max(1.0, buckets));
@@ -73,7 +80,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.kind = PricedCollective::Kind::weights;
       gather.chunk = chunk;
       gather.lane = lanes.weights(shard, static_cast<int>(g));
-      gather.seconds = 0.5 * all_reduce_seconds(instance.cluster, devices_of(stage, groups[g], shard), whole);
+      gather.seconds = 0.5 * group_seconds(instance, devices_of(stage, groups[g], shard), whole);
       gather.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : gather.programs) {
         ChunkPrice& price = chunks_[index(program, chunk)];
@@ -122,6 +129,9 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
       reduction.seconds = sum_seconds(instance, stage, devices_of(stage, groups[g], shard), held);
       scatter_sums(stage, reduction);
       reduction.programs = programs_of(stage, stage_index, groups[g], shard);
+      const ChunkPrice& first = chunks_[index(reduction.programs.front(), chunk)];
+      const double backward = first.task(Phase::backward).seconds;
+      reduction.seconds = seconds_left(instance.profile.communication, reduction.seconds, backward, first.num_layers);
       for (const int program : reduction.programs) {
         chunks_[index(program, chunk)].reduce_group = static_cast<int>(reductions_.size());
       }

@@ -19,6 +19,14 @@ bool splits_backward(const Programs& programs) {
   });
 }
 
+/// Prolongs tasks by a part of themselves, in which a device waits until others have received.
+void add_waits(double part, std::array<TaskPrice, num_phases>& tasks) {
+  for (TaskPrice& task : tasks) {
+    task.communication += part * task.seconds;
+    task.seconds += part * task.seconds;
+  }
+}
+
 }  // namespace
 
 bool divided_as_stage(const StageParts& parts, const Stage& stage) {
@@ -135,6 +143,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     const int program = first_program_[stage_index] + d;
     if (d % group_size == 0) {
       of_group.tasks = by_replica ? times.of_replica(d / group_size) : times.of_stage();
+      add_waits(instance.profile.communication.blocking * (plan.num_stages() - 1.0), of_group.tasks);
       if (by_replica) price_gathers(instance, parts.all().front(), d / group_size, program, of_group);
       if (group_size > 1) task_groups_.emplace_back();
     }
@@ -158,7 +167,7 @@ void Prices::price_gathers(const Instance& instance, const StagePart& part, int 
   if (mesh.zero_stage == 0 || mesh.gathers_chunks() || mesh.sharding_group_of(replica).size() == 1) return;
   const std::vector<LayerCost> costs = layer_costs(instance, part, replica);
   price.gathers_layers = mesh.zero_stage >= 3;
-  if (price.gathers_layers) return add_layer_gathers(costs, price.tasks);
+  if (price.gathers_layers) return add_layer_gathers(costs, instance.profile.communication.beside, price.tasks);
   const auto [known, is_first] = publications_.try_emplace(program, 0.0);
   if (is_first) {
     double update = 0.0;

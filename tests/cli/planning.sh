@@ -56,6 +56,13 @@ for tokens in many -5 0 inf nan 300Q "3 e9"; do
   job "--tokens '$tokens'" 2 'no number of tokens; write for instance' plan jobs/toy.toml "${long[@]}" "--tokens=$tokens"
 done
 job "a planning job needs nothing else" 0 '"cluster": ?"two"' plan jobs/toy.toml --format json
+# Calibration: a measured iteration scales the times of layers, and a measurement of something else is refused.
+job "calibration says what changed" 0 'layers take 0\.741 times as long.*took 40 ms, 54 ms were predicted' plan jobs/toy.toml --calibrate 0.04
+job "seconds that nothing explains" 2 '--calibrate: an iteration took 60 min, but .* are predicted' plan jobs/toy.toml --calibrate 3600
+for seconds in 0 -1 inf nan; do
+  job "--calibrate '$seconds'" 2 'are no seconds of an iteration' plan jobs/toy.toml "--calibrate=$seconds"
+done
+job "calibration by what is no run" 2 'nowhere' plan jobs/toy.toml --calibrate nowhere
 job "rank correlation on request" 0 '"rank_correlations": ?\{"plans": ?[1-9]' plan jobs/toy.toml --correlation --format json
 job "rank correlation as text" 0 'minimised by dapple' plan jobs/toy.toml --correlation
 job "its batch counts" 0 '"global_batch_size": ?12' plan jobs/toy.toml --format json

@@ -10,6 +10,9 @@ const std::string everything = R"({
  "schema": "pptrain.profile/1", "model": "m", "source": "here",
  "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8, "sent_gradient": 2},
  "axes": {"heads": 2}, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
+ "error_band": {"relative": 0.1, "runs": 3, "of": "A100"},
+ "communication": {"link_share": 0.8, "uplink_share": 0.9, "half_bytes": 1e6, "start_seconds": 1e-5,
+   "shares_uplinks": true, "hides_sums": false, "beside": 0.5, "blocking": 0.2, "link_neighbours": {"d": 3}},
  "layers": [{"name": "l", "parameters": 3, "undivided_parameters": 1, "output_bytes": 1, "stored_bytes": 1,
    "tensor_parallel_allreduce_bytes": 0, "batch_norms": 1, "batch_norm_channels": 4, "exchange_bytes": 2,
    "seconds": [{"device": "d", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1,
@@ -22,12 +25,15 @@ TEST_CASE("keys of a profile are those that are described", "[keys]") {
   REQUIRE_NOTHROW(parse_profile(everything, "file"));
   check_key_table(document, "", profile_keys::root, parse_profile);
   check_key_table(document, "/bytes_per_parameter", profile_keys::bytes_per_parameter, parse_profile);
+  check_key_table(document, "/error_band", profile_keys::error_band, parse_profile);
+  check_key_table(document, "/communication", profile_keys::communication, parse_profile);
+  CHECK(write_profile(parse_profile(everything, "file")).find("\"link_neighbours\"") != std::string::npos);
   check_key_table(document, "/layers/0", profile_keys::layer, parse_profile);
   check_key_table(
       document, "/layers/0/seconds/0", profile_keys::row, parse_profile,
       {"backward", "backward_input", "backward_weight", "stored_bytes", "deferred_bytes", "workspace_bytes"});
   check_key_table(document, "/layers/0/update/0", profile_keys::update, parse_profile);
-  CHECK(profile_keys::all().size() == 5);
+  CHECK(profile_keys::all().size() == 7);
 }
 
 TEST_CASE("the workspace of F is that of all passes where a profile does not say") {

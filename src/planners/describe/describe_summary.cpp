@@ -22,6 +22,11 @@ std::string step_text(const Prediction& prediction, const Cluster& cluster) {
   return fmt::format("{}, {} above the bound", seconds, format_percent(std::max(0.0, gap)));
 }
 
+/// "about 9 %, as of 41 published runs on A100"
+std::string band_text(const ErrorBand& band) {
+  return fmt::format("about {:.0f} %, as of {} published runs: {}", 100.0 * band.relative, band.runs, band.of);
+}
+
 std::string throughput_text(const SpeedPrediction& speed) {
   const std::string samples = fmt::format("{} samples/s", format_count(speed.samples_per_second));
   if (!speed.tokens_per_second) return samples;
@@ -124,7 +129,9 @@ std::string summary_text(const Plan& plan, const Cluster& cluster) {
   if (!plan.predicted || !plan.predicted->speed) return "";
   const Prediction& prediction = *plan.predicted;
   const SpeedPrediction& speed = *prediction.speed;
-  Rows rows = {{"step", step_text(prediction, cluster)}, {"throughput", throughput_text(speed)}};
+  Rows rows = {{"step", step_text(prediction, cluster)}};
+  if (prediction.error_band) rows.push_back({"error", band_text(*prediction.error_band)});
+  rows.push_back({"throughput", throughput_text(speed)});
   if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
   if (speed.training_tokens) {
     rows.push_back({tokens_text(*speed.training_tokens), training_text(*speed.training_seconds)});

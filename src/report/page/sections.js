@@ -58,8 +58,9 @@ function tiles() {
       `after step ${data.evaluation.step[data.evaluation.step.length - 1]}`);
   }
   const iteration = data.job.iteration_seconds;
+  const band = predicted && predicted.error_band ? ` ± ${percent(predicted.error_band)}` : "";
   tile("Iteration, median", seconds(iteration),
-    predicted && iteration ? `${seconds(predicted.iteration_seconds)} predicted: ${beside(iteration, predicted.iteration_seconds)}` : "");
+    predicted && iteration ? `${seconds(predicted.iteration_seconds)}${band} predicted: ${beside(iteration, predicted.iteration_seconds)}` : "");
   const { amount_per_second: speed, utilization } = data.job;
   if (speed) tile("Speed", `${count(speed)} ${data.job.unit}/s`, "median");
   if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the devices' peak");

@@ -1,0 +1,56 @@
+#include "model/plain_bytes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "model/layer_folds.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Values that B reads, by their holders.
+std::vector<bool> read_backward(const OperatorList& list) {
+  std::vector<bool> read(list.values.size(), false);
+  for (const Operator& op : list.operators) {
+    const Needs needs = needs_of(op, list, Recompute::none);
+    for (const ValueIndex v : needs.backward_input) read[holder_of(list, v)] = true;
+    for (const ValueIndex v : needs.backward_weight) read[holder_of(list, v)] = true;
+  }
+  return read;
+}
+
+/// Bytes of the scores of an attention: probabilities, and with dropout these once more and the mask, a byte each
+/// (Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022, section 4).
+double score_bytes(const op::SelfAttention& attention, const Value& queries, const Value& keys, double element_bytes) {
+  const double span = attention.span > 0 ? static_cast<double>(attention.span) : static_cast<double>(keys.rows);
+  const double scores = static_cast<double>(attention.heads) * static_cast<double>(queries.rows) * span;
+  return (2.0 * element_bytes + 1.0) * scores;
+}
+
+}  // namespace
+
+PlainBytes plain_bytes(const Layer& layer, double element_bytes, bool stores_scores) {
+  const OperatorList& list = layer.operators;
+  const std::vector<bool> read = read_backward(list);
+  PlainBytes bytes;
+  for (std::size_t v = 0; v < read.size(); ++v) {
+    const Value& value = list.values[v];
+    const double own = element_bytes * static_cast<double>(value.rows * value.columns);
+    if (read[v]) (value.is_whole() ? bytes.whole : bytes.divided) += own;
+    if (!value.is_whole()) bytes.moment = std::max(bytes.moment, 2.0 * own);
+  }
+  for (const Operator& op : list.operators) {
+    if (op.as<op::Loss>() != nullptr) {  // logits, their probabilities and gradients are fp32
+      const Value& logits = list.values[op.inputs.front()];
+      bytes.moment = std::max(bytes.moment, 8.0 * static_cast<double>(logits.rows * logits.columns));
+    }
+    const auto* attention = op.as<op::SelfAttention>();
+    if (attention == nullptr || !stores_scores) continue;
+    bytes.scores +=
+        score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], element_bytes);
+  }
+  bytes.divided += bytes.scores;
+  return bytes;
+}
+
+}  // namespace pptrain

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/kernel_constants.hpp"
+#include "profile/profile.hpp"
+
+namespace pptrain {
+
+/// How a runtime executes a plan, where this changes time or memory: pptrain itself, or a framework of others that a
+/// prediction is for (`[profile] like`).
+struct RuntimeTraits {
+  std::string name;
+  bool own = false;             ///< pptrain: its residual stream is fp32, and its sums are those of docs/cost.md
+  bool fused_attention = true;  ///< scores stay on the multiprocessors; `[profile] attention` says it otherwise
+  bool wide_traffic = false;    ///< autocast: what is no product is computed in fp32
+  bool hides_sums = false;      ///< gradients are summed beside the backward pass, layer by layer
+  bool blocking_sends = false;  ///< a stage goes on when the next one has received
+  double wide_gradients = 4.0;  ///< bytes of a gradient where products are bf16
+  double fp16_gradients = 2.0;  ///< ... where they are fp16
+};
+
+/// The runtimes that `[profile] like` may name, pptrain first.
+const std::vector<RuntimeTraits>& runtimes();
+std::vector<std::string> runtime_names();
+const RuntimeTraits& runtime_called(const std::string& name);
+
+}  // namespace pptrain

@@ -1,0 +1,76 @@
+#include "simulate/runtime_rings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace pptrain {
+namespace {
+
+/// Part of the links of a device that lead to the others of a group within a node.
+double reached_neighbours(const Instance& instance, const std::vector<int>& kinds, int members) {
+  double part = 1.0;
+  for (const int kind : kinds) {
+    const auto& neighbours = instance.profile.communication.link_neighbours;
+    const auto known = neighbours.find(instance.cluster.device_kinds[static_cast<std::size_t>(kind)].name);
+    if (known != neighbours.end()) part = std::min(part, (members - 1.0) / known->second);
+  }
+  return part;
+}
+
+/// The slowest link of a group that spans nodes, on each of which every other device is in a group of its own.
+Link shared_link(const Instance& instance, const std::vector<DeviceId>& devices,
+                 const std::map<int, int>& members_by_node) {
+  const Communication& communication = instance.profile.communication;
+  Link link = instance.cluster.slowest_link(devices);
+  link.bandwidth *= communication.uplink_share;
+  for (const auto& [node, members] : members_by_node) {
+    const NodeGroup& group = instance.cluster.group_of_node(node);
+    if (members > 1) link.bandwidth = std::min(link.bandwidth, communication.link_share * group.link.bandwidth);
+    if (!communication.shares_uplinks || group.uplink.bandwidth <= 0.0) continue;
+    const double groups = std::max(1.0, static_cast<double>(group.num_devices) / members);
+    link.bandwidth = std::min(link.bandwidth, communication.uplink_share * group.uplink.bandwidth / groups);
+  }
+  return link;
+}
+
+}  // namespace
+
+RuntimeRing::RuntimeRing(const Instance& instance, const std::vector<DeviceId>& devices)
+    : communication_(&instance.profile.communication), members_(static_cast<int>(devices.size())) {
+  if (members_ == 1) return;
+  std::map<int, int> members_by_node;
+  std::vector<int> kinds;
+  for (const DeviceId device : devices) {
+    ++members_by_node[instance.cluster.node_of(device)];
+    const int kind = instance.cluster.kind_index_of(device);
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  if (members_by_node.size() > 1) {
+    link_ = shared_link(instance, devices, members_by_node);
+    return;
+  }
+  *this = RuntimeRing(instance, instance.cluster.slowest_link(devices), members_, kinds);
+}
+
+RuntimeRing::RuntimeRing(const Instance& instance, const Link& slowest, int members, const std::vector<int>& kinds)
+    : communication_(&instance.profile.communication), link_(slowest), members_(members) {
+  link_.bandwidth *= communication_->link_share * reached_neighbours(instance, kinds, members);
+}
+
+double RuntimeRing::seconds(double bytes) const {
+  if (members_ == 1 || bytes == 0.0) return 0.0;
+  const double n = members_;
+  const double reached = link_.bandwidth * bytes / (bytes + communication_->half_bytes);
+  // Trees take the logarithm of the members in steps (NCCL takes them where latency counts).
+  return 2.0 * (n - 1.0) / n * bytes / reached + 2.0 * std::log2(n) * link_.latency + communication_->start_seconds;
+}
+
+double seconds_left(const Communication& communication, double seconds, double backward, int layers) {
+  if (communication.is_own() || !communication.hides_sums || layers == 0) return seconds;
+  const double first = seconds / layers;
+  const double left = std::max(first, seconds - (1.0 - 1.0 / layers) * backward);
+  return left + communication.beside * (seconds - left);
+}
+
+}  // namespace pptrain
