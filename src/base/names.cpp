@@ -50,6 +50,7 @@ std::string without_controls(std::string_view text) {
 }
 
 std::string wrapped_line(const std::string& line, std::size_t width) {
+  if (line.size() <= width) return line;
   std::istringstream words(line);
   std::string text;
   std::size_t column = 0;
@@ -112,6 +113,12 @@ std::string wrapped(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   std::string all;
   for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
+  return all;
+}
+
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+  std::string all;
+  for (const char c : wrapped(text, width - indent.size())) all += c == '\n' ? "\n" + indent : std::string(1, c);
   return all;
 }
 

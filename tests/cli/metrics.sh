@@ -116,7 +116,7 @@ watched "quiet before the command" 'Summary' -q train
 check "quiet: nothing but results" test ! -s errors.txt
 check "quiet: the summary alone" test "$(wc -l <output.txt)" -eq "$(sed -n '/^Summary/,$p' output.txt | wc -l)"
 watched "verbose" 'before the first step' -v train
-check "verbose: times of layers" printed '^  block.0 and 1 like it: .*, tmp 1, [0-9]+ samples: forward .*, backward '
+check "verbose: times of layers" printed '^  block.0 and 1 like it: .*, TP 1, [0-9]+ samples: forward .*, backward '
 check "verbose: time and memory of every rank" printed '^  1 +[0-9.]+ % +[0-9.]+ % +[0-9.]+ %  [0-9.]+ '
 check "quiet or not, log.txt has the last step" bash -c "! grep -L '^step 3/3 ' runs/*/*/log.txt | grep ."
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "base/names.hpp"
+#include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "planners/describe/describe.hpp"
-#include "planners/describe/text_table.hpp"
 #include "planners/meshes/grid.hpp"
 
 namespace pptrain {
