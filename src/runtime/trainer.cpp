@@ -56,7 +56,7 @@ void Trainer::announce_checkpoint() const {
         "checkpoint.at_end=false",
         format_bytes(bytes), parts_.run_directory, format_bytes(there));
   } else if (checkpoint.interval == 0) {
-    log_info("A checkpoint of {} follows the last step (none: --set checkpoint.at_end=false)", format_bytes(bytes));
+    log_info("A checkpoint of {} ends the job (not with --set checkpoint.at_end=false)", format_bytes(bytes));
   }
 }
 

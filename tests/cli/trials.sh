@@ -28,7 +28,7 @@ trial_steps = 2
 cache = false
 TOML
 
-expect "trials" 0 '^Trials$' "$mpiexec" -np 4 "$pptrain" train job.toml
+expect "trials" 0 '^ +trial +schedule +micro-batches' "$mpiexec" -np 4 "$pptrain" train job.toml
 check "how well predictions rank plans" printed 'rank correlation of predicted and measured'
 check "the plan that is kept" printed '^  kept: .*, [0-9]+ micro-batch'
 check "progress" grep -q 'Trials: 3 plans run' errors.txt

@@ -365,7 +365,7 @@ TEST_CASE("a plan ends with what it comes to, in lines of the screen", "[planner
   CHECK(has(text, "300B tokens"));
   CHECK(has(text, " 2.89 days\n"));
   CHECK(has(in_one_line(text), "1.5 GiB of each t for drivers and libraries"));
-  CHECK(has(in_one_line(text), "4 of 4 used, 93 % computing, 3 % waiting, 4 % idle, 49 % of peak"));
+  CHECK(has(in_one_line(text), "4 of 4 used, 93 % computing, 3 % waiting, 4 % idle, 49 % MFU"));
   CHECK(has(in_one_line(text), "t 0 of 4 used"));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);

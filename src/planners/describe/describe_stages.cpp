@@ -144,6 +144,12 @@ std::int64_t num_layers_of(const std::vector<Interval>& layers) {
   return layers_in_all;
 }
 
+/// A quantity without its unit where the one that stands behind it has the same.
+std::string without_unit_of(const std::string& behind, const std::string& quantity) {
+  const std::string unit = behind.substr(behind.find(' '));
+  return quantity.ends_with(unit) ? quantity.substr(0, quantity.size() - unit.size()) : quantity;
+}
+
 /// Stages that follow one another and differ in nothing but their layers, devices and memory.
 struct StageRow {
   int first = 0;
@@ -252,14 +258,10 @@ class StageTable {
 
   [[nodiscard]] std::string memory_of(const StageRow& row) const {
     const std::string whole = format_bytes(row.fullest.memory);
-    const std::string unit = whole.substr(whole.find(' '));
-    const auto need = [&](double bytes, bool alone) {
-      const std::string text = format_bytes(bytes);
-      return alone && text.ends_with(unit) ? text.substr(0, text.size() - unit.size()) : text;
-    };
-    const std::string most = need(row.fullest.need, true);
-    const std::string least = need(row.emptiest.need, true);
-    return fmt::format("{} of {}", least == most ? most : least + " to " + most, whole);
+    const std::string most = format_bytes(row.fullest.need);
+    const std::string least = format_bytes(row.emptiest.need);
+    const std::string need = least == most ? most : without_unit_of(most, least) + " to " + most;
+    return fmt::format("{} of {}", without_unit_of(whole, need), whole);
   }
 
   [[nodiscard]] std::vector<std::string> cells_of(const StageRow& row) const {

@@ -22,9 +22,9 @@ std::string throughput_text(const SpeedPrediction& speed) {
 std::string flop_text(const SpeedPrediction& speed) {
   std::string text = fmt::format("{} per device", format_flop_rate(*speed.flop_per_second));
   if (speed.utilization) {
-    text += fmt::format(", {} of the peak in {}", format_percent(*speed.utilization), speed.precision);
+    text += fmt::format(", {} of the peak in {} (MFU)", format_percent(*speed.utilization), speed.precision);
   }
-  return text + (speed.flop_source == "layers" ? " (FLOP of the layers)" : " (6 FLOP per parameter and token)");
+  return speed.flop_source == "layers" ? text : text + " (6 FLOP per parameter and token)";
 }
 
 std::string training_text(double seconds) { return fmt::format("{:.3g} days", seconds / 86400.0); }
@@ -49,7 +49,7 @@ void add_kinds(Rows& rows, const Prediction& prediction) {
     add(kind.computing, "computing");
     add(kind.waiting, "waiting");
     add(kind.idle, "idle");
-    if (prediction.kinds.size() > 1) add(kind.utilization, "of peak");
+    if (prediction.kinds.size() > 1) add(kind.utilization, "MFU");
     rows.push_back({kind.kind, text});
   }
 }

@@ -74,18 +74,19 @@ Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps) {
 }
 
 std::string describe_trials(const std::vector<Trial>& trials) {
-  Rows rows = {{"  plan", "schedule", "micro-batches", "predicted", "measured"}};
+  Rows rows = {{"trial", "schedule", "micro-batches", "predicted", "measured"}};
   std::vector<double> predicted;
   std::vector<double> measured;
   for (const Trial& trial : trials) {
-    rows.push_back({"  " + trial.plan.shape(), trial.plan.schedule.name, micro_batches_of(trial.plan),
+    rows.push_back({trial.plan.shape(), trial.plan.schedule.name,
+                    fmt::format("{} of {}", trial.plan.micro_batches, trial.plan.micro_batch_size),
                     format_seconds(predicted_seconds(trial.plan)),
                     trial.seconds ? format_seconds(*trial.seconds) : "not possible: " + trial.why_not});
     if (!trial.seconds) continue;
     predicted.push_back(predicted_seconds(trial.plan));
     measured.push_back(*trial.seconds);
   }
-  std::string text = "Trials\n" + align(rows);
+  std::string text = align(rows);
   const auto correlation = predicted.size() < 3 ? std::nullopt : rank_correlation(predicted, measured);
   if (correlation) text += fmt::format("  rank correlation of predicted and measured: {:.2f}\n", *correlation);
   return text;
