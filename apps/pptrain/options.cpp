@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "base/names.hpp"
+#include "base/screen.hpp"
 #include "command_line.hpp"
 #include "config/foreign_keys.hpp"
 #include "config/read.hpp"
@@ -22,7 +23,7 @@ std::string version_text() {
   text += "back ends: host" + (gpu_build.empty() ? "" : "; " + gpu_build) + "\n";
   const int gpus = num_gpus();
   text += gpus > 0 ? "GPUs: " + std::to_string(gpus) : "GPUs: none, so the host is used (" + why_no_gpu() + ")";
-  return text;
+  return wrapped(text, screen_columns(), "  ");
 }
 
 bool is_command(const std::string& name) {

@@ -4,6 +4,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/names.hpp"
+#include "base/screen.hpp"
 #include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
@@ -105,8 +107,9 @@ std::string simulation_text(const Simulation& simulation, const Instance& instan
   for (const auto& [name, seconds] : comparison.estimates)
     rows.push_back({name == "amp" ? "AMP's formula" : "DAPPLE's formula", format_seconds(seconds)});
   rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
-  std::string text = fmt::format("{}, {} with {} micro-batches of {} samples, {}\n", plan.model, plan.shape(),
-                                 plan.micro_batches, plan.micro_batch_size, order);
+  const std::string head = fmt::format("{}, {} with {} micro-batches of {} samples, {}", plan.model, plan.shape(),
+                                       plan.micro_batches, plan.micro_batch_size, order);
+  std::string text = wrapped(head, screen_columns(), "  ") + "\n";
   text += align(rows) + "\n" + device_table(simulation, programs, instance.cluster);
   const std::string picture = pipeline_picture(simulation, programs);
   return picture.empty() ? text : text + "\n" + picture;

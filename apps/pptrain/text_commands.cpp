@@ -159,12 +159,11 @@ void CommandLine::export_model() {
           ->check(CLI::IsMember(types))
           ->type_name("TYPE");
   choices_[type] = types;
-  describe(
-      sub,
-      "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
-      "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
-      "does [model] from.",
-      {{"pptrain export outputs/llama/latest -o llama-trained --type bf16", "take the last checkpoint along"}});
+  describe(sub,
+           "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
+           "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
+           "does [model] from.",
+           {{"pptrain export outputs/llama/latest -o llama-trained --type bf16", "take the last checkpoint along"}});
 }
 
 }  // namespace pptrain

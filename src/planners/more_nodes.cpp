@@ -9,8 +9,8 @@ namespace pptrain {
 namespace {
 
 bool can_be_multiplied(const Cluster& cluster) {
-  return std::none_of(cluster.groups.begin(), cluster.groups.end(), [](const NodeGroup& group) {
-    return !group.hosts.empty() || !group.core_pool.empty() || group.shares_cores();
+  return std::all_of(cluster.groups.begin(), cluster.groups.end(), [](const NodeGroup& group) {
+    return group.hosts.empty() && group.core_pool.empty() && !group.shares_cores() && group.uplink.bandwidth > 0.0;
   });
 }
 

@@ -36,12 +36,19 @@ too_wide() { grep -aE "^.{$(($1 + 1)),}" "${@:2}" | grep -aE "^.{1,$1} +[^ ]" | 
 fits() {
   local columns=$1
   expect "$columns columns: $2" "$3" '' env ${columns:+COLUMNS="$columns"} "${@:4}"
-  check "$columns columns: $2 fits" bash -c "! { $(declare -f too_wide); too_wide ${columns:-80} output.txt errors.txt; } >wide.txt"
+  # Messages stay in one line for programs that search them, where neither a terminal nor COLUMNS says how long it may be.
+  local files=(output.txt ${columns:+errors.txt})
+  check "$columns columns: $2 fits" bash -c "! { $(declare -f too_wide); too_wide ${columns:-80} ${files[*]}; } >wide.txt"
   if [[ -s wide.txt ]]; then sed 's/^/    too wide: /' wide.txt; fi
 }
 
 # short: the plan that was printed has 25 lines at most, beside lines that a search tells of itself.
 short() { [[ $(grep -cv '^planning for' output.txt) -le 26 ]]; }
+
+jobs=(papers/dapple-bert-48 papers/zeropp-gpt-14.6b papers/zeropp-gpt-6.2b amp-heterogeneous-cluster mixtral-8x7b)
+for job in "${jobs[@]}"; do
+  expect "plan of $job" 0 '' "$pptrain" plan "$inputs/$job.toml" --set 'planner.time_limit="2 s"' -o "${job//\//-}.json"
+done
 
 for columns in "" 80 120 200; do
   for command in "" train cluster profile plan simulate report validate tokenize generate export; do
@@ -61,15 +68,20 @@ for columns in "" 80 120 200; do
   fits "$columns" "validation" 0 "$pptrain" validate job.toml
   fits "$columns" "a mistake" 2 "$pptrain" validate wrong.toml
   fits "$columns" "a mistake in the command line" 2 "$pptrain" train job.toml --lr 1
-  for job in papers/dapple-bert-48 papers/alpa-gpt-39b papers/zeropp-gpt-6.2b amp-heterogeneous-cluster mixtral-8x7b; do
-    fits "$columns" "plan of $job" 0 "$pptrain" plan "$inputs/$job.toml" --set 'planner.time_limit="3 s"' -o plan.json
+  for job in "${jobs[@]}"; do
+    file=${job//\//-}.json
+    fits "$columns" "plan of $job" 0 "$pptrain" plan "$inputs/$job.toml" --set "parallelism.plan=\"$file\""
     check "... in 25 lines" short
     fits "$columns" "plan of $job that says more" 0 \
-      "$pptrain" plan "$inputs/$job.toml" --set 'parallelism.plan="plan.json"' -v
-    fits "$columns" "simulation of $job" 0 "$pptrain" simulate "$inputs/$job.toml" --plan plan.json
+      "$pptrain" plan "$inputs/$job.toml" --set "parallelism.plan=\"$file\"" -v
+    fits "$columns" "simulation of $job" 0 "$pptrain" simulate "$inputs/$job.toml" --plan "$file"
   done
+  fits "$columns" "a search" 0 "$pptrain" plan "$inputs/papers/dapple-bert-48.toml" --set 'planner.time_limit="3 s"' -v
+  fits "$columns" "a search that says less" 0 \
+    "$pptrain" plan "$inputs/amp-heterogeneous-cluster.toml" --set 'planner.time_limit="2 s"'
+  check "... in 25 lines" short
   fits "$columns" "no plan fits" 3 "$pptrain" plan "$inputs/gpt2-1.5b.toml" --cluster "$inputs/clusters/aws-homogeneous.toml" \
-    --analytic --set parallelism.zero_stage=0 --set parallelism.recompute=none --set parallelism.data=16
+    --analytic --set training.precision=fp16 --set parallelism.zero_stage=0 --set parallelism.recompute=none --set parallelism.data=16
 done
 
 finish

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
@@ -35,11 +36,11 @@ std::string iteration_text(const RunSummary& summary) {
   const double predicted = summary.predicted_iteration_seconds.value_or(0.0);
   if (const double tried = summary.trial_iteration_seconds.value_or(0.0); tried > 0.0) {
     text += fmt::format(", {} in its trial: {}", format_seconds(tried), beside(summary.iteration_seconds, tried));
-    if (predicted > 0.0) text += fmt::format("\n               {} by simulation", format_seconds(predicted));
+    if (predicted > 0.0) text += fmt::format(", {} by simulation", format_seconds(predicted));
   } else if (predicted > 0.0) {
     text += fmt::format(", {} predicted: {}", format_seconds(predicted), beside(summary.iteration_seconds, predicted));
   }
-  return text + "\n";
+  return wrapped(text, screen_columns(), std::string(15, ' ')) + "\n";
 }
 
 std::string times_text(const RunSummary& summary) {
