@@ -156,21 +156,24 @@ MemoryParts memory_parts(const Instance& instance, const Plan& plan, DeviceId de
   return sums;
 }
 
-std::string overrun_by_parts(const Instance& instance, const Plan& plan, const std::vector<double>& need) {
-  const DeviceId worst = most_overrun(instance.cluster, need);
-  if (!worst.valid()) return "";
-  const MemoryParts parts = memory_parts(instance, plan, worst);
-  const double rest = need[worst.index()] - parts.weights - parts.gradients - parts.optimizer - parts.activations;
+std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device, double need) {
+  const MemoryParts parts = memory_parts(instance, plan, device);
+  const double rest = need - parts.weights - parts.gradients - parts.optimizer - parts.activations;
   std::vector<std::string> texts;
   const auto add = [&](const char* name, double bytes) {
-    if (bytes >= 0.001 * need[worst.index()]) texts.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
+    if (bytes >= 0.001 * need) texts.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
   };
   add("weights", parts.weights);
   add("gradients", parts.gradients);
   add("optimizer state", parts.optimizer);
   add("activations", parts.activations);
   add("for a moment", rest);
-  return overrun_text(instance.cluster, worst, need[worst.index()]) + ": " + join(texts);
+  return overrun_text(instance.cluster, device, need) + ": " + join(texts);
+}
+
+std::string overrun_by_parts(const Instance& instance, const Plan& plan, const std::vector<double>& need) {
+  const DeviceId worst = most_overrun(instance.cluster, need);
+  return worst.valid() ? overrun_by_parts(instance, plan, worst, need[worst.index()]) : "";
 }
 
 std::string overrun_text(const Cluster& cluster, DeviceId device, double need) {
