@@ -21,12 +21,12 @@ std::vector<int> kind_counts(const Stage& stage, const Cluster& cluster) {
   return counts;
 }
 
-/// " (4 x v100, 4 x t4)" of the devices of some stages alike; "" in a cluster of one kind.
+/// " (4 v100, 4 t4)" of the devices of some stages alike; "" in a cluster of one kind.
 std::string kinds_text(const std::vector<int>& counts, const Cluster& cluster, int stages) {
   if (counts.size() < 2) return "";
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < counts.size(); ++k) {
-    if (counts[k] > 0) parts.push_back(fmt::format("{} x {}", counts[k] * stages, cluster.device_kinds[k].name));
+    if (counts[k] > 0) parts.push_back(fmt::format("{} {}", counts[k] * stages, cluster.device_kinds[k].name));
   }
   return " (" + join(parts) + ")";
 }
