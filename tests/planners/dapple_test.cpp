@@ -123,7 +123,8 @@ TEST_CASE("dapple says what lacks least when nothing fits", "[planners][dapple]"
   const SearchResult result = search_plan("dapple", {profile, cluster, 4}, {}, "x");
   CHECK_FALSE(result.plan.has_value());
   CHECK(result.why_not ==
-        "PP 2 x DP 1 x TP 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, 1.99 KiB too much");
+        "PP 2 x DP 1 x TP 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, 1.99 KiB too much: "
+        "weights 7.81 KiB, gradients 7.81 KiB, optimizer state 15.6 KiB, activations 40 B");
 }
 
 TEST_CASE("dapple ends when it has to, with the best so far", "[planners][dapple]") {
