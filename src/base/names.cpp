@@ -117,8 +117,22 @@ std::string wrapped(const std::string& text, std::size_t width) {
 }
 
 std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+  std::istringstream lines(text);
   std::string all;
-  for (const char c : wrapped(text, width - indent.size())) all += c == '\n' ? "\n" + indent : std::string(1, c);
+  for (std::string line; std::getline(lines, line);) {
+    all += all.empty() ? "" : "\n";
+    std::size_t room = width;
+    while (line.size() > room) {
+      const std::size_t first = line.find_first_not_of(' ');
+      std::size_t at = line.rfind(' ', room);
+      if (at == std::string::npos || at < first) at = line.find(' ', std::max(room, first));  // a word is not cut
+      if (at == std::string::npos) break;
+      all += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n" + indent;
+      line.erase(0, std::min(line.find_first_not_of(' ', at), line.size()));
+      room = width - indent.size();
+    }
+    all += line;
+  }
   return all;
 }
 
