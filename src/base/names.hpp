@@ -17,8 +17,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 /// not too long keep their spaces.
 std::string wrapped(const std::string& text, std::size_t width);
 
-/// Text in lines of at most `width` characters, broken between words, with what goes on behind `indent`; spaces within
-/// a line stay.
+/// Text in lines of at most `width` characters as `wrapped` makes them, all but the first behind `indent`.
 std::string wrapped(const std::string& text, std::size_t width, const std::string& indent);
 
 /// As a POSIX shell takes it for one word: in quotes where it must be.
