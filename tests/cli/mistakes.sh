@@ -66,7 +66,7 @@ expect "an option of another tool" 2 '--lr is no option of pptrain train; did yo
 expect "a vocabulary too small for bytes" 2 'vocabulary_size' "$pptrain" train job.toml --set model.vocabulary_size=100
 
 # 5. Out of memory: what the bytes are for, and a change that was checked.
-sed 's/1 GiB/450 KiB/' cluster.toml >small.toml
+sed 's/1 GiB/550 KiB/' cluster.toml >small.toml
 expect "out of memory" 3 'too much: weights .*, gradients .*, optimizer state .*' \
   "$pptrain" plan job.toml --cluster small.toml --set parallelism.zero_stage=0 --set parallelism.recompute=none
 check "a change that helps is named" printed '; try '
