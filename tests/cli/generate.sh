@@ -103,7 +103,7 @@ size=$("$pptrain" tokenize fox.txt -o own.bin --train-vocabulary 310 | sed 's/.*
 expect "training on tokens of an own vocabulary" 0 '' "$pptrain" job.toml --set job.name=own-tokens --set data.train=own.bin \
   --set data.validation=own.bin --set model.vocabulary_size="$size" --set metrics.sample_prompts=[] --steps 60 \
   --set checkpoint.interval=60
-expect "an own vocabulary" 0 '^the quick' "$pptrain" generate outputs/own-tokens/* --prompt 'the quick' --tokens 20 \
+expect "an own vocabulary" 0 '^the quick' "$pptrain" generate outputs/own-tokens/latest --prompt 'the quick' --tokens 20 \
   --tokenizer own.tokenizer.json
 expect "an own vocabulary is valid" 0 "a tokenizer of $size tokens" "$pptrain" validate own.tokenizer.json
 
