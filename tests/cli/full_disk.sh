@@ -110,7 +110,7 @@ train 1 --set job.output=kept
 exported=0
 for size in 4 16 64 96 100 104 108 112 116 120 124 128 200 400; do
   mount -t tmpfs -o "size=${size}k" none disk
-  run 60 "$pptrain" export kept/full/* -o disk/model
+  run 60 "$pptrain" export kept/full/latest -o disk/model
   if [[ $code -eq 0 ]]; then
     exported=$((exported + 1))
     check "an export on $size KiB is sound" "$pptrain" validate disk/model
