@@ -16,9 +16,9 @@ struct MoreNodes {
 };
 
 /// The least power of two (up to 16) of the nodes of every group with which the planner finds a plan that fits, of an
-/// instance that no plan fits, and that plan. Nothing where there is none, where the stop comes before that is known, and
-/// for clusters of named hosts, of nodes that share cores, and of nodes without an uplink, which nobody has twice. Arguments are those of
-/// `search_plan`.
+/// instance that no plan fits, and that plan. Nothing where there is none, where the stop comes before that is known,
+/// and for clusters of named hosts, of nodes that share cores, and of nodes without an uplink, which nobody has twice.
+/// Arguments are those of `search_plan`.
 std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const Instance& instance,
                                             const Restrictions& restrictions, const std::string& source,
                                             const Stop& stop);
