@@ -6,6 +6,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 preset=${PPTRAIN_PRESET:-release}
 build=$root/build/$preset
 log=$root/build/bootstrap.log
+compile_seconds=350  # of one core, for the program alone (docs/performance.md)
 main_ranks=16  # of the main job, and the largest that the tests start
 
 # Everything CMake asks for, by its name in Debian 12.
@@ -161,6 +162,14 @@ configure() {
   phase "configuring (preset $preset)" cmake -S "$root" --preset "$preset" "$@"
 }
 
+# Says how long it takes to come from nothing to a program; nothing where one is there.
+say_duration() {
+  local jobs
+  if [[ -x $build/pptrain ]]; then return; fi
+  jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(num_jobs)}
+  say "the first time: packages, then about $(((compile_seconds / jobs + 59) / 60)) min of compiling on $jobs cores; then at once"
+}
+
 # compile TARGET...
 compile() {
   phase "building ($*)" cmake --build "$build" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(num_jobs)}" --target "$@"
@@ -228,6 +237,7 @@ setup() {
 # --- commands ---------------------------------------------------------------------------------
 
 command_build() {
+  say_duration
   setup pptrain
   say "built ./pptrain. Next:  . ./env.sh && mpirun -np $main_ranks ./pptrain inputs/gpt2.toml"
 }
@@ -239,6 +249,7 @@ command_run() {
   # As the caller sees it, or as the README writes it.
   if [[ ! -e $config && -e $root/$config ]]; then config=$root/$config; fi
   [[ -e $config ]] || fail "$config: no such file (neither from here nor from $root); see inputs/" 2
+  say_duration
   setup pptrain
   say "running on ${PPTRAIN_RANKS:-$main_ranks} ranks (settings for mpirun: $root/env.sh)"
   exec mpirun -np "${PPTRAIN_RANKS:-$main_ranks}" "$root/pptrain" "$config" "$@"

@@ -116,7 +116,7 @@ pptrain_on() {
   local output=$logs/$2
   part "pptrain on $1 ranks${3:+, ${*:3}}" 900 'iteration +[0-9]' mpirun --oversubscribe -np "$1" "$build/pptrain" \
     "$root/inputs/gpt2.toml" --set job.device=gpu --set training.precision=bf16 --set "job.output=$output" "${@:3}"
-  local runs=("$output"/*/*/)
+  local runs=("$output"/*/latest/)
   part "report of $1 ranks${3:+, ${*:3}}" 120 '.' "$build/pptrain" report "${runs[0]}"
 }
 

@@ -188,6 +188,8 @@ data = {toml(grid[0])}
 pipeline = {toml(grid[1])}
 tensor = {toml(grid[2])}
 schedule = {toml(schedule)}
+[checkpoint]
+at_end = false
 """
     path = RESULTS / (name + ".toml")
     path.write_text(text)

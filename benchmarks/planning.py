@@ -51,13 +51,13 @@ def gap(document):
 
 
 def shape(document):
-    """The plan in a few words: pp x dp x tmp where all stages are alike, else their number."""
+    """The plan in a few words: PP x DP x TP where all stages are alike, else their number."""
     stages = document["stages"]
     kinds = {(stage["replicas"], stage["tensor_parallel"]) for stage in stages}
     samples = "{} x {} samples".format(document["micro_batches"], document["micro_batch_size"])
     if len(kinds) == 1:
         replicas, degree = kinds.pop()
-        return f"pp {len(stages)} x dp {replicas} x tmp {degree}, {samples}"
+        return f"PP {len(stages)} x DP {replicas} x TP {degree}, {samples}"
     return "{} stages of {}, {}".format(
         len(stages), " ".join("{}x{}".format(s["replicas"], s["tensor_parallel"]) for s in stages), samples)
 

@@ -64,7 +64,7 @@ def main():
     for shape, combination in runs:
         row = compare(shape, combination, options.steps)
         rows.append(row)
-        print("{model}, {ranks} ranks, dp x pp x tmp {grid}, micro-batch {micro_batch:2d}, {schedule:5s}: predicted "
+        print("{model}, {ranks} ranks, DP x PP x TP {grid}, micro-batch {micro_batch:2d}, {schedule:5s}: predicted "
               "{predicted:.3f} s, measured {measured:.3f} s, error {error:+.1%}".format(**row), flush=True)
     within = sum(abs(row["error"]) <= options.tolerance for row in rows)
     print("{} of {} within {:.0%}".format(within, len(rows), options.tolerance))

@@ -22,7 +22,7 @@ def chosen_grid(name):
     """The shape of the plan that the newest run of the job followed."""
     plan = json.loads((measure.latest_run(name) / "plan.json").read_text())
     first = plan["stages"][0]
-    return "dp {} x pp {} x tmp {}, micro-batch {}, {}".format(
+    return "DP {} x PP {} x TP {}, micro-batch {}, {}".format(
         first["replicas"], len(plan["stages"]), first["tensor_parallel"], plan["micro_batch_size"],
         plan["schedule"]["name"])
 

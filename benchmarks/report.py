@@ -32,7 +32,7 @@ def peer(result):
 def ranks(result):
     rows = [[row["model"], str(row["ranks"]), row["grid"], row["plan"], f"{row['cpu_seconds']:.3f}", f"{row['ratio']:.2f}"]
             for row in result["rows"]]
-    header = ("ranks", "grid asked for (dp x pp x tmp)", "plan run", "CPU seconds a step", "of one rank")
+    header = ("ranks", "grid asked for (DP x PP x TP)", "plan run", "CPU seconds a step", "of one rank")
     return "User and system seconds of all ranks together for one step of " \
         f"{measure.shape_text(measure.SMALL)}, fp32.\n\n" + table(header, rows)
 
@@ -41,7 +41,7 @@ def prediction(result):
     rows = [[row["model"], str(row["ranks"]), row["grid"], str(row["micro_batch"]), row["schedule"], f"{row['predicted']:.3f}",
              f"{row['measured']:.3f}", f"{row['error']:+.1%}"] for row in result["rows"]]
     within = sum(abs(row["error"]) <= 0.10 for row in result["rows"])
-    header = ("model", "ranks", "dp x pp x tmp", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
+    header = ("model", "ranks", "DP x PP x TP", "micro-batch", "schedule", "predicted, s", "measured, s", "error")
     return f"Seconds of an iteration in fp32, {measure.SMALL['batch']} samples; measured: the median step. " \
         f"{within} of {len(rows)} within 10 %.\n\n" + table(header, rows)
 
@@ -108,7 +108,7 @@ def planners(result):
 def checkpoint(result):
     rows = [[str(row["ranks"]), row["grid"], f"{row['bytes'] / 1e9:.2f}", f"{row['seconds']:.2f}",
              f"{row['plain_seconds']:.2f}", f"{row['share']:.0%}"] for row in result["rows"]]
-    header = ("ranks", "dp x pp x tmp", "GB", "checkpoint, s", "one plain file, s", "of its rate")
+    header = ("ranks", "DP x PP x TP", "GB", "checkpoint, s", "one plain file, s", "of its rate")
     return f"Checkpoints of {result['rows'][0]['shape']} with AdamW (weights, m, v in fp32) beside one process that writes " \
         "one file of as many bytes in the same folder, both with fsync; best of twelve.\n\n" + table(header, rows)
 

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/names.hpp"
+#include "base/screen.hpp"
 #include "help_format.hpp"
 
 namespace pptrain {
@@ -80,8 +81,8 @@ CommandLine::CommandLine(Options& options, std::function<std::string()> version)
   describe(
       &app_,
       "Times the layers of a model on every kind of device of a cluster, searches how to divide model and batch over "
-      "the devices, predicts time and memory of the plan, and trains by it over MPI. All but train and a measured "
-      "profile run without mpirun, and need neither the cluster nor a GPU.\n\n"
+      "the devices, predicts time and memory of the plan, and trains by it over MPI. Only train and profile "
+      "need mpirun; nothing else needs the cluster or a GPU.\n\n"
       "`pptrain CONFIG.toml` is `pptrain train CONFIG.toml`; on 16 ranks `mpirun -np 16 pptrain CONFIG.toml`.",
       {{"mpirun -np 16 pptrain inputs/gpt2.toml", "train a small GPT-2 on 16 ranks"},
        {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment; no machine needed"}});
@@ -111,7 +112,7 @@ CLI::App* CommandLine::command(Command value, const std::string& name, const std
 }
 
 void CommandLine::describe(CLI::App* sub, const std::string& details, const std::vector<CommandExample>& examples) {
-  std::string footer = wrapped(details, screen_columns) + "\n\nExamples:\n";
+  std::string footer = wrapped(details, screen_columns()) + "\n\nExamples:\n";
   for (const CommandExample& example : examples)
     footer += fmt::format("  {}\n      {}\n", example.command, example.purpose);
   sub->footer(footer + "\n" + exit_codes_text());
@@ -131,8 +132,9 @@ void CommandLine::overrides(CLI::App* sub) {
 }
 
 void CommandLine::format(CLI::App* sub, const std::vector<std::string>& names) {
-  CLI::Option* option = sub->add_option("--format", options_.format, "how to print: " + join(names) + "; none: text")
-                            ->type_name("FORMAT");
+  CLI::Option* option =
+      sub->add_option("--format", options_.format, "how to print: " + join(names) + " (default: text)")
+          ->type_name("FORMAT");
   option->check(CLI::IsMember(names).description(""));
   choices_[option] = names;
 }

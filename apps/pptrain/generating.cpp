@@ -85,8 +85,8 @@ void report(const TextModel& text, const GenerateOptions& options, const Generat
   const double seconds = std::max(result.seconds - result.prompt_seconds, 1e-9);
   const std::string speed =
       result.tokens > 1 ? fmt::format(", {:.1f} tokens/s", static_cast<double>(result.tokens - 1) / seconds) : "";
-  log_info("{}: {} token{} behind {}{}{}", text.description, result.tokens, result.tokens == 1 ? "" : "s",
-           options.prompt.size(), result.ended ? ", ended by the model" : "", speed);
+  log_info("{}: {} prompt + {} new tokens{}{}", text.description, options.prompt.size(), result.tokens,
+           result.ended ? ", ended by the model" : "", speed);
 }
 
 }  // namespace

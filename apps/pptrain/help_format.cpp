@@ -1,6 +1,7 @@
 #include "help_format.hpp"
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
 
 namespace pptrain {
 namespace {
@@ -23,7 +24,7 @@ std::string HelpFormat::make_option_opts(const CLI::Option* option) const {
 
 std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   const std::string required = option->get_required() ? " (required)" : "";
-  return wrapped(option->get_description() + required, screen_columns - option_columns);
+  return wrapped(option->get_description() + required, screen_columns() - option_columns);
 }
 
 }  // namespace pptrain

@@ -127,7 +127,7 @@ void CommandLine::report() {
   describe(sub,
            "Loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle time, and "
            "why this plan. The file needs no network. The job may still run.",
-           {{"pptrain report outputs/gpt2/START_TIME", "write report.html beside the metrics"}});
+           {{"pptrain report outputs/gpt2/latest", "write report.html beside the metrics"}});
 }
 
 void CommandLine::validate() {

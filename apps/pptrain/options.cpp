@@ -6,7 +6,10 @@
 
 #include "base/log.hpp"
 #include "base/names.hpp"
+#include "base/screen.hpp"
 #include "command_line.hpp"
+#include "config/foreign_keys.hpp"
+#include "config/read.hpp"
 #include "cuda/presence.hpp"
 #include "pptrain_version.hpp"
 
@@ -20,7 +23,7 @@ std::string version_text() {
   text += "back ends: host" + (gpu_build.empty() ? "" : "; " + gpu_build) + "\n";
   const int gpus = num_gpus();
   text += gpus > 0 ? "GPUs: " + std::to_string(gpus) : "GPUs: none, so the host is used (" + why_no_gpu() + ")";
-  return text;
+  return wrapped(text, screen_columns(), "  ");
 }
 
 bool is_command(const std::string& name) {
@@ -52,6 +55,15 @@ std::string unknown_option(const CLI::App& app, const std::vector<std::string>& 
   return "";
 }
 
+/// What to write for an option of another tool that is a key of the configuration here: "--lr".
+std::string meant_setting(const std::string& option, const CLI::App& app) {
+  if (app.get_option_no_throw("--set") == nullptr) return "";
+  std::string name = option.substr(2);
+  std::replace(name.begin(), name.end(), '-', '_');
+  const std::vector<std::string> settings = settings_called(name);
+  return settings.empty() ? "" : "; did you mean `--set " + settings.front() + "=VALUE`?";
+}
+
 std::string meant(const std::string& name, const std::vector<std::string>& candidates, const std::string& in_front) {
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : "; did you mean `" + in_front + nearest + "`?";
@@ -70,7 +82,9 @@ std::string problem(const CLI::ParseError& error, CommandLine& line, const std::
     std::vector<std::string> options;
     for (const CLI::Option* known : app.get_options())
       for (const std::string& long_name : known->get_lnames()) options.push_back("--" + long_name);
-    return option + " is no option of " + name + meant(option, options, "") + help;
+    std::string advice = key_called(option.substr(2)).empty() ? meant(option, options, "") : "";
+    if (advice.empty()) advice = meant_setting(option, app);
+    return option + " is no option of " + name + advice + help;
   }
   if (has_command) return error.what() + help;
   if (first.empty() || first[0] == '-') return "a subcommand or a CONFIG.toml is missing" + help;

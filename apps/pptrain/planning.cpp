@@ -78,11 +78,17 @@ ModelWork asked_work(const Options& options, const Config& config, const Profile
   return work;
 }
 
+/// The plan for people; all of it where they asked for more.
+std::string plan_text(const Plan& plan, const Instance& instance) {
+  const std::string text = describe_plan(plan, instance.cluster) + describe_gradients(instance.profile);
+  if (verbosity() == Verbosity::verbose) return text + describe_plan_in_full(plan, instance.cluster);
+  return text + "  -v: every stage, the time by parts, why other planners are slower\n";
+}
+
 void deliver_plan(const Options& options, const ModelWork& work, Plan plan, const Instance& instance) {
   predict_throughput(instance, work, plan, options.training_tokens);
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
-  if (options.format == "text")
-    deliver(describe_plan(plan, instance.cluster) + describe_gradients(instance.profile), "");
+  if (options.format == "text") deliver(plan_text(plan, instance), "");
   if (options.format == "json" && options.output.empty()) deliver(write_plan(plan), "");
 }
 
@@ -92,7 +98,7 @@ void deliver_search(const Options& options, const Config& config, const std::str
   const ModelWork work = asked_work(options, config, instance.profile);
   const InterruptEndsSearch interrupt;
   const SearchResult result = shown_search(planner, config, instance, restrictions);
-  Plan plan = feasible_plan(result, config.source);
+  Plan plan = feasible_plan(result, planner, config, instance, restrictions);
   if (options.correlation) {
     const std::string schedule =
         schedule_kind(restrictions.schedule).planned_stage_by_stage ? restrictions.schedule : ScheduleChoice().name;

@@ -4,6 +4,9 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/names.hpp"
+#include "base/screen.hpp"
+#include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "cost/bubble.hpp"
@@ -11,7 +14,6 @@
 #include "model/model.hpp"
 #include "output.hpp"
 #include "planners/describe/describe.hpp"
-#include "planners/describe/text_table.hpp"
 #include "planning.hpp"
 #include "program/check.hpp"
 #include "program/trace.hpp"
@@ -55,17 +57,36 @@ void warn_of_memory(const Simulation& simulation, const Cluster& cluster) {
   if (const std::string why_not = largest_overrun(cluster, need); !why_not.empty()) log_warning("{}", why_not);
 }
 
+/// What is printed of a device behind its number.
+std::vector<std::string> device_cells(const SimulatedDevice& device, const Program& program, const Cluster& cluster) {
+  return {cluster.kind_of(device.device).name,    std::to_string(program.stage.value),
+          format_seconds(device.busy_seconds),    format_seconds(device.communication_seconds),
+          format_seconds(device.idle_seconds),    format_bytes(device.peak_bytes),
+          std::to_string(device.peak_stored),     format_seconds(device.first_start_seconds),
+          format_seconds(device.last_end_seconds)};
+}
+
+/// A row for each device; those of which it says the same share one.
 std::string device_table(const Simulation& simulation, const Programs& programs, const Cluster& cluster) {
-  Rows rows = {{"device", "kind", "stage", "computing", "communicating", "idle", "start", "end", "memory", "stored"}};
+  std::vector<std::pair<std::vector<int>, std::vector<std::string>>> alike;
   for (std::size_t d = 0; d < programs.size(); ++d) {
     const SimulatedDevice& device = simulation.devices[d];
-    rows.push_back({std::to_string(device.device.value), cluster.kind_of(device.device).name,
-                    std::to_string(programs[d].stage.value), format_seconds(device.busy_seconds),
-                    format_seconds(device.communication_seconds), format_seconds(device.idle_seconds),
-                    format_seconds(device.first_start_seconds), format_seconds(device.last_end_seconds),
-                    format_bytes(device.peak_bytes), std::to_string(device.peak_stored)});
+    std::vector<std::string> cells = device_cells(device, programs[d], cluster);
+    const auto same = std::find_if(alike.begin(), alike.end(), [&](const auto& row) { return row.second == cells; });
+    if (same == alike.end()) {
+      alike.push_back({{device.device.value}, std::move(cells)});
+    } else {
+      same->first.push_back(device.device.value);
+    }
   }
-  return align(rows);
+  Rows rows = {{"device", "kind", "stage", "compute", "communicate", "idle", "memory", "stored", "start", "end"}};
+  for (const auto& [devices, cells] : alike) {
+    rows.push_back({ranges(devices)});
+    rows.back().insert(rows.back().end(), cells.begin(), cells.end());
+  }
+  constexpr std::size_t start = 8;
+  constexpr std::size_t end = 9;
+  return align(std::move(rows), {start, end});
 }
 
 /// Makespan and prediction, which differ where devices share cores: each has one of its own in the simulator.
@@ -86,8 +107,9 @@ std::string simulation_text(const Simulation& simulation, const Instance& instan
   for (const auto& [name, seconds] : comparison.estimates)
     rows.push_back({name == "amp" ? "AMP's formula" : "DAPPLE's formula", format_seconds(seconds)});
   rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
-  std::string text = fmt::format("{}, {} with {} micro-batches of {} samples, {}\n", plan.model, plan.shape(),
-                                 plan.micro_batches, plan.micro_batch_size, order);
+  const std::string head = fmt::format("{}, {} with {} micro-batches of {} samples, {}", plan.model, plan.shape(),
+                                       plan.micro_batches, plan.micro_batch_size, order);
+  std::string text = wrapped(head, screen_columns(), "  ") + "\n";
   text += align(rows) + "\n" + device_table(simulation, programs, instance.cluster);
   const std::string picture = pipeline_picture(simulation, programs);
   return picture.empty() ? text : text + "\n" + picture;

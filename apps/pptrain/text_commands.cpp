@@ -85,7 +85,7 @@ void CommandLine::documents(CLI::App* sub, CLI::Option* tokenizer) {
   sub->add_flag("--no-special-tokens", options_.no_special_tokens,
                 "leave out what the tokenizer puts around each document, as <s>")
       ->needs(tokenizer);
-  sub->add_option("--json-key", options_.json_key, "key of the text in lines of .jsonl files; none: text")
+  sub->add_option("--json-key", options_.json_key, "key of the text in lines of .jsonl files (default: text)")
       ->needs(tokenizer)
       ->type_name("KEY");
   sub->add_flag("--skip-bad-lines", options_.skip_bad_lines,
@@ -126,7 +126,7 @@ void CommandLine::generate() {
            "--temperature each token is the likeliest one. A seed gives the same text again. A model whose vocabulary "
            "are the 256 bytes needs no tokenizer.\n\n"
            "Runs on the host, on one process or by mpirun on several, which hold a share of the model each.",
-           {{"pptrain generate outputs/gpt2/START_TIME --prompt 'You may'", "continue by the run's last checkpoint"},
+           {{"pptrain generate outputs/gpt2/latest --prompt 'You may'", "continue by the run's last checkpoint"},
             {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --seed 7",
              "draw tokens by a published model in the folder llama"},
             {"mpirun -np 4 pptrain generate llama --prompt 'You may'", "share its layers among four processes"}});
@@ -159,12 +159,11 @@ void CommandLine::export_model() {
           ->check(CLI::IsMember(types))
           ->type_name("TYPE");
   choices_[type] = types;
-  describe(
-      sub,
-      "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
-      "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
-      "does [model] from.",
-      {{"pptrain export outputs/llama/START_TIME -o llama-trained --type bf16", "take the last checkpoint along"}});
+  describe(sub,
+           "Writes config.json and model.safetensors, in pieces above 5 GB, and the tokenizer's files and generation "
+           "settings of the folder that the run started from. transformers' from_pretrained reads the result, and so "
+           "does [model] from.",
+           {{"pptrain export outputs/llama/latest -o llama-trained --type bf16", "take the last checkpoint along"}});
 }
 
 }  // namespace pptrain

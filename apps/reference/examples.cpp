@@ -176,7 +176,7 @@ pptrain validate plan.json
 ```
 
 ```text
-plan.json: valid, a plan: 2 stages of dp x tmp 2x1 | 1x2
+plan.json: valid, a plan: 2 stages of DP x TP 2x1 | 1x2
 ```
 )";
 

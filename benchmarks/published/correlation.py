@@ -29,7 +29,7 @@ def amp_rows(setting):
         if figures["setting"] != setting:
             continue
         estimates, peak = amp_estimates(setting, figures)
-        plan = "pp {} x dp {} x tmp {}, {} samples".format(len(figures["boundaries"]) - 1, figures["dp"],
+        plan = "PP {} x DP {} x TP {}, {} samples".format(len(figures["boundaries"]) - 1, figures["dp"],
                                                            figures["tmp"], figures["samples"])
         rows.append([figures["table"], plan, figures["seconds"], *estimates, peak / 1e9])
     return rows
@@ -93,7 +93,7 @@ def sailor_part():
         document = planning.measured_plan(SAILOR_JOB, "sailor-clariden", figures, figures["batch"])
         predicted = planning.cost(SAILOR_JOB, document)
         estimates = [predicted["estimates"][form] for form in ("amp", "dapple")]
-        plan = "pp {} x dp {} x tmp {}, {} samples, batch {}".format(
+        plan = "PP {} x DP {} x TP {}, {} samples, batch {}".format(
             len(figures["boundaries"]) - 1, figures["dp"], figures["tmp"], figures["samples"], figures["batch"])
         rows.append([plan, figures["seconds"], *estimates, planning.error(estimates[0], figures["seconds"]),
                      planning.error(estimates[1], figures["seconds"]), max(predicted["peak_bytes"]) / 1e9,

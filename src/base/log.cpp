@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/log_once.hpp"
+#include "base/names.hpp"
 #include "base/rewritten_line.hpp"
+#include "base/screen.hpp"
 
 namespace pptrain {
 namespace {
@@ -135,15 +137,26 @@ void print_result(std::string_view text) { print(text, Verbosity::quiet); }
 void print_step(std::string_view text) { print(text, Verbosity::normal); }
 void print_detail(std::string_view text) { print(text, Verbosity::verbose); }
 
+namespace {
+
+/// A message as the screen has room for it.
+std::string fitted(std::string_view before, std::string_view text) {
+  const std::string line = fmt::format("{}{}{}", state().prefix, before, text);
+  const std::size_t columns = message_columns();
+  return columns == 0 ? line : wrapped(line, columns, "  ");
+}
+
+}  // namespace
+
 void detail::log(LogLevel level, std::string_view text) {
   State& s = state();
   clear_rewritten_line();
   switch (level) {
-    case LogLevel::debug: s.screen.debug("{}{}", s.prefix, text); return;
-    case LogLevel::info: s.screen.info("{}{}", s.prefix, text); break;
-    case LogLevel::notice: s.screen.warn("{}pptrain: {}", s.prefix, text); break;
-    case LogLevel::warning: s.screen.warn("{}pptrain: warning: {}", s.prefix, text); break;
-    case LogLevel::error: s.screen.error("{}pptrain: error: {}", s.prefix, text); break;
+    case LogLevel::debug: s.screen.debug(fitted("", text)); return;
+    case LogLevel::info: s.screen.info(fitted("", text)); break;
+    case LogLevel::notice: s.screen.warn(fitted("pptrain: ", text)); break;
+    case LogLevel::warning: s.screen.warn(fitted("pptrain: warning: ", text)); break;
+    case LogLevel::error: s.screen.error(fitted("pptrain: error: ", text)); break;
   }
   s.keep(std::string(text));
 }

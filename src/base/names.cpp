@@ -50,6 +50,7 @@ std::string without_controls(std::string_view text) {
 }
 
 std::string wrapped_line(const std::string& line, std::size_t width) {
+  if (line.size() <= width) return line;
   std::istringstream words(line);
   std::string text;
   std::size_t column = 0;
@@ -112,6 +113,26 @@ std::string wrapped(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   std::string all;
   for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
+  return all;
+}
+
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+  std::istringstream lines(text);
+  std::string all;
+  for (std::string line; std::getline(lines, line);) {
+    all += all.empty() ? "" : "\n";
+    std::size_t room = width;
+    while (line.size() > room) {
+      const std::size_t first = line.find_first_not_of(' ');
+      std::size_t at = line.rfind(' ', room);
+      if (at == std::string::npos || at < first) at = line.find(' ', std::max(room, first));  // a word is not cut
+      if (at == std::string::npos) break;
+      all += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n" + indent;
+      line.erase(0, std::min(line.find_first_not_of(' ', at), line.size()));
+      room = width - indent.size();
+    }
+    all += line;
+  }
   return all;
 }
 

@@ -13,11 +13,12 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// `a, b, c` for messages.
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
-/// Columns of the screen that text is made for.
-inline constexpr std::size_t screen_columns = 80;
-
-/// Text in lines of at most `width` characters, broken between words; lines that are there stay.
+/// Text in lines of at most `width` characters, broken between words; lines that are there stay, and those that are
+/// not too long keep their spaces.
 std::string wrapped(const std::string& text, std::size_t width);
+
+/// Text in lines of at most `width` characters as `wrapped` makes them, all but the first behind `indent`.
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent);
 
 /// As a POSIX shell takes it for one word: in quotes where it must be.
 std::string shell_word(std::string_view text);

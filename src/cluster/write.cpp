@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "config/toml_reader.hpp"
@@ -76,22 +77,6 @@ std::string switch_toml(const Switch& s) {
   return text;
 }
 
-/// Rows of cells as aligned columns.
-std::string align(const std::vector<std::vector<std::string>>& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      std::size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[c].size());
-      line += fmt::format(" {:<{}} ", row[c], width);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
 /// "80 GiB", or "80 GiB, 1.5 GiB of it reserved".
 std::string memory_text(const DeviceKind& kind) {
   const std::string whole = format_bytes(kind.whole_memory());
@@ -102,6 +87,16 @@ std::string memory_text(const DeviceKind& kind) {
 std::string cores_text(const NodeGroup& group) {
   if (group.cores == 0) return "own";
   return fmt::format("{} shared{}{}", group.cores, group.core_pool.empty() ? "" : " in ", group.core_pool);
+}
+
+/// Without the columns in which no group of nodes has anything.
+Rows without_empty_columns(Rows rows) {
+  for (std::size_t c = rows.front().size(); c-- > 0;) {
+    const bool is_empty = std::all_of(rows.begin() + 1, rows.end(), [c](const auto& row) { return row[c] == "-"; });
+    if (!is_empty) continue;
+    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+  }
+  return rows;
 }
 
 std::string link_text(const Link& link) {
@@ -122,8 +117,7 @@ std::string write_cluster(const Cluster& cluster) {
 }
 
 std::string describe_cluster(const Cluster& cluster) {
-  std::vector<std::vector<std::string>> rows = {
-      {"nodes", "kind", "devices", "memory", "cores", "link", "uplink", "switch"}};
+  Rows rows = {{"nodes", "kind", "devices", "memory", "cores", "link", "uplink", "switch"}};
   for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
     const NodeGroup& group = cluster.groups[i];
     const auto kind = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
@@ -138,7 +132,7 @@ std::string describe_cluster(const Cluster& cluster) {
   };
   return fmt::format("cluster {}: {} on {}\n", cluster.name, counted(cluster.num_devices(), "device"),
                      counted(cluster.num_nodes(), "node")) +
-         align(rows);
+         align(without_empty_columns(std::move(rows)));
 }
 
 }  // namespace pptrain

@@ -259,8 +259,9 @@ struct ProfileConfig {
 };
 
 struct CheckpointConfig {
-  std::int64_t interval = 0;  ///< steps; 0: only at a stop
+  std::int64_t interval = 0;  ///< steps; 0: only at a stop, and at the end
   std::int64_t keep = 3;
+  bool at_end = true;  ///< whether one is written behind the last step, whatever the interval
 };
 
 struct MetricsConfig {

@@ -210,8 +210,14 @@ void visit(KeyVisitor& v, ProfileConfig& profile) {
 }
 
 void visit(KeyVisitor& v, CheckpointConfig& checkpoint) {
-  v.integer({"interval", "Steps from one checkpoint to the next; 0: only when the job is asked to stop."},
-            checkpoint.interval, at_least(0));
+  v.integer(
+      {"interval", "Steps from one checkpoint to the next; 0: only at the end, and when the job is asked to stop."},
+      checkpoint.interval, at_least(0));
+  v.flag(
+      {"at_end",
+       "Whether the job ends with a checkpoint, from which `pptrain generate`, `export` and `--resume` go on. Its size "
+       "is said before the first step."},
+      checkpoint.at_end);
   v.integer({"keep", "How many of the newest checkpoints of the run stay."}, checkpoint.keep, at_least(1));
 }
 

@@ -9,6 +9,7 @@
 #include "base/names.hpp"
 #include "base/open_file.hpp"
 #include "config/check.hpp"
+#include "config/foreign_keys.hpp"
 #include "config/keys.hpp"
 #include "config/toml_reader.hpp"
 
@@ -41,7 +42,7 @@ class Reader : public KeyVisitor {
   /// Refuses what is left over. Call when all is visited.
   void finish() const {
     const auto advice = [this](const std::string& key) { return advice_for(key); };
-    root_.finish(advice);
+    root_.finish([](const std::string& key) { return advice_for_foreign(key); });
     for (const TomlTable& section : sections_) section.finish(advice);
   }
   const SectionsOfKeys& sections_of_keys() const { return sections_of_keys_; }
@@ -134,7 +135,17 @@ class Reader : public KeyVisitor {
  private:
   std::string advice_for(const std::string& key) const {
     const auto found = sections_of_keys_.find(key);
-    return found == sections_of_keys_.end() ? "" : fmt::format("it is a key of [{}]", join(found->second, "], ["));
+    if (found == sections_of_keys_.end()) return advice_for_foreign(key);
+    return fmt::format("it is a key of [{}]", join(found->second, "], ["));
+  }
+
+  /// For a key or section that other tools have.
+  static std::string advice_for_foreign(const std::string& key) {
+    const std::string own = key_called(key);
+    if (own.empty()) return "";
+    const std::size_t dot = own.find('.');
+    if (dot == std::string::npos) return fmt::format("did you mean [{}]?", own);
+    return fmt::format("did you mean [{}] {}?", own.substr(0, dot), own.substr(dot + 1));
   }
 
   /// Whether the key is written; a key that is not keeps its default. Notes its place.
@@ -172,22 +183,13 @@ class Reader : public KeyVisitor {
 
 /// Keys outside of sections would replace whole sections, or be none at all.
 void check_overrides(const std::vector<std::string>& overrides) {
-  Config defaults;
-  Reader reader(parse_toml("", ""), "", defaults.places);
-  visit_keys(reader, defaults);
-  const SectionsOfKeys& sections = reader.sections_of_keys();
   for (const std::string& assignment : overrides) {
     const std::size_t equals = assignment.find('=');
     const std::string key = assignment.substr(0, equals);
     if (equals == std::string::npos || key.empty() || key.find('.') != std::string::npos) continue;
-    std::vector<std::string> known;
-    for (const auto& [name, of_name] : sections) known.push_back(name);
-    const std::string near = sections.contains(key) ? key : nearest_name(key, known);
     std::vector<std::string> settings;
-    if (!near.empty()) {
-      for (const std::string& section : sections.at(near))
-        settings.push_back(fmt::format("--set {}.{}{}", section, near, assignment.substr(equals)));
-    }
+    for (const std::string& full : settings_called(key))
+      settings.push_back(fmt::format("--set {}{}", full, assignment.substr(equals)));
     throw_bad_input({"--set " + key, "the section is missing", "every key is one of a section",
                      "write " + (settings.empty() ? "--set SECTION.KEY=VALUE, for instance --set training.steps=10"
                                                   : join(settings, " or "))});
@@ -217,6 +219,22 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
 }
 
 }  // namespace
+
+std::vector<std::string> settings_called(const std::string& name) {
+  Config defaults;
+  Reader reader(parse_toml("", ""), "", defaults.places);
+  visit_keys(reader, defaults);
+  const SectionsOfKeys& sections = reader.sections_of_keys();
+  const std::string own = sections.contains(name) ? "" : key_called(name);
+  if (own.find('.') != std::string::npos) return {own};
+  std::vector<std::string> known;
+  for (const auto& [key, of_key] : sections) known.push_back(key);
+  const std::string near = sections.contains(name) ? name : nearest_name(name, known);
+  std::vector<std::string> settings;
+  if (near.empty()) return settings;
+  for (const std::string& section : sections.at(near)) settings.push_back(section + "." + near);
+  return settings;
+}
 
 Config read_config(const std::string& path, const std::vector<std::string>& overrides) {
   check_overrides(overrides);

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "base/open_file.hpp"
 #include "config/toml_levels.hpp"
 #include "config/toml_state.hpp"
@@ -11,6 +13,25 @@ namespace pptrain {
 namespace {
 
 constexpr std::string_view set_option = "--set ";
+
+/// Which file somebody may mean who names one that is not there: of that name in inputs/, or of one that is near it in
+/// the same folder.
+std::string advice_for_missing(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path example = fs::path("inputs") / fs::path(path).filename();
+  if (fs::is_regular_file(example, ignored)) return fmt::format("did you mean {}?", example.string());
+  const fs::path folder = fs::path(path).parent_path();
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder.empty() ? "." : folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (entry->path().extension() == ".toml") names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const std::string near = nearest_name(fs::path(path).filename().string(), names);
+  if (near.empty()) return "check the path; examples are in inputs/";
+  return fmt::format("did you mean {}?", (folder / near).string());
+}
 
 /// The value of `value = VALUE`, or nothing where that is no TOML. Nodes remember `place` as their source.
 std::optional<toml::table> parse_value(const std::string& value, const std::string& place) {
@@ -125,7 +146,7 @@ TomlTable parse_toml(std::string_view text, const std::string& source, const std
 TomlTable read_toml(const std::string& path, const std::vector<std::string>& overrides) {
   const OpenFile file(path);
   if (file.is_missing()) {
-    throw_bad_input({path, "the file does not exist", "", "check the path; examples are in inputs/"});
+    throw_bad_input({path, "the file does not exist", "", advice_for_missing(path)});
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))

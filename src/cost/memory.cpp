@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/names.hpp"
 #include "base/units.hpp"
 #include "cost/overrun.hpp"
 #include "cost/replica_sum.hpp"
@@ -28,6 +29,30 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
     for (int k = 0; k < mesh.tensor_parallel; ++k) {
       const double activations = member_work(part, j, k).samples * (held * stored);
       need[mesh.devices[j][k].index()] += member_load(mesh, k) * model + activations;
+    }
+  }
+}
+
+/// Adds what `add_part` adds to a device, by what it is for.
+void add_parts(const Profile& profile, const StagePart& part, double in_flight, DeviceId device, MemoryParts& sums) {
+  const Stage& mesh = *part.mesh;
+  const BytesPerParameter& bytes = profile.bytes_per_parameter;
+  double parameters = 0.0;
+  double stored = 0.0;
+  for (const Interval& layers : part.layers) {
+    parameters += parameters_of(profile, layers);
+    for (std::int64_t l = layers.begin; l < layers.end; ++l) stored += stored_bytes_of(profile, l, mesh.recompute);
+  }
+  for (int j = 0; j < mesh.replicas; ++j) {
+    const auto sharers = static_cast<double>(mesh.sharding_group_of(j).size());
+    for (int k = 0; k < mesh.tensor_parallel; ++k) {
+      if (mesh.devices[j][k] != device) continue;
+      const double own = member_load(mesh, k) * parameters / mesh.tensor_parallel;
+      const auto share = [&](int from_stage) { return mesh.zero_stage >= from_stage ? own / sharers : own; };
+      sums.weights += bytes.weight * share(3);
+      sums.gradients += bytes.gradient * share(2);
+      if (!mesh.offload) sums.optimizer += bytes.optimizer * share(1);
+      if (!mesh.offload_activations) sums.activations += member_work(part, j, k).samples * in_flight * stored;
     }
   }
 }
@@ -104,7 +129,7 @@ std::string why_not_fit(const Instance& instance, const Plan& plan) {
   return largest_overrun(instance.cluster, memory_bytes(instance, plan));
 }
 
-std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need) {
+DeviceId most_overrun(const Cluster& cluster, const std::vector<double>& need) {
   DeviceId worst;
   double excess = 0.0;
   for (int d = 0; d < cluster.num_devices(); ++d) {
@@ -113,7 +138,42 @@ std::string largest_overrun(const Cluster& cluster, const std::vector<double>& n
     excess = over;
     worst = DeviceId(d);
   }
+  return worst;
+}
+
+std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need) {
+  const DeviceId worst = most_overrun(cluster, need);
   return worst.valid() ? overrun_text(cluster, worst, need[worst.index()]) : "";
+}
+
+MemoryParts memory_parts(const Instance& instance, const Plan& plan, DeviceId device) {
+  MemoryParts sums;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const StageParts parts(plan.stages[i]);
+    const auto in_flight = static_cast<double>(micro_batches_in_flight(plan, StageId(i)));
+    for (const StagePart& part : parts.all()) add_parts(instance.profile, part, in_flight, device, sums);
+  }
+  return sums;
+}
+
+std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device, double need) {
+  const MemoryParts parts = memory_parts(instance, plan, device);
+  const double rest = need - parts.weights - parts.gradients - parts.optimizer - parts.activations;
+  std::vector<std::string> texts;
+  const auto add = [&](const char* name, double bytes) {
+    if (bytes >= 0.001 * need) texts.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
+  };
+  add("weights", parts.weights);
+  add("gradients", parts.gradients);
+  add("optimizer state", parts.optimizer);
+  add("activations", parts.activations);
+  add("for a moment", rest);
+  return overrun_text(instance.cluster, device, need) + ": " + join(texts);
+}
+
+std::string overrun_by_parts(const Instance& instance, const Plan& plan, const std::vector<double>& need) {
+  const DeviceId worst = most_overrun(instance.cluster, need);
+  return worst.valid() ? overrun_by_parts(instance, plan, worst, need[worst.index()]) : "";
 }
 
 std::string overrun_text(const Cluster& cluster, DeviceId device, double need) {

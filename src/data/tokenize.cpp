@@ -110,7 +110,7 @@ TokenizeResult tokenize_files(const TokenizeOptions& options) {
     return tokenize_documents(options);
   }
   const std::string model_path = beside(".model");
-  const std::string tokenizer_path = options.train_vocabulary != 0 ? beside(".tokenizer.json") : "";
+  const std::string tokenizer_path = options.train_vocabulary != 0 ? beside(trained_tokenizer_extension) : "";
   check_tokenize_options(options, {model_path, tokenizer_path});
   const std::vector<MappedFile> texts = open_texts(options.texts);
   TokenWriter writer(options.output);  // before a long training, so that a bad path is found at once

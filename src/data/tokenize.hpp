@@ -54,6 +54,9 @@ struct BadLines {
   }
 };
 
+/// Of the file beside TOKENS.bin that has a vocabulary which was trained here, TOKENS.tokenizer.json.
+inline constexpr const char* trained_tokenizer_extension = ".tokenizer.json";
+
 struct TokenizeResult {
   std::int64_t num_bytes = 0;  ///< of text
   std::int64_t num_tokens = 0;

@@ -132,7 +132,7 @@ void set_aside(const std::vector<std::string>& damaged) {
 std::vector<std::string> runs_with_checkpoints(const std::string& output, const std::string& job_name) {
   std::vector<Found> runs;
   for (const fs::directory_entry& run : entries_of(fs::path(output) / job_name)) {
-    runs.push_back(checkpoints_in(run.path()));
+    if (!run.is_symlink()) runs.push_back(checkpoints_in(run.path()));  // `latest` is one of them
   }
   std::erase_if(runs, [](const Found& run) { return run.files.empty(); });
   std::sort(runs.begin(), runs.end(),

@@ -17,6 +17,9 @@ struct CheckpointModel {
   std::int64_t step = 0;
   Config config;       ///< of its job; [model] from names `folder`
   std::string folder;  ///< with the config.json that describes the model; "": the configuration's own keys do
+  /// The tokenizer.json that lies beside the tokens of the run, where `tokenize --train-vocabulary` made it with them;
+  /// "": none lies there, or the folder has one of its own, or tokens are bytes.
+  std::string tokenizer;
   Model model;
 };
 

@@ -16,6 +16,7 @@
 #include "base/open_file.hpp"
 #include "io/checkpoint_model.hpp"
 #include "io/parameters.hpp"
+#include "model/families/families.hpp"
 #include "model/file_layout.hpp"
 #include "weights/weight_writer.hpp"
 
@@ -88,6 +89,8 @@ nlohmann::ordered_json gpt2_config(const Config& config) {
           {"model_type", "gpt2"},
           {"activation_function", "gelu_new"},
           {"attn_pdrop", 0.0},
+          {"bos_token_id", nullptr},
+          {"eos_token_id", nullptr},
           {"embd_pdrop", 0.0},
           {"resid_pdrop", 0.0},
           {"layer_norm_epsilon", 1e-5},
@@ -114,6 +117,7 @@ class Export {
     const NewFolder folder(options_.output);
     ModelTexts texts = {{"config.json", description().dump(2) + "\n"}};
     for (auto& companion : companions_of(from_.folder)) texts.push_back(std::move(companion));
+    if (!from_.tokenizer.empty()) texts.emplace_back("tokenizer.json", tokenizer_text());
     WeightWriter writer(options_.output, tensors());
     const ParameterFile file(from_.checkpoint);
     std::int64_t count = 0;
@@ -132,6 +136,10 @@ class Export {
   [[noreturn]] void refuse(const std::string& what, const std::string& reason) const {
     throw_bad_input({from_.checkpoint, what + " has no place in Hugging Face's libraries", reason,
                      "read its parameters from the HDF5 file"});
+  }
+
+  std::string tokenizer_text() const {
+    return read_text(from_.tokenizer, {from_.tokenizer, "cannot be read", "", "look at the file's permissions"});
   }
 
   std::vector<ParameterSpec> parameters() const { return stored_tensors(from_.model); }
@@ -168,8 +176,16 @@ class Export {
     return model.is_described() ? nlohmann::ordered_json::parse(model.description) : gpt2_config(from_.config);
   }
 
+  /// The class that readers are to take, which a description that was written by hand may leave out.
+  void add_architecture(nlohmann::ordered_json& json) const {
+    if (!json.value("architectures", nlohmann::ordered_json()).empty()) return;
+    const std::string architecture = family_of(ConfigJson::parse(json.dump(), from_.checkpoint)).architecture;
+    if (!architecture.empty()) json["architectures"] = {architecture};
+  }
+
   nlohmann::ordered_json description() const {
     nlohmann::ordered_json json = described();
+    add_architecture(json);
     const char* key = json.contains("torch_dtype") ? "torch_dtype" : "dtype";
     json[key] = options_.type == WeightType::f32    ? "float32"
                 : options_.type == WeightType::bf16 ? "bfloat16"

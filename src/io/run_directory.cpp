@@ -78,6 +78,19 @@ bool RunDirectory::lock() {
   return log_ < 0 || ::flock(log_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
+void RunDirectory::name_latest() const {
+  const fs::path run(path_);
+  const fs::path link = run.parent_path() / latest_run;
+  std::error_code error;
+  const fs::file_status there = fs::symlink_status(link, error);
+  if (fs::exists(there) && !fs::is_symlink(there)) return;  // somebody's own
+  const fs::path made = run.parent_path() / fmt::format(".{}-{}", latest_run, run.filename().string());
+  fs::create_symlink(run.filename(), made, error);
+  if (error) return;  // a file system without links
+  fs::rename(made, link, error);
+  if (error) fs::remove(made, error);
+}
+
 void RunDirectory::check_writable() const {
   for (const std::string& folder : {path_, path_ + "/checkpoints"}) {
     if (!fs::exists(fs::symlink_status(folder)) || ::access(folder.c_str(), W_OK | X_OK) == 0) continue;

@@ -6,6 +6,9 @@
 
 namespace pptrain {
 
+/// The name of a link in the folder of a job: its run that began, or went on, last.
+inline constexpr const char* latest_run = "latest";
+
 /// Refuses an output directory in which nothing can be created, without writing anything: `Error`
 /// (exit code 2) with `where` as the place. For the check before a long profile.
 void check_output_directory(const std::string& output, const std::string& where);
@@ -27,6 +30,9 @@ class RunDirectory {
   static std::optional<RunDirectory> existing(const std::string& path);
   /// Throws `Error` (exit code 2) where nothing can be written into it or its checkpoints.
   void check_writable() const;
+
+  /// Lets OUTPUT/JOB/latest lead to it, where the file system has links; something else of that name stays.
+  void name_latest() const;
 
   const std::string& path() const { return path_; }
   /// The path of a file in it.

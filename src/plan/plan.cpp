@@ -53,7 +53,7 @@ bool Plan::uniform() const {
 std::string Plan::shape() const {
   if (stages.empty()) return "no stages";
   if (uniform()) {
-    return fmt::format("pp {} x dp {} x tmp {}", num_stages(), stages.front().replicas, stages.front().tensor_parallel);
+    return fmt::format("PP {} x DP {} x TP {}", num_stages(), stages.front().replicas, stages.front().tensor_parallel);
   }
   std::vector<std::string> shapes;  // one for each run of equal stages
   for (int i = 0; i < num_stages();) {
@@ -66,7 +66,12 @@ std::string Plan::shape() const {
     if (end - i > 1) shapes.back() += fmt::format(" ({} times)", end - i);
     i = end;
   }
-  return fmt::format("{} stages of dp x tmp {}", num_stages(), join(shapes, " | "));
+  constexpr std::size_t most_shapes = 7;  // the table of a plan has them all
+  if (shapes.size() > most_shapes) {
+    shapes.erase(shapes.begin() + most_shapes - 2, shapes.end() - 1);
+    shapes.insert(shapes.end() - 1, "...");
+  }
+  return fmt::format("{} stages of DP x TP {}", num_stages(), join(shapes, " | "));
 }
 
 bool same_plan(const Plan& a, const Plan& b) {
@@ -84,7 +89,7 @@ Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor, std
   const int num_chunks = static_cast<int>(chunks.size());
   const int num_stages = num_chunks / schedule.virtual_stages;
   PPTRAIN_ASSERT(num_stages >= 1 && num_stages * schedule.virtual_stages == num_chunks && data >= 1 && tensor >= 1,
-                 "{} chunks, {} per stage, dp {}, tmp {}", num_chunks, schedule.virtual_stages, data, tensor);
+                 "{} chunks, {} per stage, DP {}, TP {}", num_chunks, schedule.virtual_stages, data, tensor);
   PPTRAIN_ASSERT(micro_batch_size >= data && global_batch_size % micro_batch_size == 0,
                  "global batch {}, micro-batch {}, dp {}", global_batch_size, micro_batch_size, data);
   Plan plan;

@@ -180,7 +180,7 @@ struct Plan {
   int num_devices() const;
   /// Whether all stages have the same number of replicas and the same tensor-parallel degree.
   bool uniform() const;
-  /// "pp 4 x dp 2 x tmp 2" for a uniform grid, else the stages' shapes.
+  /// "PP 4 x DP 2 x TP 2" for a uniform grid, else the stages' shapes, of many the first few and the last.
   std::string shape() const;
 };
 

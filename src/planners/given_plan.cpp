@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "cost/overrun.hpp"
 #include "plan/match.hpp"
 #include "planners/judge/simulated_plan.hpp"
 
@@ -26,7 +27,7 @@ Plan given_plan(const Config& config, const Instance& instance) {
   plan.alternatives.clear();
   plan.search_candidates = 0;
   plan.search_seconds = 0.0;
-  const std::string why_not = largest_overrun(instance.cluster, plan.predicted->peak_bytes);
+  const std::string why_not = overrun_by_parts(instance, plan, plan.predicted->peak_bytes);
   if (!why_not.empty()) {
     const char* offload =
         instance.cluster.has_host_links() ? ", a higher zero_stage or offload" : " or a higher zero_stage";

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
@@ -37,11 +38,12 @@ std::string lines_of(const Profile& profile, const std::vector<int>& layers, con
   const std::string which = layers.size() == 1 ? name : fmt::format("{} and {} like it", name, layers.size() - 1);
   std::string text;
   for (const auto& [key, row] : rows) {
-    text += fmt::format("  {}: {}, tmp {}, {:g} samples: forward {}, backward {}", which, key.first, key.second,
-                        row.samples, format_seconds(row.seconds.forward),
-                        format_seconds(row.seconds.backward_input + row.seconds.backward_weight));
+    std::string line = fmt::format("  {}: {}, TP {}, {:g} samples: forward {}, backward {}", which, key.first,
+                                   key.second, row.samples, format_seconds(row.seconds.forward),
+                                   format_seconds(row.seconds.backward_input + row.seconds.backward_weight));
     const double update = profile.update_seconds(layers.front(), key.first, key.second);
-    text += update > 0.0 ? fmt::format(", update {}\n", format_seconds(update)) : "\n";
+    if (update > 0.0) line += fmt::format(", update {}", format_seconds(update));
+    text += wrapped(line, screen_columns(), "    ") + "\n";
   }
   return text;
 }
@@ -59,7 +61,7 @@ void PhaseTimes::end(const std::string& name) {
 std::string PhaseTimes::describe() const {
   std::vector<std::string> parts;
   for (const Phase& phase : phases_) parts.push_back(fmt::format("{} {}", phase.name, format_seconds(phase.seconds)));
-  return fmt::format("before the first step\n  {}\n", join(parts, ", "));
+  return "before the first step\n  " + wrapped(join(parts), screen_columns() - 2, "  ") + "\n";
 }
 
 std::string describe_layer_times(const Profile& profile) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text_table.hpp"
 #include "base/units.hpp"
-#include "planners/describe/text_table.hpp"
 
 namespace pptrain {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/alarm.hpp"
 #include "comm/collective.hpp"
@@ -152,6 +153,16 @@ RunStart start_of(const std::optional<Resumed>& from) {
   return {from->state.step, from->run_directory, from->claimed, from->metrics, from->path};
 }
 
+/// How long the steps take, by what is known best of one.
+void announce_training(const Config& config, const Plan& plan, std::int64_t first) {
+  const std::optional<double> tried = trial_seconds(plan);
+  const double seconds = tried ? *tried : plan.predicted.value_or(Prediction()).iteration_seconds;
+  if (seconds <= 0.0) return;
+  const std::int64_t steps = config.training.steps - first;
+  log_info("{} step{} of {}, {}: about {}", steps, steps == 1 ? "" : "s", format_seconds(seconds),
+           tried ? "measured in the trial" : "predicted", format_seconds(static_cast<double>(steps) * seconds));
+}
+
 /// Trains under the plan. Throws exit code 75 when it was stopped early.
 void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets, const std::vector<Plan>& plans,
                    const std::optional<Resumed>& from, StopRequest& stop, PhaseTimes& phases) {
@@ -194,7 +205,10 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
       job, {patience, alarm, datasets, *recorder, stop, *samples, fingerprint, directory, from ? from->path : ""},
       std::move(running));
   phases.end("parameters and communication");
-  if (names) print_detail(phases.describe());
+  if (names) {
+    print_detail(phases.describe());
+    announce_training(job.config, plan, from ? from->state.step : 0);
+  }
   TrainingEnd end = TrainingEnd::done;
   const HeldInterrupts held = hold_interrupts(job.config.checkpoint);
   fail_together(alarm, patience.timeout_seconds(), [&] {
@@ -246,7 +260,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   const RankDevice device = find_device(world, waiter, options, config);
   const Machine machine = find_machine(world, waiter, options, config, device);
   phases.end("machine");
-  if (rank == 0) print_step(describe_machine(machine) + "\n");
+  if (rank == 0) print_step(describe_machine(machine));
   const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from, phases);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "planners/describe/text_table.hpp"
+#include "base/text_table.hpp"
 
 namespace pptrain {
 namespace {

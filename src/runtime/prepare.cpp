@@ -1,11 +1,13 @@
 #include "runtime/prepare.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "comm/blocking_call.hpp"
 #include "comm/collective.hpp"
@@ -19,6 +21,7 @@
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/judge/contenders.hpp"
+#include "planners/more_nodes.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
 #include "probe/rank_hosts.hpp"
@@ -30,6 +33,7 @@
 #include "runtime/optimizer_check.hpp"
 #include "runtime/peak_cache.hpp"
 #include "runtime/profiler.hpp"
+#include "runtime/progress.hpp"
 #include "runtime/search_display.hpp"
 
 namespace pptrain {
@@ -103,7 +107,7 @@ Emulate file_emulates(const std::string& cluster_file) {
 }  // namespace
 
 std::string describe_machine(const Machine& machine) {
-  const std::string cluster = "Cluster\n" + describe_cluster(machine.cluster);
+  const std::string cluster = describe_cluster(machine.cluster);
   return machine.gpus.empty() ? cluster : cluster + "\n" + machine.gpus;
 }
 
@@ -279,12 +283,14 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
     return parse_profile(text, path.empty() ? "the profile" : path);
   }
   tell_if_interrupted("while timing layers: nothing was saved; `pptrain plan --analytic` plans without timing");
-  const auto progress = [](int done, int total) {
-    if (done == 0) {
-      log_info(
-          "No profile yet: timing each kind of layer, minutes for a large model (pptrain plan --analytic needs none)");
-    }
-    log_info("Profiling layers on this machine: {} of {} tasks of rank 0", done, total);
+  auto told = std::chrono::steady_clock::now();
+  const auto progress = [&told, start = told, &cache](int done, int total) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto seconds_since = [now](auto before) { return std::chrono::duration<double>(now - before).count(); };
+    if (done == 0) log_info("Measuring layer times once{}", cache.empty() ? "" : "; cached");
+    if (seconds_since(told) < plain_period(seconds_since(start))) return;
+    log_info("Measuring layer times: {} of {} done", done, total);
+    told = now;
   };
   Profile profile =
       measure_profile(world, waiter, config, model, machine.cluster, machine.map, degrees, progress, device.backend());
@@ -316,6 +322,7 @@ Plan printed_plan(const JobOptions& options, const Config& config, const Instanc
   Plan plan = given_plan(config, instance);
   predict_throughput(instance, model_work(config, instance.profile), plan);
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
+  print_detail(describe_plan_in_full(plan, instance.cluster));
   return plan;
 }
 
@@ -323,9 +330,10 @@ Plan printed_plan(const JobOptions& options, const Config& config, const Instanc
 std::vector<Plan> searched_plans(const JobOptions& options, const Config& config, const Instance& instance) {
   SearchResult result = shown_search(config.planner.name, config, instance, restrictions_of(config));
   if (result.plan) predict_throughput(instance, model_work(config, instance.profile), *result.plan);
-  if (!result.grids.empty()) print_step(describe_candidates(result, instance.cluster) + "\n");
-  const Plan& plan = feasible_plan(result, config.source);
-  print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile) + "\n");
+  if (!result.grids.empty()) print_detail(describe_candidates(result, instance.cluster) + "\n");
+  const Plan& plan = feasible_plan(result, config.planner.name, config, instance, restrictions_of(config));
+  print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
+  print_detail(describe_plan_in_full(plan, instance.cluster));
   return contenders(result, instance, static_cast<int>(std::max<std::int64_t>(1, config.planner.trials)));
 }
 
@@ -338,12 +346,17 @@ SearchResult shown_search(const std::string& planner, const Config& config, cons
   return search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit), &progress);
 }
 
-const Plan& feasible_plan(const SearchResult& result, const std::string& source) {
-  if (!result.plan) {
-    throw_no_feasible_plan({source, "no plan fits", result.why_not,
-                            "use more or larger devices, a smaller model or a smaller micro-batch"});
+const Plan& feasible_plan(const SearchResult& result, const std::string& planner, const Config& config,
+                          const Instance& instance, const Restrictions& restrictions) {
+  constexpr double longest_seconds = 20.0;
+  if (result.plan) return *result.plan;
+  std::string remedy = "use more or larger devices, a smaller model or a smaller micro-batch";
+  const Stop stop = Stop(config.planner.time_limit).within(longest_seconds);
+  if (const auto more = nodes_that_suffice(planner, instance, restrictions, config.source, stop)) {
+    remedy = fmt::format("planned again with {} nodes instead of {} it fits, at {} a step: use so many", more->nodes,
+                         instance.cluster.num_nodes(), format_seconds(more->plan.predicted->iteration_seconds));
   }
-  return *result.plan;
+  throw_no_feasible_plan({config.source, "no plan fits", result.why_not, remedy});
 }
 
 std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,

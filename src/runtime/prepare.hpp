@@ -92,8 +92,10 @@ SearchResult shown_search(const std::string& planner, const Config& config, cons
 /// where that is not known of all of them.
 double peak_flop_rate(const Cluster& cluster, Precision precision);
 
-/// The plan of a search, or exit code 3 with what does not fit.
-const Plan& feasible_plan(const SearchResult& result, const std::string& source);
+/// The plan of a search, or exit code 3 with what does not fit, and with how many nodes it was found to fit where that
+/// was found within 20 seconds. Arguments are those of the search.
+const Plan& feasible_plan(const SearchResult& result, const std::string& planner, const Config& config,
+                          const Instance& instance, const Restrictions& restrictions);
 
 /// `[job] timeout` of the job's file as this rank finds it, for the time before rank 0 has told; the default where it
 /// finds none.

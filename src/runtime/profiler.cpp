@@ -7,7 +7,9 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "comm/collective.hpp"
+#include "comm/launcher.hpp"
 #include "comm/mpi.hpp"
 #include "planners/search.hpp"
 #include "profile/analytic.hpp"
@@ -121,6 +123,32 @@ void check_product(const Config& config, const Cluster& cluster) {
        fmt::format("start {} ranks, or set one of them to \"auto\"", product)});
 }
 
+/// More ranks than anybody starts: three degrees whose product is beyond are no forgotten mpirun.
+constexpr std::int64_t most_ranks = 1'000'000;
+
+/// Degrees for more ranks than there are: mpirun was forgotten, or given too few.
+void check_started_ranks(const Config& config, const Cluster& cluster) {
+  const ParallelismConfig& p = config.parallelism;
+  std::vector<std::string> degrees;
+  std::int64_t ranks = 1;
+  std::string place;
+  for (const auto& [key, degree] :
+       {std::pair<const char*, AutoInt>{"data", p.data}, {"pipeline", p.pipeline}, {"tensor", p.tensor}}) {
+    if (!degree) continue;
+    if (place.empty()) place = config.where(fmt::format("parallelism.{}", key));
+    degrees.push_back(fmt::format("{} = {}", key, *degree));
+    ranks *= std::clamp<std::int64_t>(*degree, 1, most_ranks);
+    if (ranks > most_ranks) return;  // a typing error, which is told as one
+  }
+  if (ranks <= cluster.num_devices()) return;
+  const std::string reason =
+      launched_rank() ? fmt::format("{} {} started", cluster.num_devices(), cluster.num_devices() == 1 ? "was" : "were")
+                      : "this is one process: no mpirun or srun started it";
+  throw_bad_input({place, fmt::format("{} need {} ranks", join(degrees), ranks), reason,
+                   fmt::format("type mpirun -np {} pptrain train {}, or set a degree to \"auto\"", ranks,
+                               shell_word(config.source))});
+}
+
 }  // namespace
 
 Profile layer_sizes(const Config& config, const Model& model) {
@@ -172,6 +200,7 @@ std::vector<int> profiled_degrees(const Config& config, const Model& model, cons
 
 void check_parallelism(const Config& config, const Model& model, const Cluster& cluster) {
   check_product(config, cluster);
+  check_started_ranks(config, cluster);
   Profile profile = layer_sizes(config, model);
   for (ProfileLayer& layer : profile.layers) {
     for (const DeviceKind& kind : cluster.device_kinds) {

@@ -1,16 +1,10 @@
 #include "runtime/progress.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
 #include <string>
 
 #include "base/log.hpp"
@@ -28,11 +22,6 @@ double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::ste
   return std::chrono::duration<double>(b - a).count();
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::string bar(const Screen& screen, double share, int width) {
   const int full = std::clamp(static_cast<int>(std::lround(share * width)), 0, width);
   const std::string done(static_cast<std::size_t>(full), '=');
@@ -40,41 +29,7 @@ std::string bar(const Screen& screen, double share, int width) {
   return screen.colour ? fmt::format("[\033[36m{}\033[0m{}]", done, rest) : fmt::format("[{}{}]", done, rest);
 }
 
-/// The width of a terminal in columns; nothing where the descriptor is none.
-std::optional<int> columns_of(int descriptor) {
-  if (::isatty(descriptor) != 1) return {};
-  winsize size = {};
-  const bool known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : Screen().columns;
-}
-
-/// Of the terminal that Open MPI's mpirun writes to: it passes on what its ranks say, who have pipes for that. It is
-/// the parent of those on its own host.
-std::optional<int> columns_of_launcher() {
-  if (environment("OMPI_COMM_WORLD_RANK").empty() || !environment("OMPI_MCA_orte_tag_output").empty()) return {};
-  const std::string path = fmt::format("/proc/{}/fd/{}", ::getppid(), STDERR_FILENO);
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return {};
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return {};
-  const std::optional<int> columns = columns_of(descriptor);
-  ::close(descriptor);
-  return columns;
-}
-
 }  // namespace
-
-Screen standard_error_screen() {
-  Screen screen;
-  const std::string terminal = environment("TERM");
-  if (terminal == "dumb") return screen;
-  std::optional<int> columns = columns_of(STDERR_FILENO);
-  if (!columns) columns = columns_of_launcher();
-  screen.terminal = columns.has_value();
-  screen.columns = columns.value_or(screen.columns);
-  screen.colour = screen.terminal && !terminal.empty() && environment("NO_COLOR").empty();
-  return screen;
-}
 
 std::string progress_line(const Screen& screen, double share, const std::string& text) {
   const int most = screen.columns - 1;  // some terminals wrap after the last column

@@ -4,17 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "base/screen.hpp"
+
 namespace pptrain {
-
-/// Where progress is shown.
-struct Screen {
-  bool terminal = false;  ///< a line can be rewritten
-  bool colour = false;    ///< a terminal, and NO_COLOR (no-color.org) is not set
-  int columns = 80;
-};
-
-/// Standard error, by the environment variables TERM and NO_COLOR; where it is a pipe to mpirun, what that writes to.
-Screen standard_error_screen();
 
 /// A bar and what stands beside it, no wider than the screen, since a line that wraps cannot be rewritten.
 std::string progress_line(const Screen& screen, double share, const std::string& text);

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/text_table.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "io/keys.hpp"
-#include "planners/describe/text_table.hpp"
 #include "probe/host.hpp"
 
 namespace pptrain {

@@ -11,10 +11,10 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/text_table.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "io/data_file.hpp"
-#include "planners/describe/text_table.hpp"
 #include "probe/host.hpp"
 #include "weights/weight_files.hpp"
 

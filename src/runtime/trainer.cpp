@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "runtime/evaluation.hpp"
@@ -38,6 +40,24 @@ Trainer::Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr
           {job.world, job.config, job.model, nodes_of_ranks(job.machine), parts.run_directory, job.machine.core_use},
           parts.alarm) {
   take(std::move(running));
+  if (rank_in(job_.world) == 0) announce_checkpoint();
+}
+
+/// How large a checkpoint will be, and whether the disk has room for it, before days go into what it is to keep.
+void Trainer::announce_checkpoint() const {
+  const CheckpointConfig& checkpoint = config_.checkpoint;
+  if (!checkpoint.at_end && checkpoint.interval == 0) return;
+  const double bytes = checkpointer_.bytes();
+  std::error_code unknown;
+  const auto there = static_cast<double>(std::filesystem::space(parts_.run_directory, unknown).available);
+  if (!unknown && there < bytes) {
+    log_warning(
+        "a checkpoint takes {} and {} has {} left: make room, set [job] output to a larger disk, or write --set "
+        "checkpoint.at_end=false",
+        format_bytes(bytes), parts_.run_directory, format_bytes(there));
+  } else if (checkpoint.interval == 0) {
+    log_info("A checkpoint of {} ends the job (not with --set checkpoint.at_end=false)", format_bytes(bytes));
+  }
 }
 
 TrainingEnd Trainer::run(std::int64_t first) {
@@ -159,7 +179,8 @@ void Trainer::reckon(double iteration_seconds) {
 
 bool Trainer::saves_after(std::int64_t step) const {
   const std::int64_t interval = config_.checkpoint.interval;
-  return interval > 0 && ((step + 1) % interval == 0 || step + 1 == config_.training.steps);
+  if (step + 1 == config_.training.steps && config_.checkpoint.at_end) return true;
+  return interval > 0 && (step + 1) % interval == 0;
 }
 
 void Trainer::save(std::int64_t steps_done) {

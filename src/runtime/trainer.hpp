@@ -63,6 +63,7 @@ class Trainer {
   void evaluate_after(std::int64_t step, IterationResult& result);
   void print_samples(std::int64_t step);
   bool saves_after(std::int64_t step) const;
+  void announce_checkpoint() const;
   void save(std::int64_t steps_done);
   void reckon(double iteration_seconds);
 

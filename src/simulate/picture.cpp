@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/screen.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/report.hpp"
 
@@ -13,8 +14,11 @@ namespace pptrain {
 namespace {
 
 constexpr std::size_t most_devices = 16;
-constexpr double most_slots = 200.0;  // of the shortest task
-constexpr int widest = 160;           // characters
+constexpr double most_slots = 200.0;      // of the shortest task
+constexpr double widest = 160.0;          // characters, on a screen that is wider
+constexpr std::size_t label_columns = 8;  // in front of a device's row
+
+std::size_t room() { return screen_columns() - label_columns; }
 
 char letter_of(Op op) {
   if (op == Op::forward) return 'F';
@@ -50,7 +54,8 @@ double scale_of(const Trace& tasks, double makespan) {
   }
   const double slots = makespan / shortest;
   if (tasks.empty() || slots > most_slots) return 0.0;
-  return std::clamp(std::floor(widest / slots), 1.0, 1.0 + most_digits) / shortest;
+  return std::clamp(std::floor(std::min(widest, static_cast<double>(room())) / slots), 1.0, 1.0 + most_digits) /
+         shortest;
 }
 
 }  // namespace
@@ -77,8 +82,11 @@ std::string pipeline_picture(const Simulation& simulation, const Programs& progr
                 label(task.instruction, is_first, width));
   }
   std::string text;
-  for (const Program& program : programs)
-    text += fmt::format("  {:>4}  {}\n", program.device.value, rows[program.device]);
+  for (std::size_t begin = 0; begin < idle.size(); begin += room()) {
+    if (begin > 0) text += "\n";  // what the screen has no room for goes on below
+    for (const Program& program : programs)
+      text += fmt::format("  {:>4}  {}\n", program.device.value, rows[program.device].substr(begin, room()));
+  }
   return text;
 }
 

@@ -109,7 +109,7 @@ bad() {
 good_config >good.toml
 job 2 good.toml
 if [[ $code -ne 0 || -z $(written) ]]; then complain "the good configuration" "exit code $code"; fi
-cp outputs/bad-input/*/plan.json good_plan.json
+cp outputs/bad-input/latest/plan.json good_plan.json
 rm -rf outputs
 
 # Some line of the 23 that the user wrote, for what several lines bring about together.

@@ -50,7 +50,7 @@ values() { "$pptrain" validate "$1" | grep -oE 'values [0-9a-f]{16}'; }
 
 newest() { { find "$1" -name 'step-*.h5' -printf '%T@ %p\n' 2>/dev/null || true; } | sort -n | tail -n 1 | cut -d' ' -f2; }
 
-checkpoint_of() { echo "$1"/stopped/*/checkpoints/step-"$2".h5; }
+checkpoint_of() { echo "$1"/stopped/[0-9]*/checkpoints/step-"$2".h5; }
 
 milliseconds=$(milliseconds_of train --set job.output=through) || fail "the job did not run"
 expected=$(values "$(checkpoint_of through 30)")
@@ -129,8 +129,8 @@ stopped "$code" "the time is almost over"
 
 runs() { find signalled -maxdepth 2 -mindepth 2 -type d | wc -l; }
 mkdir "another disk"
-mv signalled/stopped/*/checkpoints "another disk/"
-ln -s "$PWD/another disk/checkpoints" "$(echo signalled/stopped/*)/checkpoints"
+mv signalled/stopped/[0-9]*/checkpoints "another disk/"
+ln -s "$PWD/another disk/checkpoints" "$(echo signalled/stopped/[0-9]*)/checkpoints"
 "$mpiexec" --bind-to none -np 2 "$pptrain" train job.toml "${quiet[@]}" --resume latest >/dev/null 2>first.txt &
 launcher=$!
 until grep -q 'Run directory' first.txt || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.05; done
@@ -223,10 +223,10 @@ if "${obey[@]}" true 2>/dev/null; then
     --set checkpoint.interval=50 >output.txt 2>errors.txt &
   launcher=$!
   until [[ -n $(newest locked) ]] || ! kill -0 "$launcher" 2>/dev/null; do sleep 0.01; done
-  chmod a-w locked/stopped/* locked/stopped/*/checkpoints
+  chmod a-w locked/stopped/[0-9]* locked/stopped/[0-9]*/checkpoints
   code=0
   wait "$launcher" || code=$?
-  chmod u+w locked/stopped/* locked/stopped/*/checkpoints
+  chmod u+w locked/stopped/[0-9]* locked/stopped/[0-9]*/checkpoints
   [[ $code -eq 4 ]] || fail "exit code $code instead of 4 in a read-only run directory"
   grep -qi 'permission denied' errors.txt || fail "nothing is said of a read-only run directory"
   values "$(newest locked)" >/dev/null || fail "the last checkpoint is not sound after the directory became read-only"

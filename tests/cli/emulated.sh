@@ -18,7 +18,7 @@ cluster=(--set "cluster.file=\"$folder/two.toml\"" --steps 3)
 rehearse "fewer ranks than devices" 2 '4 devices for 2 ranks.*start 4 ranks' 2 "$job" "${cluster[@]}"
 rehearse "a dry run" 0 'stopping before the rehearsal' 4 "$job" "${cluster[@]}" --dry-run
 check "nothing is written before a rehearsal" [ ! -e runs ]
-rehearse "a rehearsal of the only plan that fits" 0 'steps +3, rehearsed: no numbers' 4 "$job" "${cluster[@]}"
+rehearse "a rehearsal of the only plan that fits" 0 'steps +3, timing only, no loss' 4 "$job" "${cluster[@]}"
 without_loss() { ! printed loss; }
 check "a rehearsal has no loss" without_loss
 rehearse "a model that is a profile alone" 0 's measured \(median\)' 4 \

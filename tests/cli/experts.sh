@@ -69,7 +69,7 @@ json.dump(plan, sys.stdout)
 PY
 
 read -r planned planned_predicted < <(train_on_nodes "$mpiexec" "$pptrain" job.toml --set job.output=planned)
-python3 even.py planned/*/*/plan.json >even.json
+python3 even.py planned/*/latest/plan.json >even.json
 read -r even even_predicted < <(train_on_nodes "$mpiexec" "$pptrain" job.toml --set job.output=even \
   --set parallelism.plan=even.json)
 echo "seconds of an iteration: planned $planned ($planned_predicted predicted), even $even ($even_predicted predicted)"

@@ -53,12 +53,12 @@ for cluster in cluster shared; do
   share=$(shares)
   check "$cluster: it has one share of computing: $share" tells "$share"
   check "$cluster: its file has the same" bubble_is plan.json "$share"
-  expect "$cluster: a dry run" 0 'candidate grids' "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}" --dry-run
+  expect "$cluster: a dry run" 0 'candidate grids' "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}" --dry-run -v
   check "$cluster: it has the same share" tells "$share"
   expect "$cluster: a dry run by the table's schedule" 0 'candidate grids .*, schedule 1f1b$' \
-    "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}" --dry-run --set parallelism.schedule=1f1b --set planner.name=amp
+    "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}" --dry-run -v --set parallelism.schedule=1f1b --set planner.name=amp
   share_1f1b=$(shares)
-  check "$cluster: the table has the same" grep -qE "pp 2 x dp 1 x tmp 1 .* ${share_1f1b//[!0-9.]/} %  " output.txt
+  check "$cluster: the table has the same" grep -qE "PP 2 x DP 1 x TP 1 .* ${share_1f1b//[!0-9.]/} %  " output.txt
   expect "$cluster: a run" 0 'Summary' "$mpiexec" -np 2 "$pptrain" job.toml "${files[@]}"
   check "$cluster: it has the same share" tells "$share"
   check "$cluster: its numbers are for people" plain

@@ -87,7 +87,7 @@ await catches_interrupts && kill -INT "$started"
 judged "before anything is done" 130 'interrupted (while|before|after) .*'
 
 start "$pptrain" measured.toml --set model.layers=6 --set model.hidden_size=512 --set training.global_batch_size=64
-await said 'Profiling layers on this machine: 0' && kill -INT "$started"
+await said 'Measuring layer times' && kill -INT "$started"
 judged "while layers are timed" 130 'interrupted while timing layers: nothing was saved; .*'
 
 start "$pptrain" job.toml
@@ -126,7 +126,7 @@ kill -KILL "$started" 2>/dev/null || true
 ended
 check "a job without launcher has no process beside it (found: $beside)" test -z "$beside"
 start "$pptrain" profile measured.toml --set model.layers=6 --set model.hidden_size=512 --set training.global_batch_size=64
-await said 'Profiling layers on this machine: 0' || true
+await said 'Measuring layer times' || true
 beside=$(children)
 kill -KILL "$started" 2>/dev/null || true
 ended

@@ -161,7 +161,7 @@ rm -r model
 sed -i 's|^from.*|from = "cache/models--a--b/snapshots/1f"|' job.toml
 printf '[checkpoint]\ninterval = 1\n' >>job.toml
 expect "a folder of the cache trains" 0 '' "$mpiexec" -np 2 "$pptrain" job.toml
-expect "... and is exported" 0 '' "$pptrain" export outputs/models/* -o exported
+expect "... and is exported" 0 '' "$pptrain" export outputs/models/latest -o exported
 check "... with its companion" grep -q messages exported/chat_template.jinja
 run_folder=$(dirname -- "$(find outputs -name plan.json)")
 ln -sf "$PWD/secret" "$run_folder/model/chat_template.jinja"

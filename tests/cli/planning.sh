@@ -84,7 +84,7 @@ job "a planning job cannot be trained" 2 'toy.toml:2: name = "toy-3" cannot be t
   train jobs/toy.toml
 job "nor planned without a cluster" 2 'no_cluster.toml:2: .*--cluster CLUSTER.toml' plan jobs/no_cluster.toml
 job "files alone" 0 '"global_batch_size": ?8' plan "${files[@]}" --global-batch-size 8 --format json
-job "files with --set" 0 '2 stages|pp 2|pipeline.*2' \
+job "files with --set" 0 '2 stages|PP 2|pipeline.*2' \
   plan "${files[@]}" --global-batch-size 8 --set parallelism.pipeline=2
 job "files with --set beyond the default model" 2 'pipeline = 9 needs 9 devices .the cluster has 2' \
   plan "${files[@]}" --global-batch-size 9 --set parallelism.pipeline=9

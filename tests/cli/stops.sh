@@ -60,7 +60,7 @@ sed -i '/sequence_length/d' mlp.toml
 
 # What a job has come to, by what it prints then: the moment is drawn from as many milliseconds behind that.
 phases=(starting machine "layer times" search trials preparing training evaluation checkpoint end)
-declare -A begins=(["layer times"]="timing each kind of layer" [search]="^layer times" [trials]="Trial 1 of"
+declare -A begins=(["layer times"]="Measuring layer times" [search]="^layer times" [trials]="Trials: "
   [preparing]="^plan by" [training]="step +1/" [evaluation]="loss on held-back data"
   [checkpoint]="step-[0-9]+[.]h5" [end]="step +6/6")
 declare -A lasts=([starting]=400 [machine]=2000 ["layer times"]=1500 [search]=1500 [trials]=800 [preparing]=300

@@ -1,6 +1,7 @@
 #include "cluster/cluster.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "cluster/read.hpp"
@@ -157,7 +158,9 @@ TEST_CASE("nodes of a pool share cores", "[cluster][toml]") {
   }
   const std::string text = write_cluster(three);
   CHECK(write_cluster(parse_cluster(text, "written")) == text);
+  ::setenv("COLUMNS", "200", 1);
   CHECK(describe_cluster(three).find("2 shared in host") != std::string::npos);
+  ::unsetenv("COLUMNS");
   const auto refused = [&](const std::string& wrong) {
     return complaint_of([&] { parse_cluster(with(wrong), "c.toml"); });
   };
@@ -178,7 +181,9 @@ TEST_CASE("cores beyond the devices are not shared", "[cluster]") {
 }
 
 TEST_CASE("a cluster is described by a line for each kind of node", "[cluster]") {
+  ::setenv("COLUMNS", "200", 1);
   const std::string text = describe_cluster(amp_heterogeneous());
+  ::unsetenv("COLUMNS");
   CHECK(text.starts_with("cluster aws-heterogeneous: 16 devices on 4 nodes\n"));
   CHECK(text.find("4 x v100") != std::string::npos);
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);

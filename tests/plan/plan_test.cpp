@@ -19,7 +19,7 @@ TEST_CASE("a uniform grid numbers its devices stage by stage, replica by replica
   // (i * dp + j) * tmp + k with i = 1, dp = tmp = 2
   CHECK(last.devices == std::vector<std::vector<DeviceId>>{{DeviceId(4), DeviceId(5)}, {DeviceId(6), DeviceId(7)}});
   CHECK(last.samples == std::vector<Interval>{{0, 2}, {2, 4}});
-  CHECK(plan.shape() == "pp 2 x dp 2 x tmp 2");
+  CHECK(plan.shape() == "PP 2 x DP 2 x TP 2");
   validate_plan(plan, 5, 8, "made");
 }
 
@@ -30,9 +30,9 @@ TEST_CASE("stages of different shapes are all shown", "[plan]") {
   plan.stages[1].devices = {{DeviceId(2), DeviceId(3)}};
   plan.stages[1].samples = {{0, 4}};
   validate_plan(plan, 5, 4, "made");
-  CHECK(plan.shape() == "2 stages of dp x tmp 2x1 | 1x2");
+  CHECK(plan.shape() == "2 stages of DP x TP 2x1 | 1x2");
   plan.stages.push_back(plan.stages.back());
-  CHECK(plan.shape() == "3 stages of dp x tmp 2x1 | 1x2 (2 times)");
+  CHECK(plan.shape() == "3 stages of DP x TP 2x1 | 1x2 (2 times)");
   plan.stages.pop_back();
 }
 

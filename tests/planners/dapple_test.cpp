@@ -48,7 +48,7 @@ TEST_CASE("stages of one node each keep gradients off the slow links", "[planner
   REQUIRE(result.plan.has_value());
   const Plan& plan = *result.plan;
   CHECK(plan.planner == "dapple");
-  CHECK(plan.shape() == "pp 2 x dp 4 x tmp 1");
+  CHECK(plan.shape() == "PP 2 x DP 4 x TP 1");
   CHECK(nodes_of_stage(cluster, plan.stages[0]) == std::vector<int>{0, 0, 0, 0});
   CHECK(nodes_of_stage(cluster, plan.stages[1]) == std::vector<int>{1, 1, 1, 1});
   CHECK(plan.stages[0].layers == std::vector<Interval>{{0, 4}});
@@ -123,7 +123,8 @@ TEST_CASE("dapple says what lacks least when nothing fits", "[planners][dapple]"
   const SearchResult result = search_plan("dapple", {profile, cluster, 4}, {}, "x");
   CHECK_FALSE(result.plan.has_value());
   CHECK(result.why_not ==
-        "pp 2 x dp 1 x tmp 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, 1.99 KiB too much");
+        "PP 2 x DP 1 x TP 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, 1.99 KiB too much: "
+        "weights 7.81 KiB, gradients 7.81 KiB, optimizer state 15.6 KiB, activations 40 B");
 }
 
 TEST_CASE("dapple ends when it has to, with the best so far", "[planners][dapple]") {

@@ -88,10 +88,10 @@ TEST_CASE("PipeDream replicates where weights are small and cuts where activatio
   // layers and four samples 4.8 s.
   const SearchResult light = search_plan("pipedream", {equal_layers(4, 10.0, 1e6), cluster, 8}, four, "x");
   REQUIRE(light.plan.has_value());
-  CHECK(light.plan->shape() == "pp 1 x dp 4 x tmp 1");
+  CHECK(light.plan->shape() == "PP 1 x DP 4 x TP 1");
   const SearchResult heavy = search_plan("pipedream", {equal_layers(4, 1e4, 1.0), cluster, 8}, four, "x");
   REQUIRE(heavy.plan.has_value());
-  CHECK(heavy.plan->shape() == "pp 4 x dp 1 x tmp 1");
+  CHECK(heavy.plan->shape() == "PP 4 x DP 1 x TP 1");
 }
 
 TEST_CASE("PipeDream plans inside nodes, then over nodes", "[planners][pipedream]") {
@@ -107,7 +107,7 @@ TEST_CASE("PipeDream plans inside nodes, then over nodes", "[planners][pipedream
   REQUIRE(result.plan.has_value());
   const Plan& plan = *result.plan;
   CHECK(plan.planner == "pipedream");
-  REQUIRE(plan.shape() == "pp 2 x dp 2 x tmp 1");
+  REQUIRE(plan.shape() == "PP 2 x DP 2 x TP 1");
   CHECK(plan.stages[0].devices == std::vector<std::vector<DeviceId>>{{DeviceId(0)}, {DeviceId(1)}});
   CHECK(plan.stages[0].layers == std::vector<Interval>{{0, 2}});
   CHECK(plan.predicted->estimate_seconds == plan.predicted->estimates.at("amp"));
@@ -125,7 +125,7 @@ TEST_CASE("PipeDream replicates the pipeline of a node over nodes", "[planners][
   profile.layers[0].output_bytes = 10.0;
   const SearchResult result = search_plan("pipedream", {profile, cluster, 8}, two, "x");
   REQUIRE(result.plan.has_value());
-  REQUIRE(result.plan->shape() == "pp 2 x dp 2 x tmp 1");
+  REQUIRE(result.plan->shape() == "PP 2 x DP 2 x TP 1");
   CHECK(result.plan->stages[0].devices == std::vector<std::vector<DeviceId>>{{DeviceId(0)}, {DeviceId(2)}});
 }
 

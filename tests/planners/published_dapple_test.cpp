@@ -137,7 +137,7 @@ TEST_CASE("DAPPLE's patterns come out: a stage on each server of configuration A
     const Profile profile = profile_of(model);
     const Cluster cluster = configuration("a");
     const Plan plan = our_plan({profile, cluster, batch});
-    CHECK(plan.shape() == "pp 2 x dp 8 x tmp 1");
+    CHECK(plan.shape() == "PP 2 x DP 8 x TP 1");
     for (int i = 0; i < plan.num_stages(); ++i) {
       for (const auto& row : plan.stages[i].devices) CHECK(cluster.node_of(row[0]) == i);
     }
@@ -149,7 +149,7 @@ TEST_CASE("DAPPLE's patterns come out: BERT-48 straight where every server has o
     CAPTURE(letter);
     const Profile profile = profile_of("bert-48");
     const Cluster cluster = configuration(letter);
-    CHECK(our_plan({profile, cluster, 64}).shape() == "pp 16 x dp 1 x tmp 1");
+    CHECK(our_plan({profile, cluster, 64}).shape() == "PP 16 x DP 1 x TP 1");
   }
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("DAPPLE's patterns come out: data parallelism for ResNet-50, none for 
     const Profile resnet = profile_of("resnet50");
     const Profile amoeba = profile_of("amoeba-36");
     const Cluster cluster = configuration(letter);
-    CHECK(our_plan({resnet, cluster, 2048}).shape() == "pp 1 x dp 16 x tmp 1");
+    CHECK(our_plan({resnet, cluster, 2048}).shape() == "PP 1 x DP 16 x TP 1");
     CHECK_FALSE(search_plan("data-parallel", {amoeba, cluster, 128}, {}, "published").plan.has_value());
   }
 }

@@ -143,7 +143,7 @@ TEST_CASE("settings that only together leave nothing are refused with every reas
   r.tensor = 1;  // leaves 16 replicas
   const std::string text = refused(r);
   CHECK(text.find("leave no grid of 16 devices") != std::string::npos);
-  CHECK(text.find("pp 1 x dp 16 x tmp 1: 16 replicas cannot share 12 samples") != std::string::npos);
+  CHECK(text.find("PP 1 x DP 16 x TP 1: 16 replicas cannot share 12 samples") != std::string::npos);
 }
 
 TEST_CASE("degrees, batches and schedules out of range are refused", "[planners]") {

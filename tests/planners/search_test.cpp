@@ -100,7 +100,7 @@ TEST_CASE("ties go to the first grid, micro-batch size and boundaries", "[planne
   cluster.groups[0].link.latency = 0.0;
   cluster.finish("made");
   const SearchResult result = search_plan("amp", {profile, cluster, 4}, {}, "x");
-  CHECK(result.plan->shape() == "pp 1 x dp 1 x tmp 2");
+  CHECK(result.plan->shape() == "PP 1 x DP 1 x TP 2");
   CHECK(result.plan->micro_batch_size == 1);
   Restrictions two_stages;
   two_stages.pipeline = 2;
@@ -142,11 +142,11 @@ TEST_CASE("megatron takes the smallest tmp x pp that fits", "[planners]") {
   const Instance roomy = {profile, fast_nodes(2, 4), 16};
   // All six layers fit a device: 6 * 1600 + in-flight * 6 * 5000 bytes.
   const SearchResult small = search_plan("megatron", roomy, {}, "x");
-  CHECK(small.plan->shape() == "pp 1 x dp 8 x tmp 1");
+  CHECK(small.plan->shape() == "PP 1 x DP 8 x TP 1");
   // 6 * 1600 + 6 * 5000 = 39600 do not; three layers and two micro-batches in flight (34800) do.
   const Cluster tight = fast_nodes(2, 4, 39000);
   const SearchResult large = search_plan("megatron", {profile, tight, 16}, {}, "x");
-  CHECK(large.plan->shape() == "pp 2 x dp 4 x tmp 1");
+  CHECK(large.plan->shape() == "PP 2 x DP 4 x TP 1");
   CHECK(large.plan->micro_batch_size == 4);
   CHECK_FALSE(alternative(*large.plan, "data-parallel").feasible);
   CHECK(alternative(*large.plan, "data-parallel").why_not.find("39.6 kB") == std::string::npos);
@@ -179,7 +179,7 @@ TEST_CASE("data parallelism needs a batch that the devices divide", "[planners]"
   const Alternative& other = alternative(*result.plan, "data-parallel");
   CHECK_FALSE(other.feasible);
   CHECK_FALSE(other.iteration_seconds.has_value());
-  CHECK(other.why_not == "pp 1 x dp 8 x tmp 1: 8 replicas do not divide the global batch of 4");
+  CHECK(other.why_not == "PP 1 x DP 8 x TP 1: 8 replicas do not divide the global batch of 4");
   const SearchResult alone = search_plan("data-parallel", {profile, cluster, 4}, {}, "x");
   CHECK_FALSE(alone.plan.has_value());
   CHECK(alone.why_not == other.why_not);
@@ -311,7 +311,7 @@ TEST_CASE("with shared cores auto prefers what computes and copies least", "[pla
   const double copies = node_work_seconds(instance, best)[0] - 16 * 8 * 0.03;
   // Gradients over 8 replicas: 8 * 2*7/8 * 3200 bytes = 44800, 4.48 s. Any cut moves 16 * 2 * 1000 bytes, 3.2 s.
   // Seven cuts 22.4 s, one cut and four replicas 3.2 + 2 * 4 * 2*3/4 * 1600 / 1e4 = 5.12 s.
-  CHECK(best.shape() == "pp 1 x dp 8 x tmp 1");
+  CHECK(best.shape() == "PP 1 x DP 8 x TP 1");
   CHECK(copies == Approx(4.48));
 }
 

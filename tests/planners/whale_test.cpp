@@ -83,7 +83,7 @@ TEST_CASE("what does not fit is said with device, bytes and reason", "[planners]
   const SearchResult result = search_plan("whale", {profile, cluster, 6}, {}, "x");
   CHECK_FALSE(result.plan);
   CHECK(result.why_not ==
-        "pp 1 x dp 2 x tmp 1: with micro-batches of 2 device 1 (t) needs 1.56 KiB of its 1.46 KiB, 100 B too much");
+        "PP 1 x DP 2 x TP 1: with micro-batches of 2 device 1 (t) needs 1.56 KiB of its 1.46 KiB, 100 B too much");
   const Cluster many = nodes_of(1, 8);
   CHECK(search_plan("whale", {profile, many, 4}, {}, "x").why_not ==
         "no micro-batch of the 4 samples holds one for each replica");

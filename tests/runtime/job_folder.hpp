@@ -52,7 +52,9 @@ class JobFolder {
   /// The only run below the output folder.
   fs::path run(const std::string& output = "runs") const {
     std::vector<fs::path> runs;
-    for (const auto& entry : fs::directory_iterator(path_ + "/" + output + "/job")) runs.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(path_ + "/" + output + "/job")) {
+      if (!entry.is_symlink()) runs.push_back(entry.path());  // not `latest`
+    }
     REQUIRE(runs.size() == 1);
     return runs.front();
   }

@@ -115,7 +115,7 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
   summary.losses.reset();
   summary.iteration_seconds = 1.2;
   const std::string rehearsed = describe_summary(summary);
-  CHECK(rehearsed.find("20, rehearsed: no numbers") != std::string::npos);
+  CHECK(rehearsed.find("20, timing only, no loss") != std::string::npos);
   CHECK(rehearsed.find("2.4 times as much") != std::string::npos);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("the summary of one step says so, and of no step says nothing of times
   none.run_directory = "r";
   CHECK(describe_summary(none) ==
         "Summary\n"
-        "  steps        0, rehearsed: no numbers\n"
+        "  steps        0, timing only, no loss\n"
         "  memory       1 KiB measured on the fullest device\n"
         "  results      r\n"
         "  as a page    pptrain report r\n");

@@ -91,7 +91,7 @@ ends() {
   wait_until "the end of job $1" is_over "$1"
   [[ $(state_of "$1") == COMPLETED ]] || fail "job $1 ended as $(state_of "$1")"
 }
-run_of() { echo "outputs/$1"/*; }
+run_of() { echo "outputs/$1/latest"; }
 # compare COMPARED TOLERANCE NAME...: the curves of these jobs (curves.py).
 compare() {
   local runs=() name

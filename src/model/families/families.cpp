@@ -30,24 +30,27 @@ void check_parameters(const ConfigJson& config, const Model& model) {
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
       {"gpt2",
+       "GPT2LMHeadModel",
        build_gpt2_family,
        {".attn.bias", ".attn.masked_bias"},
        // These are keys of heads for other tasks; sums are fp32 in any case.
        {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
         "reorder_and_upcast_attn"}},
-      {"llama", build_llama, {".rotary_emb.inv_freq"}},
-      {"mistral", build_mistral, {".rotary_emb.inv_freq"}, {}, {"attention_bias"}},
-      {"qwen2", build_qwen2, {}, {}, {"attention_bias"}},
-      {"qwen3", build_qwen3},
-      {"gemma", build_gemma},
+      {"llama", "LlamaForCausalLM", build_llama, {".rotary_emb.inv_freq"}},
+      {"mistral", "MistralForCausalLM", build_mistral, {".rotary_emb.inv_freq"}, {}, {"attention_bias"}},
+      {"qwen2", "Qwen2ForCausalLM", build_qwen2, {}, {}, {"attention_bias"}},
+      {"qwen3", "Qwen3ForCausalLM", build_qwen3},
+      {"gemma", "GemmaForCausalLM", build_gemma},
       {"gpt_neox",
+       "GPTNeoXForCausalLM",
        build_gpt_neox,
        {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
        // These are keys of a head for other tasks, and of a class that has one form.
        {"classifier_dropout", "is_decoder"}},
-      {"opt", build_opt},
+      {"opt", "OPTForCausalLM", build_opt},
       // The output is tied; the rest belongs to heads for other tasks.
       {"bert",
+       "BertForMaskedLM",
        build_bert,
        {".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "pooler.dense.weight",
         "pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
@@ -55,6 +58,7 @@ const std::vector<Family>& families() {
        {"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"}},
       // These are keys and tensors of heads for other tasks, and the names of the classes.
       {"vit",
+       "ViTForImageClassification",
        build_vit,
        {"pooler.dense.weight", "pooler.dense.bias"},
        {"encoder_stride", "pooler_act", "pooler_output_size", "id2label", "label2id"},
@@ -62,26 +66,34 @@ const std::vector<Family>& families() {
        true},
       // The balance of experts is a loss of the job's, not of the model's.
       {"mixtral",
+       "MixtralForCausalLM",
        build_mixtral,
        {".rotary_emb.inv_freq"},
        {"output_router_logits", "router_aux_loss_coef"},
        {"attention_bias", "layer_types"}},
-      {"qwen2_moe", build_qwen2_moe, {}, {"output_router_logits", "router_aux_loss_coef"}, {"attention_bias"}},
+      {"qwen2_moe",
+       "Qwen2MoeForCausalLM",
+       build_qwen2_moe,
+       {},
+       {"output_router_logits", "router_aux_loss_coef"},
+       {"attention_bias"}},
       // These are copies of the shared table, a table that older files have for a layer without one, and keys of a head
       // for other tasks and of places that there are none of.
       {"t5",
+       "T5ForConditionalGeneration",
        build_t5,
        {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
        {"classifier_dropout", "n_positions"}},
       // These are keys of a backbone without a head, and the names of the classes.
       {"resnet",
+       "ResNetForImageClassification",
        build_resnet,
        {},
        {"out_features", "out_indices", "stage_names", "id2label", "label2id"},
        {"tie_word_embeddings"},
        true},
-      {"vgg", build_vgg, {}, {}, {}, true},
+      {"vgg", "", build_vgg, {}, {}, {}, true},
   };
   return all;
 }

@@ -21,6 +21,7 @@ struct FamilyOptions {
 /// follow.
 struct Family {
   const char* type;
+  const char* architecture;  ///< transformers' class with the head that pptrain trains; "": transformers has none
   Model (*build)(const ConfigJson& config, const FamilyOptions& options);
   /// Ends of names of tensors that checkpoints hold and no computation needs.
   std::vector<std::string> not_needed = {};

@@ -7,11 +7,12 @@
 #include <set>
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
+#include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "planners/describe/describe_alternatives.hpp"
 #include "planners/describe/describe_stages.hpp"
 #include "planners/describe/describe_summary.hpp"
-#include "planners/describe/text_table.hpp"
 #include "planners/judge/rank_correlation.hpp"
 #include "planners/published/published.hpp"
 
@@ -40,14 +41,13 @@ std::string formula_text(const Prediction& prediction) {
   add("gradient synchronization", parts.gradient_synchronization);
   if (rows.empty()) return "";
   if (counts(rest)) {
-    const char* name = rest > 0.0 ? "+ shared links and cores, update" : "- what overlaps";
-    rows.push_back({std::string("  ") + name, format_seconds(std::abs(rest)), "", ""});
+    const char* name = rest > 0.0 ? "  contention and optimizer step" : "  hidden by overlap";
+    rows.push_back({name, fmt::format("{}{}", rest > 0.0 ? "+" : "-", format_seconds(std::abs(rest)))});
   }
   const auto dapple = prediction.estimates.find("dapple");
   const std::string other =
-      dapple == prediction.estimates.end() ? "" : fmt::format(" (DAPPLE's {})", format_seconds(dapple->second));
-  return fmt::format("  AMP's formula, the same for all schedules, has {}{}:\n", format_seconds(whole), other) +
-         align(rows);
+      dapple == prediction.estimates.end() ? "" : fmt::format("; DAPPLE's: {}", format_seconds(dapple->second));
+  return fmt::format("closed-form estimate (AMP): {}{}\n", format_seconds(whole), other) + align(rows);
 }
 
 /// How far from the optimum the plan can be. The bound holds for AMP's estimate too, which knows
@@ -56,8 +56,7 @@ std::string bound_text(const Prediction& prediction, const Cluster& cluster) {
   const std::string bound = format_seconds(prediction.lower_bound_seconds);
   const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
                                   [](const NodeGroup& group) { return group.shares_cores(); });
-  if (shares)
-    return fmt::format("  no plan can take less than {}, even if every device had a core of its own\n", bound);
+  if (shares) return fmt::format("  no plan can take less than {} (ideal: one core per device)\n", bound);
   return fmt::format("  no plan can take less than {}: this one takes {:.3g} times that\n", bound,
                      prediction.iteration_seconds / prediction.lower_bound_seconds);
 }
@@ -68,16 +67,14 @@ std::string contention_text(const Prediction& prediction) {
   const double dapple = prediction.estimates.at("dapple");
   if (prediction.basis == PredictionBasis::simulation) return "";
   if (dapple < worth_telling * prediction.iteration_seconds) return "";
-  return fmt::format(
-      "  AMP's formula lets transfers pass side by side; as they share the nodes' uplinks, it may take {}\n",
-      format_seconds(dapple));
+  return fmt::format("  transfers share the nodes' uplinks, which AMP's formula does not know: it may take {}\n",
+                     format_seconds(dapple));
 }
 
 std::string prediction_text(const Prediction& prediction, const Cluster& cluster) {
   std::string text = fmt::format("  predicted iteration {}{}, {}\n", format_seconds(prediction.iteration_seconds),
                                  prediction.basis == PredictionBasis::simulation ? " by simulation" : "",
                                  computing_text(prediction.bubble_fraction));
-  text += formula_text(prediction) + contention_text(prediction);
   if (prediction.lower_bound_seconds > 0.0) text += bound_text(prediction, cluster);
   return text;
 }
@@ -132,12 +129,38 @@ std::string shared_cores_text(const Cluster& cluster) {
     const bool named = group.count == 1 && group.hosts.size() == 1;
     const std::string node = (group.count > 1 ? "each node " : "node ") + (named ? group.hosts.front() : group.kind);
     const std::string cores = fmt::format("{} {}", group.cores, group.cores == 1 ? "core" : "cores");
-    text += fmt::format(
-        "  {} devices share {} of {}: they compute at most {} of the time;\n"
-        "  the prediction counts their computation and copying at {}\n",
-        group.core_sharers(), cores, pooled ? "the nodes of " + group.core_pool : node,
-        format_percent(static_cast<double>(group.cores) / group.core_sharers()), cores);
+    text += fmt::format("  {} devices share {} of {}: each computes {} of the time at most\n", group.core_sharers(),
+                        cores, pooled ? "the nodes of " + group.core_pool : node,
+                        format_percent(static_cast<double>(group.cores) / group.core_sharers()));
   }
+  return text;
+}
+
+/// "plan by auto: PP 2 x DP 8 x TP 1, ZeRO 3 (FSDP), schedule 1f1b, 8 micro-batches of 8 samples"
+std::string head_text(const Plan& plan) {
+  const std::string text =
+      fmt::format("plan by {}: {}{}, schedule {}, {} micro-batch{} of {} sample{}", plan.planner, plan.shape(),
+                  common_choices_text(plan), schedule_text(plan.schedule), plan.micro_batches,
+                  plan.micro_batches == 1 ? "" : "es", plan.micro_batch_size, plan.micro_batch_size == 1 ? "" : "s");
+  return wrapped(text, screen_columns(), "  ") + "\n";
+}
+
+std::string search_text(const Plan& plan) {
+  if (plan.search_candidates == 0) return "";
+  const std::string text = fmt::format("found in {}, {} candidates looked at{}", format_seconds(plan.search_seconds),
+                                       format_count(static_cast<double>(plan.search_candidates)),
+                                       plan.search_complete ? "" : "; the search was ended, this is the best so far");
+  return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
+}
+
+/// What is said below the stages.
+std::string rest_text(const Plan& plan, const Cluster& cluster) {
+  std::string text = unused_text(plan, cluster);
+  if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
+  text += shared_cores_text(cluster) + summary_text(plan, cluster);
+  if (!plan.alternatives.empty()) text += align({{"other planners", alternatives_in_short(plan)}});
+  text += search_text(plan);
+  if (plan.rank_correlations) text += correlations_text(*plan.rank_correlations);
   return text;
 }
 
@@ -155,22 +178,26 @@ std::string computing_text(double bubble_fraction) {
 }
 
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {
-  std::string text =
-      fmt::format("plan by {}: {}, schedule {}, {} micro-batch{} of {} sample{}\n", plan.planner, plan.shape(),
-                  schedule_text(plan.schedule), plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
-                  plan.micro_batch_size, plan.micro_batch_size == 1 ? "" : "s");
-  text += stages_text(plan, cluster) + unused_text(plan, cluster);
-  if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
-  text += shared_cores_text(cluster);
-  if (plan.search_candidates > 0) {
-    text += fmt::format("  found in {}, {} candidates looked at{}\n", format_seconds(plan.search_seconds),
-                        format_count(static_cast<double>(plan.search_candidates)),
-                        plan.search_complete ? "" : "; the search was ended, this is the best so far");
+  constexpr std::ptrdiff_t most_lines = 25;
+  constexpr std::ptrdiff_t least_rows = 4;
+  const std::string head = head_text(plan);
+  const std::string rest = rest_text(plan, cluster);
+  const std::ptrdiff_t lines = std::count(head.begin(), head.end(), '\n') + std::count(rest.begin(), rest.end(), '\n');
+  std::string stages;
+  for (std::ptrdiff_t rows = most_lines - lines - 1; rows >= least_rows || stages.empty(); --rows) {
+    stages = stages_text(plan, cluster, StageDetail::brief, static_cast<std::size_t>(std::max(rows, least_rows)));
+    if (lines + std::count(stages.begin(), stages.end(), '\n') <= most_lines) break;
   }
+  return head + stages + rest;
+}
+
+std::string describe_plan_in_full(const Plan& plan, const Cluster& cluster) {
+  constexpr std::size_t most_rows = 40;
+  std::string text = "stages\n" + stages_text(plan, cluster, StageDetail::full, most_rows);
+  if (plan.predicted) text += formula_text(*plan.predicted) + contention_text(*plan.predicted);
   if (!plan.schedules.empty()) text += schedules_text(plan);
-  if (!plan.alternatives.empty()) text += "other planners\n" + alternatives_text(plan);
-  if (plan.rank_correlations) text += correlations_text(*plan.rank_correlations);
-  return text + summary_text(plan, cluster);
+  if (!plan.alternatives.empty()) text += "why other planners are slower\n" + alternatives_text(plan);
+  return text;
 }
 
 }  // namespace pptrain

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <vector>
 
 #include "base/names.hpp"
+#include "base/text_table.hpp"
 #include "base/units.hpp"
-#include "planners/describe/text_table.hpp"
 
 namespace pptrain {
 namespace {
@@ -45,6 +47,24 @@ std::string alternatives_text(const Plan& plan) {
     rows.back().insert(rows.back().end(), group.cells.begin(), group.cells.end());
   }
   return align(rows);
+}
+
+std::string alternatives_in_short(const Plan& plan) {
+  std::map<double, std::vector<std::string>> by_ratio;  // to two decimals
+  std::vector<std::string> impossible;
+  for (const Alternative& other : plan.alternatives) {
+    if (other.feasible && other.iteration_seconds && plan.predicted) {
+      const double ratio = *other.iteration_seconds / plan.predicted->iteration_seconds;
+      by_ratio[std::round(100.0 * ratio)].push_back(other.planner);
+    } else {
+      impossible.push_back(other.planner);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [ratio, planners] : by_ratio)
+    parts.push_back(fmt::format("{:.2f} x {}", ratio / 100.0, join(planners)));
+  if (!impossible.empty()) parts.push_back("no plan: " + join(impossible));
+  return join(parts, "; ");
 }
 
 }  // namespace pptrain

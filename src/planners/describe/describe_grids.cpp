@@ -4,15 +4,16 @@
 #include <set>
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
+#include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "planners/describe/describe.hpp"
-#include "planners/describe/text_table.hpp"
 #include "planners/meshes/grid.hpp"
 
 namespace pptrain {
 namespace {
 
-constexpr std::size_t most_rows = 12;
+constexpr std::size_t most_rows = 8;
 
 double peak_of(const Prediction& prediction) {
   const auto& peaks = prediction.peak_bytes;
@@ -37,7 +38,6 @@ std::string layers_per_stage(const Plan& plan) {
 
 std::vector<std::string> candidate_row(const GridCandidate& candidate) {
   const std::string grid = to_string(Grid{candidate.pipeline, candidate.data, candidate.tensor});
-  if (!candidate.plan) return {grid, "-", "-", "-", "-", candidate.why_not};
   const Plan& plan = *candidate.plan;
   return {grid,
           fmt::format("{} of {}", plan.micro_batches, plan.micro_batch_size),
@@ -57,20 +57,40 @@ std::string schedules_of(const std::vector<GridCandidate>& grids) {
   return fmt::format(", {} {}", names.size() == 1 ? "schedule" : "schedules", join({names.begin(), names.end()}));
 }
 
+/// Grids of which there is no plan, those for one reason together.
+std::string impossible_text(const std::vector<GridCandidate>& grids) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const GridCandidate& candidate : grids) {
+    if (candidate.plan) continue;
+    const auto same =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == candidate.why_not; });
+    auto& with = same == reasons.end() ? reasons.emplace_back(candidate.why_not, std::vector<std::string>()) : *same;
+    with.second.push_back(to_string(Grid{candidate.pipeline, candidate.data, candidate.tensor}));
+  }
+  std::string text;
+  for (const auto& [reason, names] : reasons) {
+    const std::size_t shown = std::min(names.size(), most_rows);
+    const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
+    const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+    text += "  " + wrapped(fmt::format("{}{}: {}", join(first), more, reason), screen_columns() - 2, "    ") + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string describe_candidates(const SearchResult& result, const Cluster& cluster) {
   Rows rows = {{"grid", "micro-batches", "iteration", "memory", "computing", "layers"}};
+  std::size_t possible = 0;
   for (const GridCandidate& candidate : result.grids) {
-    if (rows.size() > most_rows) break;
-    rows.push_back(candidate_row(candidate));
+    if (!candidate.plan) continue;
+    if (++possible <= most_rows) rows.push_back(candidate_row(candidate));
   }
   std::string text =
       fmt::format("candidate grids for {} devices{}\n", cluster.num_devices(), schedules_of(result.grids)) +
       align(rows);
-  if (result.grids.size() >= rows.size())
-    text += fmt::format("  ... and {} more\n", result.grids.size() + 1 - rows.size());
-  return text;
+  if (possible > most_rows) text += fmt::format("  ... and {} more\n", possible - most_rows);
+  return text + impossible_text(result.grids);
 }
 
 }  // namespace pptrain

@@ -6,21 +6,12 @@
 #include <vector>
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
+#include "base/text_table.hpp"
 #include "base/units.hpp"
-#include "planners/describe/text_table.hpp"
 
 namespace pptrain {
 namespace {
-
-/// "10.7 s, 8.2 % above the bound". Where devices share cores the bound says little, as it knows nothing of that.
-std::string step_text(const Prediction& prediction, const Cluster& cluster) {
-  const std::string seconds = format_seconds(prediction.iteration_seconds);
-  const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
-                                  [](const NodeGroup& group) { return group.shares_cores(); });
-  if (shares || prediction.lower_bound_seconds <= 0.0) return seconds;
-  const double gap = prediction.iteration_seconds / prediction.lower_bound_seconds - 1.0;
-  return fmt::format("{}, {} above the bound", seconds, format_percent(std::max(0.0, gap)));
-}
 
 /// "about 9 %, as of 41 published runs on A100"
 std::string band_text(const ErrorBand& band) {
@@ -36,14 +27,12 @@ std::string throughput_text(const SpeedPrediction& speed) {
 std::string flop_text(const SpeedPrediction& speed) {
   std::string text = fmt::format("{} per device", format_flop_rate(*speed.flop_per_second));
   if (speed.utilization) {
-    text += fmt::format(", {} of the peak in {}", format_percent(*speed.utilization), speed.precision);
+    text += fmt::format(", {} of the peak in {} (MFU)", format_percent(*speed.utilization), speed.precision);
   }
-  return text + (speed.flop_source == "layers" ? " (FLOP of the layers)" : " (6 FLOP per parameter and token)");
+  return speed.flop_source == "layers" ? text : text + " (6 FLOP per parameter and token)";
 }
 
 std::string training_text(double seconds) { return fmt::format("{:.3g} days", seconds / 86400.0); }
-
-std::string share_text(const std::optional<double>& share) { return share ? format_percent(*share) : "-"; }
 
 /// What drivers and libraries have of each device; "" where no kind has a reserve.
 std::string reserve_text(const Prediction& prediction) {
@@ -55,14 +44,19 @@ std::string reserve_text(const Prediction& prediction) {
   return parts.empty() ? "" : join(parts) + " for drivers and libraries";
 }
 
-/// A row per kind: what its devices do, and the part of their peak that model FLOP reach.
-std::string kinds_table(const Prediction& prediction) {
-  Rows rows = {{"devices", "used", "computing", "waiting", "idle", "of peak"}};
+/// A row for each kind: how many are used, what they do, and the part of their peak that model FLOP reach.
+void add_kinds(Rows& rows, const Prediction& prediction) {
   for (const KindPrediction& kind : prediction.kinds) {
-    rows.push_back({kind.kind, fmt::format("{} of {}", kind.used, kind.devices), share_text(kind.computing),
-                    share_text(kind.waiting), share_text(kind.idle), share_text(kind.utilization)});
+    std::string text = fmt::format("{} of {} used", kind.used, kind.devices);
+    const auto add = [&](const std::optional<double>& share, const char* what) {
+      if (share) text += fmt::format(", {} {}", format_percent(*share), what);
+    };
+    add(kind.computing, "computing");
+    add(kind.waiting, "waiting");
+    add(kind.idle, "idle");
+    if (prediction.kinds.size() > 1) add(kind.utilization, "MFU");
+    rows.push_back({kind.kind, text});
   }
-  return align(rows);
 }
 
 /// "300B": thousand millions of tokens go by B in the field.
@@ -118,9 +112,7 @@ std::string left_out_text(const Plan& plan, const Cluster& cluster) {
   const std::string text =
       is_searched ? fmt::format("leave out {}: no plan that was found is faster with them", join(names, " and "))
                   : fmt::format("the plan leaves out {}", join(names, " and "));
-  std::string indented = "  ";
-  for (const char c : wrapped(text, screen_columns - 2)) indented += c == '\n' ? "\n  " : std::string(1, c);
-  return indented + "\n";
+  return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
 }
 
 }  // namespace
@@ -129,15 +121,15 @@ std::string summary_text(const Plan& plan, const Cluster& cluster) {
   if (!plan.predicted || !plan.predicted->speed) return "";
   const Prediction& prediction = *plan.predicted;
   const SpeedPrediction& speed = *prediction.speed;
-  Rows rows = {{"step", step_text(prediction, cluster)}};
+  Rows rows = {{"throughput", throughput_text(speed)}};
   if (prediction.error_band) rows.push_back({"error", band_text(*prediction.error_band)});
-  rows.push_back({"throughput", throughput_text(speed)});
   if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
   if (speed.training_tokens) {
     rows.push_back({tokens_text(*speed.training_tokens), training_text(*speed.training_seconds)});
   }
   if (const std::string reserve = reserve_text(prediction); !reserve.empty()) rows.push_back({"reserved", reserve});
-  return "in short\n" + align(rows) + kinds_table(prediction) + left_out_text(plan, cluster);
+  add_kinds(rows, prediction);
+  return align(rows) + left_out_text(plan, cluster);
 }
 
 }  // namespace pptrain

@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// What a plan comes to, for its end: time of a step and how far from the bound, throughput, model FLOP, what devices
-/// of each kind do, and which the plan leaves out; "" for a plan without `speed`.
+/// What a plan comes to: throughput, model FLOP, what devices of each kind do, and which the plan leaves out; "" for a
+/// plan without `speed`.
 std::string summary_text(const Plan& plan, const Cluster& cluster);
 
 }  // namespace pptrain

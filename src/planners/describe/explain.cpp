@@ -14,8 +14,9 @@ namespace {
 
 using NamedTime = std::pair<const char*, double>;
 
-/// What the closed form leaves out: the optimizer step, links and cores that are shared; less what overlaps in truth.
-double rest_of(const Prediction& prediction) { return prediction.iteration_seconds - prediction.parts.sum(); }
+/// What the closed form leaves out: waits for links and cores that are shared, and the optimizer step; less what is
+/// hidden by overlap.
+double contention_of(const Prediction& prediction) { return prediction.iteration_seconds - prediction.parts.sum(); }
 
 /// Differences of the parts, the largest first.
 std::array<NamedTime, 7> differences(const Prediction& best_plan, const Prediction& other_plan) {
@@ -28,7 +29,7 @@ std::array<NamedTime, 7> differences(const Prediction& best_plan, const Predicti
       {"tensor communication", other.tensor_communication - best.tensor_communication},
       {"parameter gathers", other.parameter_gathers - best.parameter_gathers},
       {"gradient synchronization", other.gradient_synchronization - best.gradient_synchronization},
-      {"what the formula leaves out", rest_of(other_plan) - rest_of(best_plan)},
+      {"contention", contention_of(other_plan) - contention_of(best_plan)},
   }};
   std::stable_sort(all.begin(), all.end(),
                    [](const NamedTime& a, const NamedTime& b) { return std::abs(a.second) > std::abs(b.second); });

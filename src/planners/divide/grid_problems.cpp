@@ -15,6 +15,19 @@ DeviceId first_with_memory(const Cluster& cluster, int first, double memory) {
   return DeviceId(first);
 }
 
+/// The division as a plan in the order of the devices.
+Plan plan_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& problem,
+             const std::vector<Interval>& layers) {
+  Plan plan = uniform_plan(layers, grid.data, grid.tensor, space.instance.global_batch_size, problem.micro_batch(),
+                           space.schedule);
+  const StageModes modes = modes_of(space.restrictions);
+  for (Stage& stage : plan.stages) {
+    stage.recompute = modes.recompute;
+    stage.zero_stage = modes.zero_stage;
+  }
+  return plan;
+}
+
 }  // namespace
 
 const GridLayout& GridProblems::layout(const Grid& grid) {
@@ -23,7 +36,7 @@ const GridLayout& GridProblems::layout(const Grid& grid) {
   return layouts_.emplace(grid, place(space_.instance.cluster, grid, space_.restrictions.zero_group)).first->second;
 }
 
-Overrun overrun_of(const Cluster& cluster, const Grid& grid, const DivisionProblem& problem,
+Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& problem,
                    const std::vector<Interval>& layers) {
   Overrun overrun = {0.0, grid, ""};
   int worst = 0;
@@ -35,8 +48,10 @@ Overrun overrun_of(const Cluster& cluster, const Grid& grid, const DivisionProbl
     worst = i;
     need = stage;
   }
-  const DeviceId device = first_with_memory(cluster, worst * grid.data * grid.tensor, problem.memory(worst));
-  overrun.text = fmt::format("with micro-batches of {} {}", problem.micro_batch(), overrun_text(cluster, device, need));
+  const Instance& instance = space.instance;
+  const DeviceId device = first_with_memory(instance.cluster, worst * grid.data * grid.tensor, problem.memory(worst));
+  overrun.text = fmt::format("with micro-batches of {} {}", problem.micro_batch(),
+                             overrun_by_parts(instance, plan_of(space, grid, problem, layers), device, need));
   return overrun;
 }
 

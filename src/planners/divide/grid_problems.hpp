@@ -45,7 +45,7 @@ struct Overrun {
   std::string text;  ///< micro-batch, device, need, memory
 };
 /// How far this division of a grid, in the default placement, is from fitting.
-Overrun overrun_of(const Cluster& cluster, const Grid& grid, const DivisionProblem& problem,
+Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& problem,
                    const std::vector<Interval>& layers);
 
 /// The overrun that comes nearest to fitting stands for all.

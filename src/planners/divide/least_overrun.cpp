@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cost/overrun.hpp"
+
 namespace pptrain {
 
 void LeastOverrun::take(const Instance& instance, const Plan& plan) {
@@ -18,7 +20,7 @@ void LeastOverrun::take(const Instance& instance, const Plan& plan, const std::v
   if (use >= use_) return;
   use_ = use;
   text_ = fmt::format("{} with micro-batches of {}: {}", plan.shape(), plan.micro_batch_size,
-                      largest_overrun(instance.cluster, need));
+                      overrun_by_parts(instance, plan, need));
 }
 
 }  // namespace pptrain

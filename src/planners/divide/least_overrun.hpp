@@ -14,7 +14,7 @@ class LeastOverrun {
   void take(const Instance& instance, const Plan& plan);
   /// The same where `need` says the bytes that each device of the cluster needs.
   void take(const Instance& instance, const Plan& plan, const std::vector<double>& need);
-  /// "pp 2 x dp 4 x tmp 1 with micro-batches of 4: device 0 ..."; empty when there was no plan.
+  /// "PP 2 x DP 4 x TP 1 with micro-batches of 4: device 0 ..."; empty when there was no plan.
   const std::string& text() const { return text_; }
 
  private:

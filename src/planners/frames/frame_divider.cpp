@@ -85,7 +85,11 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
     if (shares_cores_) {
       made.bound = std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
     }
-    if (made.bound < limit_) made_.push_back(std::move(made));
+    const auto same = [&made](const FrameDivision& other) {
+      return other.schedule == made.schedule && other.zero == made.zero && other.chunks == made.chunks &&
+             other.recompute == made.recompute;
+    };
+    if (made.bound < limit_ && std::none_of(made_.begin(), made_.end(), same)) made_.push_back(std::move(made));
   } else {
     nearest_ = std::move(made);
     least_overrun_ = least.overrun;

@@ -20,7 +20,7 @@ std::vector<TriedPlan> FrameTrials::simulated(const std::vector<Plan>& plans) {
 
 TriedPlan FrameTrials::simulated(PlanSimulator& simulator, const Plan& plan) {
   if (!simulator.can(plan)) return {plan, infinity, ""};
-  const double work = simulator.cost(plan);
+  const double work = simulator.cost_anew(plan);  // whatever this thread's simulator knows
   const SimulatedPlan& result = simulator.of(plan);
   if (result.why_not.empty()) return {plan, result.iteration_seconds, "", work};
   return {plan, result.iteration_seconds, result.why_not, work, result.peak_bytes};

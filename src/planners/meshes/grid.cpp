@@ -20,7 +20,7 @@ std::string kind_without_rows(const Instance& instance, int tensor) {
 }  // namespace
 
 std::string to_string(const Grid& grid) {
-  return fmt::format("pp {} x dp {} x tmp {}", grid.pipeline, grid.data, grid.tensor);
+  return fmt::format("PP {} x DP {} x TP {}", grid.pipeline, grid.data, grid.tensor);
 }
 
 std::vector<std::int64_t> divisors(std::int64_t number) {

@@ -17,7 +17,7 @@ struct Grid {
   auto operator<=>(const Grid&) const = default;
 };
 
-/// "pp 4 x dp 2 x tmp 2"
+/// "PP 4 x DP 2 x TP 2"
 std::string to_string(const Grid& grid);
 
 /// All divisors of a positive number, ascending.

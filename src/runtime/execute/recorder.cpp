@@ -26,6 +26,7 @@
 #include "kernels/gemm.hpp"
 #include "pptrain_version.hpp"
 #include "runtime/rank_places.hpp"
+#include "runtime/replan/trials.hpp"
 
 namespace pptrain {
 namespace {
@@ -121,6 +122,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const R
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;
   directory_ = open_directory(config, begins);
+  directory_->name_latest();
   forget_iterations_and_plans(directory_->path());
   directory_->write("config.toml", write_config(config));
   if (!config.model.from.empty())
@@ -156,7 +158,9 @@ void Recorder::record_places(const Machine& machine, const std::vector<std::stri
   const std::vector<RankPlace> places = rank_places(world_, waiter_, machine.map, plan_);
   collectively(world_, waiter_, [&] {
     if (rank_ != 0) return;
-    print_step(describe_places(places, machine.cluster) + "\n");
+    // On one host it says nothing that the plan does not; with it every line stays on the screen before the first step.
+    const std::string text = describe_places(places, machine.cluster);
+    machine.hosts.size() > 1 ? print_step(text) : print_detail(text);
     directory_->write("placement.json", places_to_json(places, machine.cluster));
   });
   std::set<std::string> told;
@@ -307,6 +311,7 @@ void Recorder::finish(std::size_t peak_bytes) {
   if (plan_.predicted) {
     if (first_of_plan_ < iteration_seconds_.size()) {
       summary.predicted_iteration_seconds = plan_.predicted->iteration_seconds;
+      summary.trial_iteration_seconds = trial_seconds(plan_);
     }
     const std::vector<double>& bytes = plan_.predicted->peak_bytes;
     if (!bytes.empty()) summary.predicted_peak_bytes = *std::max_element(bytes.begin(), bytes.end());

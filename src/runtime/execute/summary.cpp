@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/names.hpp"
+#include "base/screen.hpp"
 #include "base/units.hpp"
 
 namespace pptrain {
@@ -12,7 +13,7 @@ namespace {
 
 std::string steps_text(const RunSummary& summary) {
   std::string text = fmt::format("  steps        {}, ", summary.steps);
-  if (!summary.losses) return text + "rehearsed: no numbers\n";
+  if (!summary.losses) return text + "timing only, no loss\n";
   text += "loss " + loss_text(summary.losses->first);
   if (summary.steps > 1) text += " to " + loss_text(summary.losses->last);
   if (summary.losses->held_back) text += ", held-back data " + loss_text(*summary.losses->held_back);
@@ -33,10 +34,13 @@ std::string iteration_text(const RunSummary& summary) {
   std::string text = fmt::format("  iteration    {} measured ({})", format_seconds(summary.iteration_seconds),
                                  summary.iterations == 1 ? "one step" : "median");
   const double predicted = summary.predicted_iteration_seconds.value_or(0.0);
-  if (predicted > 0.0) {
+  if (const double tried = summary.trial_iteration_seconds.value_or(0.0); tried > 0.0) {
+    text += fmt::format(", {} in its trial: {}", format_seconds(tried), beside(summary.iteration_seconds, tried));
+    if (predicted > 0.0) text += fmt::format(", {} by simulation", format_seconds(predicted));
+  } else if (predicted > 0.0) {
     text += fmt::format(", {} predicted: {}", format_seconds(predicted), beside(summary.iteration_seconds, predicted));
   }
-  return text + "\n";
+  return wrapped(text, screen_columns(), std::string(15, ' ')) + "\n";
 }
 
 std::string times_text(const RunSummary& summary) {

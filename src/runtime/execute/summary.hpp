@@ -31,7 +31,8 @@ struct RunSummary {
   double iteration_seconds = 0.0;  ///< median of the steps by the last plan, the first of them left out
   std::int64_t iterations = 0;     ///< of which it is the median; 1: perhaps that first one
   std::optional<double> predicted_iteration_seconds;
-  std::optional<SpentTimes> times;  ///< nothing where no step's are known
+  std::optional<double> trial_iteration_seconds;  ///< measured in the plan's trial, where there were trials
+  std::optional<SpentTimes> times;                ///< nothing where no step's are known
   double amount_per_second = 0.0;
   std::string unit;  ///< of the amount: tokens or samples
   double flop_per_second = 0.0;

@@ -68,8 +68,9 @@ ParameterSource parameters_in(const std::string& checkpoint) {
   };
 }
 
-TextModel open_checkpoint(const std::string& source, const std::string& tokenizer) {
+TextModel open_checkpoint(const std::string& source, const std::string& named_tokenizer) {
   const CheckpointModel from = read_checkpoint_model(source);
+  const std::string& tokenizer = named_tokenizer.empty() ? from.tokenizer : named_tokenizer;
   refuse_other_models(from.model, from.checkpoint);
   TextModel text;
   text.model = from.model;

@@ -4,14 +4,17 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/names.hpp"
+#include "base/screen.hpp"
+#include "base/text_table.hpp"
 #include "base/timing.hpp"
 #include "base/units.hpp"
 #include "comm/collective.hpp"
 #include "comm/fail_together.hpp"
 #include "comm/mpi.hpp"
 #include "cost/cost.hpp"
-#include "planners/describe/text_table.hpp"
 #include "planners/judge/rank_correlation.hpp"
+#include "runtime/progress.hpp"
 
 namespace pptrain {
 namespace {
@@ -41,6 +44,9 @@ std::string micro_batches_of(const Plan& plan) {
                      plan.micro_batch_size);
 }
 
+/// What stands in place of a planner in the plan's alternatives that were tried.
+constexpr const char* trial_name = "trial";
+
 double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
 
 }  // namespace
@@ -68,18 +74,19 @@ Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps) {
 }
 
 std::string describe_trials(const std::vector<Trial>& trials) {
-  Rows rows = {{"  plan", "schedule", "micro-batches", "predicted", "measured"}};
+  Rows rows = {{"trial", "schedule", "micro-batches", "predicted", "measured"}};
   std::vector<double> predicted;
   std::vector<double> measured;
   for (const Trial& trial : trials) {
-    rows.push_back({"  " + trial.plan.shape(), trial.plan.schedule.name, micro_batches_of(trial.plan),
+    rows.push_back({trial.plan.shape(), trial.plan.schedule.name,
+                    fmt::format("{} of {}", trial.plan.micro_batches, trial.plan.micro_batch_size),
                     format_seconds(predicted_seconds(trial.plan)),
                     trial.seconds ? format_seconds(*trial.seconds) : "not possible: " + trial.why_not});
     if (!trial.seconds) continue;
     predicted.push_back(predicted_seconds(trial.plan));
     measured.push_back(*trial.seconds);
   }
-  std::string text = "Trials\n" + align(rows);
+  std::string text = align(rows);
   const auto correlation = predicted.size() < 3 ? std::nullopt : rank_correlation(predicted, measured);
   if (correlation) text += fmt::format("  rank correlation of predicted and measured: {:.2f}\n", *correlation);
   return text;
@@ -101,7 +108,7 @@ Plan chosen_of(const std::vector<Trial>& trials) {
   plan.alternatives = trials.front().plan.alternatives;  // of the search
   for (const Trial& trial : trials) {
     Alternative& tried = plan.alternatives.emplace_back();
-    tried.planner = "trial";
+    tried.planner = trial_name;
     tried.iteration_seconds = predicted_seconds(trial.plan);
     tried.feasible = trial.seconds.has_value();
     tried.why_not = fmt::format("{}, {}, {}{}", trial.plan.shape(), trial.plan.schedule.name,
@@ -111,14 +118,45 @@ Plan chosen_of(const std::vector<Trial>& trials) {
   return plan;
 }
 
+/// Which plan is kept, and why its trial took longer than simulated where that is known.
+std::string kept_text(const Plan& plan, const Cluster& cluster) {
+  constexpr double far_off = 1.25;
+  const double measured = *trial_seconds(plan);
+  const double predicted = predicted_seconds(plan);
+  std::string text =
+      fmt::format("kept: {}, {}, {}: {} in its trial, {} by simulation", plan.shape(), plan.schedule.name,
+                  micro_batches_of(plan), format_seconds(measured), format_seconds(predicted));
+  const bool shares = std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                                  [](const NodeGroup& group) { return group.shares_cores(); });
+  if (shares && measured > far_off * predicted)
+    text += ", which does not see all that ranks wait for their turn on a core";
+  return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
+}
+
 }  // namespace
+
+std::optional<double> trial_seconds(const Plan& plan) {
+  std::optional<double> least;
+  for (const Alternative& other : plan.alternatives) {
+    if (other.planner != trial_name || !other.measured_seconds) continue;
+    least = std::min(least.value_or(*other.measured_seconds), *other.measured_seconds);
+  }
+  return least;
+}
 
 Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int64_t steps) {
   if (plans.size() == 1) return plans.front();
   const bool prints = rank_in(job.world) == 0;
   std::vector<Trial> trials;
+  if (prints) log_info("Trials: {} plans run {} steps each", plans.size(), steps);
+  double told = wall_seconds();
+  const double start = told;
   for (const Plan& plan : plans) {
-    if (prints) log_info("Trial {} of {}: {}, {}", trials.size() + 1, plans.size(), plan.shape(), plan.schedule.name);
+    const double now = wall_seconds();
+    if (prints && now - told >= plain_period(now - start)) {
+      log_info("Trial {} of {}: {}, {}", trials.size() + 1, plans.size(), plan.shape(), plan.schedule.name);
+      told = now;
+    }
     trials.push_back(try_plan(job, plan, steps));
   }
   std::string chosen;
@@ -126,7 +164,7 @@ Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int6
     if (!prints) return;
     print_step(describe_trials(trials));
     const Plan plan = chosen_of(trials);
-    print_step(fmt::format("  kept: {}, {}, {}\n", plan.shape(), plan.schedule.name, micro_batches_of(plan)));
+    print_step(kept_text(plan, job.machine.cluster));
     chosen = write_plan(plan);
   });
   return parse_plan(broadcast(job.world, chosen, job.waiter), "the plan");

@@ -51,6 +51,10 @@ Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps);
 /// same on all ranks.
 Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int64_t steps);
 
+/// Seconds of an iteration in the trial of the plan, which was kept because it was the fastest; nothing where none of
+/// its alternatives was tried.
+std::optional<double> trial_seconds(const Plan& plan);
+
 /// Text for people: the trials, and how well the prediction ranks them.
 std::string describe_trials(const std::vector<Trial>& trials);
 

@@ -22,7 +22,7 @@ bool GridTrials::try_division(const Grid& grid, std::int64_t samples, const std:
   const DivisionProblem problem = problems_.problem(grid, samples);
   ++result_.num_examined;
   if (!problem.fits(layers)) {
-    nearest_.offer(overrun_of(space_.instance.cluster, grid, problem, layers));
+    nearest_.offer(overrun_of(space_, grid, problem, layers));
     return false;
   }
   const double seconds = problem.iteration_seconds(layers);

@@ -169,8 +169,7 @@ class UniformSearch {
     if (grid.pruned) return leave_out(grid.grid, fmt::format("at least {}", format_seconds(grid.bound())));
     const std::int64_t samples = problems_.samples_of(grid.grid).front();
     const DivisionProblem problem = problems_.problem(grid.grid, samples);
-    const Overrun overrun =
-        overrun_of(space_.instance.cluster, grid.grid, problem, roomiest_division(problem, space_.stop));
+    const Overrun overrun = overrun_of(space_, grid.grid, problem, roomiest_division(problem, space_.stop));
     if (overrun.use <= 1.0) return leave_out(grid.grid, not_reached);
     leave_out(grid.grid, overrun.text);
     nearest_.offer(overrun);
