@@ -50,7 +50,7 @@ const KeyTable node = {
      {"count", "integer, at least 1", "1", "How many of them there are."},
      {"devices", "table", "", "The devices of one node."},
      {"link", "table", "none, for nodes of one device",
-      "Between any two devices of one node, each direction of each pair for itself."},
+      "Between any two devices of one node; per pair and direction, not shared."},
      {"uplink", "table", "none, for a single node",
       "From a node to its switch; a pair of nodes gets the slower of the two."},
      {"host_link", "table", "not known", "From each device to the memory of its host, for what is offloaded."},

@@ -2,10 +2,11 @@
 
 #ifdef PPTRAIN_HAVE_ONEDNN
 
-#include <dnnl.hpp>
 #include <map>
 #include <tuple>
 #include <unordered_map>
+
+#include "kernels/onednn_descriptions.hpp"
 
 namespace pptrain::kernels {
 namespace {
@@ -85,12 +86,15 @@ class OneDnnConvolutions final : public Convolutions {
     const auto kind = dnnl::prop_kind::forward_training;
     Passes made;
     made.weights = Description(shape, type, Tag::oihw);
-    made.forward = {bias ? dnnl::convolution_forward::desc(kind, direct, x, any, {{form.out}, type, Tag::x}, y, strides,
-                                                           padding, padding)
-                         : dnnl::convolution_forward::desc(kind, direct, x, any, y, strides, padding, padding),
-                    engine_};
-    made.input = {{direct, x, any, y, strides, padding, padding}, engine_, made.forward};
-    made.weight = {{direct, x, any, y, strides, padding, padding}, engine_, made.forward};
+    const Description bias_shape({form.out}, type, Tag::x);
+    made.forward =
+        bias ? described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, bias_shape, y, strides, padding,
+                                                    padding)
+             : described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, y, strides, padding, padding);
+    made.input = described_backward<dnnl::convolution_backward_data>(engine_, made.forward, direct, x, any, y, strides,
+                                                                     padding, padding);
+    made.weight = described_backward<dnnl::convolution_backward_weights>(engine_, made.forward, direct, x, any, y,
+                                                                         strides, padding, padding);
     made.forward_primitive = dnnl::convolution_forward(made.forward);
     made.input_primitive = dnnl::convolution_backward_data(made.input);
     made.weight_primitive = dnnl::convolution_backward_weights(made.weight);

@@ -13,6 +13,7 @@
 #include "planners/frames/auto.hpp"
 #include "planners/frames/simulated_search.hpp"
 #include "planners/judge/fitting_search.hpp"
+#include "planners/meshes/grid.hpp"
 #include "planners/published/amp/chunked_grids.hpp"
 #include "planners/published/published.hpp"
 

@@ -165,6 +165,14 @@ assert all((ranks[name][:] >= 0).all() for name in ranks)" "$(run_of rehearsed)/
 fi
 reported "rehearsed" "$(run_of rehearsed)" '"rehearsal":true' '"loss":null'
 
+# A plan of nodes of two kinds, which nothing runs by.
+expect "a plan as a page" 0 'Wrote plan.html' "$pptrain" plan "$inputs/papers/whale-bert-large.toml" --report plan.html
+check "parts of the cluster are planned" grep -aq '"fewer_nodes":\[{"devices"' plan.html
+for width in 420 800 1280; do opens "in a browser: a plan, $width wide" plan.html "$width"; done
+expect "a page that cannot be written" 2 'nowhere is no directory' \
+  "$pptrain" plan "$inputs/papers/whale-bert-large.toml" --report nowhere/plan.html
+opens "a run on half a screen" "$traced/report.html" 420
+
 train "a classifier" 0 "$inputs/classifier.toml" --steps 3 --set job.output=classified --set model.hidden_size=16 \
   --set model.input_size=16 --set model.classes=10 --set training.global_batch_size=8
 reported "a classifier" "$(run_of classified)" '"unit":"samples"'
