@@ -47,7 +47,7 @@ opens() {
   # The page with a visitor in it, who leaves in the title how it went.
   "$python" "$tests/report_visitor.py" "$page" visited.html "$width"
   timeout "$longest_seconds" "$chromium" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/browser" \
-    --enable-logging=stderr --virtual-time-budget=20000 --window-size=1000,900 --dump-dom "file://$folder/visited.html" \
+    --enable-logging=stderr --virtual-time-budget=20000 --window-size="$width,900" --dump-dom "file://$folder/visited.html" \
     >output.txt 2>errors.txt </dev/null || true
   if ! grep -q '<title>visited: [1-9][0-9]* clicks, [1-9][0-9]* keys, 0 errors</title>' output.txt; then
     complain "$title" "the visitor says: $(grep -o '<title>[^<]*' output.txt | head -n 1)"
