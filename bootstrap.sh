@@ -9,7 +9,8 @@ log=$root/build/bootstrap.log
 compile_seconds=350  # of one core, for the program alone (docs/performance.md)
 main_ranks=16  # of the main job, and the largest that the tests start
 
-# Everything CMake asks for, by its name in Debian 12.
+# Everything CMake asks for, by its name in Debian 12. Of "a|b" the first counts that is installed, or that apt knows; "a|" is left out
+# where apt does not know it. Debian 13 and Ubuntu 24.04 have other versions of clang, and Ubuntu no chromium outside of snap.
 packages=(g++ cmake ninja-build ccache pkg-config
   openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libtrilinos-kokkos-dev
   libdnnl-dev libopenblas-pthread-dev
@@ -17,9 +18,9 @@ packages=(g++ cmake ninja-build ccache pkg-config
   libhwloc-dev librandom123-dev libxxhash-dev zlib1g-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev catch2 libglpk-dev coinor-libcbc-dev libsimgrid-dev
   libboost-context-dev node-d3)
 # Without these the tests that need them are skipped.
-test_packages=(iproute2 slurm-wlm munge python3-venv python3-h5py python3-sphinx python3-myst-parser furo chromium man-db mandoc zsh fish)
+test_packages=(iproute2 slurm-wlm munge python3-venv python3-h5py python3-sphinx python3-myst-parser furo "chromium|" man-db mandoc zsh fish)
 benchmark_packages=(libbenchmark-dev)
-fuzz_packages=(g++ cmake ninja-build ccache pkg-config clang-16 libclang-rt-16-dev libfmt-dev libspdlog-dev
+fuzz_packages=(g++ cmake ninja-build ccache pkg-config "clang-16|clang-19|clang-18" "libclang-rt-16-dev|libclang-rt-19-dev|libclang-rt-18-dev" libfmt-dev libspdlog-dev
   libtomlplusplus-dev nlohmann-json3-dev librandom123-dev libopenmpi-dev libhdf5-openmpi-dev libxxhash-dev zlib1g-dev
   libsentencepiece-dev libpcre2-dev libutf8proc-dev)
 peer_packages=(python3-torch python3-h5py)
@@ -51,6 +52,7 @@ Environment:
   PPTRAIN_PRESET         CMake preset (default release; see CMakePresets.json)
   PPTRAIN_MODEL_PYTHON   Python with torch and transformers, for the tests of models; preset ci installs one in the
                          user's cache where none is named (tests/models/environment.sh)
+  PPTRAIN_CMAKE_OPTIONS  options of CMake beside the preset's, as "-DPPTRAIN_ARCH=x86-64-v3 -DPPTRAIN_CUDA=OFF" (docs/install.md)
   PPTRAIN_SKIP_PACKAGES  1: install nothing, use what is there (implied in a Spack environment)
 TEXT
 }
@@ -81,6 +83,34 @@ start_log() {
 
 # --- packages ---------------------------------------------------------------------------------
 
+known_to_apt() {
+  apt-cache policy "$1" 2>/dev/null | grep -q '^ *Candidate: [^(]'
+}
+
+is_installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+# The package that an entry of the lists above stands for here; of one that apt has no lists for, the first.
+resolved() {
+  local entry name first
+  for entry in "$@"; do
+    if [[ $entry != *'|'* ]]; then
+      printf '%s\n' "$entry"
+      continue
+    fi
+    first=${entry%%|*}
+    for name in ${entry//|/ }; do
+      if is_installed "$name" || known_to_apt "$name"; then
+        printf '%s\n' "$name"
+        continue 2
+      fi
+    done
+    # Lists that know g++ are there: then the entry is not to be had.
+    if [[ $entry != *'|' ]] || ! known_to_apt g++; then printf '%s\n' "$first"; fi
+  done
+}
+
 missing_packages() {
   local installed name
   installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
@@ -96,9 +126,12 @@ apt_install() {
 
 # The package lists may be empty (a fresh container) or old: fetch them only when the installation fails.
 apt_install_or_update() {
-  apt_install "$@" && return
+  local names
+  mapfile -t names < <(resolved "$@")
+  apt_install "${names[@]}" && return
   "${as_root[@]}" apt-get update
-  apt_install "$@"
+  mapfile -t names < <(resolved "$@")
+  apt_install "${names[@]}"
 }
 
 spack_advice() {
@@ -134,11 +167,12 @@ ensure_packages() {
     spack_advice
     return
   fi
-  local missing
-  mapfile -t missing < <(missing_packages "$@")
+  local missing names
+  mapfile -t names < <(resolved "$@")
+  mapfile -t missing < <(missing_packages "${names[@]}")
   if [[ ${#missing[@]} -eq 0 ]]; then return; fi
   become_root "${missing[@]}"
-  phase "installing ${#missing[@]} packages: ${missing[*]}" apt_install_or_update "${missing[@]}"
+  phase "installing ${#missing[@]} packages: ${missing[*]}" apt_install_or_update "$@"
 }
 
 # --- build ------------------------------------------------------------------------------------
@@ -158,6 +192,9 @@ num_jobs() {
 
 configure() {
   command -v cmake >/dev/null || fail "cmake was not found; see the advice above"
+  local options
+  read -ra options <<<"${PPTRAIN_CMAKE_OPTIONS:-}"
+  set -- "${options[@]}" "$@"
   if [[ -f $build/build.ninja && ! $root/CMakePresets.json -nt $build/build.ninja && $# -eq 0 ]]; then return; fi
   phase "configuring (preset $preset)" cmake -S "$root" --preset "$preset" "$@"
 }
@@ -354,8 +391,14 @@ command_fuzz() {
   build=$root/build/$preset
   start_log
   (ensure_packages "${fuzz_packages[@]}") || true
-  command -v clang++-16 >/dev/null || fail "the fuzzers need clang++-16 (Debian: clang-16 libclang-rt-16-dev)" 77
-  configure
+  local version
+  for version in 16 19 18; do if command -v "clang++-$version" >/dev/null; then break; fi; done
+  command -v "clang++-$version" >/dev/null || fail "the fuzzers need clang (Debian 12: clang-16 libclang-rt-16-dev)" 77
+  if [[ $version == 16 ]]; then
+    configure
+  else
+    configure -DCMAKE_C_COMPILER="clang-$version" -DCMAKE_CXX_COMPILER="clang++-$version"
+  fi
   phase "building the fuzzers" cmake --build "$build" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(num_jobs)}" --target fuzzers
   "$root/tests/fuzz/run.sh" "$build" "${1:-15}"
 }

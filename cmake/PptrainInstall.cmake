@@ -16,7 +16,11 @@ install(DIRECTORY ${PPTRAIN_MANUAL}/bash-completion ${PPTRAIN_MANUAL}/zsh ${PPTR
 install(DIRECTORY inputs job-scripts DESTINATION ${_share} USE_SOURCE_PERMISSIONS)
 install(FILES README.md CHANGELOG.md CITATION.cff LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN static EXCLUDE PATTERN pipelines EXCLUDE)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN static EXCLUDE PATTERN pipelines EXCLUDE)
+
+# For `module load pptrain`.
+configure_file(cmake/packaging/modulefile.in ${_made}/${PROJECT_VERSION} @ONLY)
+install(FILES ${_made}/${PROJECT_VERSION} DESTINATION ${_share}/modulefiles/pptrain)
 
 # Headers with what the library is entered by; those that they include come with them.
 set(PPTRAIN_PUBLIC_HEADERS base/error.hpp base/log.hpp base/stop.hpp base/units.hpp config/read.hpp cluster/read.hpp

@@ -85,12 +85,17 @@ void CommandLine::plan() {
                 "also compare how the closed forms and the simulator rank the plans of all planners");
   format(sub, {"text", "json"});
   output(sub, "PLAN.json");
+  sub->add_option("--report", options_.report,
+                  "also draw the plan as one HTML file: stages over nodes, timeline, memory, other planners, time "
+                  "against nodes")
+      ->type_name("PLAN.html");
   describe(
       sub,
       "Prints the plan, what is predicted of it, and the best plans of other planners. Needs no machine where "
       "configuration or options name cluster and profile; else it looks at this machine and measures it. Ctrl-C ends "
       "the search with the best plan so far.",
       {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
+       {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
        {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
 }
 

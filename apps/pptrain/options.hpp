@@ -24,6 +24,7 @@ struct Options {
   std::string order;
   std::string trace;
   std::string tensorboard;  ///< of `report`
+  std::string report;       ///< of `plan`
   std::string format = "text";
   std::string output;
   std::string sentencepiece_model;

@@ -15,6 +15,7 @@
 #include "io/parameters.hpp"
 #include "model/check.hpp"
 #include "output.hpp"
+#include "plan_report.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
@@ -85,8 +86,11 @@ std::string plan_text(const Plan& plan, const Instance& instance) {
   return text + "  -v: every stage, the time by parts, why other planners are slower\n";
 }
 
-void deliver_plan(const Options& options, const ModelWork& work, Plan plan, const Instance& instance) {
+/// Prints the plan, and writes the files that are asked for.
+void deliver_plan(const Options& options, const Config& config, const ModelWork& work, Plan plan,
+                  const Instance& instance) {
   predict_throughput(instance, work, plan, options.training_tokens);
+  if (!options.report.empty()) deliver_plan_report(options, config, plan, instance);
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
   if (options.format == "text") deliver(plan_text(plan, instance), "");
   if (options.format == "json" && options.output.empty()) deliver(write_plan(plan), "");
@@ -108,12 +112,18 @@ void deliver_search(const Options& options, const Config& config, const std::str
   if (options.format == "text" && verbosity() == Verbosity::verbose) {
     deliver(describe_candidates(result, instance.cluster) + "\n", "");
   }
-  deliver_plan(options, work, std::move(plan), instance);
+  deliver_plan(options, config, work, std::move(plan), instance);
+}
+
+/// Refuses files that cannot be written before anything is searched.
+void check_deliveries(const Options& options) {
+  check_delivery(options.output);
+  check_delivery(options.report);
 }
 
 /// From a profile and a cluster alone: no machine, any model.
 void plan_from_files(const Options& options) {
-  check_delivery(options.output);
+  check_deliveries(options);
   Config config = planning_config(options);
   if (options.global_batch_size) config.training.global_batch_size = *options.global_batch_size;
   const bool names_model =
@@ -136,7 +146,8 @@ void plan_from_files(const Options& options) {
   const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   if (!options.calibrate.empty()) calibrate_times(options.calibrate, config, planner, restrictions, instance, profile);
   if (!config.parallelism.plan.empty()) {
-    deliver_plan(options, asked_work(options, config, instance.profile), given_plan(config, instance), instance);
+    deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(config, instance),
+                 instance);
     return;
   }
   deliver_search(options, config, planner, instance, restrictions);
@@ -216,7 +227,7 @@ void run_plan(const Options& options) {
   }
   Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   collectively(MPI_COMM_WORLD, waiter, [&] {
-    if (rank_in(MPI_COMM_WORLD) == 0) check_delivery(options.output);
+    if (rank_in(MPI_COMM_WORLD) == 0) check_deliveries(options);
   });
   const JobOptions job = job_options(options);
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
@@ -229,7 +240,8 @@ void run_plan(const Options& options) {
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (!config.parallelism.plan.empty()) {
-      deliver_plan(options, asked_work(options, config, instance.profile), given_plan(config, instance), instance);
+      deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(config, instance),
+                   instance);
       return;
     }
     deliver_search(options, config, config.planner.name, instance, restrictions_of(config));

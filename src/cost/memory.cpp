@@ -8,6 +8,7 @@
 #include "cost/overrun.hpp"
 #include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
+#include "cost/state_bytes.hpp"
 
 namespace pptrain {
 namespace {
@@ -95,9 +96,7 @@ double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage
 }
 
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers) {
-  return bytes.weight / (mesh.zero_stage >= 3 ? sharers : 1.0) +
-         bytes.gradient / (mesh.zero_stage >= 2 ? sharers : 1.0) +
-         (mesh.offload ? 0.0 : bytes.optimizer / (mesh.zero_stage >= 1 ? sharers : 1.0));
+  return state_bytes_per_parameter(bytes, mesh, sharers).sum();
 }
 
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {

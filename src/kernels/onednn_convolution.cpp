@@ -2,13 +2,13 @@
 
 #ifdef PPTRAIN_HAVE_ONEDNN
 
-#include <dnnl.hpp>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 
 #include "kernels/host_kernels.hpp"
 #include "kernels/host_scratch.hpp"
+#include "kernels/onednn_descriptions.hpp"
 
 namespace pptrain::kernels {
 namespace {
@@ -96,12 +96,15 @@ class OneDnnConvolutions final : public Convolutions {
     Passes made;
     made.weights = Description(shape, type, Tag::oihw);
     made.gradient = Description(shape, f32, Tag::oihw);
-    made.forward = {bias ? dnnl::convolution_forward::desc(kind, direct, x, any, {{form.out}, f32, Tag::x}, y, strides,
-                                                           padding, padding)
-                         : dnnl::convolution_forward::desc(kind, direct, x, any, y, strides, padding, padding),
-                    engine_};
-    made.input = {{direct, dx, any, dy, strides, padding, padding}, engine_, made.forward};
-    made.weight = {{direct, x, gradient, dy, strides, padding, padding}, engine_, made.forward};
+    const Description bias_shape({form.out}, f32, Tag::x);
+    made.forward =
+        bias ? described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, bias_shape, y, strides, padding,
+                                                    padding)
+             : described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, y, strides, padding, padding);
+    made.input = described_backward<dnnl::convolution_backward_data>(engine_, made.forward, direct, dx, any, dy, strides,
+                                                                     padding, padding);
+    made.weight = described_backward<dnnl::convolution_backward_weights>(engine_, made.forward, direct, x, gradient, dy,
+                                                                         strides, padding, padding);
     made.forward_primitive = dnnl::convolution_forward(made.forward);
     made.input_primitive = dnnl::convolution_backward_data(made.input);
     made.weight_primitive = dnnl::convolution_backward_weights(made.weight);

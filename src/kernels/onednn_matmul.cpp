@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <dnnl.hpp>
 #include <map>
 #include <tuple>
 #include <unordered_map>
+
+#include "kernels/onednn_descriptions.hpp"
 
 namespace pptrain::kernels {
 namespace {
@@ -79,11 +80,11 @@ OneDnnMatmul::Product OneDnnMatmul::make(Transpose ta, const Matrix& a, Transpos
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  const dnnl::matmul::desc desc = options.bias != nullptr ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
-                                                          : dnnl::matmul::desc(a_desc, b_desc, c_desc);
+  const auto matmul = options.bias != nullptr
+                          ? described<dnnl::matmul>(engine_, attributes, a_desc, b_desc, bias_desc, c_desc)
+                          : described<dnnl::matmul>(engine_, attributes, a_desc, b_desc, c_desc);
   const auto memory = [this](const dnnl::memory::desc& d) { return dnnl::memory(d, engine_, nullptr); };
-  return {dnnl::matmul(dnnl::matmul::primitive_desc(desc, attributes, engine_)), memory(a_desc), memory(b_desc),
-          memory(c_desc), memory(bias_desc)};
+  return {dnnl::matmul(matmul), memory(a_desc), memory(b_desc), memory(c_desc), memory(bias_desc)};
 }
 
 void OneDnnMatmul::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,

@@ -13,6 +13,20 @@ json interval(const Interval& interval) { return {interval.begin, interval.end};
 
 json optional_number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
+/// Layers that a stage divides otherwise than its others.
+json block_document(const Block& block) {
+  return {{"layers", interval(block.layers)},
+          {"replicas", block.replicas},
+          {"tensor_parallel", block.tensor_parallel},
+          {"pattern", block.pattern}};
+}
+
+json blocks_document(const std::vector<Block>& blocks) {
+  json list = json::array();
+  for (const Block& block : blocks) list.push_back(block_document(block));
+  return list;
+}
+
 json stage_document(const Stage& stage, const Profile& profile) {
   json layers = json::array();
   for (const Interval& chunk : stage.layers) {
@@ -37,7 +51,7 @@ json stage_document(const Stage& stage, const Profile& profile) {
           {"offload", stage.offload},
           {"uneven_shards", stage.shards.size() > (divides_experts(stage.shards) ? 1 : 0)},
           {"whole_experts", divides_experts(stage.shards)},
-          {"blocks", stage.blocks.size()},
+          {"blocks", blocks_document(stage.blocks)},
           {"offload_activations", stage.offload_activations}};
 }
 
@@ -67,6 +81,30 @@ json predicted_document(const Prediction& predicted) {
           {"stage_seconds", predicted.stage_seconds}};
 }
 
+json speed_document(const SpeedPrediction& speed) {
+  return {{"samples_per_second", speed.samples_per_second},
+          {"tokens_per_second", optional_number(speed.tokens_per_second)},
+          {"flop_per_second", optional_number(speed.flop_per_second)},
+          {"utilization", optional_number(speed.utilization)},
+          {"precision", speed.precision},
+          {"training_tokens", optional_number(speed.training_tokens)},
+          {"training_seconds", optional_number(speed.training_seconds)}};
+}
+
+json kinds_document(const std::vector<KindPrediction>& kinds) {
+  json list = json::array();
+  for (const KindPrediction& kind : kinds) {
+    list.push_back({{"kind", kind.kind},
+                    {"devices", kind.devices},
+                    {"used", kind.used},
+                    {"computing", optional_number(kind.computing)},
+                    {"waiting", optional_number(kind.waiting)},
+                    {"idle", optional_number(kind.idle)},
+                    {"utilization", optional_number(kind.utilization)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 json plan_document(const PlanOfRun& of_run, const Profile& profile) {
@@ -83,6 +121,8 @@ json plan_document(const PlanOfRun& of_run, const Profile& profile) {
   document["stages"] = json::array();
   for (const Stage& stage : plan.stages) document["stages"].push_back(stage_document(stage, profile));
   if (plan.predicted) document["predicted"] = predicted_document(*plan.predicted);
+  if (plan.predicted && plan.predicted->speed) document["predicted"]["speed"] = speed_document(*plan.predicted->speed);
+  if (plan.predicted) document["predicted"]["kinds"] = kinds_document(plan.predicted->kinds);
   document["alternatives"] = json::array();
   for (const Alternative& other : plan.alternatives) {
     document["alternatives"].push_back({{"planner", other.planner},

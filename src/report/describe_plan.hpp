@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "report/run_folder.hpp"
+#include "report/reported_plans.hpp"
 
 namespace pptrain {
 

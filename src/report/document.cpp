@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "base/timing.hpp"
-#include "base/units.hpp"
-#include "report/describe_plan.hpp"
 #include "report/expert_shares.hpp"
+#include "report/numbers.hpp"
 #include "report/reduce.hpp"
-#include "report/timeline.hpp"
-#include "simulate/order_options.hpp"
-#include "simulate/simulate.hpp"
+#include "report/step_times.hpp"
 
 namespace pptrain {
 namespace {
@@ -21,19 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_points = 1000;
-constexpr std::size_t most_tasks = 6000;
-
-/// Five digits; what is no number is null.
-json number(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  return value == 0.0 ? 0.0 : std::stod(fmt::format("{:.5g}", value));
-}
-
-json numbers(const std::vector<double>& values) {
-  json list = json::array();
-  for (const double value : values) list.push_back(number(value));
-  return list;
-}
 
 bool all_missing(const std::vector<double>& values) {
   return std::none_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
@@ -43,27 +26,17 @@ bool all_missing(const std::vector<double>& values) {
 json series(const std::vector<double>& rows, std::size_t per_point) {
   if (all_missing(rows)) return nullptr;
   const ReducedSeries reduced = reduce(rows, per_point);
-  json result = {{"mean", numbers(reduced.mean)}};
+  json result = {{"mean", short_numbers(reduced.mean)}};
   if (per_point > 1) {
-    result["low"] = numbers(reduced.low);
-    result["high"] = numbers(reduced.high);
-  }
-  return result;
-}
-
-json all_series(const MetricsHistory& history) {
-  const std::vector<std::int64_t>& steps = history.integers.at("steps/step");
-  const std::size_t per_point = rows_per_point(steps.size(), most_points);
-  json result = {{"rows_per_point", per_point}, {"step", last_of_points(steps, per_point)}};
-  for (const char* name :
-       {"loss", "grad_norm", "learning_rate", "iteration_seconds", "tokens_per_second", "model_flops_utilization"}) {
-    result[name] = series(history.reals.at(std::string("steps/") + name), per_point);
+    result["low"] = short_numbers(reduced.low);
+    result["high"] = short_numbers(reduced.high);
   }
   return result;
 }
 
 json evaluation(const MetricsHistory& history) {
-  return {{"step", history.integers.at("evaluation/step")}, {"loss", numbers(history.reals.at("evaluation/loss"))}};
+  return {{"step", history.integers.at("evaluation/step")},
+          {"loss", short_numbers(history.reals.at("evaluation/loss"))}};
 }
 
 json drift(const MetricsHistory& history) {
@@ -72,7 +45,7 @@ json drift(const MetricsHistory& history) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     list.push_back({{"step", steps[i]},
                     {"rank", history.integers.at("drift/rank")[i]},
-                    {"factor", number(history.reals.at("drift/factor")[i])}});
+                    {"factor", short_number(history.reals.at("drift/factor")[i])}});
   }
   return list;
 }
@@ -84,15 +57,50 @@ std::size_t first_of_last(const RunFolder& run) {
   return static_cast<std::size_t>(first - steps.begin());
 }
 
+/// Median of the finite ones; not a number where there are none.
+double finite_median(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  return values.empty() ? std::nan("") : median(std::move(values));
+}
+
+/// Utilisation of every row by the peak of the devices that the last job has, so that the steps of all jobs can be
+/// compared: FLOP go with the tokens or samples of a second.
+std::vector<double> utilization(const RunFolder& run) {
+  const MetricsHistory& history = run.metrics.history;
+  std::vector<double> rows = history.reals.at("steps/model_flops_utilization");
+  if (run.resumed_step == 0) return rows;
+  const std::vector<double>& speed = history.reals.at("steps/tokens_per_second");
+  const std::size_t first = first_of_last(run);
+  std::vector<double> ratios;
+  for (std::size_t row = first; row < rows.size(); ++row) ratios.push_back(rows[row] / speed[row]);
+  const double ratio = finite_median(std::move(ratios));
+  if (!std::isfinite(ratio)) return rows;
+  for (std::size_t row = 0; row < first; ++row) rows[row] = ratio * speed[row];
+  return rows;
+}
+
+json all_series(const RunFolder& run) {
+  const MetricsHistory& history = run.metrics.history;
+  const std::vector<std::int64_t>& steps = history.integers.at("steps/step");
+  const std::size_t per_point = rows_per_point(steps.size(), most_points);
+  json result = {{"rows_per_point", per_point},
+                 {"step", last_of_points(steps, per_point)},
+                 {"seconds", short_numbers(last_of_points(training_seconds(history), per_point))}};
+  if (run.config) result["per_step"] = run.plans.back().plan.global_batch_size * run.config->rows_per_sample();
+  for (const char* name : {"loss", "grad_norm", "learning_rate", "iteration_seconds", "tokens_per_second"}) {
+    result[name] = series(history.reals.at(std::string("steps/") + name), per_point);
+  }
+  result["model_flops_utilization"] = series(utilization(run), per_point);
+  return result;
+}
+
 /// Median of a series of /steps over the rows of the last plan, without the first of several, which begins cold: as the
 /// summary of a job has it.
 json median_of_last(const RunFolder& run, const std::string& name) {
   const std::vector<double>& all = run.metrics.history.reals.at("steps/" + name);
   const std::size_t first = first_of_last(run);
   const std::size_t cold = all.size() > first + 1 ? 1 : 0;
-  std::vector<double> rows(all.begin() + static_cast<std::ptrdiff_t>(first + cold), all.end());
-  std::erase_if(rows, [](double value) { return !std::isfinite(value); });
-  return rows.empty() ? json(nullptr) : number(median(std::move(rows)));
+  return short_number(finite_median({all.begin() + static_cast<std::ptrdiff_t>(first + cold), all.end()}));
 }
 
 /// Mean of a column over the rows from `first` on that have it, without the first of them, which begins cold.
@@ -119,7 +127,7 @@ json ranks(const RunFolder& run) {
     json entry = {{"rank", rank}};
     for (const char* name : {"compute", "communication", "idle"}) {
       const std::vector<double>& rows = history.reals.at(fmt::format("ranks/{}_seconds", name));
-      entry[name] = number(column_mean(rows, first, rank, columns));
+      entry[name] = short_number(column_mean(rows, first, rank, columns));
     }
     std::int64_t peak = 0;
     for (std::size_t i = first * columns + rank; i < peaks.size(); i += columns) peak = std::max(peak, peaks[i]);
@@ -141,7 +149,7 @@ json experts(const RunFolder& run) {
   if (all_missing(shares.fullest)) return nullptr;
   json layers = json::array();
   for (std::size_t l = 0; l < shares.of_layers.size(); ++l) {
-    layers.push_back({{"name", history.experts.layers[l]}, {"shares", numbers(shares.of_layers[l])}});
+    layers.push_back({{"name", history.experts.layers[l]}, {"shares", short_numbers(shares.of_layers[l])}});
   }
   const std::size_t per_point = rows_per_point(shares.fullest.size(), most_points);
   return {{"fullest", series(shares.fullest, per_point)}, {"layers", std::move(layers)}};
@@ -149,69 +157,17 @@ json experts(const RunFolder& run) {
 
 json job(const RunFolder& run) {
   const std::vector<std::int64_t>& steps = run.metrics.history.integers.at("steps/step");
-  const Plan& plan = run.plans.back().plan;
-  json result = {{"directory", run.full_path()},
-                 {"model", plan.model},
-                 {"cluster", run.cluster.name},
-                 {"devices", run.cluster.num_devices()},
-                 {"nodes", run.cluster.num_nodes()},
-                 {"global_batch_size", plan.global_batch_size},
+  json result = planned_job_document(run);
+  result.update({{"directory", run.full_path()},
                  {"steps_done", steps.empty() ? 0 : steps.back()},
                  {"left_open", run.metrics.left_open},
                  {"resumed_step", run.resumed_step},
                  {"rehearsal", !steps.empty() && all_missing(run.metrics.history.reals.at("steps/loss"))},
-                 {"unit", run.config && run.config->rows_per_sample() == 1 ? "samples" : "tokens"},
                  {"iteration_seconds", median_of_last(run, "iteration_seconds")},
                  {"amount_per_second", median_of_last(run, "tokens_per_second")},
-                 {"utilization", median_of_last(run, "model_flops_utilization")}};
-  result["name"] = run.config ? run.config->job.name : plan.model;
+                 {"utilization", median_of_last(run, "model_flops_utilization")}});
   if (run.config) result["steps_planned"] = run.config->training.steps;
   return result;
-}
-
-/// Which nodes there are with which devices; the memory of each, and what the plan says of it.
-json nodes(const RunFolder& run) {
-  const Plan& plan = run.plans.back().plan;
-  const std::vector<double> predicted = plan.predicted ? plan.predicted->peak_bytes : std::vector<double>();
-  json list = json::array();
-  for (int node = 0; node < run.cluster.num_nodes(); ++node) {
-    const NodeGroup& group = run.cluster.group_of_node(node);
-    json devices = json::array();
-    for (const DeviceId device : run.cluster.devices_of_node(node)) {
-      const DeviceKind& kind = run.cluster.kind_of(device);
-      json entry = {{"id", device.value}, {"kind", kind.name}, {"memory", kind.memory}};
-      const auto index = static_cast<std::size_t>(device.value);
-      if (index < predicted.size()) entry["predicted_bytes"] = number(predicted[index]);
-      devices.push_back(std::move(entry));
-    }
-    list.push_back({{"kind", group.kind}, {"name", node_name(run.cluster, node)}, {"devices", std::move(devices)}});
-  }
-  return list;
-}
-
-/// Simulated for the last plan, and measured where there is a trace.
-json timelines(const RunFolder& run, json& notes) {
-  const Plan& plan = run.plans.back().plan;
-  std::vector<DeviceId> devices;
-  for (const Stage& stage : plan.stages) {
-    for (const auto& replica : stage.devices) devices.insert(devices.end(), replica.begin(), replica.end());
-  }
-  Timeline predicted;
-  try {
-    const std::vector<Tie> ties = run.config ? ties_of(*run.config, run.profile) : std::vector<Tie>();
-    const Instance instance = {run.profile, run.cluster, plan.global_batch_size, ties};
-    check_instance(instance, run.path + "/profile.json");
-    const Programs programs = planned_programs(instance, plan);
-    const Simulation simulation = simulate(instance, plan, programs, {Recording::events});
-    predicted = timeline_of(simulation.trace, devices);
-    predicted.seconds = simulation.makespan_seconds;
-  } catch (const Error& error) {
-    notes.push_back(fmt::format("The plan cannot be simulated: {}.", error.what()));
-  }
-  Timeline measured;
-  if (run.trace.is_object()) measured = timeline_of(run.trace, devices);
-  thin(predicted, measured, most_tasks);
-  return {{"predicted", to_json(predicted)}, {"measured", to_json(measured)}};
 }
 
 }  // namespace
@@ -219,20 +175,18 @@ json timelines(const RunFolder& run, json& notes) {
 json report_document(const RunFolder& run) {
   const MetricsHistory& history = run.metrics.history;
   json notes = run.losses;
-  json plans = json::array();
-  for (const PlanOfRun& plan : run.plans) plans.push_back(plan_document(plan, run.profile));
   json document = {{"schema", "pptrain.report/1"},
                    {"job", job(run)},
                    {"environment", run.metrics.environment},
                    {"configuration", run.configuration},
-                   {"series", all_series(history)},
+                   {"series", all_series(run)},
                    {"evaluation", evaluation(history)},
                    {"drift", drift(history)},
                    {"ranks", ranks(run)},
                    {"experts", experts(run)},
-                   {"nodes", nodes(run)},
-                   {"plans", std::move(plans)},
-                   {"timelines", timelines(run, notes)}};
+                   {"nodes", nodes_document(run)},
+                   {"plans", plans_document(run)},
+                   {"timelines", timelines_document(run, run.trace, notes)}};
   document["notes"] = std::move(notes);
   return document;
 }

@@ -2,33 +2,19 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cluster/cluster.hpp"
-#include "config/config.hpp"
 #include "io/metrics_history.hpp"
-#include "plan/plan.hpp"
-#include "profile/profile.hpp"
+#include "report/reported_plans.hpp"
 
 namespace pptrain {
 
-/// A plan of a run and the steps that were done before it.
-struct PlanOfRun {
-  std::int64_t from_step = 0;
-  Plan plan;
-};
-
-/// What a run left in its directory, however it ended.
-struct RunFolder {
+/// What a run left in its directory, however it ended. Its plans are those of its last job; `config` is nothing where
+/// config.toml cannot be read any more.
+struct RunFolder : ReportedPlans {
   std::string path;               ///< as it was named
-  std::string configuration;      ///< config.toml as it stands there
-  std::optional<Config> config;   ///< nothing where it cannot be read any more
   std::int64_t resumed_step = 0;  ///< the steps that were done when its last job went on; 0: it has only one
-  std::vector<PlanOfRun> plans;   ///< of its last job; at least one, in order
-  Cluster cluster;
-  Profile profile;
   MetricsContent metrics;
   nlohmann::json placement;         ///< a list with an object for each rank; empty where it was lost
   nlohmann::json trace;             ///< a Chrome trace, null without

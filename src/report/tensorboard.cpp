@@ -12,6 +12,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "report/step_times.hpp"
 
 namespace pptrain {
 namespace {
@@ -87,19 +88,11 @@ double start_of(const RunFolder& run) {
   return end == nullptr ? 0.0 : static_cast<double>(::timegm(&time) - offset);
 }
 
-/// When the steps of a run were done, as far as can be told: its last job started at a known time, and iterations that
-/// have no row took as long as the next one that has.
+/// When the steps of a run were done, as far as can be told: its last job started at a known time.
 class WallTimes {
  public:
-  explicit WallTimes(const RunFolder& run) : steps_(run.metrics.history.integers.at("steps/step")) {
-    const std::vector<double>& seconds = run.metrics.history.reals.at("steps/iteration_seconds");
-    double sum = 0.0;
-    std::int64_t before = 0;
-    for (std::size_t row = 0; row < steps_.size(); ++row) {
-      if (std::isfinite(seconds[row])) sum += seconds[row] * static_cast<double>(steps_[row] - before);
-      before = steps_[row];
-      seconds_.push_back(sum);
-    }
+  explicit WallTimes(const RunFolder& run)
+      : steps_(run.metrics.history.integers.at("steps/step")), seconds_(training_seconds(run.metrics.history)) {
     offset_ = start_of(run) - elapsed(run.resumed_step);
   }
   /// Seconds since 1970 when so many steps were done.

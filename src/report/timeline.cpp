@@ -104,6 +104,23 @@ void keep_every(Timeline& timeline, std::size_t nth) {
   timeline.rows = std::move(kept);
 }
 
+using DrawnTask = std::array<std::int64_t, 5>;
+
+/// A task as it is drawn: kind, chunk, micro-batch, begin, length.
+DrawnTask drawn(const TimelineTask& task, double tick) {
+  const std::int64_t begin = std::llround(task.begin / tick);
+  return {static_cast<std::int64_t>(task.kind), task.chunk, task.micro_batch, begin,
+          std::max<std::int64_t>(1, std::llround(task.end / tick) - begin)};
+}
+
+std::vector<DrawnTask> drawn(const Timeline::Row& row, double tick) {
+  std::vector<DrawnTask> tasks;
+  for (const TimelineTask& task : row.tasks) tasks.push_back(drawn(task, tick));
+  return tasks;
+}
+
+double tick_of(const Timeline& timeline) { return std::max(timeline.seconds, 1e-12) / ticks; }
+
 }  // namespace
 
 Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices) {
@@ -136,6 +153,20 @@ Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<Devic
   return builder.take();
 }
 
+void join_alike(Timeline& timeline) {
+  std::map<std::vector<DrawnTask>, std::size_t> known;
+  std::vector<Timeline::Row> kept;
+  for (Timeline::Row& row : timeline.rows) {
+    const auto [place, is_new] = known.try_emplace(drawn(row, tick_of(timeline)), kept.size());
+    if (is_new) {
+      kept.push_back(std::move(row));
+    } else {
+      kept[place->second].alike += row.alike;
+    }
+  }
+  timeline.rows = std::move(kept);
+}
+
 void thin(Timeline& predicted, Timeline& measured, std::size_t most) {
   const std::size_t count = std::max(num_tasks(predicted), num_tasks(measured));
   const std::size_t nth = (count + most - 1) / most;
@@ -146,15 +177,8 @@ void thin(Timeline& predicted, Timeline& measured, std::size_t most) {
 
 nlohmann::json to_json(const Timeline& timeline) {
   nlohmann::json rows = nlohmann::json::array();
-  const double tick = std::max(timeline.seconds, 1e-12) / ticks;
   for (const Timeline::Row& row : timeline.rows) {
-    nlohmann::json tasks = nlohmann::json::array();
-    for (const TimelineTask& task : row.tasks) {
-      const auto begin = std::llround(task.begin / tick);
-      tasks.push_back({static_cast<int>(task.kind), task.chunk, task.micro_batch, begin,
-                       std::max(1LL, std::llround(task.end / tick) - begin)});
-    }
-    rows.push_back({{"device", row.device.value}, {"tasks", std::move(tasks)}});
+    rows.push_back({{"device", row.device.value}, {"alike", row.alike}, {"tasks", drawn(row, tick_of(timeline))}});
   }
   return {
       {"seconds", timeline.seconds}, {"ticks", ticks}, {"devices", timeline.num_devices}, {"rows", std::move(rows)}};

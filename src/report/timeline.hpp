@@ -24,6 +24,7 @@ struct Timeline {
   struct Row {
     DeviceId device;
     std::vector<TimelineTask> tasks;  ///< by begin; those of the communication lane last
+    int alike = 1;                    ///< devices that it stands for
   };
   double seconds = 0.0;  ///< of the iteration
   std::vector<Row> rows;
@@ -35,10 +36,14 @@ Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices);
 /// Rows of what trace.json has. What is no event of a Chrome trace is passed over.
 Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<DeviceId>& devices);
 
+/// Rows of devices that do the same at the same time, as it is drawn, become one: the first of them.
+void join_alike(Timeline& timeline);
+
 /// At most so many tasks of both: every n-th row of each, the same ones. `most` is a matter of what can be drawn.
 void thin(Timeline& predicted, Timeline& measured, std::size_t most);
 
-/// Seconds as integers of a hundred-thousandth of the iteration, [kind, chunk, micro-batch, begin, length].
+/// Rows with device, `alike` and tasks: [kind, chunk, micro-batch, begin, length], seconds as integers of a
+/// hundred-thousandth of the iteration.
 nlohmann::json to_json(const Timeline& timeline);
 
 }  // namespace pptrain

@@ -47,7 +47,7 @@ opens() {
   # The page with a visitor in it, who leaves in the title how it went.
   "$python" "$tests/report_visitor.py" "$page" visited.html "$width"
   timeout "$longest_seconds" "$chromium" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/browser" \
-    --enable-logging=stderr --virtual-time-budget=20000 --window-size=1000,900 --dump-dom "file://$folder/visited.html" \
+    --enable-logging=stderr --virtual-time-budget=20000 --window-size="$width,900" --dump-dom "file://$folder/visited.html" \
     >output.txt 2>errors.txt </dev/null || true
   if ! grep -q '<title>visited: [1-9][0-9]* clicks, [1-9][0-9]* keys, 0 errors</title>' output.txt; then
     complain "$title" "the visitor says: $(grep -o '<title>[^<]*' output.txt | head -n 1)"
@@ -164,6 +164,14 @@ ranks = h5py.File(sys.argv[1], 'r', swmr=True)['ranks']
 assert all((ranks[name][:] >= 0).all() for name in ranks)" "$(run_of rehearsed)/metrics.h5"
 fi
 reported "rehearsed" "$(run_of rehearsed)" '"rehearsal":true' '"loss":null'
+
+# A plan of nodes of two kinds, which nothing runs by.
+expect "a plan as a page" 0 'Wrote plan.html' "$pptrain" plan "$inputs/papers/whale-bert-large.toml" --report plan.html
+check "parts of the cluster are planned" grep -aq '"fewer_nodes":\[{"devices"' plan.html
+for width in 420 800 1280; do opens "in a browser: a plan, $width wide" plan.html "$width"; done
+expect "a page that cannot be written" 2 'nowhere is no directory' \
+  "$pptrain" plan "$inputs/papers/whale-bert-large.toml" --report nowhere/plan.html
+opens "a run on half a screen" "$traced/report.html" 420
 
 train "a classifier" 0 "$inputs/classifier.toml" --steps 3 --set job.output=classified --set model.hidden_size=16 \
   --set model.input_size=16 --set model.classes=10 --set training.global_batch_size=8

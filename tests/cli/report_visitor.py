@@ -22,6 +22,19 @@ function look() {
     }
   }
 }
+// Nothing is wider than the window, but for what scrolls by itself.
+function look_at_width() {
+  const whole = WIDTH;
+  for (const element of document.querySelectorAll("main *")) {
+    const box = element.getBoundingClientRect();
+    const scrolls = element.closest(".timeline-scroll, .scroll, pre");
+    if (box.width > 0 && !scrolls) expect(box.right < whole + 1, `too wide: ${element.tagName} ${element.className} ${element.textContent.slice(0, 40)}`);
+  }
+  // A table of which columns are off the screen, where it is not one of numbers that is asked for.
+  for (const scroll of document.querySelectorAll("main section > .scroll")) {
+    expect(scroll.scrollWidth < scroll.clientWidth + 2, `columns off the screen: ${scroll.getAttribute("aria-label")}`);
+  }
+}
 // The same numbers as tests/base/base_test.cpp has.
 function count_out() {
   const numbers = [[seconds, 0, "0 s"], [seconds, 3.55e-15, "0 s"], [seconds, 5.2e-10, "0.52 ns"], [seconds, .99995, "1 s"],
@@ -36,7 +49,14 @@ function visit() {
   count_out();
   for (const link of document.querySelectorAll("nav a")) { link.click(); ++clicks; }
   for (const box of document.querySelectorAll("input[type=checkbox], button, summary")) { box.click(); ++clicks; }
-  const theme = document.querySelector("select");
+  for (const select of document.querySelectorAll(".controls select")) {
+    for (const option of [...select.options].reverse()) {
+      select.value = option.value;
+      select.dispatchEvent(new Event("change"));
+      ++clicks;
+    }
+  }
+  const theme = document.querySelector("#theme");
   for (const choice of ["dark", "light", ""]) {
     theme.value = choice;
     theme.dispatchEvent(new Event("change"));
@@ -59,11 +79,13 @@ function visit() {
     for (const details of document.querySelectorAll("figure details")) {
       expect(details.querySelectorAll("tbody tr").length > 0, "a table has no rows");
     }
-    for (const id of ["summary", "training", "plan", "timeline", "memory", "ranks", "alternatives", "environment"]) {
+    const run = data.job.planned_only ? [] : ["training", "ranks"];
+    for (const id of ["summary", "plan", "timeline", "memory", "alternatives", "environment", ...run]) {
       expect(document.querySelector(`#${id} h2`), `no section ${id}`);
     }
     expect(!document.querySelector("main").textContent.match(/undefined|NaN|\\[object/), "something is undefined");
     look();
+    look_at_width();
     document.title = `visited: ${clicks} clicks, ${keys} keys, ${errors} errors`;
   }, 500);
 }

@@ -10,6 +10,7 @@
 #include "data/files.hpp"
 #include "io/metrics.hpp"
 #include "report/document.hpp"
+#include "report/plan_report.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
@@ -160,6 +161,48 @@ TEST_CASE("of a run that was resumed, times are those since then, and plans thos
   for (const char* name : {"iteration_seconds", "amount_per_second", "utilization"}) {
     CHECK(document["job"][name].get<double>() == Approx(median).epsilon(1e-4));
   }
+}
+
+TEST_CASE("utilisation of a run that was resumed goes by the peak of its last job's devices", "[report]") {
+  const TestFolder folder("report_utilization");
+  make_run(folder.path("run"), 6, {{"resumed_from", "elsewhere/checkpoints/step-3.h5"}});
+  RunFolder run = read_run_folder(folder.path("run"));
+  std::map<std::string, std::vector<double>>& reals = run.metrics.history.reals;
+  reals["steps/tokens_per_second"] = {100, 200, 300, 400, 400, 400};
+  reals["steps/model_flops_utilization"] = {0.9, 0.9, 0.9, 0.2, 0.2, 0.2};
+  const nlohmann::json document = report_document(run);
+  CHECK(document["series"]["model_flops_utilization"]["mean"] == nlohmann::json({0.05, 0.1, 0.15, 0.2, 0.2, 0.2}));
+}
+
+TEST_CASE("steps have the seconds of training and the tokens until then", "[report]") {
+  const TestFolder folder("report_axes");
+  make_run(folder.path("run"), 3);
+  const nlohmann::json series = report_document(read_run_folder(folder.path("run")))["series"];
+  double sum = 0.0;
+  for (int step = 1; step <= 3; ++step) {
+    sum += 2.0 + std::sin(step * 1.2345678901);
+    CHECK(series["seconds"][static_cast<std::size_t>(step - 1)].get<double>() == Approx(sum).epsilon(1e-4));
+  }
+  CHECK(series["per_step"].get<std::int64_t>() % 512 == 0);  // samples of a step, times the tokens of each
+}
+
+TEST_CASE("a plan that nothing has run by has a page with memory by part and parts of the cluster", "[report]") {
+  const TestFolder folder("report_plan");
+  make_run(folder.path("run"), 0);
+  RunFolder run = read_run_folder(folder.path("run"));
+  const Instance instance = {run.profile, run.cluster, run.plans.back().plan.global_batch_size};
+  run.plans.back().plan.predicted = predict(instance, run.plans.back().plan);
+  const std::vector<OnFewerNodes> fewer = {{{1}, 1, 8, 4.0, ""}, {{4}, 4, 32, {}, "too small"}, {{8}, 8, 64, 1.0, ""}};
+  const nlohmann::json document = plan_report_document(run, fewer);
+  CHECK(document["job"]["planned_only"] == true);
+  const nlohmann::json& device = document["nodes"][0]["devices"][0];
+  CHECK(device["state"]["weights"] == 2 * 1000000 * 4);
+  CHECK(device["state"]["optimizer"] == 2 * 1000000 * 8);
+  CHECK(device["predicted_bytes"].get<double>() > 2 * 1000000 * (4 + 4 + 8));
+  CHECK(document["timelines"]["predicted"]["rows"].size() == num_stages);  // the replicas of a stage do the same
+  CHECK(document["fewer_nodes"][1]["why_not"] == "too small");
+  CHECK(document["fewer_nodes"][2]["kinds"][0]["nodes"] == 8);
+  CHECK(report_page(document).size() > 1000);
 }
 
 TEST_CASE("a run without configuration, trace or placement is reported, with what is missing", "[report]") {

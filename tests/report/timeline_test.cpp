@@ -69,6 +69,22 @@ TEST_CASE("what is no trace gives an empty timeline", "[report]") {
   CHECK(timeline.rows.size() == 2);
 }
 
+TEST_CASE("devices that do the same at the same time share a row", "[report]") {
+  Trace trace;
+  for (int device = 0; device < 4; ++device) {
+    trace.push_back(event(device, Lane::compute, Op::forward, 0, 0, 0, 1));
+    trace.push_back(event(device, Lane::compute, Op::forward, 0, 1, device % 2 == 0 ? 1 : 2, 3));
+  }
+  Timeline timeline = timeline_of(trace, {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)});
+  join_alike(timeline);
+  REQUIRE(timeline.rows.size() == 2);
+  CHECK(timeline.rows[0].device == DeviceId(0));
+  CHECK(timeline.rows[1].device == DeviceId(1));
+  CHECK(timeline.rows[0].alike == 2);
+  CHECK(timeline.num_devices == 4);
+  CHECK(to_json(timeline)["rows"][1]["alike"] == 2);
+}
+
 TEST_CASE("timelines that are too long keep every n-th device, the same ones", "[report]") {
   Trace trace;
   std::vector<DeviceId> many;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the Spack recipe to CMakeLists.txt, without Spack: a stand-in for Spack's language records what it says.
+"""Holds the Spack recipe to CMakeLists.txt, without Spack: a stand-in for Spack's language records what it says. The recipes of
+cmake/packaging are held to it too, as far as they can be read here.
 
 Usage: recipe_test.py SOURCE PPTRAIN
 """
@@ -8,6 +9,7 @@ import importlib.util
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,13 @@ PROVIDERS = {
     "dnnl": "onednn", "openblas": "openblas", "CUDAToolkit": "cuda", "NCCL": "nccl", "cuDNN": "cudnn",
     "Catch2": "catch2", "glpk": "glpk", "CbcSolver": "cbc", "simgrid": "simgrid", "d3.min.js": "d3",
 }
+# The names of other package managers for what a build without tests, charts and GPUs needs of these.
+CONDA = {"nlohmann-json": "nlohmann_json", "mpi": "openmpi", "pkgconfig": "pkg-config", "hwloc": "libhwloc", "zlib-api": "zlib",
+         "utf8proc": "libutf8proc"}
+EASYBUILD = {"hdf5": "HDF5", "kokkos": "Kokkos", "onednn": "oneDNN", "cli11": "CLI11", "nlohmann-json": "nlohmann_json", "xxhash": "xxHash",
+             "zlib-api": "zlib", "sentencepiece": "SentencePiece", "pcre2": "PCRE2", "pkgconfig": "pkgconf"}
+FOSS = {"mpi", "openblas", "hwloc"}  # the toolchain's own
+OPTIONAL = {"cuda", "nccl", "cudnn", "catch2", "glpk", "cbc", "simgrid", "d3"}
 # Found without a package of their own: the compiler's, or of tests that are left out without them.
 ELSEWHERE = {"Threads", "OpenMP", "Python3", "benchmark", "pptrain"}
 
@@ -133,6 +142,18 @@ cmake_files = [source / "CMakeLists.txt", source / "src/CMakeLists.txt", source 
 cmake_text = "\n".join(file.read_text(encoding="utf-8") for file in cmake_files)
 
 
+def looked_for():
+    """What CMake's files look for, by the names they give it."""
+    wanted = set(re.findall(r"find_package\((\w+)", cmake_text))
+    wanted |= {file.stem[len("Find"):] for file in (source / "cmake").glob("Find*.cmake")}
+    wanted |= {re.split("[<>=]", line.split()[-1])[0] for line in re.findall(r"pkg_check_modules\(([^)]*)\)", cmake_text)}
+    wanted |= set(re.findall(r"find_library\(PPTRAIN_\w+ (\w+)", cmake_text))
+    wanted |= set(re.findall(r"find_file\(PPTRAIN_\w+ (\S+)", cmake_text))
+    wanted |= set(re.findall(r"find_path\(RANDOM123_INCLUDE (\S+)", cmake_text))
+    wanted |= set(re.findall(r"pptrain_peer_test\(\w+ \S+ (\w+) \S+ \"", cmake_text))
+    return wanted
+
+
 class Recipe(unittest.TestCase):
     def dependency(self, name):
         return [use for use in said.of("depends_on") if re.split(r"[@ +~]", use[0][0])[0] == name]
@@ -159,13 +180,7 @@ class Recipe(unittest.TestCase):
             self.assertTrue(keywords["msg"], arguments)
 
     def test_everything_that_cmake_looks_for_is_there(self):
-        wanted = set(re.findall(r"find_package\((\w+)", cmake_text))
-        wanted |= {file.stem[len("Find"):] for file in (source / "cmake").glob("Find*.cmake")}
-        wanted |= {re.split("[<>=]", line.split()[-1])[0] for line in re.findall(r"pkg_check_modules\(([^)]*)\)", cmake_text)}
-        wanted |= set(re.findall(r"find_library\(PPTRAIN_\w+ (\w+)", cmake_text))
-        wanted |= set(re.findall(r"find_file\(PPTRAIN_\w+ (\S+)", cmake_text))
-        wanted |= set(re.findall(r"find_path\(RANDOM123_INCLUDE (\S+)", cmake_text))
-        wanted |= set(re.findall(r"pptrain_peer_test\(\w+ \S+ (\w+) \S+ \"", cmake_text))
+        wanted = looked_for()
         self.assertGreaterEqual(len(wanted), 20)
         given = {re.split(r"[@ +~]", arguments[0])[0] for arguments, _, _ in said.of("depends_on")}
         given |= {keywords["name"] for _, keywords, _ in said.of("resource")}
@@ -219,6 +234,72 @@ class Recipe(unittest.TestCase):
                     getattr(package, name)()
             finally:
                 os.chdir(before)
+
+
+class OtherRecipes(unittest.TestCase):
+    packaging = source / "cmake" / "packaging"
+
+    def needed(self):
+        return {PROVIDERS[name] for name in looked_for() - ELSEWHERE} - OPTIONAL
+
+    def text(self, name):
+        return (self.packaging / name).read_text(encoding="utf-8")
+
+    def version(self):
+        return re.search(r"project\(pptrain\s+VERSION ([0-9.]+)", cmake_text).group(1)
+
+    def test_conda_has_everything(self):
+        text = self.text("conda/meta.yaml")
+        given = set(re.findall(r"^    - ([\w-]+)", text, re.MULTILINE))
+        for name in sorted(self.needed()):
+            self.assertIn(CONDA.get(name, name), given)
+        self.assertIn("version: " + self.version(), text)
+        try:
+            import yaml
+        except ImportError:
+            return
+        recipe = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "made", text))
+        self.assertEqual(set(recipe), {"package", "source", "build", "requirements", "test", "about"})
+
+    def test_easybuild_has_everything(self):
+        path = self.packaging / "easybuild" / "pptrain-{}-foss-2023b.eb".format(self.version())
+        recipe = {"SOURCE_TAR_GZ": "pptrain.tar.gz"}
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), recipe)  # an easyconfig is Python
+        given = {name for name, _ in recipe["builddependencies"] + recipe["dependencies"]} | FOSS
+        for name in sorted(self.needed()):
+            self.assertIn(EASYBUILD.get(name, name), given)
+        self.assertEqual(recipe["version"], self.version())
+
+    def test_options_exist(self):
+        known = set(re.findall(r"(?:option|find_file|find_program)\((\w+)", cmake_text))
+        known |= set(re.findall(r"set\((\w+) [^ )]+ CACHE ", cmake_text)) | {"BUILD_TESTING", "CMAKE_BUILD_TYPE", "CMAKE_INSTALL_PREFIX"}
+        for file in self.packaging.rglob("*"):
+            if file.is_file():
+                for option in re.findall(r"-D(\w+)=", file.read_text(encoding="utf-8")):
+                    self.assertIn(option, known, file)
+
+    def test_containers_name_a_command_of_bootstrap(self):
+        for name in ("Containerfile", "pptrain.def"):
+            self.assertIn("/src/bootstrap.sh install /opt/pptrain", self.text(name))
+            self.assertIn("debian", self.text(name))
+
+    def test_the_modulefile_finds_its_tree(self):
+        """By the Tcl that both kinds of modules run it with, where that is at hand."""
+        tclsh = shutil.which("tclsh")
+        if tclsh is None:
+            self.skipTest("there is no tclsh")
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder, "share", "pptrain", "modulefiles", "pptrain", "1.0")
+            place.parent.mkdir(parents=True)
+            names = {"PROJECT_VERSION": "1.0", "CMAKE_INSTALL_BINDIR": "bin", "CMAKE_INSTALL_MANDIR": "share/man", "CMAKE_INSTALL_LIBDIR": "lib",
+                     "CMAKE_INSTALL_DATADIR": "share"}
+            place.write_text(re.sub(r"@(\w+)@", lambda found: names[found.group(1)], self.text("modulefile.in")), encoding="utf-8")
+            stand_in = ("proc module-whatis args {}; proc conflict args {}; proc setenv args {}\n"
+                        "proc prepend-path {name path} {puts \"$name=$path\"}\n"
+                        f"set ModulesCurrentModulefile {{{place}}}\nsource $ModulesCurrentModulefile\n")
+            done = subprocess.run([tclsh], input=stand_in, stdout=subprocess.PIPE, universal_newlines=True, check=True)
+        self.assertIn("PATH={}/bin\n".format(os.path.realpath(folder)), done.stdout.replace(folder, os.path.realpath(folder)))
+        self.assertIn("PKG_CONFIG_PATH=", done.stdout)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Pptrain(CMakePackage, CudaPackage):
     depends_on("mpi")
     depends_on("hdf5@1.10.3:1 +mpi")
     depends_on("kokkos@3.4:5")
-    depends_on("onednn@2.5:2 cpu_runtime=omp", when="blas=onednn")
+    depends_on("onednn@2.5:3 cpu_runtime=omp", when="blas=onednn")
     depends_on("openblas", when="blas=openblas")
 
     depends_on("cli11@2.1:2")

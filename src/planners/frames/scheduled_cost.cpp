@@ -130,14 +130,23 @@ double ScheduledCost::seconds_left(const StageKind& kind, double parameters) con
   return modes_.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
 }
 
-/// Seconds of a micro-batch: work, or what ZeRO sums after every W, or gathers for F and for B, where that is more.
-double ScheduledCost::seconds_each(const StageKind& kind, const Held& held, bool again) const {
+/// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and for B, where that is
+/// more. F ends with the layer that B begins with, and the other way round, and may keep what it has gathered.
+double ScheduledCost::seconds_each(int stage, bool again) const {
+  const StageKind& kind = costs_.kind(stage);
+  const Held& held = held_[static_cast<std::size_t>(stage)];
   double each = held.work[again];
   if (modes_.zero_stage >= 2) each = std::max(each, 0.5 * kind.ring.seconds(bytes_.sent() * held.parameters));
   // Chunks may keep what they have gathered from one task to the next.
   if (modes_.zero_stage >= 3 && per_stage_ == 1) {
-    each = std::max(each, kind.ring.seconds(bytes_.weight * held.parameters));
+    const Interval& layers = chunks_[static_cast<std::size_t>(stage)];
+    const auto begin = static_cast<int>(layers.begin);
+    const auto end = static_cast<int>(layers.end);
+    const double kept = costs_.sums().parameters(begin, begin + 1) + costs_.sums().parameters(end - 1, end);
+    each = std::max(each, kind.ring.seconds(bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor)));
   }
+  return each;
+}
   return each;
 }
 
@@ -155,7 +164,7 @@ ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
   terms.left = seconds_left(kind, parameters / kind.tensor);
   // W of any chunk may be the last where B and W are apart.
   const double least_left = split_ ? seconds_left(kind, held.least_parameters) : terms.left;
-  terms.work = micro_batches_ * seconds_each(kind, held, terms.again) + least_left;
+  terms.work = micro_batches_ * seconds_each(stage, terms.again) + least_left;
   terms.last_backward = micro_batches_ * (held.work[terms.again] - (split_ ? held.weight : 0.0));
   const double cut = costs_.cut_seconds(stage, first.end);
   terms.forward = pass.forward + cut;

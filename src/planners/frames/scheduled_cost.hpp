@@ -80,7 +80,7 @@ class ScheduledCost {
   double overrun(int stage, bool again) const;
   bool computes_again(int stage) const;
   double seconds_left(const StageKind& kind, double parameters) const;
-  double seconds_each(const StageKind& kind, const Held& held, bool again) const;
+  double seconds_each(int stage, bool again) const;
 
   const FrameCosts& costs_;
   FrameModes modes_;

@@ -67,7 +67,7 @@ function make(tag, attributes = {}, ...children) {
 // columns: [{title, number?}]; rows: arrays of texts or elements; the first cell of a row names it.
 function table(caption, columns, rows, chosen = () => false, compact = false) {
   const cell = (column, content, tag, scope) =>
-    make(tag, { class: column.number ? "number" : null, scope }, content);
+    make(tag, { class: content === "–" ? "number none" : column.number ? "number" : null, scope, "data-title": tag === "td" ? column.title : null }, content);
   const body = make("tbody", {}, ...rows.map((row, r) => make("tr", { class: chosen(r) ? "chosen" : null },
     ...row.map((content, c) => cell(columns[c], content, c === 0 ? "th" : "td", c === 0 ? "row" : null)))));
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
@@ -137,23 +137,42 @@ function domainOf(lists) {
   return [Math.min(...values), Math.max(...values)];
 }
 
+// Each value with those before it, which count the less the farther they are: of `points` values most of the weight.
+function smoothed(values, points) {
+  const keep = 1 - 2 / (points + 1);
+  let sum = 0, weight = 0;
+  return values.map(value => {
+    if (value === null) return null;
+    sum = keep * sum + value;
+    weight = keep * weight + 1;
+    return sum / weight;
+  });
+}
+
 // A chart of one series over steps. chart: {title, unit, step, series: {mean, low, high}, format, zero, dots: {step,
-// loss, name}, references: [{value, from, to}], which are dashed lines, and referenceName, events: [{step, name}], canLog}
+// loss, name}, references: [{value, from, to}], which are dashed lines, and referenceName, events: [{step, name}], canLog,
+// view: {axis: {title, of(step), format}, smoothing: points, 1: none}}. Returns what redraws it.
 function lineChart(parent, chart) {
   const { step, series, format } = chart;
+  const view = chart.view || { axis: { title: "step", of: n => n, format: value => Number.isInteger(value) ? String(value) : "" }, smoothing: 1 };
+  let smooth = series.mean;
   const known = step.map((_, i) => i).filter(i => series.mean[i] !== null);
   let logarithmic = false;
   let at = null;
   let show = () => {};
-  const describe = i => `step ${step[i]}: ${format(series.mean[i])}` +
+  const describe = i => `step ${step[i]}${view.axis.title === "step" ? "" : `, ${view.axis.format(view.axis.of(step[i]))}`}: ${format(series.mean[i])}` +
+    (view.smoothing > 1 ? `, smoothed ${format(smooth[i])}` : "") +
     (series.low && series.low[i] !== series.high[i] ? ` (${format(series.low[i])} to ${format(series.high[i])})` : "");
   const options = {
     hint: "",
     draw(svg, width, readout) {
       const height = Math.round(Math.min(260, Math.max(180, width * .45)));
       svg.attr("viewBox", `0 0 ${width} ${height}`).attr("width", width).attr("height", height);
-      const x = d3.scaleLinear().domain(step.length > 1 ? [step[0], step[step.length - 1]] : [step[0] - 1, step[0] + 1])
-        .range([margin.left, width - margin.right]);
+      const { axis } = view;
+      const [first, last] = [axis.of(step[0]), axis.of(step[step.length - 1])];
+      const along = d3.scaleLinear().domain(last > first ? [first, last] : [first - 1, first + 1]).range([margin.left, width - margin.right]);
+      const x = n => along(axis.of(n));
+      smooth = view.smoothing > 1 ? smoothed(series.mean, view.smoothing) : series.mean;
       const dots = chart.dots || { step: [], loss: [] };
       const references = chart.references || [];
       const reference = references.map(one => one.value);
@@ -172,10 +191,10 @@ function lineChart(parent, chart) {
         .call(d3.axisLeft(y).tickValues(logarithmic ? logTicks(low, high) : y.ticks(5))
           .tickSize(-(width - margin.left - margin.right)).tickFormat(""));
       svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - margin.bottom})`)
-        .call(d3.axisBottom(x).ticks(Math.min(ticks, step.length)).tickFormat(value => Number.isInteger(value) ? String(value) : ""));
+        .call(d3.axisBottom(along).ticks(Math.min(ticks, step.length)).tickFormat(axis.format));
       svg.append("g").attr("class", "axis").attr("transform", `translate(${margin.left},0)`).call(vertical);
-      svg.append("text").attr("x", width - margin.right).attr("y", height - 4).attr("text-anchor", "end").text("step");
-      const points = known.map(i => [x(step[i]), y(series.mean[i]), i]);
+      svg.append("text").attr("x", width - margin.right).attr("y", height - 4).attr("text-anchor", "end").text(axis.title);
+      const points = known.map(i => [x(step[i]), y(smooth[i]), i]);
       if (series.low) {
         svg.append("path").attr("class", "band").attr("d", d3.area().x(i => x(step[i])).y0(i => y(series.low[i]))
           .y1(i => y(series.high[i]))(known));
@@ -184,6 +203,7 @@ function lineChart(parent, chart) {
         svg.append("line").attr("class", "reference").attr("x1", x(Math.max(from, step[0])))
           .attr("x2", step.length > 1 ? x(to) : width - margin.right).attr("y1", y(value)).attr("y2", y(value));
       }
+      if (view.smoothing > 1) svg.append("path").attr("class", "curve raw").attr("d", d3.line()(known.map(i => [x(step[i]), y(series.mean[i])])));
       svg.append("path").attr("class", "curve").attr("d", d3.line()(points.map(point => point.slice(0, 2))));
       if (points.length === 1) svg.append("circle").attr("class", "cursor-dot").attr("r", 3).attr("cx", points[0][0]).attr("cy", points[0][1]);
       svg.append("g").selectAll("circle").data(dots.step.map((s, i) => [s, dots.loss[i]]).filter(dot => dot[1] !== null))
@@ -246,6 +266,7 @@ function lineChart(parent, chart) {
     box.addEventListener("change", () => { logarithmic = box.checked; made.redraw(); });
     made.tools.append(make("label", {}, box, " logarithmic"));
   }
+  return made;
 }
 
 // The top of the axis: the first iterations of a job take so long that they would leave nothing to be seen of the others.
@@ -277,7 +298,9 @@ function barChart(parent, title, rows, options) {
   let pick = () => {};
   const made = figure(parent, title, {
     draw(svg, width, readout) {
-      const nameOf = row => width < 420 ? row.label.replace("stage ", "s") : row.label;
+      const room = Math.floor(.42 * width / textWidth("x", size));
+      const shortened = text => text.length > room ? text.slice(0, room - 1) + "…" : text;
+      const nameOf = row => shortened(width < 420 ? row.label.replace("stage ", "s") : row.label);
       const left = 14 + Math.max(...rows.map(row => textWidth(nameOf(row), size)));
       const right = 12 + Math.max(...rows.map(row => textWidth(row.text, size)));
       const height = rows.length * rowHeight + 26;

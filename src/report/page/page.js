@@ -1,6 +1,86 @@
 // Memory, time of the ranks, drift, environment; and the order of the sections.
 
+const memoryParts = [["--blue", "weights"], ["--orange", "gradients"], ["--green", "optimizer state"], ["--violet", "activations and buffers"]];
+
+// Weights, gradients, optimizer state and the rest of what is predicted of a device, in bytes.
+function partsOf(device) {
+  const { weights, gradients, optimizer } = device.state;
+  return [weights, gradients, optimizer, Math.max(0, device.predicted_bytes - weights - gradients - optimizer)];
+}
+
+// Devices that need the same are one row: those that follow one another, or where there are many rows all of them.
+function memoryRows() {
+  const devices = data.nodes.flatMap(node => node.devices).filter(device => device.predicted_bytes);
+  const rows = [];
+  const does = device => JSON.stringify([device.kind, partsOf(device)]);
+  for (const device of devices) {
+    const before = rows[rows.length - 1];
+    if (before && does(before.device) === does(device) && before.last === device.id - 1) before.last = device.id;
+    else rows.push({ device, first: device.id, last: device.id });
+  }
+  for (const row of rows) row.name = row.first === row.last ? `${row.first}` : `${row.first}–${row.last}`;
+  if (rows.length <= 16) return rows;
+  const kinds = new Map();
+  for (const device of devices) kinds.set(does(device), [...(kinds.get(does(device)) || []), device]);
+  return [...kinds.values()].map(alike => ({ device: alike[0],
+    name: alike.length === 1 ? `${alike[0].id}` : `${alike.length} devices as ${alike[0].id}` }));
+}
+
+function plannedMemory(element) {
+  const rows = memoryRows();
+  if (rows.length === 0) return;
+  const most = Math.max(...rows.map(row => row.device.predicted_bytes));
+  const largest = Math.max(...rows.map(row => row.device.memory));
+  const end = most > .2 * largest ? Math.max(most, largest) : 1.25 * most;
+  const power = Math.floor(Math.log2(end) / 10);
+  const unit = Math.pow(1024, power);
+  element.append(legend([...memoryParts, ...(rows.some(row => row.device.memory <= end) ? [["--bad", "limit"]] : [])]));
+  barChart(element, "Predicted memory by part", rows.map(row => ({
+    label: `${row.name} (${row.device.kind})`,
+    parts: partsOf(row.device).map((value, i) => ({ class: `fill-part${i}`, value: value / unit })),
+    limit: row.device.memory / unit,
+    text: bytes(row.device.predicted_bytes),
+    told: `device ${row.name}: ` + partsOf(row.device).map((value, i) => `${memoryParts[i][1]} ${bytes(value)}`).join(", ") + `; limit ${bytes(row.device.memory)}`,
+  })), { most: end * 1.01 / unit, axis: value => `${digits(value)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`,
+    table: () => table("Predicted memory by part", [{ title: "devices" }, { title: "kind" }, ...memoryParts.map(([, title]) => ({ title, number: true })),
+      { title: "all", number: true }, { title: "limit", number: true }],
+    rows.map(row => [row.name, row.device.kind, ...partsOf(row.device).map(bytes), bytes(row.device.predicted_bytes), bytes(row.device.memory)])) });
+}
+
+// Memory of a plan that nothing has run by; of a run `memory` has what was measured too.
+function memoryOfPlan() {
+  if (memoryRows().length === 0) return;
+  plannedMemory(section("memory", "Memory", make("p", {}, "What each device holds at most. Activations and buffers are what is left of the " +
+    "predicted peak beside weights, gradients and optimizer state.")));
+}
+
+function fewerNodes() {
+  const rows = data.fewer_nodes.filter(part => part.iteration_seconds !== null);
+  if (rows.length < 2) return;
+  const whole = rows[rows.length - 1].iteration_seconds;
+  const name = part => part.kinds.map(({ kind, nodes }) => `${nodes} ${kind}`).join(" + ");
+  const better = rows.slice(0, -1).find(part => part.iteration_seconds < .995 * whole);
+  const element = section("nodes", "Time against nodes", make("p", {}, "What a step of this job takes on a part of the cluster, those nodes " +
+    "first that have the fastest devices."),
+    better ? make("p", { class: "note" }, `${plural(better.nodes, "node")} (${name(better)}) alone take ${seconds(better.iteration_seconds)} a step, less ` +
+      `than this plan's ${seconds(whole)}: plan for those nodes.`) : null);
+  barChart(element, "Time of a step", rows.map(part => ({
+    label: name(part),
+    parts: [{ class: "fill-compute", value: part.iteration_seconds }],
+    text: `${seconds(part.iteration_seconds)}, ${digits(rows[0].iteration_seconds / part.iteration_seconds, 3)} ×`,
+    told: `${plural(part.nodes, "node")}, ${plural(part.devices, "device")}: ${seconds(part.iteration_seconds)}, ` +
+      `${digits(rows[0].iteration_seconds / part.iteration_seconds, 3)} times as fast as ${name(rows[0])}`,
+  })), { most: Math.max(...rows.map(part => part.iteration_seconds)), axis: seconds, table: () => table("Time against nodes",
+    [{ title: "nodes" }, { title: "devices", number: true }, { title: "step", number: true }, { title: "speed-up", number: true }],
+    data.fewer_nodes.map(part => [name(part), String(part.devices), part.iteration_seconds === null ? part.why_not : seconds(part.iteration_seconds),
+      part.iteration_seconds === null ? "–" : digits(rows[0].iteration_seconds / part.iteration_seconds, 3) + " ×"])) });
+}
+
 function memory() {
+  if (data.job.planned_only) {
+    memoryOfPlan();
+    return;
+  }
   const rows = [];
   for (const [id, device] of deviceOf) {
     const rank = rankOf.get(id);
@@ -34,6 +114,7 @@ function memory() {
       { title: "of the limit", number: true }],
     rows.map(row => [String(row.id), row.device.kind, bytes(row.measured), bytes(row.expected), bytes(row.device.memory),
       row.measured === null ? "–" : percent(row.measured / row.device.memory)])) });
+  plannedMemory(element);
 }
 
 function ranks() {
@@ -105,6 +186,10 @@ function drift() {
 }
 
 function environment() {
+  if (data.job.planned_only) {
+    if (data.configuration) section("environment", "Configuration", make("pre", { tabindex: 0 }, data.configuration));
+    return;
+  }
   const list = make("dl", { class: "environment" });
   for (const [name, value] of Object.entries(data.environment)) {
     if (value !== "") list.append(make("dt", {}, name.replaceAll("_", " ")), make("dd", {}, value));
@@ -122,5 +207,6 @@ memory();
 ranks();
 experts();
 alternatives();
+fewerNodes();
 drift();
 environment();

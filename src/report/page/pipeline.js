@@ -4,15 +4,16 @@ const taskKinds = ["forward", "backward", "weight", "step", "communication"];
 const taskLetters = ["F", "B", "W"];
 
 // Where it stands, at the left of its row.
-function rowName(device) {
-  return lastPlan.stages.length > 1 && placeOf.has(device) ? `device ${device}, stage ${placeOf.get(device).stage}` : `device ${device}`;
+function rowName({ device, alike }) {
+  const stage = lastPlan.stages.length > 1 && placeOf.has(device) ? `, stage ${placeOf.get(device).stage}` : "";
+  return alike > 1 ? `${alike} devices as ${device}${stage}` : `device ${device}${stage}`;
 }
 
 function taskText(timeline, row, task) {
   const [kind, chunk, batch, begin, length] = task;
   const scale = timeline.seconds / timeline.ticks;
   const name = kind < 3 ? `${taskLetters[kind]}${chunk}.${batch}` : taskKinds[kind];
-  return `${rowName(row.device)}: ${name}, ${seconds(begin * scale)} to ${seconds((begin + length) * scale)}, takes ${seconds(length * scale)}`;
+  return `${rowName(row)}: ${name}, ${seconds(begin * scale)} to ${seconds((begin + length) * scale)}, takes ${seconds(length * scale)}`;
 }
 
 // Both timelines, one above the other, at one scale.
@@ -30,7 +31,7 @@ function timelineFigure(parent, all, longest) {
       scrolls: true,
       draw(svg, width, readout) {
         const short = width < 520;
-        const nameOf = row => short ? rowName(row.device).replace("device ", "").replace("stage ", "s") : rowName(row.device);
+        const nameOf = row => short ? rowName(row).replace("device ", "").replace("devices as ", "as ").replace("stage ", "s") : rowName(row);
         const left = 10 + Math.max(...timeline.rows.map(row => textWidth(nameOf(row), size)));
         const wide = (width - 4) * zoom;
         const x = d3.scaleLinear().domain([0, longest]).range([left, wide - 14]);
@@ -42,7 +43,7 @@ function timelineFigure(parent, all, longest) {
         timeline.rows.forEach((row, r) => {
           const group = svg.append("g").attr("transform", `translate(0,${r * drawn})`);
           group.append("text").attr("x", left - 6).attr("y", drawn / 2).attr("dy", ".35em").attr("text-anchor", "end")
-            .style("font-size", size + "px").text(nameOf(row)).append("title").text(rowName(row.device));
+            .style("font-size", size + "px").text(nameOf(row)).append("title").text(rowName(row));
           group.append("rect").attr("class", "lane").attr("x", left).attr("y", 2).attr("height", drawn - 4)
             .attr("width", Math.max(0, x(timeline.seconds) - left));
           group.selectAll("rect.task").data(row.tasks).enter().append("rect").attr("class", task => `task ${taskKinds[task[0]]}`)
@@ -115,11 +116,12 @@ function timelines() {
   if (all.length === 0) return;
   const place = make("div");
   const shown = all[0][1];
-  const left = shown.rows.length < shown.devices ? ` ${shown.rows.length} of ${shown.devices} devices are drawn.` : "";
+  const drawn = shown.rows.reduce((sum, row) => sum + row.alike, 0);
+  const left = drawn < shown.devices ? ` ${drawn} of ${shown.devices} devices are drawn.` : "";
   const iteration = predicted && predicted.simulated ? predicted.iteration_seconds : simulated.seconds;
-  const cores = simulated.seconds > 0 && iteration > 1.01 * simulated.seconds ? " The simulator has a core of its own for each " +
-    `device; with the cores that they share ${seconds(iteration)} are predicted.` : "";
-  const missing = measured.seconds > 0 ? "" : " The run has no measured one: it is recorded with [metrics] trace = true, and written at the end.";
+  const cores = simulated.seconds > 0 && iteration > 1.01 * simulated.seconds ? " This picture has a core for each device; " +
+    `with the cores that they share ${seconds(iteration)} are predicted.` : "";
+  const missing = measured.seconds > 0 || data.job.planned_only ? "" : " The run has no measured one: it is recorded with [metrics] trace = true, and written at the end.";
   section("timeline", "Pipeline of one iteration",
     make("p", {}, "Numbers in the boxes are micro-batches; the thin bars are communication that the device waits for or that " +
       "goes on beside computation. Arrow keys go from task to task." + left + cores + missing),

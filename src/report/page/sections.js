@@ -1,6 +1,8 @@
 // The sections of the page, from the figures in the element "data".
 
-const data = JSON.parse(document.getElementById("data").textContent);
+// A plan that nothing has run by has neither series nor ranks.
+const data = { ranks: [], drift: [], experts: null, environment: {}, evaluation: { step: [], loss: [] }, series: { step: [] }, fewer_nodes: [],
+  ...JSON.parse(document.getElementById("data").textContent) };
 const main = document.getElementById("main");
 const lastPlan = data.plans[data.plans.length - 1];
 const predicted = lastPlan.predicted;
@@ -29,9 +31,10 @@ function beside(measured, expected) {
 function head() {
   const job = data.job;
   document.getElementById("name").textContent = job.name;
-  document.getElementById("about").textContent =
-    `${job.rehearsal ? "Rehearsal" : "Training"} of ${job.model} on ${job.cluster || "this machine"}: ` +
-    `${plural(job.devices, "device")} in ${plural(job.nodes, "node")}. ${job.directory}`;
+  const what = job.planned_only ? "Plan" : job.rehearsal ? "Rehearsal" : "Training";
+  document.getElementById("about").textContent = `${what} of ${job.model} on ${job.cluster || "this machine"}: ` +
+    `${plural(job.devices, "device")} in ${plural(job.nodes, "node")}, ${plural(job.global_batch_size, "sample")} a step.` +
+    (job.directory ? ` ${job.directory}` : "");
   const theme = document.getElementById("theme");
   theme.addEventListener("change", () => {
     if (theme.value) document.documentElement.dataset.theme = theme.value;
@@ -46,11 +49,35 @@ function progressText() {
   return `of ${planned}: ` + (open ? "still running, or killed" : "ended early");
 }
 
-function tiles() {
-  const series = data.series;
+// A list of figures, each with its name and a note below it.
+function tileList() {
   const list = make("dl", { class: "tiles" });
   const tile = (name, value, note) => list.append(make("div", { class: "tile" }, make("dt", {}, name),
     make("dd", {}, value, note ? make("small", {}, note) : null)));
+  return { list, tile };
+}
+
+const fullestExpected = () => Math.max(0, ...data.nodes.flatMap(node => node.devices.map(device => device.predicted_bytes || 0)));
+
+function planTiles(tile) {
+  tile("Step, predicted", seconds(predicted.iteration_seconds), predicted.simulated ? "by simulation" : "by a formula");
+  if (predicted.lower_bound_seconds > 0) tile("Above the lower bound", percent(predicted.iteration_seconds / predicted.lower_bound_seconds - 1),
+    `no plan takes less than ${seconds(predicted.lower_bound_seconds)}`);
+  const speed = predicted.speed;
+  if (speed) {
+    const tokens = speed.tokens_per_second !== null;
+    tile("Speed", tokens ? `${count(speed.tokens_per_second)} tokens/s` : `${count(speed.samples_per_second)} samples/s`,
+      tokens ? `${count(speed.samples_per_second)} samples/s` : "");
+    if (speed.utilization !== null) tile("Model FLOP utilisation", percent(speed.utilization), `of the ${speed.precision} peak of the devices used`);
+    if (speed.training_seconds !== null) tile(`Training on ${count(speed.training_tokens)} tokens`, seconds(speed.training_seconds), "");
+  }
+  const used = data.nodes.flatMap(node => node.devices).filter(device => placeOf.has(device.id)).length;
+  tile("Devices used", `${used} of ${data.job.devices}`, `computing ${percent(1 - predicted.bubble_fraction)} of the step`);
+  if (fullestExpected() > 0) tile("Memory of the fullest device", bytes(fullestExpected()), "");
+}
+
+function runTiles(tile) {
+  const series = data.series;
   tile("Steps", String(data.job.steps_done), progressText());
   if (series.loss) tile("Loss", plain(latest(series.loss)), `from ${plain(series.loss.mean.find(value => value !== null))}`);
   if (data.evaluation.loss.length > 0) {
@@ -63,10 +90,16 @@ function tiles() {
     predicted && iteration ? `${seconds(predicted.iteration_seconds)}${band} predicted: ${beside(iteration, predicted.iteration_seconds)}` : "");
   const { amount_per_second: speed, utilization } = data.job;
   if (speed) tile("Speed", `${count(speed)} ${data.job.unit}/s`, "median");
-  if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the devices' peak");
+  if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the peak of all devices");
   const peak = Math.max(0, ...data.ranks.map(rank => rank.peak_bytes));
-  const expected = Math.max(0, ...data.nodes.flatMap(node => node.devices.map(device => device.predicted_bytes || 0)));
+  const expected = fullestExpected();
   if (peak > 0) tile("Memory of the fullest device", bytes(peak), expected ? `${bytes(expected)} predicted` : "");
+}
+
+function tiles() {
+  const { list, tile } = tileList();
+  if (!data.job.planned_only) runTiles(tile);
+  else if (predicted) planTiles(tile);
   section("summary", "Summary", ...notes(), list);
 }
 
@@ -88,8 +121,38 @@ function predictions() {
 
 // --- series ------------------------------------------------------------------------------------
 
+// Step n on the horizontal axes that there are: n itself, tokens or samples until then, seconds of training until then.
+function stepAxes() {
+  const { step, seconds: until, per_step: each } = data.series;
+  const axes = [{ name: "step", title: "step", of: n => n, format: value => Number.isInteger(value) ? String(value) : "" }];
+  if (each) axes.push({ name: data.job.unit, title: data.job.unit, of: n => n * each, format: count });
+  if (until) axes.push({ name: "time of training", title: "time of training", format: seconds, of: n => {
+    const after = step.findIndex(one => one >= n);
+    if (after < 0) return until[until.length - 1];
+    const before = after === 0 ? [0, 0] : [step[after - 1], until[after - 1]];
+    return before[1] + (until[after] - before[1]) * (n - before[0]) / (step[after] - before[0]);
+  } });
+  return axes;
+}
+
+// What all charts of the section are drawn by, and the fields that change it.
+function chartControls(redraw) {
+  const axes = stepAxes();
+  const view = { axis: axes[0], smoothing: 1 };
+  const choice = (label, entries, take) => {
+    const select = make("select", {}, ...entries.map(([text], i) => make("option", { value: i }, text)));
+    select.addEventListener("change", () => { take(entries[select.value][1]); redraw(); });
+    return make("label", {}, label + " ", select);
+  };
+  const fields = make("p", { class: "controls" },
+    choice("Horizontal axis", axes.map(axis => [axis.name, axis]), axis => { view.axis = axis; }),
+    choice("Smoothing", [["none", 1], ["5 points", 5], ["20 points", 20], ["100 points", 100]], points => { view.smoothing = points; }));
+  return { view, fields };
+}
+
 function training() {
   const series = data.series;
+  if (data.job.planned_only) return;
   if (series.step.length === 0) {
     section("training", "Training", make("p", {}, "No step was done."));
     return;
@@ -97,13 +160,15 @@ function training() {
   const merged = series.rows_per_point > 1 ?
     ` A point is the mean of ${series.rows_per_point} steps, the band around it reaches from the least to the most.` : "";
   const place = make("div", { class: "charts" });
+  const charts = [];
+  const { view, fields } = chartControls(() => charts.forEach(chart => chart.redraw()));
   section("training", data.job.rehearsal ? "Rehearsal" : "Training",
-    make("p", {}, "Arrow keys move through a chart that has the focus." + merged), place);
+    make("p", {}, "Arrow keys move through a chart that has the focus." + merged), hasCharts ? fields : null, place);
   const resumed = data.job.resumed_step;
   const events = [...(resumed > 0 ? [{ step: resumed, name: "resumed" }] : []),
     ...data.plans.slice(1).map(plan => ({ step: plan.from_step, name: "new plan" }))];
   const chart = (key, title, more) => {
-    if (series[key]) lineChart(place, { title, step: series.step, series: series[key], events, format: plain, ...more });
+    if (series[key]) charts.push(lineChart(place, { title, step: series.step, series: series[key], events, format: plain, view, ...more }));
   };
   chart("loss", `Loss, nats per ${data.job.unit.slice(0, -1)}`, { canLog: true, dots: { ...data.evaluation, name: "held-back data" } });
   chart("learning_rate", "Learning rate", { format: scientific, zero: true });
@@ -111,5 +176,5 @@ function training() {
   chart("iteration_seconds", "Iteration time", { format: seconds, zero: true, coldStart: true,
     references: predictions(), referenceName: predicted ? `predicted, ${seconds(predicted.iteration_seconds)}` : null });
   chart("grad_norm", "Norm of the gradient before clipping", { canLog: true });
-  chart("model_flops_utilization", "Model FLOP utilisation", { format: percent, zero: true });
+  chart("model_flops_utilization", "Model FLOP utilisation" + (resumed > 0 ? ", of the last job's peak" : ""), { format: percent, zero: true });
 }

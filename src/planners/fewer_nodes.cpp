@@ -1,0 +1,105 @@
+#include "planners/fewer_nodes.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "cost/stage_time.hpp"
+#include "planners/search.hpp"
+
+namespace pptrain {
+namespace {
+
+constexpr std::size_t most_parts = 8;
+
+/// Seconds of all layers for one sample on a device of a node group.
+double sample_seconds(const Instance& instance, int group) {
+  const int kind = instance.cluster.kind_index_of_group(group);
+  double sum = 0.0;
+  for (int layer = 0; layer < instance.profile.num_layers(); ++layer) {
+    sum += device_seconds(instance, kind, layer, 1, 1.0).total();
+  }
+  return sum;
+}
+
+/// The groups of nodes, those with the fastest devices first.
+std::vector<int> fastest_first(const Instance& instance) {
+  std::vector<int> groups(instance.cluster.groups.size());
+  std::iota(groups.begin(), groups.end(), 0);
+  std::vector<double> seconds;
+  for (const int group : groups) seconds.push_back(sample_seconds(instance, group));
+  std::stable_sort(groups.begin(), groups.end(), [&seconds](int a, int b) { return seconds[a] < seconds[b]; });
+  return groups;
+}
+
+/// The first nodes of each group.
+Cluster part_of(const Cluster& cluster, const std::vector<int>& nodes) {
+  Cluster part = cluster;
+  part.groups.clear();
+  for (std::size_t g = 0; g < nodes.size(); ++g) {
+    if (nodes[g] == 0) continue;
+    NodeGroup group = cluster.groups[g];
+    group.count = nodes[g];
+    if (group.hosts.size() > static_cast<std::size_t>(group.count)) group.hosts.resize(group.count);
+    part.groups.push_back(group);
+  }
+  part.finish(cluster.name);
+  return part;
+}
+
+OnFewerNodes on_part(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
+                     const std::vector<int>& nodes, Stop stop, SearchProgress* progress) {
+  const Cluster cluster = part_of(instance.cluster, nodes);
+  OnFewerNodes found = {nodes, cluster.num_nodes(), cluster.num_devices(), {}, {}};
+  try {
+    const Instance part = {instance.profile, cluster, instance.global_batch_size, instance.ties};
+    const SearchResult result = search_plan(planner, part, restrictions, "fewer nodes", stop, progress);
+    if (result.plan) found.iteration_seconds = result.plan->predicted->iteration_seconds;
+    found.why_not = result.plan ? "" : result.why_not;
+  } catch (const Error& error) {
+    found.why_not = error.what();  // degrees of the configuration that so few devices cannot have
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_t most) {
+  const std::vector<int> order = fastest_first(instance);
+  const int all = instance.cluster.num_nodes();
+  std::vector<std::vector<int>> parts;
+  std::vector<int> nodes(instance.cluster.groups.size(), 0);
+  int wanted = 1;
+  int taken = 0;
+  for (const int group : order) {
+    const int count = instance.cluster.groups[static_cast<std::size_t>(group)].count;
+    for (int i = 1; i <= count; ++i) {
+      ++nodes[static_cast<std::size_t>(group)];
+      ++taken;
+      if (taken < wanted && i < count) continue;
+      parts.push_back(nodes);
+      wanted = static_cast<std::size_t>(all) <= most ? taken + 1 : std::max(2 * taken, wanted);
+    }
+  }
+  return parts;
+}
+
+std::vector<OnFewerNodes> plans_on_fewer_nodes(const std::string& planner, const Instance& instance,
+                                               const Restrictions& restrictions, double whole_seconds, Stop stop,
+                                               SearchProgress* progress) {
+  std::vector<OnFewerNodes> found;
+  std::optional<double> least;
+  for (const std::vector<int>& nodes : growing_parts(instance, most_parts)) {
+    const bool whole = std::accumulate(nodes.begin(), nodes.end(), 0) == instance.cluster.num_nodes();
+    if (!whole && stop.requested()) continue;
+    found.push_back(
+        whole ? OnFewerNodes{nodes, instance.cluster.num_nodes(), instance.cluster.num_devices(), whole_seconds, {}}
+              : on_part(planner, instance, restrictions, nodes, stop, progress));
+    std::optional<double>& seconds = found.back().iteration_seconds;
+    if (!whole && least && (!seconds || *least < *seconds)) seconds = least;
+    if (seconds) least = std::min(least.value_or(*seconds), *seconds);
+  }
+  return found;
+}
+
+}  // namespace pptrain
