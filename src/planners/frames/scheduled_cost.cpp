@@ -147,8 +147,6 @@ double ScheduledCost::seconds_each(int stage, bool again) const {
   }
   return each;
 }
-  return each;
-}
 
 ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
   const StageKind& kind = costs_.kind(stage);
