@@ -100,7 +100,8 @@ void calibrate_times(const std::string& measured_by, const Config& config, const
   if (const std::optional<double> seconds = number_in(measured_by)) {
     Plan plan = !config.parallelism.plan.empty()
                     ? given_plan(config, instance)
-                    : feasible_plan(shown_search(planner, config, instance, restrictions), config.source);
+                    : feasible_plan(shown_search(planner, config, instance, restrictions), planner, config, instance,
+                                    restrictions);
     measured = {std::move(plan), *seconds, place};
   } else {
     measured = measured_run(measured_by, instance);
