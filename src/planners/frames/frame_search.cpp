@@ -20,6 +20,7 @@ double most_work(const SearchSpace& space) {
   constexpr double least = 1e6;
   constexpr double per_device = 5e4;
   constexpr double most = 4e6;
+  if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * most / 2.0;
   return effort_factor(space.restrictions.effort) *
          std::min(most, least + per_device * space.instance.cluster.num_devices());
 }

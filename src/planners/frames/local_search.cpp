@@ -29,12 +29,17 @@ const std::vector<LocalSearch::Steps>& LocalSearch::all_steps() {
 }
 
 /// Goes through the kinds of steps until none of them helped since the last one that did.
-void LocalSearch::improve(PlanSimulator& simulator, TriedPlan& plan) {
+void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan) {
   simulator_ = &simulator;
+  path_ = {plan.plan};
   const std::vector<Steps>& all = all_steps();
   for (std::size_t idle = 0, next = 0; idle < all.size() && complete_; next = (next + 1) % all.size()) {
     bool any = false;
-    while (complete_ && take_one(plan, all[next])) any = true;
+    while (complete_ && !visited.find(path_.back()) && take_one(plan, all[next])) {
+      any = true;
+      path_.push_back(plan.plan);
+    }
+    if (visited.find(path_.back())) return;
     idle = any ? 1 : idle + 1;
   }
 }

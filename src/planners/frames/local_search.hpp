@@ -20,8 +20,10 @@ class LocalSearch {
   LocalSearch(const SearchSpace& space, double work) : space_(space), work_left_(work) {}
 
   /// Improves the plan; `plan.seconds` is its simulated iteration, or what a closed form says where it is too large for
-  /// that. Called once.
-  void improve(PlanSimulator& simulator, TriedPlan& plan);
+  /// that. Ends at a plan that is in `visited`, from which another search has gone on. Called once.
+  void improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan);
+  /// The plans from which `improve` looked for steps, the given one first.
+  const std::vector<Plan>& path() const { return path_; }
 
   std::int64_t num_simulated() const { return num_simulated_; }
   /// Whether no step helps any more, rather than that the work or the time was spent.
@@ -53,6 +55,7 @@ class LocalSearch {
   double work_left_;
   bool complete_ = true;
   std::int64_t num_simulated_ = 0;
+  std::vector<Plan> path_;
   KnownPlans tried_;
   std::vector<Result> results_;  // of `tried_`
 };

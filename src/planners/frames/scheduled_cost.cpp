@@ -130,8 +130,8 @@ double ScheduledCost::seconds_left(const StageKind& kind, double parameters) con
   return modes_.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
 }
 
-/// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and for B, where that is
-/// more. F ends with the layer that B begins with, and the other way round, and may keep what it has gathered.
+/// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and for B, where that
+/// is more. F ends with the layer that B begins with, and the other way round, and may keep what it has gathered.
 double ScheduledCost::seconds_each(int stage, bool again) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];

@@ -62,7 +62,7 @@ class SimulatedSearch {
   static constexpr std::size_t num_grids = 4;  // simulated beside the planners' plans
 
   /// Plans that are improved, the fastest of different shapes: each one for itself, so their number costs time alone.
-  std::size_t num_leaders() const { return is_small(space_.instance) ? 24 : 8; }
+  std::size_t num_leaders() const { return is_small(space_.instance) ? 40 : 8; }
 
   /// Simulated tasks for improving a leader.
   double leader_work() const { return 5e5 * effort_factor(space_.restrictions.effort); }
@@ -103,15 +103,7 @@ class SimulatedSearch {
     std::stable_sort(leaders_.begin(), leaders_.end(),
                      [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
-    const int threads = usable_cores();
-    std::vector<std::unique_ptr<PlanSimulator>> simulators;
-    for (int t = 0; t < threads; ++t) simulators.push_back(std::make_unique<PlanSimulator>(space_.instance));
-    std::vector<LocalSearch> searches;
-    for (int i = 0; i < static_cast<int>(leaders_.size()); ++i) searches.emplace_back(space_, leader_work());
-    parallel_for(static_cast<int>(leaders_.size()), threads, [&](int thread, int i) {
-      searches[static_cast<std::size_t>(i)].improve(*simulators[static_cast<std::size_t>(thread)],
-                                                    leaders_[static_cast<std::size_t>(i)]);
-    });
+    std::vector<LocalSearch> searches = improve_leaders();
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
       num_examined_ += searches[i].num_simulated();
       complete_ = complete_ && searches[i].complete();
@@ -126,6 +118,30 @@ class SimulatedSearch {
     outcome.num_examined += num_examined_;
     outcome.complete = outcome.complete && complete_;
     return outcome;
+  }
+
+  /// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it,
+  /// does not depend on their number.
+  std::vector<LocalSearch> improve_leaders() {
+    constexpr std::size_t at_a_time = 8;
+    const int threads = usable_cores();
+    std::vector<std::unique_ptr<PlanSimulator>> simulators;
+    for (int t = 0; t < threads; ++t) simulators.push_back(std::make_unique<PlanSimulator>(space_.instance));
+    std::vector<LocalSearch> searches(leaders_.size(), LocalSearch(space_, leader_work()));
+    KnownPlans visited;
+    for (std::size_t first = 0; first < leaders_.size(); first += at_a_time) {
+      const std::size_t count = std::min(at_a_time, leaders_.size() - first);
+      parallel_for(static_cast<int>(count), threads, [&](int thread, int i) {
+        const std::size_t leader = first + static_cast<std::size_t>(i);
+        searches[leader].improve(*simulators[static_cast<std::size_t>(thread)], visited, leaders_[leader]);
+      });
+      for (std::size_t leader = first; leader < first + count; ++leader) {
+        for (const Plan& plan : searches[leader].path()) {
+          if (!visited.find(plan)) visited.add(plan);
+        }
+      }
+    }
+    return searches;
   }
 
   /// Goes on with the searches of other planners whose plans do not fit; whether there were any.
@@ -176,7 +192,9 @@ class SimulatedSearch {
   /// What was tried in place of the schedule of the best plan.
   void add_schedules_beside(const std::vector<LocalSearch>& searches) {
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
-      if (same_plan(leaders_[i].plan, *best_)) schedules_ = searches[i].schedules_beside(*best_);
+      if (!same_plan(leaders_[i].plan, *best_)) continue;
+      std::vector<ScheduleAlternative> tried = searches[i].schedules_beside(*best_);
+      if (tried.size() > schedules_.size()) schedules_ = std::move(tried);
     }
   }
 
