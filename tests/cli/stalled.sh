@@ -123,7 +123,7 @@ long_search=("${many_layers[@]}" --set model.layers=2000 --set "planner.time_lim
 victims=(0 $((1 + RANDOM % 3)))
 for victim in "${victims[@]}"; do
   start_slowly "${slow_layers[@]}"
-  until_said "timing each kind of layer"
+  until_said "Measuring layer times"
   stop_now "in layer times" "$victim"
   start_slowly "${long_search[@]}"
   until_said "layer times"
