@@ -21,10 +21,18 @@ std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) 
 }  // namespace
 
 const std::vector<LocalSearch::Steps>& LocalSearch::all_steps() {
-  static const std::vector<Steps> steps = {
-      {shifted_over_cuts, true},      {shifted_pairs, true},        {other_modes, true},     {other_schedules, false},
-      {shifted_single_layers, false}, {other_micro_batches, false}, {shifted_samples, true}, {exchanged_devices, true},
-      {fewer_devices, false},         {more_devices, false},        {sent_rows, false},      {shifted_experts, true}};
+  static const std::vector<Steps> steps = {{shifted_over_cuts, true, false},
+                                           {shifted_pairs, true, false},
+                                           {other_modes, true, false},
+                                           {other_schedules, false, true},
+                                           {shifted_single_layers, false, false},
+                                           {other_micro_batches, false, true},
+                                           {shifted_samples, true, false},
+                                           {exchanged_devices, true, false},
+                                           {fewer_devices, false, true},
+                                           {more_devices, false, true},
+                                           {sent_rows, false, true},
+                                           {shifted_experts, true, false}};
   return steps;
 }
 
@@ -44,11 +52,15 @@ void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, T
   }
 }
 
-/// Takes the first step that helps.
+/// Takes the first step that helps; where a step leaves no way to the others of its list, the best one.
 bool LocalSearch::take_one(TriedPlan& plan, const Steps& steps) {
   const std::vector<Plan> others = steps.of(space_, plan.plan);
-  return std::any_of(others.begin(), others.end(),
-                     [&](const Plan& other) { return complete_ && take(plan, other, steps.in_order_of_parent); });
+  bool any = false;
+  for (const Plan& other : others) {
+    if (!complete_ || (any && !steps.best_of_all)) break;
+    any |= take(plan, other, steps.in_order_of_parent);
+  }
+  return any;
 }
 
 /// Takes the step if it helps.

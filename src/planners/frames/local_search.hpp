@@ -36,6 +36,7 @@ class LocalSearch {
   struct Steps {
     std::vector<Plan> (*of)(const SearchSpace&, const Plan&);
     bool in_order_of_parent;  ///< whether the order of the plan before the step tells what is worth an order of its own
+    bool best_of_all;         ///< whether all of them are judged before one is taken
   };
   static const std::vector<Steps>& all_steps();
   struct Result {
