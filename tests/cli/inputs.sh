@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every file below inputs/ is valid (tokenizers with the config.json beside them), and each planning job gets a plan, or is told
-# why none fits, at little cost: in less processor time than awk takes to count, which is a second or so on any machine of today.
+# Every file below inputs/ but the published figures is valid (tokenizers with the config.json beside them), and each
+# planning job gets a plan, or is told why none fits, at little cost: in less processor time than awk takes to count,
+# which is a second or so on any machine of today.
 # Usage: inputs.sh PPTRAIN INPUTS
 set -euo pipefail
 
@@ -33,7 +34,7 @@ plan() {
 }
 
 mapfile -d '' -t files < \
-  <(find "$inputs" \( -name convert -o -name 'tokenizer*.json' \) -prune \
+  <(find "$inputs" \( -name convert -o -name published -o -name 'tokenizer*.json' \) -prune \
     -o \( -name '*.toml' -o -name '*.json' \) -print0 | sort -z)
 jobs=0
 for file in "${files[@]}"; do
