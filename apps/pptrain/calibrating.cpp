@@ -98,10 +98,9 @@ void calibrate_times(const std::string& measured_by, const Config& config, const
                      const Restrictions& restrictions, const Instance& instance, Profile& profile) {
   Measured measured;
   if (const std::optional<double> seconds = number_in(measured_by)) {
-    Plan plan = !config.parallelism.plan.empty()
-                    ? given_plan(config, instance)
-                    : feasible_plan(shown_search(planner, config, instance, restrictions), planner, config, instance,
-                                    restrictions);
+    Plan plan = !config.parallelism.plan.empty() ? given_plan(config, instance)
+                                                 : feasible_plan(shown_search(planner, config, instance, restrictions),
+                                                                 planner, config, instance, restrictions);
     measured = {std::move(plan), *seconds, place};
   } else {
     measured = measured_run(measured_by, instance);

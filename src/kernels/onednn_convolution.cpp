@@ -101,8 +101,8 @@ class OneDnnConvolutions final : public Convolutions {
         bias ? described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, bias_shape, y, strides, padding,
                                                     padding)
              : described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, y, strides, padding, padding);
-    made.input = described_backward<dnnl::convolution_backward_data>(engine_, made.forward, direct, dx, any, dy, strides,
-                                                                     padding, padding);
+    made.input = described_backward<dnnl::convolution_backward_data>(engine_, made.forward, direct, dx, any, dy,
+                                                                     strides, padding, padding);
     made.weight = described_backward<dnnl::convolution_backward_weights>(engine_, made.forward, direct, x, gradient, dy,
                                                                          strides, padding, padding);
     made.forward_primitive = dnnl::convolution_forward(made.forward);

@@ -41,7 +41,7 @@ check "a sample for each prompt" printed 'step 400: "lazy" goes on " dog'
 # Words that have been learned so well are said on every processor, whatever its rounding.
 check "the text is learned" printed 'step 400: loss on held-back data 0\.[01]'
 check "samples in the run's log" grep -q 'goes on' outputs/fox/latest/log.txt
-run_folder=$(echo outputs/fox/latest)
+run_folder=outputs/fox/latest
 checkpoint=$run_folder/checkpoints/step-400.h5
 
 # generated FILE ARGUMENTS...: what `pptrain generate` prints, quietly.

@@ -32,7 +32,7 @@ expect "trials" 0 '^ +trial +schedule +micro-batches' "$mpiexec" -np 4 "$pptrain
 check "how well predictions rank plans" printed 'rank correlation of predicted and measured'
 check "the plan that is kept" printed '^  kept: .*(PP|stages)'
 check "progress" grep -q 'Trials: 3 plans run' errors.txt
-plan=$(echo runs/tried/latest/plan.json)
+plan=runs/tried/latest/plan.json
 check "all are among its alternatives" [ "$(grep -c '"planner": "trial"' "$plan")" -eq 3 ]
 check "with their times" [ "$(grep -c '"measured_seconds"' "$plan")" -eq 3 ]
 expect "the plan can be read" 0 '' "$pptrain" validate "$plan"
