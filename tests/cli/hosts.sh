@@ -61,7 +61,7 @@ expect "no node of this host" 2 "cluster.toml: ranks 0-1 run on ${short}[^,]*, w
 cluster '' ''
 expect "nodes without a name" 0 "taking node 0 \(first\) for ${short}[^,]*, node 1 \(second\) for $short" "${start[@]}"
 cluster '' '' timing
-expect "emulated nodes, which are nowhere" 0 'rehearsed' "${start[@]}"
+expect "emulated nodes, which are nowhere" 0 'timing only, no loss' "${start[@]}"
 check "nothing is said of hosts" says_nothing
 cluster 'hosts = ["elsewhere"]' 'hosts = ["nowhere"]' numbers
 expect "emulated nodes with names" 0 'steps' "${start[@]}"

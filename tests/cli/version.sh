@@ -13,5 +13,5 @@ reason='pptrain was built without CUDA|cudaGetDeviceCount: [A-Za-z]+, (35|100): 
 check "no library of the driver" links_no_driver
 expect "the version" 0 '^pptrain [0-9]' "$pptrain" --version
 expect "the back ends" 0 '^back ends: host(; CUDA [0-9]+|$)' "$pptrain" --version
-expect "why the host" 0 "^GPUs: none, so the host is used \\(($reason)" "$pptrain" --version
+expect "why the host" 0 "^GPUs: none, so the host is used \\(($reason)" env COLUMNS=200 "$pptrain" --version
 finish

@@ -1,5 +1,7 @@
 #include "runtime/gpu_table.hpp"
 
+#include <cstdlib>
+
 #include "probe/fake_gpus.hpp"
 #include "support/catch.hpp"
 
@@ -21,7 +23,10 @@ TEST_CASE("a table says which rank computes with which GPU", "[np1]") {
                                     {{0, GpuLink::same_gpu}, {2, GpuLink::through_host}},
                                     {{0, GpuLink::through_host}, {1, GpuLink::through_host}},
                                     {}};
-  CHECK("\n" + describe_gpus(ranks, neighbours) == R"(
+  ::setenv("COLUMNS", "200", 1);
+  const std::string table = describe_gpus(ranks, neighbours);
+  ::unsetenv("COLUMNS");
+  CHECK("\n" + table == R"(
 GPUs
   rank  host  GPU             bus           free memory         NUMA node        links to ranks           shared with
   0     n1    NVIDIA H100     0000:03:00.0  79.5 GiB of 80 GiB  0                through the host to 2    1
