@@ -125,11 +125,13 @@ apt_install() {
     apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# The package lists may be empty (a fresh container) or old: fetch them only when the installation fails.
+# When an installation fails, an earlier one may have been interrupted, or the package lists may be empty (a fresh
+# container) or old: both are mended, and it is tried once more.
 apt_install_or_update() {
   local names
   mapfile -t names < <(resolved "$@")
   apt_install "${names[@]}" && return
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a || true
   "${as_root[@]}" apt-get update
   mapfile -t names < <(resolved "$@")
   apt_install "${names[@]}"
@@ -260,13 +262,14 @@ write_environment() {
   . "$root/env.sh"
 }
 
-# setup TARGET...: everything up to a built target; with `more_packages` beside those that it needs itself.
+# setup TARGET...: everything up to a built target; with `more_packages`, which it can do without.
 more_packages=()
 setup() {
   start_log
-  local needed=("${packages[@]}" "${more_packages[@]}")
+  local needed=("${packages[@]}")
   if [[ $preset == ci ]]; then needed+=("${benchmark_packages[@]}"); fi
   ensure_packages "${needed[@]}"
+  (ensure_packages "${more_packages[@]}") || say "going on: the tests that need these packages are skipped"
   configure
   compile "$@"
   write_environment
@@ -362,7 +365,7 @@ command_bench() {
   fi
   if [[ ${names[0]} == published ]]; then
     start_log
-    ensure_packages "${packages[@]}" "${more_packages[@]}" "${benchmark_packages[@]}"
+    ensure_packages "${packages[@]}" "${benchmark_packages[@]}"
     configure -DPPTRAIN_BENCHMARKS=ON
     compile published_benchmark
     say "predicting published runs: ${names[*]}"
