@@ -109,16 +109,27 @@ std::vector<TaskOrder> breadth_first_orders(const PipelineShape& shape) {
 
 namespace {
 
-using MakeOrders = std::vector<TaskOrder> (*)(const PipelineShape& shape);
+using MakeOrders = FoundOrders (*)(const PipelineShape& shape);
+
+/// Orders that are written down without a search.
+template <std::vector<TaskOrder> (*make)(const PipelineShape&)>
+FoundOrders at_once(const PipelineShape& shape) {
+  return {make(shape), 0};
+}
+
+template <WarmUp policy>
+FoundOrders one_f_one_b(const PipelineShape& shape) {
+  return {one_f_one_b_orders(shape, policy), 0};
+}
 
 /// Who makes the orders of each kind of schedule.
 const std::map<std::string, MakeOrders>& makers() {
   static const std::map<std::string, MakeOrders> all = {
-      {"gpipe", gpipe_orders},
-      {"1f1b", [](const PipelineShape& shape) { return one_f_one_b_orders(shape, WarmUp::policy_a); }},
-      {"dapple-b", [](const PipelineShape& shape) { return one_f_one_b_orders(shape, WarmUp::policy_b); }},
-      {"interleaved-1f1b", interleaved_orders},
-      {"breadth-first", breadth_first_orders},
+      {"gpipe", at_once<gpipe_orders>},
+      {"1f1b", one_f_one_b<WarmUp::policy_a>},
+      {"dapple-b", one_f_one_b<WarmUp::policy_b>},
+      {"interleaved-1f1b", at_once<interleaved_orders>},
+      {"breadth-first", at_once<breadth_first_orders>},
       {"zb-h1", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h1); }},
       {"zb-h2", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h2); }},
       {"zb-v", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::v); }},
@@ -131,6 +142,10 @@ const std::map<std::string, MakeOrders>& makers() {
 }  // namespace
 
 std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape) {
+  return find_orders(schedule, shape).orders;
+}
+
+FoundOrders find_orders(const std::string& schedule, const PipelineShape& shape) {
   check_shape(shape);
   const auto maker = makers().find(schedule);
   if (maker == makers().end()) {

@@ -55,7 +55,8 @@ struct PipelineShape {
   /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of W;
   /// empty: no limit.
   std::vector<int> most_stored;
-  int unit = 0;  ///< ZeroPP's U; 0: chosen
+  int unit = 0;           ///< ZeroPP's U; 0: chosen
+  bool sketched = false;  ///< whether orders stay as the first policies make them, and no step improves them
 
   int num_chunks() const { return ranks * chunks_per_rank; }
   int rank_of(int chunk) const;

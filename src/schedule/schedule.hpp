@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,12 @@ struct Task {
 /// The order of tasks of one stage; every replica and shard of it follows the same order.
 using TaskOrder = std::vector<Task>;
 
+/// The orders of all stages, and what they cost.
+struct FoundOrders {
+  std::vector<TaskOrder> orders;
+  std::int64_t work = 0;  ///< tasks that were scheduled or replayed until they were found
+};
+
 /// What is known of the pipeline beside the plan; what is empty counts as equal times, no latency and no
 /// limit. Members as in `PipelineShape`.
 struct OrderOptions {
@@ -34,12 +41,15 @@ struct OrderOptions {
   std::vector<Cut> cuts;
   std::vector<double> reduce_seconds;
   std::vector<int> most_stored;
+  bool sketched = false;
   auto operator<=>(const OrderOptions&) const = default;
 };
 
 /// The task order of every stage of the plan, by the schedule that the plan names (docs/schedules.md).
 /// Throws `Error` (exit code 2) where the chunks do not lie as the schedule needs them.
 std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options = {});
+/// The same with the work that it took.
+FoundOrders find_task_orders(const Plan& plan, const OrderOptions& options);
 
 /// Where a chunk lives. Chunks are numbered globally in layer order.
 struct ChunkPlace {

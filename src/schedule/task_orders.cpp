@@ -18,6 +18,10 @@ std::vector<ChunkPlace> chunk_places(const Plan& plan) {
 }
 
 std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options) {
+  return find_task_orders(plan, options).orders;
+}
+
+FoundOrders find_task_orders(const Plan& plan, const OrderOptions& options) {
   PipelineShape shape;
   shape.ranks = plan.num_stages();
   shape.chunks_per_rank = plan.schedule.virtual_stages;
@@ -28,8 +32,9 @@ std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options
   shape.cuts = options.cuts;
   shape.reduce_seconds = options.reduce_seconds;
   shape.most_stored = options.most_stored;
+  shape.sketched = options.sketched;
   check_chunk_layout(plan, "plan");
-  return orders_of(plan.schedule.name, shape);
+  return find_orders(plan.schedule.name, shape);
 }
 
 }  // namespace pptrain

@@ -30,21 +30,23 @@ class Search {
         tasks_(3L * shape.num_chunks() * shape.micro_batches),
         bound_(makespan_bound(shape) * (1.0 + close_enough)) {}
 
-  std::vector<TaskOrder> run() {
+  FoundOrders run() {
     try_policies();
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](const Attempt& a, const Attempt& b) { return better(a.result, b.result); });
     if (attempts_.size() > num_climbs) attempts_.resize(num_climbs);
+    if (shape_.sketched) return {std::move(attempts_.front().result.orders), work_};
     for (std::size_t i = 0; i < attempts_.size() && !optimal(attempts_.front()); ++i) {
       climb(attempts_[i]);
       if (better(attempts_[i].result, attempts_.front().result)) std::swap(attempts_[i], attempts_.front());
     }
-    return std::move(attempts_.front().result.orders);
+    return {std::move(attempts_.front().result.orders), work_};
   }
 
  private:
   /// Tasks scheduled over all attempts: the work that an order may cost.
   static constexpr long most_policy_work = 800'000;
+  static constexpr long most_sketch_work = 100'000;
   static constexpr long most_choice_work = 300'000;
   static constexpr long most_choices = 3'000;  // tried from a policy
   static constexpr long most_move_work = 100'000;
@@ -69,14 +71,14 @@ class Search {
 
   /// At least one policy, then as many as the work allows.
   void try_policies() {
-    long work = 0;
+    const long most_work = shape_.sketched ? most_sketch_work : most_policy_work;
     for (const ListPolicy& policy : policies(shape_.chunks_per_rank)) {
+      work_ += tasks_;
       if (const ListResult* result = scheduler_.run(policy, {}, num_best_ends())) {
         attempts_.push_back({policy, *result});
         if (optimal(attempts_.back())) return;
       }
-      work += tasks_;
-      if (work + tasks_ > most_policy_work) return;
+      if (work_ + tasks_ > most_work) return;
     }
   }
 
@@ -97,6 +99,7 @@ class Search {
     if (!optimal(attempt)) scheduler_.run(attempt.policy, choices, infinity);
     ListChoices num_options = scheduler_.num_options();
     for (long work = 0; !optimal(attempt) && work + tasks_ <= choice_work; work += tasks_) {
+      work_ += tasks_;
       const std::vector<ChangedChoice> changes = change(choices, random);
       // The schedule stays what it is, and so no worse.
       if (std::none_of(changes.begin(), changes.end(),
@@ -112,6 +115,7 @@ class Search {
       for (auto one = changes.rbegin(); one != changes.rend(); ++one) choices[one->rank][one->place] = one->before;
     }
     const long move_work = std::min(most_move_work, most_moves * tasks_);
+    if (!optimal(attempt)) work_ += move_work;
     attempt.result.makespan = improve_orders(shape_, bound_, move_work, 1, attempt.result.orders);
   }
 
@@ -143,6 +147,7 @@ class Search {
   const PipelineShape& shape_;
   ListScheduler scheduler_;
   long tasks_;
+  long work_ = 0;  // tasks scheduled so far
   double bound_;
   std::vector<Attempt> attempts_;
 };
@@ -155,12 +160,12 @@ PipelineShape limited(PipelineShape shape, int most_stored) {
 
 }  // namespace
 
-std::vector<TaskOrder> zero_bubble_orders(const PipelineShape& shape, ZeroBubble kind) {
+FoundOrders zero_bubble_orders(const PipelineShape& shape, ZeroBubble kind) {
   if (kind == ZeroBubble::h2) return zero_bubble_orders(limited(shape, 2 * shape.ranks));
   return zero_bubble_orders(limited(shape, shape.ranks * shape.chunks_per_rank));
 }
 
-std::vector<TaskOrder> zero_bubble_orders(const PipelineShape& shape) {
+FoundOrders zero_bubble_orders(const PipelineShape& shape) {
   for (const int limit : shape.most_stored) {
     if (limit >= shape.chunks_per_rank) continue;
     throw_bad_input({"schedule", fmt::format("a rank stores at most {} activations", limit),

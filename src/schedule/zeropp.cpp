@@ -32,10 +32,11 @@ class BubbleFiller {
     for (const TaskOrder& order : orders_) tasks_ += std::ssize(order);
   }
 
-  std::vector<TaskOrder> run() {
+  FoundOrders run() {
+    const long given = work_;
     while (fill_one()) {
     }
-    return std::move(orders_);
+    return {std::move(orders_), given - work_};
   }
 
  private:
@@ -127,10 +128,10 @@ std::vector<int> zeropp_units(const PipelineShape& shape) {
 }
 
 std::vector<TaskOrder> generate_by_bubbles(const PipelineShape& shape, std::vector<TaskOrder> orders, long work) {
-  return BubbleFiller(shape, weights_last(std::move(orders)), work).run();
+  return BubbleFiller(shape, weights_last(std::move(orders)), work).run().orders;
 }
 
-std::vector<TaskOrder> zeropp_orders(const PipelineShape& shape) {
+FoundOrders zeropp_orders(const PipelineShape& shape) {
   constexpr long most_work = 1'000'000;  // tasks replayed by generation
   ListPolicy policy;
   policy.units = zeropp_units(shape);
@@ -140,9 +141,12 @@ std::vector<TaskOrder> zeropp_orders(const PipelineShape& shape) {
     ListResult result = list_schedule(shape, policy);
     if (best.orders.empty() || result.makespan < best.makespan) best = std::move(result);
   }
-  if (best.makespan <= makespan_bound(shape)) return std::move(best.orders);
-  std::vector<TaskOrder> generated = generate_by_bubbles(shape, best.orders, most_work);
-  return replay(shape, generated)->makespan < best.makespan ? generated : std::move(best.orders);
+  const std::int64_t listed = 3 * 3LL * shape.num_chunks() * shape.micro_batches;
+  if (shape.sketched || best.makespan <= makespan_bound(shape)) return {std::move(best.orders), listed};
+  FoundOrders generated = BubbleFiller(shape, weights_last(best.orders), most_work).run();
+  generated.work += listed;
+  if (replay(shape, generated.orders)->makespan >= best.makespan) generated.orders = std::move(best.orders);
+  return generated;
 }
 
 }  // namespace pptrain

@@ -14,7 +14,7 @@ std::vector<int> zeropp_units(const PipelineShape& shape);
 
 /// ZeroPP (Section 3.2): unit by unit, F breadth-first by chunks; B as soon as its gradient comes; W in the
 /// bubbles. Chunks in loop placement. Times that differ are met by generation after Section 4 where that is faster.
-std::vector<TaskOrder> zeropp_orders(const PipelineShape& shape);
+FoundOrders zeropp_orders(const PipelineShape& shape);
 
 /// ZeroPP's generation (Section 4): W at the end of each unit first; then, as long as it helps, W of the rank that
 /// ends last into its largest bubbles, one at a time, those of the bubble's chunk first. Moves no task of `orders`

@@ -156,7 +156,7 @@ class FrameSearch {
   void simulate(const std::vector<WaitingFrame>& divisions) {
     std::vector<Plan> plans;
     for (const WaitingFrame& one : divisions) plans.push_back(plan_of(space_, costs_of(one), one.division));
-    std::vector<TriedPlan> results = trials_.simulated(plans);
+    std::vector<TriedPlan> results = trials_.simulated(plans, best_);
     found_.num_simulated += std::ssize(divisions);
     space_.tell_examined(std::ssize(divisions));
     for (std::size_t i = 0; i < divisions.size(); ++i) {

@@ -18,16 +18,20 @@ struct TriedPlan {
   std::vector<double> peak_bytes = {};  ///< by device, where the plan does not fit
 };
 
+/// What the search for an order may take off a sketch, as a factor of its seconds.
+constexpr double least_of_sketch = 0.95;
+
 /// Simulates plans on several threads, each with a simulator of its own.
 class FrameTrials {
  public:
   FrameTrials(const SearchSpace& space, int threads);
 
-  /// The plans in their order.
-  std::vector<TriedPlan> simulated(const std::vector<Plan>& plans);
+  /// The plans in their order. Orders are searched of those alone whose sketch takes hardly longer than `best`, in
+  /// seconds, or less.
+  std::vector<TriedPlan> simulated(const std::vector<Plan>& plans, double best);
 
  private:
-  static TriedPlan simulated(PlanSimulator& simulator, const Plan& plan);
+  static TriedPlan simulated(PlanSimulator& simulator, const Plan& plan, double best);
 
   int threads_;
   std::vector<std::unique_ptr<PlanSimulator>> simulators_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/infinity.hpp"
 #include "planners/frames/neighbours.hpp"
 
 namespace pptrain {
@@ -40,6 +41,7 @@ const std::vector<LocalSearch::Steps>& LocalSearch::all_steps() {
 void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan) {
   simulator_ = &simulator;
   path_ = {plan.plan};
+  if (!has_own_order(plan)) return;
   const std::vector<Steps>& all = all_steps();
   for (std::size_t idle = 0, next = 0; idle < all.size() && complete_; next = (next + 1) % all.size()) {
     bool any = false;
@@ -50,6 +52,15 @@ void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, T
     if (visited.find(path_.back())) return;
     idle = any ? 1 : idle + 1;
   }
+}
+
+/// Simulates the plan in its own order where only a sketch of it was; whether it still fits.
+bool LocalSearch::has_own_order(TriedPlan& plan) {
+  if (!PlanSimulator::has_sketch(plan.plan) || !simulator_->can(plan.plan)) return true;
+  const SimulatedPlan& result = simulator_->of(plan.plan);
+  pay(result);
+  plan.seconds = result.why_not.empty() ? result.iteration_seconds : infinity;
+  return result.why_not.empty();
 }
 
 /// Takes the first step that helps; where a step leaves no way to the others of its list, the best one.
@@ -68,17 +79,30 @@ bool LocalSearch::take(TriedPlan& plan, const Plan& step, bool in_order_of_paren
   if (tried_.find(step) || needless(step) || least_seconds(step) >= plan.seconds) return false;
   if (!can_pay(PlanSimulator::setup_cost(step)) || !simulator_->can(step)) return false;
   if (in_order_of_parent && simulator_->can(plan.plan)) {
-    if (!pays(simulator_->tasks(step))) return false;
     const SimulatedPlan result = simulator_->in_order_of(plan.plan, step);
+    pay(result);
     if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
   }
-  if (!pays(simulator_->cost_anew(step))) return false;
+  if (PlanSimulator::has_sketch(step)) {
+    const SimulatedPlan sketch = simulator_->sketched(step);
+    pay(sketch);
+    if (!sketch.why_not.empty() || least_of_sketch * sketch.iteration_seconds >= plan.seconds) {
+      remember(step, sketch);
+      return false;
+    }
+  }
+  if (!can_pay(0.0)) return false;
   const SimulatedPlan& result = simulator_->of(step);
-  tried_.add(step);
-  results_.push_back({result.iteration_seconds, result.why_not});
+  pay(result);
+  remember(step, result);
   if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
   plan = {step, result.iteration_seconds, "", 0.0, {}};
   return true;
+}
+
+void LocalSearch::remember(const Plan& plan, const SimulatedPlan& result) {
+  tried_.add(plan);
+  results_.push_back({result.iteration_seconds, result.why_not});
 }
 
 /// Whether there is work left, and time.
@@ -87,11 +111,9 @@ bool LocalSearch::can_pay(double work) {
   return complete_;
 }
 
-bool LocalSearch::pays(double work) {
-  if (!can_pay(work)) return false;
-  work_left_ -= work;
+void LocalSearch::pay(const SimulatedPlan& result) {
+  work_left_ -= result.work;
   ++num_simulated_;
-  return true;
 }
 
 /// The slowest stage's own work: no schedule gets below it.

@@ -44,10 +44,12 @@ class LocalSearch {
     std::string why_not;
   };
 
+  bool has_own_order(TriedPlan& plan);
   bool take_one(TriedPlan& plan, const Steps& steps);
   bool take(TriedPlan& plan, const Plan& step, bool in_order_of_parent);
+  void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);
-  bool pays(double work);
+  void pay(const SimulatedPlan& result);
   double least_seconds(const Plan& plan) const;
   bool needless(const Plan& plan) const;
 

@@ -207,10 +207,11 @@ class SimulatedSearch {
     double work = 0.0;
     bool any_simulated = false;
     for (Plan& plan : candidates) {
-      work += simulator_.cost(plan);
+      const bool is_new = !known(plan);
       const bool late = best_ && (space_.stop.requested() || work > most_candidates_work);
       if (late) complete_ = false;
       if (!late) predict_by_simulation(simulator_, plan);
+      if (is_new && known(plan)) work += simulator_.of(plan).work;
       if (fits(plan) && (!late || !any_simulated)) offer(plan, predicted_seconds(plan));
       any_simulated = any_simulated || known(plan);
     }

@@ -103,8 +103,11 @@ class GoingOn {
   /// Plans beyond the work that remedies may cost are not simulated: they fit by the closed form.
   bool fits_in_simulator(const Plan& plan) {
     constexpr double most_work = 1e6;
-    work_ += simulator_.cost(plan);
-    return work_ > most_work || !simulator_.can(plan) || simulator_.of(plan).why_not.empty();
+    if (work_ > most_work || !simulator_.can(plan)) return true;
+    const bool is_new = !simulator_.is_known(plan);
+    const SimulatedPlan& result = simulator_.of(plan);
+    if (is_new) work_ += result.work;
+    return result.why_not.empty();
   }
 
   const SearchSpace& space_;

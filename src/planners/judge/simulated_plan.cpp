@@ -8,35 +8,25 @@
 namespace pptrain {
 namespace {
 
-/// Tasks simulated in the time that the search for an order takes: zero-bubble orders that memory or few micro-batches
-/// keep from having no bubble are improved step by step, others are made at once or nearly so (docs/schedules.md).
-double order_cost(const Plan& plan) {
-  const OrderSearch search = schedule_kind(plan.schedule.name).search;
-  const double tasks = 3.0 * plan.num_stages() * plan.schedule.virtual_stages * static_cast<double>(plan.micro_batches);
-  const bool filled = search == OrderSearch::improved_if_short && plan.micro_batches >= 2 * plan.num_stages();
-  if (search == OrderSearch::compared) return std::min(30.0 * tasks, 3e4);
-  if (search == OrderSearch::none) return 0.1 * tasks;
-  return filled ? tasks : std::min(250.0 * tasks, 4e4);
-}
-
 /// Orders of so many tasks are kept for plans with the same times and memory, some 50 MB.
 constexpr std::size_t most_kept_tasks = 4'000'000;
 
 }  // namespace
 
-PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan) {
+PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan, bool sketched) {
   const ScheduleChoice& schedule = plan.schedule;
-  return {schedule.name,     schedule.virtual_stages, schedule.unit,
-          plan.num_stages(), plan.micro_batches,      prepared(plan).order_options()};
+  OrderOptions options = prepared(plan).order_options();
+  options.sketched = sketched;
+  return {schedule.name, schedule.virtual_stages, schedule.unit, plan.num_stages(), plan.micro_batches, options};
 }
 
-const std::vector<TaskOrder>& PlanSimulator::orders_of(const Plan& plan) {
-  OrderKey key = key_of(plan);
+const FoundOrders& PlanSimulator::orders_of(const Plan& plan, bool sketched) {
+  OrderKey key = key_of(plan, sketched);
   const auto found = orders_.find(key);
   if (found != orders_.end()) return found->second;
-  std::vector<TaskOrder> orders = task_orders(plan, std::get<OrderOptions>(key));
+  FoundOrders orders = find_task_orders(plan, std::get<OrderOptions>(key));
   std::size_t tasks = 0;
-  for (const TaskOrder& order : orders) tasks += order.size();
+  for (const TaskOrder& order : orders.orders) tasks += order.size();
   if (kept_tasks_ + tasks > most_kept_tasks) {
     orders_.clear();
     kept_tasks_ = 0;
@@ -63,29 +53,33 @@ double PlanSimulator::tasks(const Plan& plan) {
 
 double PlanSimulator::setup_cost(const Plan& plan) {
   constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a chunk on a device take
-  const double devices = static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
-  return per_chunk * devices + order_cost(plan);
+  return per_chunk * static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
 }
 
-double PlanSimulator::cost(const Plan& plan) { return is_known(plan) ? 0.0 : cost_anew(plan); }
+bool PlanSimulator::has_sketch(const Plan& plan) {
+  return schedule_kind(plan.schedule.name).search != OrderSearch::none;
+}
+
+SimulatedPlan PlanSimulator::sketched(const Plan& plan) { return run(plan, orders_of(plan, true)); }
 
 bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan) <= most_simulated_tasks; }
 
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
-  SimulatedPlan result = run(plan, orders_of(plan));
+  SimulatedPlan result = run(plan, orders_of(plan, false));
   known_.add(plan);
   return results_.emplace_back(std::move(result));
 }
 
 SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
-  const std::vector<TaskOrder> orders = orders_of(parent);
-  return run(plan, orders);
+  return run(plan, {orders_of(parent, false).orders, 0});
 }
 
-SimulatedPlan PlanSimulator::run(const Plan& plan, const std::vector<TaskOrder>& orders) {
-  const Simulation simulation = prepared(plan).run(orders);
+SimulatedPlan PlanSimulator::run(const Plan& plan, const FoundOrders& orders) {
+  constexpr double per_scheduled = 0.03;  // tasks simulated in the time in which an order has one more task
+  const Simulation simulation = prepared(plan).run(orders.orders);
   SimulatedPlan result;
+  result.work = tasks(plan) + setup_cost(plan) + per_scheduled * static_cast<double>(orders.work);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);
