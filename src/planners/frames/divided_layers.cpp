@@ -69,13 +69,20 @@ class LayerShift {
     if (from < 0 || to + 1 >= cost_.num_chunks()) return false;
     if (best_[static_cast<std::size_t>(step < 0 ? from : to + 1)].size() < 2) return false;
     shift(from, to, step);
-    const ScheduledCost::Cost next = cost_.of_stages(best_);
-    if (next.below(least_)) {
-      least_ = next;
-      return true;
+    if (least_.overrun > 0.0 || !overloads(step < 0 ? to + 1 : from)) {
+      const ScheduledCost::Cost next = cost_.of_stages(best_);
+      if (next.below(least_)) {
+        least_ = next;
+        return true;
+      }
     }
     shift(from, to, -step);
     return false;
+  }
+
+  /// Whether the stage of a chunk that has a layer more now takes too long, whatever the others take.
+  bool overloads(int chunk) const {
+    return cost_.least_seconds(cost_.stage_of(chunk), best_) >= least_.seconds + least_.waits;
   }
 
   void shift(int from, int to, int step) {

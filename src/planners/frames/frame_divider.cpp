@@ -71,10 +71,15 @@ void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
 
 /// Whether the frame fits by the closed form.
 bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+  constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
+  constexpr double per_costed = 0.25;  // and costing one division of it
+  work_ += per_frame;
   ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
+  if (limit_ < infinity && !cost.may_fit()) return false;  // else the plan that lacks least is told
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
   std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
   divide(cost, known);
+  work_ += per_costed * static_cast<double>(cost.num_costed());
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;

@@ -38,6 +38,8 @@ class FrameDivider {
   /// has, as a part of that.
   const std::optional<FrameDivision>& nearest() const { return nearest_; }
   double least_overrun() const { return least_overrun_; }
+  /// What the divisions cost, in simulated tasks.
+  double work() const { return work_; }
 
  private:
   std::vector<FrameDivision> of(std::size_t begin, std::size_t end);
@@ -57,6 +59,7 @@ class FrameDivider {
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;
   double least_overrun_ = infinity;
+  double work_ = 0.0;
 };
 
 /// The plan of a division, without predictions.

@@ -15,12 +15,13 @@
 namespace pptrain {
 namespace {
 
-/// Simulated tasks, with what orders cost, until a search ends with the best plan so far.
+/// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
   constexpr double least = 1e6;
-  constexpr double per_device = 5e4;
-  constexpr double most = 4e6;
-  if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * most / 2.0;
+  constexpr double per_device = 1e5;
+  constexpr double most = 8e6;
+  constexpr double of_small = 2e6;
+  if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * of_small;
   return effort_factor(space.restrictions.effort) *
          std::min(most, least + per_device * space.instance.cluster.num_devices());
 }
@@ -136,6 +137,7 @@ class FrameSearch {
     });
     for (std::size_t i = 0; i < made.size(); ++i) {
       const bool any = !made[i].empty();
+      work_ += dividers[i].work();
       add_divisions(costs[i].index, std::move(made[i]));
       if (costs[i].rung == Rung::first) add_others(costs[i], any);
       if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;

@@ -37,7 +37,11 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
       terms_(in_flight_.size()),
       changed_(in_flight_.size()) {
   const int stages = costs.placed().num_stages();
-  for (int c = 0; c < stages * per_stage_; ++c) stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
+  chunks_of_.resize(in_flight_.size());
+  for (int c = 0; c < stages * per_stage_; ++c) {
+    stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
+    chunks_of_[static_cast<std::size_t>(stage_of_.back())].push_back(c);
+  }
   chunks_.resize(stage_of_.size());
   parts_.resize(stage_of_.size());
   for (int s = 0; s < stages; ++s) {
@@ -112,6 +116,46 @@ double ScheduledCost::overrun(int stage, bool again) const {
   return worst;
 }
 
+/// Every stage is filled with the layers of which its device takes most, measured by what layers take on the first
+/// stage (the bound of a fractional knapsack). Where all stages together take less than the model, no division fits.
+bool ScheduledCost::may_fit() const {
+  const LayerSums& sums = costs_.sums();
+  const Profile& profile = costs_.instance().profile;
+  const bool again = modes_.recompute == RecomputeRule::full || modes_.recompute == RecomputeRule::needed;
+  struct Load {
+    double parameters = 0.0;
+    double stored = 0.0;
+  };
+  std::vector<Load> layers;
+  for (int l = 0; l < sums.num_layers(); ++l) {
+    layers.push_back(
+        {sums.parameters(l, l + 1), sums.stored_bytes(l, l + 1, again ? Recompute::full : Recompute::none)});
+  }
+  const auto bytes = [&](std::size_t stage, const StageKind::Holder& holder, const Load& layer) {
+    return state_[stage] * layer.parameters / costs_.kind(static_cast<int>(stage)).tensor +
+           holder.samples * in_flight_[stage] * layer.stored;
+  };
+  const StageKind::Holder& measure = costs_.kind(0).holders.front();
+  double model = 0.0;
+  for (const Load& layer : layers) model += bytes(0, measure, layer);
+  for (std::size_t s = 0; s < state_.size(); ++s) {
+    double least = infinity;  // over the devices of the stage
+    for (const StageKind::Holder& holder : costs_.kind(static_cast<int>(s)).holders) {
+      const double room = holder.memory - profile.workspace_bytes - holder.samples * profile.workspace_bytes_per_sample;
+      double most = 0.0;  // over the layers: the first stage's bytes for one of this device
+      for (const Load& layer : layers) {
+        const double needed = bytes(s, holder, layer);
+        const double measured = bytes(0, measure, layer);
+        if (measured > 0.0) most = std::max(most, needed > 0.0 ? measured / needed : infinity);
+      }
+      least = std::min(least, room * most);
+    }
+    model -= std::max(0.0, least);
+    if (model <= 0.0) return true;
+  }
+  return model <= 1e-9 * costs_.kind(0).holders.front().memory;
+}
+
 bool ScheduledCost::computes_again(int stage) const {
   if (modes_.recompute == RecomputeRule::needed) return overrun(stage, false) > 0.0;
   return modes_.recompute == RecomputeRule::full;
@@ -170,8 +214,20 @@ ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
   return terms;
 }
 
+double ScheduledCost::least_seconds(int stage, const std::vector<Interval>& chunks) const {
+  const PassSums& times = *costs_.kind(stage).times[modes_.recompute == RecomputeRule::full];
+  double work = 0.0;
+  for (const int c : chunks_of_[static_cast<std::size_t>(stage)]) {
+    const Interval& layers = chunks[static_cast<std::size_t>(c)];
+    const PassSeconds pass = times.of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
+    work += pass.forward + pass.backward;
+  }
+  return micro_batches_ * work;
+}
+
 ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks) {
   hold(chunks);
+  ++num_costed_;
   Cost cost;
   cost.waits = waits();
   double head = 0.0;   // before a stage can begin

@@ -42,6 +42,14 @@ class ScheduledCost {
   Cost of(const std::vector<Interval>& chunks);
   /// The same without the path of one micro-batch and the uplinks, which other divisions change little: no more.
   Cost of_stages(const std::vector<Interval>& chunks);
+  /// Seconds of all micro-batches on a stage: `of_stages` gives no less, and takes longer.
+  double least_seconds(int stage, const std::vector<Interval>& chunks) const;
+
+  /// Whether memory may do for any division: false only where layers that may be cut into parts would not fit either.
+  bool may_fit() const;
+
+  /// How many divisions were costed so far.
+  long num_costed() const { return num_costed_; }
 
   /// What a stage recomputes with the chunks that were costed last.
   Recompute recompute_of(int stage) const;
@@ -89,6 +97,7 @@ class ScheduledCost {
   bool split_;  // whether B and W are apart
   int per_stage_;
   std::vector<int> stage_of_;      // by chunk
+  std::vector<std::vector<int>> chunks_of_;  // by stage
   std::vector<double> in_flight_;  // micro-batches stored, by stage
   std::vector<double> state_;      // bytes of a parameter, by stage
   // Of the chunks that were costed last: most divisions differ from the one before in a few.
@@ -96,6 +105,7 @@ class ScheduledCost {
   std::vector<Held> parts_;        // by chunk
   std::vector<Held> held_;         // by stage
   std::vector<StageTerms> terms_;  // by stage
+  long num_costed_ = 0;
   std::vector<char> changed_;      // by stage; while they are brought up to date
 };
 

@@ -58,6 +58,7 @@ TEST_CASE("ranks that see one GPU each, all as number 0, have four", "[np4]") {
   check_four_gpus(found);
   CHECK(found.neighbours[0] ==
         std::map<int, GpuLink>{{1, GpuLink::nvlink}, {2, GpuLink::through_host}, {3, GpuLink::through_host}});
+  const Variable width("COLUMNS", "160");  // no cell is wrapped
   const std::string table = describe_gpus(found.ranks, found.neighbours);
   CHECK(table.find("0000:06:00.0") != std::string::npos);
   CHECK(table.find("NVLink to 3, through the host to 0-1") != std::string::npos);
@@ -83,6 +84,7 @@ TEST_CASE("four ranks that see two GPUs share them and their memory", "[np4]") {
   CHECK(memory > 0.85 * 2.0 * 0.9375 * 1073741824.0);
   CHECK(found.neighbours[0].at(2) == GpuLink::same_gpu);
   CHECK(found.neighbours[0].at(1) == GpuLink::pcie);
+  const Variable width("COLUMNS", "160");  // no cell is wrapped
   const std::string table = describe_gpus(found.ranks, found.neighbours);
   CHECK(table.find("PCIe to 1, 3") != std::string::npos);
 }
