@@ -78,7 +78,9 @@ TEST_CASE("a search without time left gives the best so far and says so", "[plan
   } else {
     CHECK(ended.why_not.find("ended") != std::string::npos);
   }
-  CHECK(search_plan("auto", {profile, cluster, 64}, {}, "x", Stop(1e6)).plan->search_complete);
+  Restrictions thorough;
+  thorough.effort = Effort::thorough;
+  CHECK(search_plan("auto", {profile, cluster, 64}, thorough, "x", Stop(1e6)).plan->search_complete);
 }
 
 TEST_CASE("optimizer state is offloaded where nothing else fits, and only on request", "[planners]") {

@@ -65,7 +65,9 @@ class SimulatedSearch {
   std::size_t num_leaders() const { return is_small(space_.instance) ? 40 : 20; }
 
   /// Simulated tasks for improving a leader.
-  double leader_work() const { return 1.5e5 * effort_factor(space_.restrictions.effort); }
+  double leader_work() const {
+    return (is_small(space_.instance) ? 5e5 : 1.5e5) * effort_factor(space_.restrictions.effort);
+  }
 
   /// The search where the degree of experts is set: around the plans that have it.
   Outcome run_with_sent_rows(Outcome outcome, std::vector<Plan> found) {

@@ -68,9 +68,9 @@ class PlanSimulator {
   const Instance& instance_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
   KnownPlans known_;
-  std::deque<SimulatedPlan> results_;                  // of `known_`
-  std::map<OrderKey, FoundOrders> orders_;             // the last ones
-  std::size_t kept_tasks_ = 0;                         // in `orders_`
+  std::deque<SimulatedPlan> results_;       // of `known_`
+  std::map<OrderKey, FoundOrders> orders_;  // the last ones
+  std::size_t kept_tasks_ = 0;              // in `orders_`
 };
 
 /// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that costs too much, by
