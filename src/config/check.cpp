@@ -113,7 +113,7 @@ void check_grid(const Config& config) {
 
 void check_zero(const Config& config) {
   const ParallelismConfig& parallelism = config.parallelism;
-  if (parallelism.zero_group == "replicas" || parallelism.zero_stage != AutoInt(0)) return;
+  if (parallelism.zero_group != "node" || parallelism.zero_stage != AutoInt(0)) return;
   throw_bad_input({config.where("parallelism.zero_group"),
                    fmt::format("zero_group = \"{}\" with zero_stage = 0", parallelism.zero_group),
                    "stage 0 divides nothing", "use zero_stage = 1, 2, 3 or \"auto\", or leave zero_group"});

@@ -24,6 +24,10 @@ std::vector<Interval> node_groups(const Cluster& cluster, const Stage& stage) {
   return groups;
 }
 
+ZeroGroup zero_group_of(const Stage& stage) {
+  return stage.zero_groups.empty() ? ZeroGroup::replicas : ZeroGroup::node;
+}
+
 void divide_state(Stage& stage, int zero_stage, ZeroGroup group, const Cluster& cluster) {
   stage.zero_stage = zero_stage;
   stage.zero_groups.clear();

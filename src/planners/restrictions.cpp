@@ -240,6 +240,12 @@ std::string Restrictions::place_of(const std::string& key, const std::string& so
   return place == places.end() || place->second.empty() ? source : place->second;
 }
 
+std::optional<ZeroGroup> zero_group_of(const Config& config) {
+  const std::string& group = config.parallelism.zero_group;
+  if (group == "auto") return std::nullopt;
+  return group == "node" ? ZeroGroup::node : ZeroGroup::replicas;
+}
+
 Restrictions restrictions_of(const Config& config) {
   Restrictions restrictions;
   restrictions.data = config.parallelism.data;
@@ -250,7 +256,7 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.unit = static_cast<int>(config.parallelism.unit);
   restrictions.recompute = recompute_of(config);
   restrictions.zero_stage = config.parallelism.zero_stage;
-  restrictions.zero_group = config.parallelism.zero_group == "node" ? ZeroGroup::node : ZeroGroup::replicas;
+  restrictions.zero_group = zero_group_of(config);
   restrictions.offload = config.parallelism.offload;
   restrictions.offload_activations = config.parallelism.offload_activations;
   restrictions.sends_rows = config.parallelism.experts == "all-to-all";
@@ -276,6 +282,7 @@ Restrictions as_in_papers(Restrictions restrictions) {
   if (!restrictions.recompute) restrictions.recompute = Recompute::none;
   if (!restrictions.zero_stage) restrictions.zero_stage = 0;
   if (!restrictions.virtual_stages) restrictions.virtual_stages = 1;
+  if (!restrictions.zero_group) restrictions.zero_group = ZeroGroup::replicas;
   return restrictions;
 }
 

@@ -10,6 +10,7 @@ inline Restrictions everything_free() {
   free.recompute.reset();
   free.zero_stage.reset();
   free.virtual_stages.reset();
+  free.zero_group.reset();
   return free;
 }
 

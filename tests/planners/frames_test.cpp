@@ -55,6 +55,60 @@ TEST_CASE("no plan of a frame takes less than the frame's bound", "[planners]") 
   CHECK(count > 1000);
 }
 
+/// All divisions of layers into so many chunks.
+std::vector<std::vector<Interval>> all_divisions(int layers, int chunks) {
+  if (chunks == 1) return {{{0, layers}}};
+  std::vector<std::vector<Interval>> all;
+  for (int end = chunks - 1; end < layers; ++end) {
+    for (std::vector<Interval>& before : all_divisions(end, chunks - 1)) {
+      before.push_back({end, layers});
+      all.push_back(std::move(before));
+    }
+  }
+  return all;
+}
+
+TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's work is no more than its cost",
+          "[planners]") {
+  constexpr int layers = 9;
+  const Restrictions free = everything_free();
+  int ruled_out = 0;
+  int fitting = 0;
+  for (const double room : {0.2, 0.5, 1.0, 2.0}) {
+    const Profile profile = blocks(layers, 0.4);
+    Cluster cluster = mixed_nodes(2, 2);
+    for (DeviceKind& kind : cluster.device_kinds) kind.memory *= room;
+    const Instance instance = {profile, cluster, 8};
+    const SearchSpace space = {instance, free};
+    const Site site = sites_of(instance).front();
+    FrameTables tables(instance);
+    for (const Shape& shape : shapes_of(space, site)) {
+      std::vector<Mesh> meshes = meshes_of(site, shape);
+      if (!has_rows(instance, meshes)) continue;
+      const PlacedShape placed(instance, std::move(meshes), ZeroGroup::replicas);
+      const FrameCosts costs(instance, tables, placed, 4);
+      for (const RecomputeRule rule : {RecomputeRule::none, RecomputeRule::full, RecomputeRule::needed}) {
+        for (const int zero_stage : {0, 1, 3}) {
+          ScheduledCost cost(costs, {"1f1b", 1, 0}, {rule, zero_stage});
+          bool fits = false;
+          for (const std::vector<Interval>& chunks : all_divisions(layers, placed.num_stages())) {
+            const ScheduledCost::Cost one = cost.of_stages(chunks);
+            fits = fits || one.overrun == 0.0;
+            for (int s = 0; s < placed.num_stages(); ++s) {
+              REQUIRE(cost.least_seconds(s, chunks) <= one.seconds * (1.0 + 1e-12));
+            }
+          }
+          if (fits) REQUIRE(cost.may_fit());
+          ruled_out += cost.may_fit() ? 0 : 1;
+          fitting += fits ? 1 : 0;
+        }
+      }
+    }
+  }
+  CHECK(ruled_out > 10);
+  CHECK(fitting > 10);
+}
+
 TEST_CASE("frames come to the same with any number of threads", "[planners]") {
   const Profile profile = blocks(12, 0.4);
   const Cluster cluster = mixed_nodes(2, 4);

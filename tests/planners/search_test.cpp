@@ -5,6 +5,7 @@
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "cost/instances.hpp"
+#include "planners/everything_free.hpp"
 #include "planners/meshes/grid.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -239,6 +240,23 @@ TEST_CASE("planners over grids divide the state by node where that is asked for"
   for (const Stage& stage : chosen.stages) {
     CHECK(stage.zero_groups.empty() == (stage.zero_stage == 0));
   }
+}
+
+TEST_CASE("auto divides the state by node where that is faster", "[planners]") {
+  const Profile profile = chain(6);
+  const Cluster cluster = fast_nodes(2, 4);
+  const Instance instance = {profile, cluster, 16};
+  Restrictions restrictions = test::everything_free();
+  restrictions.data = 8;
+  restrictions.zero_stage = 3;
+  const Plan free = *search_plan("auto", instance, restrictions, "x").plan;
+  for (const ZeroGroup group : {ZeroGroup::replicas, ZeroGroup::node}) {
+    restrictions.zero_group = group;
+    const Plan set = *search_plan("auto", instance, restrictions, "x").plan;
+    CHECK(set.stages[0].zero_groups.empty() == (group == ZeroGroup::replicas));
+    CHECK(free.predicted->iteration_seconds <= set.predicted->iteration_seconds * (1.0 + 1e-9));
+  }
+  CHECK(free.stages[0].zero_groups == std::vector<Interval>{{0, 4}, {4, 8}});
 }
 
 TEST_CASE("gpipe is planned where it is asked for, with all micro-batches in flight", "[planners]") {

@@ -189,6 +189,27 @@ TEST_CASE("zero-bubble orders of unequal stages fit their memory and end", "[zer
   }
 }
 
+TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes less work", "[zero-bubble]") {
+  std::mt19937 random(5);
+  double sketched_work = 0.0;
+  double work = 0.0;
+  for (int trial = 0; trial < 60; ++trial) {
+    PipelineShape shape = random_shape(random);
+    shape.placement = ChunkPlacement::loop;
+    for (const char* schedule : {"auto", "zeropp"}) {
+      const FoundOrders order = find_orders(schedule, shape);
+      PipelineShape sketched = shape;
+      sketched.sketched = true;
+      const FoundOrders sketch = find_orders(schedule, sketched);
+      CHECK(checked_makespan(shape, sketch.orders) >= checked_makespan(shape, order.orders) * (1.0 - 1e-12));
+      CHECK(sketch.work <= order.work);
+      sketched_work += static_cast<double>(sketch.work);
+      work += static_cast<double>(order.work);
+    }
+  }
+  CHECK(sketched_work < 0.1 * work);
+}
+
 TEST_CASE("zero bubble needs memory for one micro-batch", "[zero-bubble]") {
   PipelineShape shape;
   shape.ranks = 2;

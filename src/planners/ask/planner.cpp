@@ -15,7 +15,8 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
   plan.cluster = space.instance.cluster.name;
   plan.device_kinds = kind_runs(space.instance.cluster);
   for (Stage& stage : plan.stages) {
-    divide_state(stage, stage.zero_stage, space.restrictions.zero_group, space.instance.cluster);
+    divide_state(stage, stage.zero_stage, space.restrictions.zero_group.value_or(zero_group_of(stage)),
+                 space.instance.cluster);
   }
   plan.predicted = predict(space.instance, plan, 0.0);
   plan.predicted->estimate_seconds = plan.predicted->estimates.at(planner == "dapple" ? "dapple" : "amp");

@@ -30,7 +30,8 @@ struct Restrictions {
   int unit = 0;                ///< of ZeroPP; 0: chosen
   std::optional<Recompute> recompute = Recompute::none;  ///< of every stage; nothing: chosen by `auto`
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
-  ZeroGroup zero_group = ZeroGroup::replicas;            ///< who divides what ZeRO divides
+  /// Who divides what ZeRO divides; nothing: chosen by `auto`.
+  std::optional<ZeroGroup> zero_group = ZeroGroup::replicas;
   bool offload = false;                                  ///< whether optimizer state may be offloaded
   bool offload_activations = false;                      ///< whether stored activations may be
   bool whole_experts = false;                            ///< whether members have whole experts, not columns of each

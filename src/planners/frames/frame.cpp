@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/zero_groups.hpp"
 #include "planners/frames/schedule_choices.hpp"
 #include "planners/meshes/grid.hpp"
 
@@ -30,10 +31,37 @@ std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions) {
   return {RecomputeRule::none};
 }
 
-std::vector<int> zero_stages(const Restrictions& restrictions, int most_data) {
+std::vector<int> zero_stages(const Restrictions& restrictions, const PlacedShape& placed) {
   if (restrictions.zero_stage) return {static_cast<int>(*restrictions.zero_stage)};
-  if (most_data == 1) return {0};  // a replica alone divides nothing
+  if (placed.most_data() == 1) return {0};  // a replica alone divides nothing
+  // Without ZeRO, who divides the state is all the same.
+  if (!restrictions.zero_group && placed.zero_group() == ZeroGroup::node) return {1, 2, 3};
   return {0, 1, 2, 3};
+}
+
+std::vector<ZeroGroup> zero_groups(const Restrictions& restrictions) {
+  if (restrictions.zero_group) return {*restrictions.zero_group};
+  if (restrictions.zero_stage == AutoInt(0)) return {ZeroGroup::replicas};
+  return {ZeroGroup::replicas, ZeroGroup::node};
+}
+
+std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<Mesh>& meshes) {
+  std::vector<ZeroGroup> groups = zero_groups(space.restrictions);
+  if (groups.size() == 1) return groups;
+  bool any = false;
+  for (const Mesh& mesh : meshes) {
+    Stage stage;
+    stage.replicas = static_cast<int>(mesh.size());
+    stage.devices = mesh;
+    const std::vector<Interval> nodes = node_groups(space.instance.cluster, stage);
+    const auto equal = [&nodes](const Interval& node) { return node.size() == nodes.front().size(); };
+    if (!std::all_of(nodes.begin(), nodes.end(), equal)) return {ZeroGroup::replicas};
+    if (nodes.size() == 1) continue;
+    if (nodes.front().size() == 1) return {ZeroGroup::replicas};
+    any = true;
+  }
+  if (!any) groups.pop_back();
+  return groups;
 }
 
 std::vector<ScheduleChoice> frame_schedules(const SearchSpace& space, int stages) {

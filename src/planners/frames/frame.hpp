@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planners/ask/planner.hpp"
+#include "planners/frames/placed_shape.hpp"
 
 namespace pptrain {
 
@@ -35,7 +36,13 @@ std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most
 std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions);
 
 /// ZeRO stages that the restrictions allow, ascending. Stage 1 takes no longer than any above it.
-std::vector<int> zero_stages(const Restrictions& restrictions, int most_data);
+std::vector<int> zero_stages(const Restrictions& restrictions, const PlacedShape& placed);
+
+/// Who may divide what ZeRO divides, by the restrictions alone: all replicas first.
+std::vector<ZeroGroup> zero_groups(const Restrictions& restrictions);
+/// The same for stages on these devices: those of a node where every node has as many replicas of a stage, several of
+/// them, and a stage is on more than one node.
+std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<Mesh>& meshes);
 
 /// Schedules that the restrictions let so many stages have, the most promising first.
 std::vector<ScheduleChoice> frame_schedules(const SearchSpace& space, int stages);

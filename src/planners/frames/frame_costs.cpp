@@ -107,29 +107,6 @@ const std::vector<double>& FrameTables::update_seconds(int kind, int tensor_para
   return sums;
 }
 
-PlacedShape::PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group)
-    : meshes_(std::move(meshes)) {
-  for (const Mesh& mesh : meshes_) {
-    const Grid alone = {1, static_cast<int>(mesh.size()), static_cast<int>(mesh.front().size())};
-    const StageLayout layout = place(instance.cluster, alone, {mesh}, zero_group).kinds.front();
-    int index = 0;
-    for (; index < num_layouts(); ++index) {
-      const auto same = std::find(layout_of_.begin(), layout_of_.end(), index) - layout_of_.begin();
-      const Mesh& other = meshes_[static_cast<std::size_t>(same)];
-      if (layouts_[static_cast<std::size_t>(index)] == layout && other.size() == mesh.size() &&
-          other.front().size() == mesh.front().size())
-        break;
-    }
-    if (index == num_layouts()) layouts_.push_back(layout);
-    layout_of_.push_back(index);
-  }
-}
-
-int PlacedShape::most_data() const {
-  const auto fewer = [](const Mesh& a, const Mesh& b) { return a.size() < b.size(); };
-  return static_cast<int>(std::max_element(meshes_.begin(), meshes_.end(), fewer)->size());
-}
-
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
                        std::int64_t micro_batch, const FrameCosts* other)
     : instance_(instance), placed_(placed), sums_(tables.sums()), micro_batch_(micro_batch) {

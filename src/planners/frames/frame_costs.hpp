@@ -29,27 +29,6 @@ class FrameTables {
   std::map<std::pair<int, int>, std::vector<double>> updates_;
 };
 
-/// The stages of a shape on their devices, and what they share whatever the micro-batch.
-class PlacedShape {
- public:
-  PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group);
-
-  int num_stages() const { return static_cast<int>(meshes_.size()); }
-  const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
-  int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
-  int tensor(int stage) const { return static_cast<int>(mesh(stage).front().size()); }
-  int most_data() const;
-  /// Stages that are alike but for what follows them have one layout.
-  int num_layouts() const { return static_cast<int>(layouts_.size()); }
-  const StageLayout& layout(int index) const { return layouts_[static_cast<std::size_t>(index)]; }
-  int layout_of(int stage) const { return layout_of_[static_cast<std::size_t>(stage)]; }
-
- private:
-  std::vector<Mesh> meshes_;
-  std::vector<StageLayout> layouts_;
-  std::vector<int> layout_of_;
-};
-
 /// What stages that are alike cost, by intervals of layers.
 struct StageKind {
   /// Seconds of a collective of so many bytes.

@@ -13,7 +13,7 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       limit_(limit),
       schedules_(frame_schedules(space, costs.placed().num_stages())),
       rules_(recompute_rules(space.restrictions)),
-      zeros_(zero_stages(space.restrictions, costs.placed().most_data())) {
+      zeros_(zero_stages(space.restrictions, costs.placed())) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
   shares_cores_ =
       std::any_of(groups.begin(), groups.end(), [](const NodeGroup& group) { return group.shares_cores(); });
@@ -109,7 +109,7 @@ Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivis
   plan.micro_batch_size = costs.micro_batch();
   plan.micro_batches = costs.micro_batches();
   plan.schedule = division.schedule;
-  const int zero_stage = zero_stages(space.restrictions, placed.most_data())[division.zero];
+  const int zero_stage = zero_stages(space.restrictions, placed)[division.zero];
   for (int s = 0; s < placed.num_stages(); ++s) {
     Stage& stage = plan.stages.emplace_back();
     stage.replicas = placed.data(s);
@@ -117,7 +117,7 @@ Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivis
     stage.devices = placed.mesh(s);
     stage.samples = costs.samples(s);
     stage.recompute = division.recompute[static_cast<std::size_t>(s)];
-    divide_state(stage, zero_stage, space.restrictions.zero_group, space.instance.cluster);
+    divide_state(stage, zero_stage, placed.zero_group(), space.instance.cluster);
   }
   for (int c = 0; c < static_cast<int>(division.chunks.size()); ++c) {
     const int stage = stage_of_chunk(division.schedule.name, placed.num_stages(), c);

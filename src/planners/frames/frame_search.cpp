@@ -113,18 +113,37 @@ class FrameSearch {
 
   void add_micro_batches(const WaitingFrame& front) {
     const WaitingShape& waiting = shapes_[static_cast<std::size_t>(front.index)];
-    std::vector<Mesh> meshes = meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
+    const std::vector<Mesh> meshes = meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
     if (!has_rows(space_.instance, meshes)) return;
-    const PlacedShape& placed =
-        placed_.emplace_back(space_.instance, std::move(meshes), space_.restrictions.zero_group);
-    const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
+    const ZeroGroup first = zero_groups(space_, meshes).front();
+    const PlacedShape& placed = placed_.emplace_back(space_.instance, meshes, first);
     const FrameCosts* other = nullptr;
     for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
       const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other);
       if (costs.shares_evenly()) other = &costs;
-      const double bound = std::max(front.bound, costs.least_seconds(recomputes));
-      queue_.push({bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
+      push_costs(front.bound);
     }
+  }
+
+  /// Puts the costs that were added last into the queue.
+  void push_costs(double least_bound) {
+    const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
+    const double bound = std::max(least_bound, costs_.back().least_seconds(recomputes));
+    queue_.push({bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
+  }
+
+  /// Adds the frames in which the replicas of each node divide the state among themselves, where those with all
+  /// replicas came near the best plan.
+  void add_node_groups(int index) {
+    const PlacedShape& placed = costs_[static_cast<std::size_t>(index)].placed();
+    const std::vector<ZeroGroup> groups = zero_groups(space_, placed.meshes());
+    if (placed.zero_group() == groups.back() || grouped_.count(index) != 0) return;
+    const std::int64_t size = costs_[static_cast<std::size_t>(index)].micro_batch();
+    const PlacedShape& grouped = placed_.emplace_back(space_.instance, placed.meshes(), groups.back());
+    costs_.emplace_back(space_.instance, tables_, grouped, size);
+    grouped_.insert(index);
+    ungrouped_[static_cast<int>(costs_.size()) - 1] = index;
+    push_costs(0.0);
   }
 
   void divide(const std::vector<WaitingFrame>& costs) {
@@ -172,7 +191,10 @@ class FrameSearch {
         escalate(divisions[i]);
         continue;
       }
+      constexpr double near = 1.1;
+      const bool is_near = is_small(space_.instance) || tried.seconds < near * best_;
       take(divisions[i], std::move(tried));
+      if (is_near) add_node_groups(divisions[i].index);
     }
   }
 
@@ -225,7 +247,9 @@ class FrameSearch {
     }
     const FrameDivision& division = frame.division;
     const std::size_t zero = is_small(space_.instance) ? division.zero : 0;
-    const LeaderKey key = {frame.index, division.schedule.virtual_stages, zero};
+    const auto ungrouped = ungrouped_.find(frame.index);
+    const int index = ungrouped == ungrouped_.end() ? frame.index : ungrouped->second;
+    const LeaderKey key = {index, division.schedule.virtual_stages, zero};
     const auto [entry, is_first] = leaders_.try_emplace(key, tried);
     if (!is_first && tried.seconds < entry->second.seconds) entry->second = std::move(tried);
   }
@@ -252,7 +276,9 @@ class FrameSearch {
   using LeaderKey = std::tuple<int, int, std::size_t>;  // costs, chunks, ZeRO stage
   std::map<LeaderKey, TriedPlan> leaders_;
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
-  std::optional<Plan> nearest_;  // to fitting, by the closed form
+  std::set<int> grouped_;         // costs whose frames with groups by node were added
+  std::map<int, int> ungrouped_;  // of these frames' costs, those with all replicas
+  std::optional<Plan> nearest_;   // to fitting, by the closed form
   double least_overrun_ = infinity;
   LeastOverrun nearest_simulated_;
   FoundFrames found_;

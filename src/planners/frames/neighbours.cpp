@@ -54,6 +54,7 @@ std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch)
 struct Mode {
   Recompute recompute;
   int zero_stage;
+  ZeroGroup zero_group;
   OffloadChoice offload;
 };
 
@@ -66,7 +67,12 @@ std::vector<Mode> modes_under(const SearchSpace& space) {
   std::vector<Mode> modes;
   for (const Recompute recompute : recomputes) {
     for (const int zero_stage : zero_stages) {
-      for (const OffloadChoice& offload : offload_choices(space)) modes.push_back({recompute, zero_stage, offload});
+      for (const ZeroGroup group : zero_groups(restrictions)) {
+        if (zero_stage == 0 && group == ZeroGroup::node) continue;
+        for (const OffloadChoice& offload : offload_choices(space)) {
+          modes.push_back({recompute, zero_stage, group, offload});
+        }
+      }
     }
   }
   return modes;
@@ -107,13 +113,16 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
     stage.recompute = mode.recompute;
     stage.offload = mode.offload.states;
     stage.offload_activations = mode.offload.activations;
-    divide_state(stage, mode.zero_stage, space.restrictions.zero_group, space.instance.cluster);
+    divide_state(stage, mode.zero_stage, mode.zero_group, space.instance.cluster);
   };
   for (const Mode& mode : modes) {
     for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);
   }
   for (int i = 0; plan.num_stages() > 1 && i < plan.num_stages(); ++i) {
-    for (const Mode& mode : modes) set(plans.emplace_back(plan).stages[i], mode);
+    const ZeroGroup own = zero_group_of(plan.stages[static_cast<std::size_t>(i)]);
+    for (const Mode& mode : modes) {
+      if (mode.zero_stage == 0 || mode.zero_group == own) set(plans.emplace_back(plan).stages[i], mode);
+    }
   }
   std::erase_if(plans, [&plan](const Plan& other) { return same_plan(plan, other); });
   return plans;

@@ -96,17 +96,17 @@ class ScheduledCost {
   double micro_batches_;
   bool split_;  // whether B and W are apart
   int per_stage_;
-  std::vector<int> stage_of_;      // by chunk
+  std::vector<int> stage_of_;                // by chunk
   std::vector<std::vector<int>> chunks_of_;  // by stage
-  std::vector<double> in_flight_;  // micro-batches stored, by stage
-  std::vector<double> state_;      // bytes of a parameter, by stage
+  std::vector<double> in_flight_;            // micro-batches stored, by stage
+  std::vector<double> state_;                // bytes of a parameter, by stage
   // Of the chunks that were costed last: most divisions differ from the one before in a few.
   std::vector<Interval> chunks_;
   std::vector<Held> parts_;        // by chunk
   std::vector<Held> held_;         // by stage
   std::vector<StageTerms> terms_;  // by stage
   long num_costed_ = 0;
-  std::vector<char> changed_;      // by stage; while they are brought up to date
+  std::vector<char> changed_;  // by stage; while they are brought up to date
 };
 
 /// The division with about the least cost: from `start`, or where that is empty from even work, by steps for as long as

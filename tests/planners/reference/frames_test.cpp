@@ -19,6 +19,7 @@ Restrictions typed(std::mt19937& random) {
   };
   Restrictions keys = everything_free();
   if (random() % 2 == 0) keys.zero_stage = one_of(0, 1, 2, 3);
+  if (keys.zero_stage && *keys.zero_stage > 0 && random() % 3 == 0) keys.zero_group = ZeroGroup::node;
   if (random() % 2 == 0) keys.recompute = one_of(Recompute::none, Recompute::full);
   if (random() % 2 == 0) keys.pipeline = one_of(1, 2, 3, 4);
   if (random() % 3 == 0) keys.tensor = one_of(1, 2);

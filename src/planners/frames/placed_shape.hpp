@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "config/config.hpp"
+#include "planners/ask/planner.hpp"
+#include "planners/meshes/layout.hpp"
+
+namespace pptrain {
+
+/// The stages of a shape on their devices, and what they share whatever the micro-batch.
+class PlacedShape {
+ public:
+  PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group);
+
+  ZeroGroup zero_group() const { return zero_group_; }
+  int num_stages() const { return static_cast<int>(meshes_.size()); }
+  const std::vector<Mesh>& meshes() const { return meshes_; }
+  const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
+  int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
+  int tensor(int stage) const { return static_cast<int>(mesh(stage).front().size()); }
+  int most_data() const;
+  /// Stages that are alike but for what follows them have one layout.
+  int num_layouts() const { return static_cast<int>(layouts_.size()); }
+  const StageLayout& layout(int index) const { return layouts_[static_cast<std::size_t>(index)]; }
+  int layout_of(int stage) const { return layout_of_[static_cast<std::size_t>(stage)]; }
+
+ private:
+  ZeroGroup zero_group_;
+  std::vector<Mesh> meshes_;
+  std::vector<StageLayout> layouts_;
+  std::vector<int> layout_of_;
+};
+
+}  // namespace pptrain
