@@ -144,9 +144,9 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.integer_or_auto(
       {"zero_stage", "What replicas divide among themselves: 1: optimizer state, 2: gradients too, 3: weights too."},
       parallelism.zero_stage, between(0, 3));
-  v.name(
-      {"zero_group", "Whether all replicas of a stage divide it, or those of each node, with all of it on every node (HSDP)."},
-      parallelism.zero_group, {"auto", "replicas", "node"});
+  v.name({"zero_group",
+          "Whether all replicas of a stage divide it, or those of each node, with all of it on every node (HSDP)."},
+         parallelism.zero_group, {"auto", "replicas", "node"});
   v.flag({"offload", "Whether planners may keep the optimizer state in the host's memory."}, parallelism.offload);
   v.flag({"offload_activations", "Whether planners may keep what layers store from F to B in the host's memory."},
          parallelism.offload_activations);

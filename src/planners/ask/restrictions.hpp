@@ -32,15 +32,15 @@ struct Restrictions {
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
   /// Who divides what ZeRO divides; nothing: chosen by `auto`.
   std::optional<ZeroGroup> zero_group = ZeroGroup::replicas;
-  bool offload = false;                                  ///< whether optimizer state may be offloaded
-  bool offload_activations = false;                      ///< whether stored activations may be
-  bool whole_experts = false;                            ///< whether members have whole experts, not columns of each
-  bool sends_rows = false;                               ///< whether replicas may divide experts, and send rows to them
-  AutoInt expert;                                        ///< how many then divide those of each layer
-  std::vector<Annotation> annotations;                   ///< Whale's primitives
-  bool uneven_shares = false;                            ///< whether replicas of a grid may share samples unevenly
-  Effort effort = Effort::normal;                        ///< of `auto`
-  bool blocks = true;                                    ///< whether parts of a stage may be divided differently
+  bool offload = false;                 ///< whether optimizer state may be offloaded
+  bool offload_activations = false;     ///< whether stored activations may be
+  bool whole_experts = false;           ///< whether members have whole experts, not columns of each
+  bool sends_rows = false;              ///< whether replicas may divide experts, and send rows to them
+  AutoInt expert;                       ///< how many then divide those of each layer
+  std::vector<Annotation> annotations;  ///< Whale's primitives
+  bool uneven_shares = false;           ///< whether replicas of a grid may share samples unevenly
+  Effort effort = Effort::normal;       ///< of `auto`
+  bool blocks = true;                   ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
 

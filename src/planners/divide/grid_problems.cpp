@@ -33,7 +33,9 @@ Plan plan_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& 
 const GridLayout& GridProblems::layout(const Grid& grid) {
   const auto known = layouts_.find(grid);
   if (known != layouts_.end()) return known->second;
-  return layouts_.emplace(grid, place(space_.instance.cluster, grid, space_.restrictions.zero_group.value_or(ZeroGroup::replicas))).first->second;
+  return layouts_
+      .emplace(grid, place(space_.instance.cluster, grid, space_.restrictions.zero_group.value_or(ZeroGroup::replicas)))
+      .first->second;
 }
 
 Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionProblem& problem,

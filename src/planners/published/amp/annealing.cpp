@@ -74,7 +74,8 @@ class Annealing {
     std::vector<Mesh> meshes;
     for (const Domino& domino : *tiling) meshes.push_back(devices_of(mesh_, domino, grid.tensor));
     order(meshes);
-    const GridLayout layout = place(space_.instance.cluster, grid, meshes, space_.restrictions.zero_group.value_or(ZeroGroup::replicas));
+    const GridLayout layout =
+        place(space_.instance.cluster, grid, meshes, space_.restrictions.zero_group.value_or(ZeroGroup::replicas));
     ++result_.num_examined;
     std::optional<Division> division = best_division(problems_.problem(layout, samples), most, space_.stop);
     if (!division) return;

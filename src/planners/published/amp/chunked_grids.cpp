@@ -78,7 +78,8 @@ class ChunkedSearch {
     const StageModes modes = modes_of(space_.restrictions);
     for (Stage& stage : plan.stages) {
       stage.recompute = modes.recompute;
-      divide_state(stage, modes.zero_stage, space_.restrictions.zero_group.value_or(ZeroGroup::replicas), space_.instance.cluster);
+      divide_state(stage, modes.zero_stage, space_.restrictions.zero_group.value_or(ZeroGroup::replicas),
+                   space_.instance.cluster);
     }
     return plan;
   }
