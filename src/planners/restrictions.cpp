@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -33,6 +34,15 @@ class RestrictionChecker {
     check_micro_batch();
     check_tensor(scope);
     if (scope == PlanScope::uniform) check_any_left();
+  }
+
+  /// Refuses degrees that no grid of all devices has.
+  void check_found_none() const {
+    if ((!fixed_.data && !fixed_.pipeline && !fixed_.tensor) || !grids().empty()) return;
+    refuse(first_fixed_degree(), fmt::format("no plan was found with {}", fixed_degrees()),
+           fmt::format("it takes {:.0f} devices or a multiple, which is no divisor of {}", product_of_degrees(),
+                       instance_.cluster.num_devices()),
+           fmt::format("use {}, the nearest that divide them, or set one of them to \"auto\"", nearest_degrees()));
   }
 
  private:
@@ -93,11 +103,35 @@ class RestrictionChecker {
 
   /// `data = 4, pipeline = 2` of the degrees that are fixed.
   std::string fixed_degrees() const {
+    return degrees_text(fixed_.data.value_or(1), fixed_.pipeline.value_or(1), fixed_.tensor.value_or(1));
+  }
+
+  /// The degrees of a grid, those that are fixed.
+  std::string degrees_text(std::int64_t data, std::int64_t pipeline, std::int64_t tensor) const {
     std::vector<std::string> parts;
-    if (fixed_.data) parts.push_back(fmt::format("data = {}", *fixed_.data));
-    if (fixed_.pipeline) parts.push_back(fmt::format("pipeline = {}", *fixed_.pipeline));
-    if (fixed_.tensor) parts.push_back(fmt::format("tensor = {}", *fixed_.tensor));
+    if (fixed_.data) parts.push_back(fmt::format("data = {}", data));
+    if (fixed_.pipeline) parts.push_back(fmt::format("pipeline = {}", pipeline));
+    if (fixed_.tensor) parts.push_back(fmt::format("tensor = {}", tensor));
     return join(parts);
+  }
+
+  std::vector<Grid> grids() const { return grids_of(instance_.cluster.num_devices(), fixed_); }
+
+  /// The degrees that all devices have and that differ least from the fixed ones, by factors.
+  std::string nearest_degrees() const {
+    Restrictions free = fixed_;
+    free.data = free.pipeline = free.tensor = std::nullopt;
+    const auto factor = [](const AutoInt& fixed, int degree) {
+      return fixed ? std::abs(std::log(static_cast<double>(*fixed) / degree)) : 0.0;
+    };
+    const auto distance = [&](const Grid& grid) {
+      return factor(fixed_.data, grid.data) + factor(fixed_.pipeline, grid.pipeline) +
+             factor(fixed_.tensor, grid.tensor);
+    };
+    const std::vector<Grid> all = grids_of(instance_.cluster.num_devices(), free);
+    const Grid& nearest = *std::min_element(all.begin(), all.end(),
+                                            [&](const Grid& a, const Grid& b) { return distance(a) < distance(b); });
+    return degrees_text(nearest.data, nearest.pipeline, nearest.tensor);
   }
 
   /// As a number that three large degrees do not overflow.
@@ -114,14 +148,14 @@ class RestrictionChecker {
   void check_grid() const {
     if (!fixed_.data && !fixed_.pipeline && !fixed_.tensor) return;
     const int devices = instance_.cluster.num_devices();
-    if (!grids_of(devices, fixed_).empty()) return;
+    if (!grids().empty()) return;
     const bool all = fixed_.data && fixed_.pipeline && fixed_.tensor;
     const double product = product_of_degrees();
     refuse(first_fixed_degree(), fmt::format("{} does not multiply up to {} devices", fixed_degrees(), devices),
            all ? fmt::format("data x pipeline x tensor = {:.0f}", product)
                : fmt::format("{:.0f} is no divisor of {}", product, devices),
            all ? fmt::format("start {:.0f} ranks, or set one of them to \"auto\"", product)
-               : fmt::format("use divisors of {}, or set them to \"auto\"", devices));
+               : fmt::format("use {}, the nearest that do, or set them to \"auto\"", nearest_degrees()));
   }
 
   void check_offload() const {
@@ -307,6 +341,10 @@ void check_restrictions(const Instance& instance, const Restrictions& restrictio
                         PlanScope scope) {
   RestrictionChecker(instance, restrictions, source).check(scope);
   if (!restrictions.annotations.empty()) annotated_model(instance, restrictions, source);
+}
+
+void check_found_none(const Instance& instance, const Restrictions& restrictions, const std::string& source) {
+  RestrictionChecker(instance, restrictions, source).check_found_none();
 }
 
 }  // namespace pptrain

@@ -1,5 +1,6 @@
 #include "config/read.hpp"
 #include "cost/instances.hpp"
+#include "planners/everything_free.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
@@ -32,7 +33,23 @@ TEST_CASE("a grid has to multiply up to the devices", "[planners]") {
   r.tensor = {};
   r.pipeline = 3;
   r.places["data"] = "x.toml:7";
-  CHECK(refused(r).starts_with("x.toml:7: data = 2, pipeline = 3 does not multiply up to 16 devices (6 is no divisor"));
+  CHECK(
+      refused(r).starts_with("x.toml:7: data = 2, pipeline = 3 does not multiply up to 16 devices (6 is no divisor "
+                             "of 16); use data = 2, pipeline = 4, the nearest that do"));
+}
+
+TEST_CASE("degrees that leave auto no plan are refused with the nearest ones", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(6, 8);
+  Restrictions restrictions = test::everything_free();
+  restrictions.data = 7;
+  restrictions.pipeline = 5;
+  restrictions.places["data"] = "x.toml:7";
+  CHECK(complaint_of([&] {
+          search_plan("auto", {profile, cluster, 14}, restrictions, "x");
+        }) ==
+        "x.toml:7: no plan was found with data = 7, pipeline = 5 (it takes 35 devices or a multiple, which is no "
+        "divisor of 48); use data = 8, pipeline = 6, the nearest that divide them, or set one of them to \"auto\"");
 }
 
 TEST_CASE("stages, replicas and micro-batches have to match the model and the batch", "[planners]") {
