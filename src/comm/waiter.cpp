@@ -84,8 +84,10 @@ double Waiter::poll(Pending& pending, const std::function<std::string()>& doing)
   for (long round = 0; !pending.join(); ++round) {
     if (beside_) beside_();
     pause(round);
-    // Looking at the clock costs more than a poll, but not more than a nap; on a busy host 256 naps are seconds.
-    if (round % (round < rounds_before_naps() ? 256 : 16) == 15) check(wall_seconds() - start, pending, doing);
+    // Looking at the clock costs more than a poll, but less than a yield or a nap, of which each may take a tenth of a
+    // second on a busy host: others would hear of this rank too late.
+    const bool polls = round < rounds_before_naps() / 2;
+    if (!polls || round % 256 == 15) check(wall_seconds() - start, pending, doing);
   }
   cpu_seconds_ += thread_cpu_seconds() - cpu_start;
   return wall_seconds() - start;

@@ -12,6 +12,7 @@ namespace pptrain {
 
 enum class Precision { fp32, bf16, fp16 };
 enum class GradientPrecision { fp32, bf16 };  ///< in which gradients go from replica to replica
+enum class BalanceOver { layer, model };      ///< of what the balance of experts is computed as one
 enum class Recompute { none, selective, full };
 enum class ZeroGroup { replicas, node };  ///< who divides what ZeRO divides: all replicas, or those of a node
 
@@ -184,6 +185,10 @@ struct TrainingConfig {
   double label_smoothing = 0.0;  ///< 0: none
   double dropout = 0.0;          ///< 0: none
   double router_aux_loss = 0.0;  ///< likewise
+  BalanceOver router_aux_loss_over = BalanceOver::layer;
+
+  /// Whether the balance of experts is in the loss, and over all layers of the model together.
+  bool balances_model() const { return router_aux_loss > 0.0 && router_aux_loss_over == BalanceOver::model; }
 };
 
 struct OptimizerConfig {

@@ -117,10 +117,17 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
             "Part of each target in the loss of training that all classes share alike (0.1), so that a model does not "
             "become too sure; 0: none."},
            training.label_smoothing, below_one("the rest is the target's own"));
-  v.number({"router_aux_loss",
-            "Weight of the balance of experts in the loss of training (0.01), over each layer and micro-batch, whose "
-            "size must be set with it; 0: none."},
-           training.router_aux_loss, not_negative("it keeps experts in use"));
+  v.number(
+      {"router_aux_loss",
+       "Weight of the balance of experts in the loss of training (0.01), over each micro-batch, whose size must be "
+       "set with it; 0: none."},
+      training.router_aux_loss, not_negative("it keeps experts in use"));
+  std::string over = training.router_aux_loss_over == BalanceOver::model ? "model" : "layer";
+  v.name({"router_aux_loss_over",
+          "Over what that balance is computed: each layer for itself, or all layers of the model together, as "
+          "transformers does."},
+         over, {"layer", "model"});
+  training.router_aux_loss_over = over == "model" ? BalanceOver::model : BalanceOver::layer;
 }
 
 void visit(KeyVisitor& v, OptimizerConfig& optimizer) {

@@ -94,6 +94,28 @@ void check_router_loss(const Config& config, const Model& model) {
                    "it is of models with experts", "leave the key out"});
 }
 
+/// Refuses a balance over all layers together where these differ in their experts: there is no mean of their shares.
+void check_model_balance(const Config& config, const Model& model) {
+  if (!config.training.balances_model()) return;
+  std::optional<ExpertForm> first;
+  for (const Layer& layer : model.layers) {
+    for (const Operator& op : layer.operators.operators) {
+      const auto* balance = op.as<op::ExpertBalance>();
+      if (balance == nullptr) continue;
+      const ExpertForm form = balance->form;
+      if (!first) first = form;
+      if (form.experts == first->experts && form.chosen == first->chosen) continue;
+      throw_bad_input(
+          {config.where("training.router_aux_loss_over"),
+           fmt::format("router_aux_loss_over = \"model\" for a {}", model.name),
+           fmt::format("rows go to {} of {} experts in one of its layers and to {} of {} in another, of which "
+                       "no mean can be taken",
+                       first->chosen, first->experts, form.chosen, form.experts),
+           "use router_aux_loss_over = \"layer\""});
+    }
+  }
+}
+
 }  // namespace
 
 bool sums_over_micro_batches(const Config& config, const Model& model) {
@@ -113,6 +135,7 @@ void check_plan_batches(const Config& config, const Model& model, std::int64_t m
 
 void check_fits(const Config& config, const Model& model) {
   check_router_loss(config, model);
+  check_model_balance(config, model);
   check_micro_batches(config, model);
   check_expert(config, model);
   if (config.model.names_dimensions()) return;

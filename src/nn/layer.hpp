@@ -47,6 +47,11 @@ struct Batch {
   LossForm loss_form = {};                     ///< of the loss that is summed and whose gradient is asked for
   double balance = 0.0;           ///< what a row of experts' balance counts for in the scaled loss; 0: nothing
   double* balance_sum = nullptr;  ///< to which forward adds each layer's balance times the rows; null: nowhere
+  /// Whether the balance is over all layers of the model together. The two that follow are of the host then.
+  bool balance_of_model = false;
+  /// (2, experts), to which forward adds how many rows chose each expert and its softmax's sum; null: nowhere.
+  double* balance_counts = nullptr;
+  const double* chosen_rows = nullptr;  ///< (experts), for the backward pass: how many rows chose each in all layers
   /// (experts), to which the router of the layer that runs adds how many rows chose each; null: nowhere.
   double* expert_rows = nullptr;
   BatchUse use = BatchUse::training;

@@ -237,11 +237,18 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
   });
   Profile profile = layer_sizes(config, model);
   profile.workspace_bytes = gradient_buffer_bytes;
-  for (const std::string& results : gather(world, mine.dump(), waiter))
-    add_results(profile, model, nlohmann::json::parse(results));
-  // Two micro-batches that are being received and two that are being sent.
-  profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;
-  return parse_profile(broadcast(world, rank == 0 ? write_profile(profile) : "", waiter), "the measured profile");
+  // Of many layers this takes long too: rank 0 gives signs of life meanwhile.
+  const std::vector<std::string> of_ranks = gather(world, mine.dump(), waiter);
+  std::string text;
+  collectively(world, waiter, [&] {
+    for (const std::string& results : of_ranks) add_results(profile, model, nlohmann::json::parse(results));
+    // Two micro-batches that are being received and two that are being sent.
+    profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;
+    if (rank == 0) text = write_profile(profile);
+  });
+  text = broadcast(world, text, waiter);
+  collectively(world, waiter, [&] { profile = parse_profile(text, "the measured profile"); });
+  return profile;
 }
 
 }  // namespace pptrain

@@ -288,6 +288,28 @@ job 2 prompts.toml
 refused "prompts without a tokenizer" 2 '[^ ]*prompts.toml:[0-9]+' 'no tokenizer for the 300 tokens'
 job 1 validate prompts.toml
 refused "validate: prompts without a tokenizer" 2 '[^ ]*prompts.toml:[0-9]+' 'no tokenizer for the 300 tokens'
+cat >unlike_experts.toml <<'TOML'
+[training]
+micro_batch_size = 2
+router_aux_loss = 0.01
+router_aux_loss_over = "model"
+[model]
+name = "unlike"
+vocabulary_size = 257
+[[model.layer]]
+kind = "embedding"
+columns = 32
+[[model.layer]]
+heads = 2
+experts = 4
+[[model.layer]]
+heads = 2
+experts = 8
+[[model.layer]]
+kind = "output"
+TOML
+job 1 validate unlike_experts.toml
+refused "a balance over layers of unlike experts" 2 '[^ ]*unlike_experts.toml:4' 'rows go to 2 of 4 experts in one .* 2 of 8 in another'
 good_config >named.toml
 sed 's/^train = .*/train = "missing.bin"/' named.toml >missing_data.toml
 job 1 validate missing_data.toml

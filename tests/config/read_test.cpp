@@ -416,6 +416,12 @@ TEST_CASE("gradients travel in fp32 or bf16", "[config]") {
   CHECK(refused("[training]\ngradient_precision = \"fp16\"\n").find("fp32, bf16") != std::string::npos);
 }
 
+TEST_CASE("experts are balanced in each layer or over the model", "[config]") {
+  CHECK(parse("").training.router_aux_loss_over == BalanceOver::layer);
+  CHECK(parse("[training]\nrouter_aux_loss_over = \"model\"\n").training.router_aux_loss_over == BalanceOver::model);
+  CHECK(refused("[training]\nrouter_aux_loss_over = \"all\"\n").find("layer, model") != std::string::npos);
+}
+
 TEST_CASE("texts to be continued are read and written in order, whatever they hold") {
   const Config config = parse("[metrics]\nsample_prompts = [\"You \\\"may\\\"\", \"a\\nb\"]\n");
   const std::vector<std::string> prompts = {"You \"may\"", "a\nb"};

@@ -314,6 +314,7 @@ def check(path):
     expected = json.loads(path.read_text(encoding="utf-8"))
     options = {"batch": expected["batch"], "steps": expected["steps"], "optimizer": expected["optimizer"],
                "stop_after": 2, "router_aux_loss": expected.get("router_aux_loss_coef", 0.0),
+               "per_layer": expected.get("per_layer", False),
                **{key: expected[key] for key in ("z_loss", "label_smoothing", "drop") if key in expected}}
     if "micro" in expected:
         options["parts"] = [expected["micro"]] * (expected["batch"] // expected["micro"])

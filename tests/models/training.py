@@ -122,16 +122,17 @@ class Run:
     options = {"use_cache": False}  # of every call of the model
 
     def __init__(self, model, tokens, length, batch=BATCH, steps=STEPS, optimizer=None, parts=None, decays=None,
-                 stop_after=None, z_loss=0.0, label_smoothing=0.0, drop=0.0, router_aux_loss=0.0):
+                 stop_after=None, z_loss=0.0, label_smoothing=0.0, drop=0.0, router_aux_loss=0.0,
+                 per_layer=False):
         """`parts`: samples of each micro-batch; `decays`: whether a parameter of this name and shape decays;
         `stop_after`: steps of the `steps` that the schedule counts with; `z_loss`: weight of the squared logarithm of
         the softmax's sum; `label_smoothing`: part of each target that all classes share alike;
         `drop`: rate of dropout, with the seed of a job that names none;
-        `router_aux_loss`: of the experts' balance in each layer and micro-batch."""
+        `router_aux_loss`: of the experts' balance in each micro-batch, of each layer or over all layers together."""
         self.losses, self.grad_norms, self.learning_rates = [], [], []
         self.model, self.tokens, self.batch, self.length = model, tokens, batch, length
         self.optimizer = optimizer or OPTIMIZER
-        self.z_loss, self.label_smoothing, self.router_aux_loss = z_loss, label_smoothing, router_aux_loss
+        self.z_loss, self.label_smoothing, self.router_aux_loss, self.per_layer = z_loss, label_smoothing, router_aux_loss, per_layer
         self.dropout = dropout.Dropout(model, drop, DEFAULT_SEED) if drop else None
         self.parts = parts or [batch]
         self.kinks = Kinks(model)
@@ -186,7 +187,8 @@ class Run:
         if self.z_loss:
             loss = loss + self.z_loss * logits.logsumexp(-1).square().sum() / count
         if self.router_aux_loss:
-            balances = [self.balance(of_layer) for of_layer in results.router_logits]
+            rows = results.router_logits if self.per_layer else [torch.cat(results.router_logits)]
+            balances = [self.balance(of_layer) for of_layer in rows]
             loss = loss + self.router_aux_loss * len(y) / self.batch * sum(balances) / len(balances)
         loss.backward()
         return loss.item()

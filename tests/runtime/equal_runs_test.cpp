@@ -213,6 +213,8 @@ void check_experts(std::uint64_t seed, int number) {
     for (Stage& stage : plan.stages) stage.zero_stage = static_cast<int>(random.pick(0, 3));
     draw_offloading(random, plan);
     if (random.pick(0, 1) > 0) plan = with_sent_rows(plan, model, {3, 1});
+    const bool over_model = random.pick(0, 1) > 0;
+    reference.config.training.router_aux_loss_over = over_model ? BalanceOver::model : BalanceOver::layer;
     check_equal(reference, plan, {}, random);
   }
 }

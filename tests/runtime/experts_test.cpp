@@ -17,6 +17,8 @@ using namespace pptrain::test;
 namespace {
 
 const std::string balanced_run = "aux-per-layer-micro2";
+/// Balanced over all layers together, as transformers does.
+const std::string balanced_model_run = "aux-micro2";
 
 Plan with(Plan plan, int zero_stage, Recompute recompute) {
   for (Stage& stage : plan.stages) {
@@ -41,6 +43,22 @@ void check_balanced(const std::vector<std::array<int, 3>>& grids) {
   }
 }
 
+/// Plans of these grids (stages, replicas, shards), with the schedules that have so many chunks.
+void check_balanced_model(const std::vector<std::array<int, 3>>& grids, int chunks = 1) {
+  const Reference reference("mixtral", balanced_model_run);
+  for (const auto& [pipeline, data, tensor] : grids) {
+    for (const Kind& kind : kinds) {
+      if (std::find(kind.chunks.begin(), kind.chunks.end(), chunks) == kind.chunks.end()) continue;
+      const Plan plan = reference.plan(pipeline, data, tensor, 2, kind.schedule, chunks);
+      for (const int zero_stage : {0, 3}) {
+        const Recompute recompute = zero_stage == 0 ? Recompute::none : Recompute::full;
+        INFO(plan.shape() << ", " << kind.schedule << ", ZeRO " << zero_stage);
+        check_curve(train_reference(MPI_COMM_WORLD, reference, with(plan, zero_stage, recompute), 20), reference);
+      }
+    }
+  }
+}
+
 /// Divisions of the experts over the members of grids (stages, replicas, shards), evenly and not.
 void check_divided(const std::string& folder, const std::array<int, 3>& grid,
                    const std::vector<std::vector<std::int64_t>>& divisions) {
@@ -59,15 +77,17 @@ void check_divided(const std::string& folder, const std::array<int, 3>& grid,
 }
 
 /// Replicas of everything but the experts, which all devices together divide.
-void check_experts_apart(const std::string& folder, const std::vector<std::int64_t>& numbers) {
-  const Reference reference(folder);
+void check_experts_apart(const std::string& folder, const std::vector<std::int64_t>& numbers,
+                         const std::string& run = "") {
+  const Reference reference(folder, run);
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   const int devices = static_cast<int>(numbers.size());
+  const std::int64_t of_any = run.empty() ? 4 : 2;
   for (const int zero_stage : {0, 1, 2, 3}) {
-    Plan plan = with(reference.plan(1, devices, 1, 4, "1f1b"), zero_stage, Recompute::none);
+    Plan plan = with(reference.plan(1, devices, 1, of_any, "1f1b"), zero_stage, Recompute::none);
     for (std::int64_t l = 0; l < model.num_layers(); ++l) {
       if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::experts)) continue;
-      Plan of_block = with_experts(reference.plan(1, 1, devices, 4, "1f1b"), numbers);
+      Plan of_block = with_experts(reference.plan(1, 1, devices, of_any, "1f1b"), numbers);
       plan.stages[0].blocks.push_back(
           {{l, l + 1}, 1, devices, "megatron", {{0, plan.micro_batch_size}}, of_block.stages[0].shards});
     }
@@ -207,6 +227,32 @@ TEST_CASE("experts are balanced so by two replicas, stages or shards", "[np2]") 
 TEST_CASE("experts are balanced so on four ranks", "[np4]") { check_balanced({{2, 2, 1}, {1, 2, 2}, {4, 1, 1}}); }
 TEST_CASE("experts are balanced so on eight ranks", "[np8]") { check_balanced({{4, 2, 1}, {2, 2, 2}, {2, 1, 4}}); }
 
+TEST_CASE("experts are balanced over all layers together as transformers does", "[np1]") {
+  check_balanced_model({{1, 1, 1}});
+  const Reference whole("mixtral", "aux");
+  const std::int64_t batch = whole.config.training.global_batch_size;
+  check_curve(train_reference(MPI_COMM_WORLD, whole, whole.plan(1, 1, 1, batch, "1f1b"), 20), whole);
+}
+TEST_CASE("experts are balanced over all layers by two replicas, stages or shards", "[np2]") {
+  check_balanced_model({{1, 2, 1}, {2, 1, 1}, {1, 1, 2}});
+  check_balanced_model({{2, 1, 1}}, 2);
+  check_sent_rows("mixtral", {1, 2}, {1, 3}, balanced_model_run);
+  check_experts_apart("mixtral", {1, 3}, balanced_model_run);
+}
+TEST_CASE("experts are balanced over all layers on four ranks", "[np4]") {
+  check_balanced_model({{2, 2, 1}, {1, 2, 2}, {4, 1, 1}});
+  check_balanced_model({{2, 2, 1}}, 2);
+  check_sent_rows("mixtral", {2, 2}, {2, 2}, balanced_model_run);
+  const Reference whole("mixtral", "aux");
+  for (const Plan& plan : {shaped_plan({{{3}, {5, 2, 1}, 1, {}, 2}, {{3}, {8}, 1}}, 8),
+                           shaped_plan({{{1}, {8}, 1}, {{5}, {1, 4, 3}, 1, {}, 1}}, 8)}) {
+    check_curve(train_reference(MPI_COMM_WORLD, whole, plan, 20), whole);
+  }
+}
+TEST_CASE("experts are balanced over all layers on eight ranks", "[np8]") {
+  check_balanced_model({{4, 2, 1}, {2, 1, 4}});
+}
+
 TEST_CASE("the balance does not depend on how unevenly replicas divide a micro-batch", "[np4]") {
   Reference reference("mixtral", balanced_run);
   reference.config.training.micro_batch_size = 8;
@@ -218,7 +264,8 @@ TEST_CASE("the balance does not depend on how unevenly replicas divide a micro-b
 }
 
 TEST_CASE("two runs with experts agree bit for bit", "[np4]") {
-  for (const auto& [folder, run] : {std::pair{"mixtral", balanced_run}, {"qwen2-moe", std::string()}}) {
+  for (const auto& [folder, run] :
+       {std::pair{"mixtral", balanced_run}, {"mixtral", balanced_model_run}, {"qwen2-moe", std::string()}}) {
     const Reference reference(folder, run);
     for (const Plan& plan :
          {reference.plan(2, 2, 1, 2, "1f1b"), with(reference.plan(1, 2, 2, 2, "1f1b"), 3, Recompute::full)}) {
@@ -230,15 +277,18 @@ TEST_CASE("two runs with experts agree bit for bit", "[np4]") {
 }
 
 TEST_CASE("the parts of a loss are told apart, and an evaluation has the cross-entropy alone", "[np2]") {
-  const Reference reference("mixtral", balanced_run);
-  const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, reference.plan(2, 1, 1, 2, "1f1b"), RankMap::identity(2),
-                  CoreUse::shared);
-  reference.fill(session);
-  const double cross_entropy = session.evaluate(reference.samples(0));
-  const IterationResult result = session.train(0, reference.samples(0));
-  CHECK(result.loss == Approx(cross_entropy + 0.02 * result.balance).epsilon(1e-7));
-  CHECK(result.balance == Approx(2.464072287).epsilon(1e-6));  // "auxiliary" of expected-aux-per-layer-micro2.json
+  // "auxiliary" of expected-aux-per-layer-micro2.json and expected-aux-micro2.json
+  for (const auto& [run, auxiliary] : {std::pair{balanced_run, 2.464072287}, {balanced_model_run, 2.227748573}}) {
+    const Reference reference("mixtral", run);
+    const Model model = build_model(reference.config.model, reference.config.training, "test");
+    Session session(MPI_COMM_WORLD, reference.config, model, reference.plan(2, 1, 1, 2, "1f1b"), RankMap::identity(2),
+                    CoreUse::shared);
+    reference.fill(session);
+    const double cross_entropy = session.evaluate(reference.samples(0));
+    const IterationResult result = session.train(0, reference.samples(0));
+    CHECK(result.loss == Approx(cross_entropy + 0.02 * result.balance).epsilon(1e-7));
+    CHECK(result.balance == Approx(auxiliary).epsilon(1e-6));
+  }
 }
 
 TEST_CASE("a loss of experts' balance is refused without experts, and without a size of micro-batches", "[np1]") {

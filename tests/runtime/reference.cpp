@@ -73,6 +73,7 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   config.training.label_smoothing = run.value("label_smoothing", 0.0);
   config.training.dropout = run.value("drop", 0.0);
   config.training.router_aux_loss = run.value("router_aux_loss_coef", 0.0);
+  if (!run.value("per_layer", false)) config.training.router_aux_loss_over = BalanceOver::model;
   if (run.contains("micro")) config.training.micro_batch_size = run.at("micro").get<std::int64_t>();
   const nlohmann::json& optimizer = run.at("optimizer");
   config.optimizer.name = optimizer.at("name");

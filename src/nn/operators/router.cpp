@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "kernels/experts.hpp"
+#include "nn/expert_balance.hpp"
 #include "nn/operators/modules.hpp"
 
 namespace pptrain {
@@ -43,29 +44,29 @@ class ExpertBalanceModule final : public OperatorModule {
 
   void forward(Batch& batch, Pass& pass) override {
     if (batch.balance == 0.0) return;
+    // What is over the whole model has been counted once where the layer runs again.
+    if (batch.balance_of_model && batch.balance_counts == nullptr) return;
     std::vector<double> sums = sums_over_rows(pass);
     if (context().division == WeightDivision::exchange) group().all_reduce_sum(sums.data(), sums.size());
     if (context().replicas != nullptr) context().replicas->all_reduce_sum(sums.data(), sums.size());
-    std::vector<float> weights;
-    const double rows = std::accumulate(sums.begin(), sums.begin() + kind_.form.experts, 0.0) / chosen();
-    double balance = 0.0;
-    for (std::size_t e = 0; e < num_experts(); ++e) {
-      // What an expert's mean softmax counts for, times the rows of the micro-batch.
-      const double weight = kind_.share * static_cast<double>(num_experts()) * sums[e] / rows;
-      weights.push_back(static_cast<float>(weight));
-      balance += weight * sums[num_experts() + e];
+    if (batch.balance_of_model) {
+      for (std::size_t k = 0; k < sums.size(); ++k) batch.balance_counts[k] += sums[k];
+      return;
     }
+    const std::vector<double> weights = balance_weights(kind_, sums.data());
     std::vector<Tensor>& s = statistics(pass);
     s.clear();
-    s.emplace_back(arena(), 1, num_experts());
-    device().upload(s[0].f32(), weights.data(), weights.size() * sizeof(float));
-    if (batch.balance_sum != nullptr) add(balance, batch.balance_sum);
+    s.push_back(uploaded(weights));
+    if (batch.balance_sum == nullptr) return;
+    add(std::inner_product(weights.begin(), weights.end(), sums.begin() + kind_.form.experts, 0.0), batch.balance_sum);
   }
 
   void backward_input(const Batch& batch, Pass& pass) override {
     if (batch.balance == 0.0) return;
+    const Tensor of_model = batch.balance_of_model ? uploaded(balance_weights(kind_, batch.chosen_rows)) : Tensor();
+    const Tensor& weights = batch.balance_of_model ? of_model : statistics(pass)[0];
     Tensor dlogits = new_gradient(batch, input());
-    experts().weighted_softmax_gradient(pass.matrix(input()), statistics(pass)[0].f32(), batch.balance, dlogits);
+    experts().weighted_softmax_gradient(pass.matrix(input()), weights.f32(), batch.balance, dlogits);
     add_gradient(pass, input(), make_gradient(std::move(dlogits)));
   }
 
@@ -80,6 +81,13 @@ class ExpertBalanceModule final : public OperatorModule {
     device().download(sums.data(), on_device.data(), on_device.bytes());
     return sums;
   }
+  /// Numbers of the experts in memory of the device.
+  Tensor uploaded(const std::vector<double>& numbers) const {
+    const std::vector<float> rounded(numbers.begin(), numbers.end());
+    Tensor there(arena(), 1, num_experts());
+    device().upload(there.f32(), rounded.data(), rounded.size() * sizeof(float));
+    return there;
+  }
   /// *sum += value, in memory of the device.
   void add(double value, double* sum) const {
     double total = 0.0;
@@ -87,12 +95,21 @@ class ExpertBalanceModule final : public OperatorModule {
     total += value;
     device().upload(sum, &total, sizeof(total));
   }
-  double chosen() const { return static_cast<double>(kind_.form.chosen); }
 
   op::ExpertBalance kind_;
 };
 
 }  // namespace
+
+std::vector<double> balance_weights(const op::ExpertBalance& balance, const double* chosen_rows) {
+  const double chosen = std::accumulate(chosen_rows, chosen_rows + balance.form.experts, 0.0);
+  const double rows = chosen / static_cast<double>(balance.form.chosen);
+  std::vector<double> weights;
+  for (std::int64_t e = 0; e < balance.form.experts; ++e) {
+    weights.push_back(balance.share * static_cast<double>(balance.form.experts) * chosen_rows[e] / rows);
+  }
+  return weights;
+}
 
 std::unique_ptr<OperatorModule> make_module(const op::ExpertBalance& kind, OperatorPlace place) {
   return std::make_unique<ExpertBalanceModule>(kind, std::move(place));

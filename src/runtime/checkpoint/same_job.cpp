@@ -84,7 +84,7 @@ bool changes_numbers(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") ||
          is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps",
                          "training.z_loss", "training.label_smoothing", "training.dropout", "training.router_aux_loss",
-                         "data.end_of_document", "data.attend_across_documents"});
+                         "training.router_aux_loss_over", "data.end_of_document", "data.attend_across_documents"});
 }
 
 bool makes_the_plan(const std::string& key) {

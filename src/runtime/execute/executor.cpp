@@ -80,7 +80,7 @@ bool completes_gradients(const Program& program, std::size_t task) {
 
 Executor::Executor(const Model& model, const Plan& plan, const std::vector<Tie>& ties, const RankMap& map,
                    std::optional<Role> role, DeviceModel* device, Optimizer* optimizer, RankGroups& groups,
-                   Waiter& waiter, Arena& arena, Kernels& kernels)
+                   Waiter& waiter, Arena& arena, Kernels& kernels, ModelBalance* model_balance)
     : model_(model),
       plan_(plan),
       ties_(ties),
@@ -96,6 +96,7 @@ Executor::Executor(const Model& model, const Plan& plan, const std::vector<Tie>&
       values_(0, {}, arena.device().host_memory()),
       last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
       expert_loads_(model),
+      model_balance_(model_balance),
       times_(arena.device(), waiter) {
   for (const ChunkPlace& place : chunk_places(plan)) {
     if (place.layers.end < model.num_layers())
@@ -116,6 +117,7 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   result_.targets = count_targets(iteration);
   arena_.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
   expert_loads_.clear();
+  if (model_balance_ != nullptr) model_balance_->start();
   waiter_.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
   if (device_ != nullptr) {
@@ -175,6 +177,10 @@ void Executor::wait_for_sends(const Iteration& iteration) {
     waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
   }
   outgoing_.clear();
+  if (model_balance_ != nullptr) {
+    model_balance_->finish(
+        [&](Pending& sent) { waiter_.wait(sent, [&] { return fmt::format("end of iteration {}", iteration.step); }); });
+  }
   times_.count(WaitKind::communication);
 }
 

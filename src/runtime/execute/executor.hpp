@@ -20,6 +20,7 @@
 #include "runtime/execute/device_times.hpp"
 #include "runtime/execute/expert_loads.hpp"
 #include "runtime/execute/groups.hpp"
+#include "runtime/execute/model_balance.hpp"
 #include "runtime/execute/stop_wish.hpp"
 #include "tensor/device_copy.hpp"
 
@@ -69,10 +70,10 @@ struct IterationResult {
 class Executor {
  public:
   /// `model`, `optimizer` may be null on a rank that the plan leaves out; such a rank takes part in
-  /// sums over all ranks only.
+  /// sums over all ranks only. `model_balance`: of a job whose experts are balanced over all layers; else null.
   Executor(const Model& model, const Plan& plan, const std::vector<Tie>& ties, const RankMap& map,
            std::optional<Role> role, DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter,
-           Arena& arena, Kernels& kernels);
+           Arena& arena, Kernels& kernels, ModelBalance* model_balance = nullptr);
 
   ~Executor();
   Executor(const Executor&) = delete;
@@ -158,6 +159,7 @@ class Executor {
   void load_lengths(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   void load_decoder_tokens(Activation& activation, const Instruction& instruction, const Iteration& iteration) const;
   double own_balance();
+  void read_chosen_rows(Activation& activation, MicroBatchId micro_batch);
   double value_of(const double* sum);
   void wait_for_device(DeviceWorkPtr work);
   void limit_lead();
@@ -209,6 +211,7 @@ class Executor {
   std::optional<ActivationOffload> offload_;
   Sums sums_;
   ExpertLoads expert_loads_;
+  ModelBalance* model_balance_;
   DeviceTimes times_;
   std::vector<Traced> traced_;
   IterationResult result_;

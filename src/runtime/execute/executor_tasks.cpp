@@ -167,6 +167,8 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     batch.balance = iteration.loss_scale * iteration.router_aux_loss / global_rows();
     // All devices of the part come to the same.
     if (part->role().replica == 0 && part->role().shard == 0) batch.balance_sum = sums_.balance(i.chunk);
+    batch.balance_of_model = model_balance_ != nullptr;
+    if (keep && batch.balance_of_model) batch.balance_counts = model_balance_->counts(i.chunk, i.micro_batch);
     if (!keep) batch.use = BatchUse::evaluation;
   }
   if (chunk == 0) load_inputs(activation, i, iteration);
@@ -194,14 +196,23 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
       activation.saved.back().push_back(std::move(saved));
     }
   }
+  if (keep && model_balance_ != nullptr) model_balance_->send(i.chunk, i.micro_batch);
   if (chunk != last_chunk_) put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
   if (!keep) activations_.erase({chunk, i.micro_batch.value});
+}
+
+/// Before a backward pass: what layers have counted in the micro-batch comes from all stages.
+void Executor::read_chosen_rows(Activation& activation, MicroBatchId micro_batch) {
+  const double* rows =
+      model_balance_->chosen_rows(micro_batch, [this](Pending& transfer) { wait_beside_replicas(transfer); });
+  for (Batch& batch : activation.batches) batch.chosen_rows = rows;
 }
 
 void Executor::backward_input(const Instruction& i, bool with_weight) {
   const int chunk = i.chunk.value;
   Activation& activation = activations_.at({chunk, i.micro_batch.value});
   Tensor gradient = chunk == last_chunk_ ? Tensor() : take_input({Payload::gradient, chunk, i.micro_batch.value});
+  if (model_balance_ != nullptr) read_chosen_rows(activation, i.micro_batch);
   const std::vector<PartModel*>& parts = device_->parts_of(i.chunk);
   for (std::size_t p = parts.size(); p-- > 0;) {
     auto& layers = parts[p]->layers(i.chunk);

@@ -34,6 +34,7 @@ void Executor::reduce_loss(const Iteration& iteration) {
 
 /// What the chunks of this device add to the balance of the experts, in the order of the chunks.
 double Executor::own_balance() {
+  if (model_balance_ != nullptr) return model_balance_->sum();
   double sum = 0.0;
   for (int chunk = 0; device_ != nullptr && chunk <= last_chunk_; ++chunk) {
     if (device_->has(ChunkId(chunk))) sum += value_of(sums_.balance(ChunkId(chunk)));

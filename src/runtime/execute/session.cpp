@@ -108,8 +108,11 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
     optimizer_ = make_optimizer(config.optimizer, runs, arena_, options.backend, place, std::move(groups));
     if (options.optimizer) optimizer_ = options.optimizer(std::move(optimizer_));
   }
+  if (config.training.balances_model()) {
+    model_balance_ = std::make_unique<ModelBalance>(world, model_, plan_, map_, role_);
+  }
   executor_ = std::make_unique<Executor>(model_, plan_, ties_, map_, role_, device_.get(), optimizer_.get(), *groups_,
-                                         waiter_, arena_, options.backend.kernels);
+                                         waiter_, arena_, options.backend.kernels, model_balance_.get());
 }
 
 const Program& Session::own(const Programs& programs) const {

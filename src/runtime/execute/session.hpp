@@ -82,6 +82,7 @@ class Session {
   std::unique_ptr<RankGroups> groups_;
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<ModelBalance> model_balance_;  ///< null but where experts are balanced over all layers together
   std::unique_ptr<Executor> executor_;
   std::function<StopWish()> stop_wish_;
   bool has_padding_;
