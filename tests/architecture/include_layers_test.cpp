@@ -33,7 +33,7 @@ const std::vector<std::vector<std::string>> planner_rooms = {
     {"ask"},    {"meshes"},
     {"divide"}, {"published"},
     {"judge"},  {"describe"},
-    {"frames"}, {"restrictions.cpp", "given_plan", "calibrate", "search", "more_nodes", "fewer_nodes"},
+    {"frames"}, {"restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes"},
 };
 
 const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster", "profile",

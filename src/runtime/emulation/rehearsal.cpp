@@ -138,7 +138,9 @@ void Rehearsal::task(const Instruction& instruction, std::size_t number) {
   }
   take_memory(instruction, number);
   const double wait = weight_waits_.before(clock_.now() - start_, instruction, price);
-  clock_.sleep_until(clock_.now() + wait + price.task(phase_of(instruction.op)).seconds);
+  const TaskPrice& task = price.task(phase_of(instruction.op));
+  clock_.sleep_until(clock_.now() + wait + task.seconds);
+  result_.communication_seconds += wait + task.communication;
   give_memory_back(instruction);
   if (ends_backward(instruction.op)) reduce(instruction.chunk, true);
 }
