@@ -23,7 +23,7 @@ function memoryRows() {
   const kinds = new Map();
   for (const device of devices) kinds.set(does(device), [...(kinds.get(does(device)) || []), device]);
   return [...kinds.values()].map(alike => ({ device: alike[0],
-    name: alike.length === 1 ? `${alike[0].id}` : `${alike.length} devices as ${alike[0].id}` }));
+    name: withAlike(alike[0].id, alike.length) }));
 }
 
 function plannedMemory(element) {
