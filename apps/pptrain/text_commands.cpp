@@ -10,9 +10,10 @@ void CommandLine::tokenize() {
   CLI::Option* tokenizer =
       sub->add_option("--tokenizer", options_.tokenizer, "a tokenizer.json of Hugging Face's, or a folder with one")
           ->type_name("TOKENIZER.json");
-  CLI::Option* model = sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model (default: every byte is a token)")
-                           ->excludes(tokenizer)
-                           ->type_name("PIECES.model");
+  CLI::Option* model =
+      sub->add_option("--model", options_.sentencepiece_model, "a SentencePiece model (default: every byte is a token)")
+          ->excludes(tokenizer)
+          ->type_name("PIECES.model");
   sub->add_option("--train-vocabulary", options_.train_vocabulary,
                   "train a vocabulary of this many tokens; writes it as a SentencePiece model and as tokenizer.json")
       ->check(positive_count())
@@ -44,8 +45,9 @@ void CommandLine::samples(CLI::App* sub, CLI::Option* tokenizer) {
                             ->excludes("--megatron")
                             ->type_name("T");
   CLI::Option* pairs =
-      sub->add_option("--pairs", options_.pair_keys,
-                      "each line of a .jsonl file has a source and its target below these two keys (a.b: key b inside of a)")
+      sub->add_option(
+             "--pairs", options_.pair_keys,
+             "each line of a .jsonl file has a source and its target below these two keys (a.b: key b inside of a)")
           ->delimiter(',')
           ->expected(2)
           ->needs(length)
@@ -112,24 +114,27 @@ void CommandLine::generate() {
       ->type_name("N");
   sampling(sub);
   sub->add_option("--tokenizer", options_.tokenizer,
-                  "the tokenizer.json that made the model's data, or a folder with one (default: the one beside the model or its data)")
+                  "the tokenizer.json that made the model's data, or a folder with one (default: the one beside the "
+                  "model or its data)")
       ->type_name("TOKENIZER.json");
   sub->add_flag("--ignore-eos", options_.ignore_end_of_text, "go on after a token that ends a text");
   sub->add_option("--plan", options_.plan, "divide the model as this plan does (default: each layer over all ranks)")
       ->type_name("PLAN.json");
   const std::vector<std::string> precisions = {"fp32", "bf16"};
-  choices_[sub->add_option("--precision", options_.precision, "fp32, or bf16: products multiply 16-bit numbers (default: fp32)")
+  choices_[sub->add_option("--precision", options_.precision,
+                           "fp32, or bf16: products multiply 16-bit numbers (default: fp32)")
                ->check(CLI::IsMember(precisions))
                ->type_name("TYPE")] = precisions;
-  describe(sub,
-           "Prints the prompt and the continuation, token by token; with -q only the continuation. Without --temperature "
-           "each token is the likeliest one. The same seed gives the same text. A model of bytes (vocabulary of 256 or "
-           "257) needs no tokenizer.\n\n"
-           "Runs on the host, in one process or, under mpirun, in several that share the model.",
-           {{"pptrain generate outputs/gpt2/latest --prompt 'You may'", "continue by the run's last checkpoint"},
-            {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --seed 7",
-             "draw tokens by a published model in the folder llama"},
-            {"mpirun -np 4 pptrain generate llama --prompt 'You may'", "share its layers among four processes"}});
+  describe(
+      sub,
+      "Prints the prompt and the continuation, token by token; with -q only the continuation. Without --temperature "
+      "each token is the likeliest one. The same seed gives the same text. A model of bytes (vocabulary of 256 or "
+      "257) needs no tokenizer.\n\n"
+      "Runs on the host, in one process or, under mpirun, in several that share the model.",
+      {{"pptrain generate outputs/gpt2/latest --prompt 'You may'", "continue by the run's last checkpoint"},
+       {"pptrain generate llama --prompt-file story.txt --temperature 0.8 --seed 7",
+        "draw tokens by a published model in the folder llama"},
+       {"mpirun -np 4 pptrain generate llama --prompt 'You may'", "share its layers among four processes"}});
 }
 
 void CommandLine::sampling(CLI::App* sub) {
@@ -159,11 +164,12 @@ void CommandLine::export_model() {
           ->check(CLI::IsMember(types))
           ->type_name("TYPE");
   choices_[type] = types;
-  describe(sub,
-           "Writes config.json and model.safetensors (in pieces above 5 GB), with the tokenizer and the generation settings "
-           "of the folder that the run started from, or with the tokenizer that pptrain made for its data. "
-           "AutoModelForCausalLM and AutoTokenizer of transformers read the folder, and so does [model] from.",
-           {{"pptrain export outputs/llama/latest -o llama-trained --type bf16", "export the last checkpoint"}});
+  describe(
+      sub,
+      "Writes config.json and model.safetensors (in pieces above 5 GB), with the tokenizer and the generation settings "
+      "of the folder that the run started from, or with the tokenizer that pptrain made for its data. "
+      "AutoModelForCausalLM and AutoTokenizer of transformers read the folder, and so does [model] from.",
+      {{"pptrain export outputs/llama/latest -o llama-trained --type bf16", "export the last checkpoint"}});
 }
 
 }  // namespace pptrain

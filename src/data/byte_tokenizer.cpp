@@ -26,7 +26,7 @@ Json vocabulary_of_bytes() {
 }
 
 Json document_end() {
-  return {{"id", num_bytes},  {"content", byte_document_end}, {"single_word", false}, {"lstrip", false},
+  return {{"id", num_bytes}, {"content", byte_document_end}, {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false},          {"special", true}};
 }
 

@@ -83,8 +83,8 @@ class NewFolder {
   bool is_new_ = false;
 };
 
-/// The config.json of a GPT-2 that the configuration's own keys describe. llama.cpp's converter reads n_ctx, the old name
-/// of n_positions; transformers before 4.56 reads torch_dtype, and later versions do so too.
+/// The config.json of a GPT-2 that the configuration's own keys describe. llama.cpp's converter reads n_ctx, the old
+/// name of n_positions; transformers before 4.56 reads torch_dtype, and later versions do so too.
 nlohmann::ordered_json gpt2_config(const Config& config) {
   const ModelConfig& m = config.model;
   nlohmann::ordered_json end_of_document = nullptr;
@@ -143,8 +143,8 @@ class Export {
                      "read its parameters from the HDF5 file"});
   }
 
-  /// The tokenizer's files and generation settings. Where pptrain has made the tokens, the folder's own files of another
-  /// tokenizer stay behind.
+  /// The tokenizer's files and generation settings. Where pptrain has made the tokens, the folder's own files of
+  /// another tokenizer stay behind.
   ModelTexts beside_weights() const {
     ModelTexts texts = companions_of(from_.folder);
     ModelTexts made = made_tokenizer(from_);

@@ -57,7 +57,8 @@ std::vector<Plan> contenders(const SearchResult& result, const Instance& instanc
   std::vector<Plan> best = {*result.plan};
   std::vector<Plan> like_better_ones;
   for (Plan& plan : others) {
-    const bool is_like = std::any_of(best.begin(), best.end(), [&plan](const Plan& other) { return alike(plan, other); });
+    const bool is_like =
+        std::any_of(best.begin(), best.end(), [&plan](const Plan& other) { return alike(plan, other); });
     (is_like ? like_better_ones : best).push_back(std::move(plan));
   }
   std::move(like_better_ones.begin(), like_better_ones.end(), std::back_inserter(best));

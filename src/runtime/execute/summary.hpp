@@ -6,8 +6,8 @@
 
 namespace pptrain {
 
-/// Seconds that the ranks of the plan together spent in the steps of a run whose times are known. A rank whose device the
-/// plan leaves out is not among them, as in what a plan predicts (`Prediction::bubble_fraction`).
+/// Seconds that the ranks of the plan together spent in the steps of a run whose times are known. A rank whose device
+/// the plan leaves out is not among them, as in what a plan predicts (`Prediction::bubble_fraction`).
 struct SpentTimes {
   double compute = 0.0;
   double communication = 0.0;
