@@ -256,6 +256,8 @@ def check_text(programs, title, keys, vocabulary):
         run, _ = train(program, scratch, keys, tokens, OWN_SHAPE, steps=20)
         exported = scratch / "exported"
         pptrain(program, "export", run, "-o", exported)
+        if vocabulary:
+            assert (exported / "tokenizer.model").read_bytes() == tokens.with_suffix(".model").read_bytes(), title
         tokenizer = transformers.AutoTokenizer.from_pretrained(exported)
         assert len(tokenizer) == (vocabulary or 256), (title, len(tokenizer))
         for line in [*LINES, text.read_text()]:
