@@ -85,7 +85,8 @@ class Rehearsal {
   int stored_ = 0;
   const Instruction* current_ = nullptr;
   double start_ = 0.0;  ///< of the iteration
-  IterationResult result_;
+  double busy_seconds_ = 0.0;  ///< in which the device computes, as the simulator counts them
+  IterationResult result_;     ///< in which time that the host was late is idle
 };
 
 }  // namespace pptrain
