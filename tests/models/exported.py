@@ -240,6 +240,7 @@ def check_own_gpt2(programs, tied):
 OWN_LLAMA = {"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
              "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
              "tie_word_embeddings": False}
+TEXT_SHAPE = {"batch": 4, "length": 48, "source": ""}
 LINES = ["the pipeline of stages computes, ", "  two  spaces and\ttabs\n", "na\u00efve caf\u00e9 \u8a00\u8a9e \U0001f600\n\n", "12 times 34 is 408; "]
 PROMPT = "the pipeline of"
 NEW_TOKENS = 24
@@ -253,7 +254,7 @@ def check_text(programs, title, keys, vocabulary):
         text, tokens = scratch / "text.txt", scratch / "tokens.bin"
         text.write_text("".join(LINES[i * i % len(LINES)] + f"{i * i} " for i in range(300)))
         pptrain(program, "tokenize", text, "-o", tokens, *(["--train-vocabulary", vocabulary] if vocabulary else []))
-        run, _ = train(program, scratch, keys, tokens, OWN_SHAPE, steps=20)
+        run, _ = train(program, scratch, keys, tokens, TEXT_SHAPE, steps=20)
         exported = scratch / "exported"
         pptrain(program, "export", run, "-o", exported)
         if vocabulary:
