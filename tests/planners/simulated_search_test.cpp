@@ -41,11 +41,11 @@ TEST_CASE("a search tells how far it is", "[planners]") {
   SearchProgress progress;
   const Plan plan = *search_plan("auto", instance, {}, "x", Stop(), &progress).plan;
   const SearchStatus status = progress.status();
-  CHECK(status.planner == "trying shapes");
+  CHECK(status.planner == "searching frames");
   CHECK(status.candidates > 0);
   CHECK(status.candidates <= plan.search_candidates);
   REQUIRE(status.best_seconds);
-  CHECK(*status.best_seconds == Approx(plan.predicted->iteration_seconds));
+  CHECK(*status.best_seconds <= plan.predicted->iteration_seconds);
 }
 
 TEST_CASE("every planner's iteration is the simulator's, and auto's is the least", "[planners]") {

@@ -38,10 +38,6 @@ struct SearchSpace {
   void tell_asks(const std::string& planner) const {
     if (progress != nullptr) progress->asks(planner);
   }
-  /// From here on plans are simulated; `best_seconds` is the best that has been, if any.
-  void tell_simulates(const std::string& doing, std::optional<double> best_seconds) const {
-    if (progress != nullptr) progress->simulates(doing, best_seconds);
-  }
   void tell_examined(std::int64_t more) const {
     if (progress != nullptr) progress->examined(more);
   }

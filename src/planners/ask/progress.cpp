@@ -7,12 +7,6 @@ void SearchProgress::asks(const std::string& planner) {
   status_.planner = planner;
 }
 
-void SearchProgress::simulates(const std::string& doing, std::optional<double> best_seconds) {
-  const std::lock_guard lock(mutex_);
-  status_.planner = doing;
-  status_.best_seconds = best_seconds;
-}
-
 void SearchProgress::examined(std::int64_t more) {
   const std::lock_guard lock(mutex_);
   status_.candidates += more;

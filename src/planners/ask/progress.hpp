@@ -18,8 +18,6 @@ struct SearchStatus {
 class SearchProgress {
  public:
   void asks(const std::string& planner);
-  /// What was found so far, by other forms, is replaced by the best that was simulated.
-  void simulates(const std::string& doing, std::optional<double> best_seconds);
   void examined(std::int64_t more);
   void found(double iteration_seconds);
   SearchStatus status() const;

@@ -44,7 +44,7 @@ class SimulatedSearch {
   /// Adds the fastest plans of the frames to the leaders.
   void add_frames(Outcome& outcome) {
     if (!space_.restrictions.annotations.empty() || !space_.restrictions.blocks) return;
-    space_.tell_simulates("trying shapes", best_ ? std::optional(seconds_) : std::nullopt);
+    space_.tell_asks("searching frames");
     FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
     num_examined_ += frames.num_simulated;
     complete_ = complete_ && frames.complete;
