@@ -37,12 +37,12 @@ void CommandLine::cluster() {
   sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml (default: find the machine)")->type_name("");
   format(sub, {"text", "json", "toml"});
   output(sub, "FILE");
-  describe(
-      sub,
-      "Without FILE it shows this machine as one device; under mpirun or srun it shows a device for each rank and measures "
-      "the links between them. The other subcommands read what --format toml writes.",
-      {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
-       {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
+  describe(sub,
+           "Without FILE it shows this machine as one device; under mpirun or srun it shows a device for each rank and "
+           "measures "
+           "the links between them. The other subcommands read what --format toml writes.",
+           {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
+            {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
 }
 
 void CommandLine::profile() {
@@ -91,7 +91,8 @@ void CommandLine::plan() {
       ->type_name("PLAN.html");
   describe(
       sub,
-      "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a profile, "
+      "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a "
+      "profile, "
       "from configuration or options, it needs no machine; else it measures this one. Ctrl-C ends the search with the "
       "best plan so far.",
       {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
@@ -122,17 +123,19 @@ void CommandLine::simulate() {
 
 void CommandLine::report() {
   CLI::App* sub = command(Command::report, "report", "Show a run, however it ended, as one HTML file");
-  sub->add_option("RUN_DIR", options_.input, "the run directory that the job printed: OUTPUT/JOB/START_TIME, or OUTPUT/JOB/latest")
+  sub->add_option("RUN_DIR", options_.input,
+                  "the run directory that the job printed: OUTPUT/JOB/START_TIME, or OUTPUT/JOB/latest")
       ->required()
       ->type_name("");
   sub->add_option("-o,--output", options_.output, "write to this file (default: report.html in RUN_DIR)")
       ->type_name("REPORT.html");
   sub->add_option("--tensorboard", options_.tensorboard, "also write the series as an event file into this folder")
       ->type_name("DIR");
-  describe(sub,
-           "The page shows loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle "
-           "time, and why this plan was chosen. It needs no network. The job may still run.",
-           {{"pptrain report outputs/gpt2/latest", "write report.html beside the metrics"}});
+  describe(
+      sub,
+      "The page shows loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle "
+      "time, and why this plan was chosen. It needs no network. The job may still run.",
+      {{"pptrain report outputs/gpt2/latest", "write report.html beside the metrics"}});
 }
 
 void CommandLine::validate() {
@@ -143,12 +146,13 @@ void CommandLine::validate() {
          "config.json")
       ->required()
       ->type_name("");
-  describe(
-      sub,
-      "Prints the mistake with its line, the reason and a suggestion. In a checkpoint all values are compared with their "
-      "digests; in a model's folder weights and tokenizer.json, where there are any, are compared with config.json, and "
-      "all weights have to be finite numbers.",
-      {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
+  describe(sub,
+           "Prints the mistake with its line, the reason and a suggestion. In a checkpoint all values are compared "
+           "with their "
+           "digests; in a model's folder weights and tokenizer.json, where there are any, are compared with "
+           "config.json, and "
+           "all weights have to be finite numbers.",
+           {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
 }
 
 }  // namespace pptrain
