@@ -207,7 +207,7 @@ say_duration() {
   local jobs
   if [[ -x $build/pptrain ]]; then return; fi
   jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(num_jobs)}
-  say "the first time: packages, then about $(((compile_seconds / jobs + 59) / 60)) min of compiling on $jobs cores; then at once"
+  say "the first time: missing packages, then about $(((compile_seconds / jobs + 59) / 60)) min of compiling on $jobs cores; then at once"
 }
 
 # compile TARGET...

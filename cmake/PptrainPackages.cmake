@@ -11,7 +11,17 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
+# The sentencepiece.pc of Debian 13 and Ubuntu 24.04 requires protobuf-lite, which their package does not bring along and a shared
+# library does not need: there it is found by hand.
+pkg_check_modules(SENTENCEPIECE QUIET IMPORTED_TARGET sentencepiece)
+if(NOT SENTENCEPIECE_FOUND)
+  find_path(PPTRAIN_SENTENCEPIECE_INCLUDE sentencepiece_processor.h REQUIRED)
+  find_library(PPTRAIN_SENTENCEPIECE sentencepiece REQUIRED)
+  find_library(PPTRAIN_SENTENCEPIECE_TRAIN sentencepiece_train REQUIRED)
+  add_library(PkgConfig::SENTENCEPIECE INTERFACE IMPORTED)
+  target_include_directories(PkgConfig::SENTENCEPIECE INTERFACE ${PPTRAIN_SENTENCEPIECE_INCLUDE})
+  target_link_libraries(PkgConfig::SENTENCEPIECE INTERFACE ${PPTRAIN_SENTENCEPIECE} ${PPTRAIN_SENTENCEPIECE_TRAIN})
+endif()
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)  # the first with properties as White_Space
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 if(PPTRAIN_FUZZ)

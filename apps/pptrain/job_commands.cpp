@@ -12,11 +12,11 @@ void CommandLine::train() {
   overrides(sub);
   sub->add_option_function<std::int64_t>(
          "--steps", [this](std::int64_t n) { options_.overrides.push_back("training.steps=" + std::to_string(n)); },
-         "number of steps instead of the configuration's")
+         "number of steps, instead of the configuration's")
       ->check(positive_count())
       ->type_name("N");
   sub->add_option("--resume", options_.resume,
-                  "go on from this checkpoint; latest: from the newest sound one of the job, or from the start")
+                  "go on from this checkpoint; latest: from the newest undamaged one of the job, or from the start")
       ->check([](const std::string& path) {
         return path.empty() ? "names no checkpoint; leave it out to train from the start" : "";
       })
@@ -25,8 +25,8 @@ void CommandLine::train() {
   describe(
       sub,
       "Finds and measures the machine, times the layers, plans, and trains on the ranks that mpirun or srun started. "
-      "What is needed to repeat the job, metrics and checkpoints go to OUTPUT/JOB/START_TIME. SIGUSR1 ends it after "
-      "the iteration with a checkpoint.",
+      "Plan, metrics, checkpoints and all that is needed to repeat the job go to OUTPUT/JOB/START_TIME. SIGUSR1 ends "
+      "the job after the present iteration, with a checkpoint.",
       {{"mpirun -np 16 pptrain train inputs/gpt2.toml", "train on 16 ranks"},
        {"mpirun -np 16 pptrain train inputs/gpt2.toml --resume latest", "go on where it was stopped"},
        {"mpirun -np 16 pptrain train inputs/gpt2.toml --dry-run", "only show the plan"}});
@@ -34,15 +34,15 @@ void CommandLine::train() {
 
 void CommandLine::cluster() {
   CLI::App* sub = command(Command::cluster, "cluster", "Show the machine that is found, or a cluster file");
-  sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml; none: find the machine")->type_name("");
+  sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml (default: find the machine)")->type_name("");
   format(sub, {"text", "json", "toml"});
   output(sub, "FILE");
-  describe(
-      sub,
-      "Without a FILE it shows this machine as one device; under mpirun or srun a device for each rank, and the links "
-      "between them, which are measured. What --format toml writes can be given to the other subcommands.",
-      {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
-       {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
+  describe(sub,
+           "Without FILE it shows this machine as one device; under mpirun or srun it shows a device for each rank and "
+           "measures "
+           "the links between them. The other subcommands read what --format toml writes.",
+           {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
+            {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
 }
 
 void CommandLine::profile() {
@@ -54,8 +54,8 @@ void CommandLine::profile() {
   output(sub, "PROFILE.json");
   describe(
       sub,
-      "Measures on the ranks that mpirun or srun started, one of each kind of device at least; with --analytic nothing "
-      "is measured. The result is printed, or written to the file of --output.",
+      "Measures on the ranks that mpirun or srun started, of which at least one must have each kind of device; with "
+      "--analytic nothing is measured. Prints the profile, or writes it to the file of --output.",
       {{"mpirun -np 4 pptrain profile inputs/gpt2.toml -o profile.json", "measure here"},
        {"pptrain profile job.toml --cluster cluster.toml --analytic", "compute for a cluster that is not at hand"}});
 }
@@ -68,7 +68,7 @@ void CommandLine::plan() {
   profile_file(sub, "instead of measuring");
   analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
   choices_[sub->add_option("--planner", options_.planner,
-                           "who searches: " + join(planner_names()) + " (auto and every other one beside it)")
+                           "who searches: " + join(planner_names()) + " (auto, and every other one beside it)")
                ->type_name("NAME")] = planner_names();
   sub->add_option("--global-batch-size", options_.global_batch_size, "samples per step, without a configuration")
       ->check(positive_count())
@@ -91,9 +91,10 @@ void CommandLine::plan() {
       ->type_name("PLAN.html");
   describe(
       sub,
-      "Prints the plan, what is predicted of it, and the best plans of other planners. Needs no machine where "
-      "configuration or options name cluster and profile; else it looks at this machine and measures it. Ctrl-C ends "
-      "the search with the best plan so far.",
+      "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a "
+      "profile, "
+      "from configuration or options, it needs no machine; else it measures this one. Ctrl-C ends the search with the "
+      "best plan so far.",
       {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
        {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
        {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
@@ -109,7 +110,7 @@ void CommandLine::simulate() {
   analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
   choices_[sub->add_option("--schedule", options_.schedule, "instead of the plan's: " + join(schedule_names()))
                ->type_name("NAME")] = schedule_names();
-  sub->add_option("--order", options_.order, "instead of a schedule: a list of tasks per device")
+  sub->add_option("--order", options_.order, "instead of a schedule: a list of tasks for each device")
       ->excludes("--schedule")
       ->type_name("ORDER.json");
   sub->add_option("--trace", options_.trace, "write a Chrome trace to this file")->type_name("TRACE.json");
@@ -122,17 +123,19 @@ void CommandLine::simulate() {
 
 void CommandLine::report() {
   CLI::App* sub = command(Command::report, "report", "Show a run, however it ended, as one HTML file");
-  sub->add_option("RUN_DIR", options_.input, "the directory that the job has printed, OUTPUT/JOB/START_TIME")
+  sub->add_option("RUN_DIR", options_.input,
+                  "the run directory that the job printed: OUTPUT/JOB/START_TIME, or OUTPUT/JOB/latest")
       ->required()
       ->type_name("");
-  sub->add_option("-o,--output", options_.output, "write to this file; none: report.html in RUN_DIR")
+  sub->add_option("-o,--output", options_.output, "write to this file (default: report.html in RUN_DIR)")
       ->type_name("REPORT.html");
   sub->add_option("--tensorboard", options_.tensorboard, "also write the series as an event file into this folder")
       ->type_name("DIR");
-  describe(sub,
-           "Loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle time, and "
-           "why this plan. The file needs no network. The job may still run.",
-           {{"pptrain report outputs/gpt2/latest", "write report.html beside the metrics"}});
+  describe(
+      sub,
+      "The page shows loss, speed, the plan over the devices, the pipeline as predicted and as measured, memory, idle "
+      "time, and why this plan was chosen. It needs no network. The job may still run.",
+      {{"pptrain report outputs/gpt2/latest", "write report.html beside the metrics"}});
 }
 
 void CommandLine::validate() {
@@ -143,12 +146,13 @@ void CommandLine::validate() {
          "config.json")
       ->required()
       ->type_name("");
-  describe(
-      sub,
-      "A mistake is answered with its line, the reason and a suggestion. Of a checkpoint all values are compared with "
-      "their digests; of a model's folder weights and tokenizer.json, where they are there, are compared with "
-      "config.json, and all weights have to be finite numbers.",
-      {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
+  describe(sub,
+           "Prints the mistake with its line, the reason and a suggestion. In a checkpoint all values are compared "
+           "with their "
+           "digests; in a model's folder weights and tokenizer.json, where there are any, are compared with "
+           "config.json, and "
+           "all weights have to be finite numbers.",
+           {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
 }
 
 }  // namespace pptrain

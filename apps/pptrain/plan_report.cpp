@@ -3,7 +3,7 @@
 #include "base/open_file.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
-#include "planners/fewer_nodes.hpp"
+#include "planners/other_nodes.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
 #include "runtime/search_display.hpp"

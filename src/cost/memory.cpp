@@ -34,30 +34,6 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
   }
 }
 
-/// Adds what `add_part` adds to a device, by what it is for.
-void add_parts(const Profile& profile, const StagePart& part, double in_flight, DeviceId device, MemoryParts& sums) {
-  const Stage& mesh = *part.mesh;
-  const BytesPerParameter& bytes = profile.bytes_per_parameter;
-  double parameters = 0.0;
-  double stored = 0.0;
-  for (const Interval& layers : part.layers) {
-    parameters += parameters_of(profile, layers);
-    for (std::int64_t l = layers.begin; l < layers.end; ++l) stored += stored_bytes_of(profile, l, mesh.recompute);
-  }
-  for (int j = 0; j < mesh.replicas; ++j) {
-    const auto sharers = static_cast<double>(mesh.sharding_group_of(j).size());
-    for (int k = 0; k < mesh.tensor_parallel; ++k) {
-      if (mesh.devices[j][k] != device) continue;
-      const double own = member_load(mesh, k) * parameters / mesh.tensor_parallel;
-      const auto share = [&](int from_stage) { return mesh.zero_stage >= from_stage ? own / sharers : own; };
-      sums.weights += bytes.weight * share(3);
-      sums.gradients += bytes.gradient * share(2);
-      if (!mesh.offload) sums.optimizer += bytes.optimizer * share(1);
-      if (!mesh.offload_activations) sums.activations += member_work(part, j, k).samples * in_flight * stored;
-    }
-  }
-}
-
 /// Adds the workspace once to each device, for the part in which it has most samples.
 void add_workspace(const Profile& profile, const StageParts& parts, std::vector<double>& need) {
   std::map<DeviceId, double> samples;
@@ -145,28 +121,20 @@ std::string largest_overrun(const Cluster& cluster, const std::vector<double>& n
   return worst.valid() ? overrun_text(cluster, worst, need[worst.index()]) : "";
 }
 
-MemoryParts memory_parts(const Instance& instance, const Plan& plan, DeviceId device) {
-  MemoryParts sums;
-  for (int i = 0; i < plan.num_stages(); ++i) {
-    const StageParts parts(plan.stages[i]);
-    const auto in_flight = static_cast<double>(micro_batches_in_flight(plan, StageId(i)));
-    for (const StagePart& part : parts.all()) add_parts(instance.profile, part, in_flight, device, sums);
-  }
-  return sums;
-}
-
 std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device, double need) {
-  const MemoryParts parts = memory_parts(instance, plan, device);
-  const double rest = need - parts.weights - parts.gradients - parts.optimizer - parts.activations;
+  const StateBytes state = state_bytes(instance, plan)[device.index()];
+  const double without_workspace = need_of(instance, plan, Workspace::left_out, [&plan](StageId stage) {
+    return micro_batches_in_flight(plan, stage);
+  })[device.index()];
   std::vector<std::string> texts;
   const auto add = [&](const char* name, double bytes) {
     if (bytes >= 0.001 * need) texts.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
   };
-  add("weights", parts.weights);
-  add("gradients", parts.gradients);
-  add("optimizer state", parts.optimizer);
-  add("activations", parts.activations);
-  add("for a moment", rest);
+  add("weights", state.weights);
+  add("gradients", state.gradients);
+  add("optimizer state", state.optimizer);
+  add("activations", without_workspace - state.sum());
+  add("for a moment", need - without_workspace);
   return overrun_text(instance.cluster, device, need) + ": " + join(texts);
 }
 

@@ -14,20 +14,10 @@ std::string overrun_text(const Cluster& cluster, DeviceId device, double need);
 /// The device that lacks most bytes of what it needs; invalid where all have room. `need` has a number for each device.
 DeviceId most_overrun(const Cluster& cluster, const std::vector<double>& need);
 
-/// What the bytes that a device needs are for.
-struct MemoryParts {
-  double weights = 0.0;
-  double gradients = 0.0;
-  double optimizer = 0.0;    ///< its state
-  double activations = 0.0;  ///< of the micro-batches that are under way at a time
-};
-
-/// The parts of what `memory_bytes` says of a device; what it, or the simulator, says beyond them a device needs
-/// for a moment: the workspace, and the layer in work.
-MemoryParts memory_parts(const Instance& instance, const Plan& plan, DeviceId device);
-
 /// As `largest_overrun`, and behind it what the bytes are for: "weights 5 GiB, gradients 5 GiB, optimizer state 10 GiB,
 /// activations 8 GiB, for a moment 1.2 GiB"; "" where all have room. `need` is what the plan needs of each device.
+/// Activations are those of the micro-batches that are under way at a time; the rest, which a device needs for a
+/// moment, is the workspace and the layer in work.
 std::string overrun_by_parts(const Instance& instance, const Plan& plan, const std::vector<double>& need);
 /// The same for a device of the plan that needs so many bytes.
 std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device, double need);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/open_file.hpp"
 #include "io/checkpoint_model.hpp"
+#include "io/export_tokenizer.hpp"
 #include "io/parameters.hpp"
 #include "model/families/families.hpp"
 #include "model/file_layout.hpp"
@@ -25,15 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* generation_settings = "generation_config.json";
+
 /// What a folder may hold beside weights and config.json.
-constexpr const char* companions[] = {"generation_config.json",  "tokenizer.json",    "tokenizer_config.json",
+constexpr const char* companions[] = {generation_settings,       "tokenizer.json",    "tokenizer_config.json",
                                       "tokenizer.model",         "vocab.json",        "merges.txt",
                                       "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"};
 
 constexpr const char* free_room = "free some room, or name another folder";
-
-/// Texts by the names of their files.
-using ModelTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// The companions that a folder has; none where there is no folder.
 ModelTexts companions_of(const std::string& folder) {
@@ -82,24 +83,29 @@ class NewFolder {
   bool is_new_ = false;
 };
 
-/// The config.json of a GPT-2 that the configuration's own keys describe.
+/// The config.json of a GPT-2 that the configuration's own keys describe. llama.cpp's converter reads n_ctx, the old
+/// name of n_positions; transformers before 4.56 reads torch_dtype, and later versions do so too.
 nlohmann::ordered_json gpt2_config(const Config& config) {
   const ModelConfig& m = config.model;
+  nlohmann::ordered_json end_of_document = nullptr;
+  if (config.data.end_of_document) end_of_document = *config.data.end_of_document;
   return {{"architectures", {"GPT2LMHeadModel"}},
           {"model_type", "gpt2"},
           {"activation_function", "gelu_new"},
           {"attn_pdrop", 0.0},
           {"bos_token_id", nullptr},
-          {"eos_token_id", nullptr},
+          {"eos_token_id", end_of_document},
           {"embd_pdrop", 0.0},
           {"resid_pdrop", 0.0},
           {"layer_norm_epsilon", 1e-5},
+          {"n_ctx", config.training.sequence_length},
           {"n_embd", m.hidden_size},
           {"n_head", m.heads},
           {"n_inner", nullptr},
           {"n_layer", m.layers},
           {"n_positions", config.training.sequence_length},
           {"tie_word_embeddings", m.tied},
+          {"torch_dtype", nullptr},
           {"vocab_size", m.vocabulary_size}};
 }
 
@@ -116,8 +122,7 @@ class Export {
   ExportResult run() const {
     const NewFolder folder(options_.output);
     ModelTexts texts = {{"config.json", description().dump(2) + "\n"}};
-    for (auto& companion : companions_of(from_.folder)) texts.push_back(std::move(companion));
-    if (!from_.tokenizer.empty()) texts.emplace_back("tokenizer.json", tokenizer_text());
+    for (auto& companion : beside_weights()) texts.push_back(std::move(companion));
     WeightWriter writer(options_.output, tensors());
     const ParameterFile file(from_.checkpoint);
     std::int64_t count = 0;
@@ -138,8 +143,15 @@ class Export {
                      "read its parameters from the HDF5 file"});
   }
 
-  std::string tokenizer_text() const {
-    return read_text(from_.tokenizer, {from_.tokenizer, "cannot be read", "", "look at the file's permissions"});
+  /// The tokenizer's files and generation settings. Where pptrain has made the tokens, the folder's own files of
+  /// another tokenizer stay behind.
+  ModelTexts beside_weights() const {
+    ModelTexts texts = companions_of(from_.folder);
+    ModelTexts made = made_tokenizer(from_);
+    if (made.empty()) return texts;
+    std::erase_if(texts, [](const auto& text) { return text.first != generation_settings; });
+    std::move(made.begin(), made.end(), std::back_inserter(texts));
+    return texts;
   }
 
   std::vector<ParameterSpec> parameters() const { return stored_tensors(from_.model); }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "planners/fewer_nodes.hpp"
+#include "planners/other_nodes.hpp"
 #include "report/reported_plans.hpp"
 
 namespace pptrain {

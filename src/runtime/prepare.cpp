@@ -21,7 +21,7 @@
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/judge/contenders.hpp"
-#include "planners/more_nodes.hpp"
+#include "planners/other_nodes.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
 #include "probe/rank_hosts.hpp"

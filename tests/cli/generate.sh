@@ -61,7 +61,8 @@ check "more tokens than the model has places" test "$(wc -c <long.txt)" -gt 90
 "$pptrain" export "$run_folder" -o exported >/dev/null
 generated exported.txt exported --prompt 'the quick' --tokens 20
 check "an exported folder" same run.txt exported.txt
-
+check "... has a tokenizer of bytes" grep -q '"ByteLevel"' exported/tokenizer.json
+expect "... that makes their tokens" 0 'vocabulary_size = 256' "$pptrain" tokenize prompt.txt -o exported.bin --tokenizer exported
 
 # A network of one's own, which no other library has.
 layers='[[model.layer]]\nkind = "embedding"\ncolumns = 32\n[[model.layer]]\nheads = 2\n[[model.layer]]\nkind = "output"'

@@ -84,6 +84,7 @@ expect "a job learns from its tokens" 0 'Summary' "$pptrain" train job.toml "${o
 expect "generate finds the tokenizer" 0 '^the quick' "$pptrain" generate outputs/own/latest --prompt 'the quick' --tokens 4
 expect "export takes it along" 0 '' "$pptrain" export outputs/own/latest -o exported
 check "as tokenizer.json" cmp tokens.tokenizer.json exported/tokenizer.json
+check "with the class that reads it as it is" grep -q '"PreTrainedTokenizerFast"' exported/tokenizer_config.json
 check "beside a config.json with its class" grep -q '"GPT2LMHeadModel"' exported/config.json
 mv tokens.tokenizer.json elsewhere.json
 expect "without it" 2 'no tokenizer for the 300 tokens.*--tokenizer TOKENIZER\.json' \

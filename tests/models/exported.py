@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A folder of transformers, or a GPT-2 of the configuration's own keys, trained by pptrain, exported, and loaded by
 transformers again: equal parameters bit for bit, equal logits, the loss that pptrain goes on with, and after save_pretrained
-the same loss once more.
+the same loss once more. Models of text, of an own vocabulary or of bytes: AutoTokenizer makes the tokens of `pptrain tokenize`, and
+transformers continues a text as `pptrain generate` does.
 
     exported.py PPTRAIN TEST_NN TEST_RUNTIME [MODELS FAMILY...]    # the programs with the tests of src/nn and src/runtime"""
 
@@ -235,6 +236,60 @@ def check_own_gpt2(programs, tied):
         check(programs, title, OWN_GPT2.format(tied=str(tied).lower()), tokens, OWN_SHAPE, prefix="transformer.")
 
 
+# A Llama without weights and tokenizer, whose vocabulary is one's own.
+OWN_LLAMA = {"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+             "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+             "tie_word_embeddings": False}
+TEXT_SHAPE = {"batch": 4, "length": 48, "source": ""}
+LINES = ["the pipeline of stages computes, ", "  two  spaces and\ttabs\n", "na\u00efve caf\u00e9 \u8a00\u8a9e \U0001f600\n\n", "12 times 34 is 408; "]
+PROMPT = "the pipeline of"
+NEW_TOKENS = 24
+
+
+def check_text(programs, title, keys, vocabulary):
+    """A model of text, whose tokenizer pptrain made. `keys`: of [model]; `vocabulary`: 0 for bytes."""
+    program = programs[0]
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        text, tokens = scratch / "text.txt", scratch / "tokens.bin"
+        text.write_text("".join(LINES[i * i % len(LINES)] + f"{i * i} " for i in range(300)))
+        pptrain(program, "tokenize", text, "-o", tokens, *(["--train-vocabulary", vocabulary] if vocabulary else []))
+        run, _ = train(program, scratch, keys, tokens, TEXT_SHAPE, steps=20)
+        exported = scratch / "exported"
+        pptrain(program, "export", run, "-o", exported)
+        if vocabulary:
+            assert (exported / "tokenizer.model").read_bytes() == tokens.with_suffix(".model").read_bytes(), title
+        tokenizer = transformers.AutoTokenizer.from_pretrained(exported)
+        assert len(tokenizer) == (vocabulary or 256), (title, len(tokenizer))
+        for line in [*LINES, text.read_text()]:
+            taken = tokenizer(line)["input_ids"]
+            assert tokenizer.decode(taken) == line, (title, line)
+        ours = training.read_tokens(tokens).tolist()
+        assert taken == ours, title
+        model = transformers.AutoModelForCausalLM.from_pretrained(exported).eval()
+        assert model.dtype == torch.float32 and type(model).__name__ in model.config.architectures, title
+        prompt = tokenizer(PROMPT, return_tensors="pt")
+        with torch.no_grad():
+            drawn = model.generate(**prompt, max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0)
+        theirs = tokenizer.decode(drawn[0])
+        ends = "\n\ufffd"  # of a character that is not whole
+        for source in (run, exported):
+            continued = pptrain(program, "generate", source, "--prompt", PROMPT, "--tokens", NEW_TOKENS, "-q")
+            assert (PROMPT + continued).rstrip(ends) == theirs.rstrip(ends), (title, source, continued, theirs)
+    print(f"exported: {title}: {len(taken)} tokens by AutoTokenizer, {NEW_TOKENS} more by generate: {theirs!r}")
+
+
+def check_texts(programs):
+    own_gpt2 = OWN_GPT2.format(tied="true")
+    check_text(programs, "gpt2 of an own vocabulary", own_gpt2.replace("= 97", "= 320"), 320)
+    check_text(programs, "gpt2 of bytes", own_gpt2.replace("= 97", "= 256"), 0)
+    with tempfile.TemporaryDirectory() as folder:
+        for title, vocabulary in (("an own vocabulary", 320), ("bytes", 0)):
+            config = pathlib.Path(folder) / "config.json"
+            config.write_text(json.dumps({**OWN_LLAMA, "vocab_size": vocabulary or 256}))
+            check_text(programs, f"llama of {title}", from_folder(folder) + '\ninitial = "random"', vocabulary)
+
+
 def main():
     programs = sys.argv[1:4]
     # More ranks than cores, by root too.
@@ -247,6 +302,7 @@ def main():
         check_family(programs, pathlib.Path(sys.argv[4]), family)
     for tied in (False, True):
         check_own_gpt2(programs, tied)
+    check_texts(programs)
 
 
 if __name__ == "__main__":

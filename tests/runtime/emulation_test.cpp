@@ -92,6 +92,8 @@ void check(const Plan& plan) {
     if (device.device != DeviceId(rank)) continue;
     CHECK(static_cast<double>(found.peak_bytes) == Approx(device.peak_bytes));
     CHECK(found.result.peak_stored == device.peak_stored);
+    // What a plan predicts that its devices compute is what a rehearsal says that they did.
+    CHECK(found.result.compute_seconds() == Approx(device.busy_seconds));
     CHECK(tasks_of(found.trace, device.device) == tasks_of(expected.trace, device.device));
   }
 }

@@ -110,6 +110,8 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
         "  memory       1 MiB measured on the fullest device, 512 KiB predicted\n"
         "  results      outputs/x\n"
         "  as a page    pptrain report outputs/x\n");
+  summary.times->ranks_left_out = 3;
+  CHECK(describe_summary(summary).find("20 % idle, of the plan's ranks\n") != std::string::npos);
   summary.run_directory = "outputs/my run";
   CHECK(describe_summary(summary).find("pptrain report 'outputs/my run'\n") != std::string::npos);
   summary.losses.reset();

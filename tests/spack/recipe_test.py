@@ -25,7 +25,7 @@ path = source / "spack" / "packages" / "pptrain" / "package.py"
 PROVIDERS = {
     "fmt": "fmt", "spdlog": "spdlog", "nlohmann_json": "nlohmann-json", "tomlplusplus": "tomlplusplus",
     "Random123/philox.h": "random123", "CLI11": "cli11", "MPI": "mpi", "HDF5": "hdf5", "Kokkos": "kokkos",
-    "PkgConfig": "pkgconfig", "hwloc": "hwloc", "libxxhash": "xxhash", "sentencepiece": "sentencepiece",
+    "PkgConfig": "pkgconfig", "hwloc": "hwloc", "libxxhash": "xxhash", "sentencepiece": "sentencepiece", "sentencepiece_train": "sentencepiece",
     "ZLIB": "zlib-api", "libpcre2-8": "pcre2", "libutf8proc": "utf8proc",
     "dnnl": "onednn", "openblas": "openblas", "CUDAToolkit": "cuda", "NCCL": "nccl", "cuDNN": "cudnn",
     "Catch2": "catch2", "glpk": "glpk", "CbcSolver": "cbc", "simgrid": "simgrid", "d3.min.js": "d3",

@@ -1,6 +1,7 @@
 #include "planners/judge/contenders.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "planners/judge/simulated_plan.hpp"
 
@@ -28,6 +29,16 @@ std::vector<Plan> others_of(const SearchResult& result) {
   return plans;
 }
 
+/// Whether two plans differ at most in which layers and devices their stages have, so that people read the same of both
+/// and a trial of one says much of the other.
+bool alike(const Plan& a, const Plan& b) {
+  return a.shape() == b.shape() && a.schedule == b.schedule && a.micro_batch_size == b.micro_batch_size &&
+         std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(),
+                    [](const Stage& x, const Stage& y) {
+                      return x.zero_stage == y.zero_stage && x.recompute == y.recompute && x.offload == y.offload;
+                    });
+}
+
 }  // namespace
 
 std::vector<Plan> contenders(const SearchResult& result, const Instance& instance, int count) {
@@ -44,9 +55,14 @@ std::vector<Plan> contenders(const SearchResult& result, const Instance& instanc
       others, [&](const Plan& plan) { return !largest_overrun(instance.cluster, plan.predicted->peak_bytes).empty(); });
   sort_by_prediction(others);
   std::vector<Plan> best = {*result.plan};
+  std::vector<Plan> like_better_ones;
   for (Plan& plan : others) {
-    if (static_cast<int>(best.size()) < count) best.push_back(std::move(plan));
+    const bool is_like =
+        std::any_of(best.begin(), best.end(), [&plan](const Plan& other) { return alike(plan, other); });
+    (is_like ? like_better_ones : best).push_back(std::move(plan));
   }
+  std::move(like_better_ones.begin(), like_better_ones.end(), std::back_inserter(best));
+  best.resize(std::min(best.size(), static_cast<std::size_t>(count)));
   return best;
 }
 

@@ -23,7 +23,7 @@ function memoryRows() {
   const kinds = new Map();
   for (const device of devices) kinds.set(does(device), [...(kinds.get(does(device)) || []), device]);
   return [...kinds.values()].map(alike => ({ device: alike[0],
-    name: alike.length === 1 ? `${alike[0].id}` : `${alike.length} devices as ${alike[0].id}` }));
+    name: withAlike(alike[0].id, alike.length) }));
 }
 
 function plannedMemory(element) {
@@ -122,14 +122,17 @@ function ranks() {
   if (rows.length === 0) return;
   const longest = Math.max(...rows.map(rank => rank.compute + rank.communication + rank.idle));
   const unit = longest >= 1 ? 1 : longest >= 1e-3 ? 1e-3 : 1e-6;
-  const mean = key => rows.reduce((sum, rank) => sum + rank[key], 0) / rows.reduce((sum, rank) => sum + rank.compute + rank.communication + rank.idle, 0);
+  const stage = rank => placeOf.has(rank.device) ? placeOf.get(rank.device).stage : null;
+  // Ranks that the plan leaves out are no part of its prediction either.
+  const placed = rows.some(rank => stage(rank) !== null) ? rows.filter(rank => stage(rank) !== null) : rows;
+  const mean = key => placed.reduce((sum, rank) => sum + rank[key], 0) /
+    placed.reduce((sum, rank) => sum + rank.compute + rank.communication + rank.idle, 0);
   const several = data.series.step.filter(step => step > lastPlan.from_step).length > 1;
   const element = section("ranks", "Time of the ranks",
     make("p", {}, `${several ? "Mean iteration" : "Only iteration"}${data.plans.length > 1 ? " by the last plan" : data.job.resumed_step > 0 ? " since the job was resumed" : ""}, ` +
       `${several ? "without the first" : "which begins cold"}: ${percent(mean("compute"))} computing, ${percent(mean("communication"))} communicating, ` +
-      `${percent(mean("idle"))} idle.`),
+      `${percent(mean("idle"))} idle${placed.length < rows.length ? ` (the ${placed.length} ranks that the plan uses)` : ""}.`),
     legend([["--blue", "computing"], ["--orange", "communicating"], ["--grid", "idle"]]));
-  const stage = rank => placeOf.has(rank.device) ? placeOf.get(rank.device).stage : null;
   const where = rank => stage(rank) === null ? "" : `, stage ${stage(rank)}`;
   barChart(element, "Computing, communicating and idle by rank", rows.map(rank => {
     const whole = rank.compute + rank.communication + rank.idle;

@@ -3,10 +3,15 @@
 const taskKinds = ["forward", "backward", "weight", "step", "communication"];
 const taskLetters = ["F", "B", "W"];
 
+// "0 and 7 alike": device 0 and seven others that do the same as it.
+const withAlike = (device, alike) => alike > 1 ? `${device} and ${alike - 1} alike` : `${device}`;
+
 // Where it stands, at the left of its row.
-function rowName({ device, alike }) {
-  const stage = lastPlan.stages.length > 1 && placeOf.has(device) ? `, stage ${placeOf.get(device).stage}` : "";
-  return alike > 1 ? `${alike} devices as ${device}${stage}` : `device ${device}${stage}`;
+function rowName({ device, alike }, short) {
+  const inStage = lastPlan.stages.length > 1 && placeOf.has(device);
+  const stage = inStage ? `, ${short ? "s" : "stage "}${placeOf.get(device).stage}` : "";
+  if (short) return `${device}${alike > 1 ? ` +${alike - 1}` : ""}${stage}`;
+  return `device ${withAlike(device, alike)}${stage}`;
 }
 
 function taskText(timeline, row, task) {
@@ -31,7 +36,7 @@ function timelineFigure(parent, all, longest) {
       scrolls: true,
       draw(svg, width, readout) {
         const short = width < 520;
-        const nameOf = row => short ? rowName(row).replace("device ", "").replace("devices as ", "as ").replace("stage ", "s") : rowName(row);
+        const nameOf = row => rowName(row, short);
         const left = 10 + Math.max(...timeline.rows.map(row => textWidth(nameOf(row), size)));
         const wide = (width - 4) * zoom;
         const x = d3.scaleLinear().domain([0, longest]).range([left, wide - 14]);

@@ -136,7 +136,7 @@ function comparison(caption, title, chosen, choices) {
   }
   const reasons = joined.some(choice => choice.why);
   const row = ({ name, seconds: time, why }) => [name, seconds(time), time === null ? "–" : digits(time / best, 3) + " ×", bar(time), ...(reasons ? [why] : [])];
-  return table(caption, [{ title }, { title: "step", number: true }, { title: "times chosen", number: true }, { title: "" },
+  return table(caption, [{ title }, { title: "step", number: true }, { title: "times as long", number: true }, { title: "" },
     ...(reasons ? [{ title: "why not" }] : [])], [row({ name: `${chosen} (chosen)`, seconds: best, why: "" }), ...joined.map(row)], r => r === 0);
 }
 

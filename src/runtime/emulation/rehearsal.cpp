@@ -60,6 +60,7 @@ Rehearsal::~Rehearsal() { waiter_.name_place({}); }
 IterationResult Rehearsal::run(Trace* trace) {
   const int tag = prices_.num_lanes() + 1 + static_cast<int>(prices_.task_groups().size());
   result_ = {};
+  busy_seconds_ = 0.0;
   weight_waits_ = {};
   if (own_ != nowhere) {
     task_bytes_ =
@@ -71,13 +72,11 @@ IterationResult Rehearsal::run(Trace* trace) {
   waiter_.take_seconds();
   if (own_ != nowhere) run_program(trace);
   current_ = nullptr;
-  result_.idle_seconds += waiter_.take_seconds();
   // The iteration ends when the last rank has come, not when word of that gets round.
-  const double own_end = EmulatedClock::host();
-  const double end = meet(everyone_, tag, own_end);
+  const double end = meet(everyone_, tag, EmulatedClock::host());
   waiter_.take_seconds();
-  result_.idle_seconds += end - own_end;
   result_.seconds = end - start_;
+  result_.idle_seconds = std::max(0.0, result_.seconds - busy_seconds_ - result_.communication_seconds);
   return result_;
 }
 
@@ -88,7 +87,7 @@ void Rehearsal::run_program(Trace* trace) {
     const double begin = EmulatedClock::host() - start_;
     execute(*current_, i);
     const double waited = waiter_.take_seconds();
-    (current_->op == Op::wait_receive ? result_.idle_seconds : result_.communication_seconds) += waited;
+    if (current_->op != Op::wait_receive) result_.communication_seconds += waited;
     const bool computes = is_task(current_->op) || current_->op == Op::step;
     if (trace != nullptr && (computes || waited > 0.0)) {
       trace->push_back(
@@ -118,6 +117,7 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
     case Op::step:
       memory_.take(prices_.step_bytes(own_));
       clock_.sleep_until(clock_.now() + prices_.step_seconds(own_));
+      busy_seconds_ += prices_.step_seconds(own_);
       memory_.give_back(prices_.step_bytes(own_));
       break;
     case Op::evaluate:      // no evaluation without numbers
@@ -138,7 +138,10 @@ void Rehearsal::task(const Instruction& instruction, std::size_t number) {
   }
   take_memory(instruction, number);
   const double wait = weight_waits_.before(clock_.now() - start_, instruction, price);
-  clock_.sleep_until(clock_.now() + wait + price.task(phase_of(instruction.op)).seconds);
+  const TaskPrice& task = price.task(phase_of(instruction.op));
+  clock_.sleep_until(clock_.now() + wait + task.seconds);
+  busy_seconds_ += task.busy;
+  result_.communication_seconds += wait + task.communication;
   give_memory_back(instruction);
   if (ends_backward(instruction.op)) reduce(instruction.chunk, true);
 }

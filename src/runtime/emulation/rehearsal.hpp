@@ -84,8 +84,9 @@ class Rehearsal {
   WeightWaits weight_waits_;           ///< of the iteration
   int stored_ = 0;
   const Instruction* current_ = nullptr;
-  double start_ = 0.0;  ///< of the iteration
-  IterationResult result_;
+  double start_ = 0.0;         ///< of the iteration
+  double busy_seconds_ = 0.0;  ///< in which the device computes, as the simulator counts them
+  IterationResult result_;     ///< in which time that the host was late is idle
 };
 
 }  // namespace pptrain

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -27,6 +28,7 @@
 #include "pptrain_version.hpp"
 #include "runtime/rank_places.hpp"
 #include "runtime/replan/trials.hpp"
+#include "runtime/role.hpp"
 
 namespace pptrain {
 namespace {
@@ -111,6 +113,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const R
       waiter_(waiter),
       config_(config),
       plan_(plan),
+      map_(machine.map),
       kind_(kind),
       begins_(begins),
       tokens_per_step_(static_cast<double>(config.training.global_batch_size *
@@ -199,12 +202,20 @@ void Recorder::add_times(std::int64_t step, const std::vector<double>& of_ranks)
   std::optional<SpentTimes>& kept = is_first ? first_times_ : later_times_;
   if (!kept) kept.emplace();
   kept->of_first_step = is_first && kind_ == RunKind::training;
-  for (std::size_t i = 0; i + 3 < of_ranks.size(); i += 4) {
-    kept->compute += of_ranks[i];
-    kept->communication += of_ranks[i + 1];
-    kept->idle += of_ranks[i + 2];
+  kept->ranks_left_out = 0;
+  for (int r = 0; r < num_ranks_; ++r) {
+    if (!has_place(r)) {
+      ++kept->ranks_left_out;
+      continue;
+    }
+    const double* seconds = of_ranks.data() + std::ptrdiff_t{4} * r;
+    kept->compute += seconds[0];
+    kept->communication += seconds[1];
+    kept->idle += seconds[2];
   }
 }
+
+bool Recorder::has_place(int rank) const { return role_of(plan_, map_.device_of(RankId(rank))).has_value(); }
 
 void Recorder::write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                           const std::vector<double>& of_ranks) {

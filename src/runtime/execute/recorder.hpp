@@ -20,6 +20,7 @@
 #include "runtime/execute/summary.hpp"
 #include "runtime/prepare.hpp"
 #include "runtime/progress.hpp"
+#include "runtime/role.hpp"
 
 namespace pptrain {
 
@@ -84,6 +85,8 @@ class Recorder {
   /// A file of a run that goes on: where it cannot be written, that is a warning.
   void write_late(const std::string& name, const std::string& content) const;
   void add_times(std::int64_t step, const std::vector<double>& of_ranks);
+  /// Whether the plan has a place for the device of this rank.
+  bool has_place(int rank) const;
   void add_iterations(RunSummary& summary) const;
   void open_metrics(std::map<std::string, std::string> environment);
   void write_step(std::int64_t step, const IterationResult& result, double learning_rate,
@@ -95,6 +98,7 @@ class Recorder {
   int num_ranks_ = 1;
   Config config_;
   Plan plan_;
+  RankMap map_;
   RunKind kind_;
   RunStart begins_;
   double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no length where only

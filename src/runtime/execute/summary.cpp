@@ -47,9 +47,11 @@ std::string times_text(const RunSummary& summary) {
   if (!summary.times || summary.times->sum() <= 0.0) return "";
   const SpentTimes& times = *summary.times;
   const auto share = [&](double seconds) { return format_percent(seconds / times.sum()); };
+  const char* of_whom = times.of_first_step        ? "in the first step"
+                        : times.ranks_left_out > 0 ? "of the plan's ranks"
+                                                   : "of all ranks";
   return fmt::format("  time         {} computing, {} communicating, {} idle, {}\n", share(times.compute),
-                     share(times.communication), share(times.idle),
-                     times.of_first_step ? "in the first step" : "of all ranks");
+                     share(times.communication), share(times.idle), of_whom);
 }
 
 std::string speed_text(const RunSummary& summary) {

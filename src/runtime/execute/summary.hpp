@@ -6,12 +6,14 @@
 
 namespace pptrain {
 
-/// Seconds that all ranks together spent in the steps of a run whose times are known.
+/// Seconds that the ranks of the plan together spent in the steps of a run whose times are known. A rank whose device
+/// the plan leaves out is not among them, as in what a plan predicts (`Prediction::bubble_fraction`).
 struct SpentTimes {
   double compute = 0.0;
   double communication = 0.0;
   double idle = 0.0;
   bool of_first_step = false;  ///< no other one's are known, and it takes longer than the others
+  int ranks_left_out = 0;      ///< by the plan
   double sum() const { return compute + communication + idle; }
 };
 

@@ -1,4 +1,4 @@
-#include "planners/fewer_nodes.hpp"
+#include "planners/other_nodes.hpp"
 
 #include "cost/instances.hpp"
 #include "planners/search.hpp"

@@ -1,4 +1,4 @@
-#include "planners/fewer_nodes.hpp"
+#include "planners/other_nodes.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -32,27 +32,45 @@ std::vector<int> fastest_first(const Instance& instance) {
   return groups;
 }
 
-/// The first nodes of each group.
-Cluster part_of(const Cluster& cluster, const std::vector<int>& nodes) {
-  Cluster part = cluster;
-  part.groups.clear();
+/// The cluster with other numbers of nodes of each group: of fewer the first ones; a group of 0 is left out.
+Cluster with_nodes(const Cluster& cluster, const std::vector<int>& nodes) {
+  Cluster other = cluster;
+  other.groups.clear();
   for (std::size_t g = 0; g < nodes.size(); ++g) {
     if (nodes[g] == 0) continue;
     NodeGroup group = cluster.groups[g];
     group.count = nodes[g];
     if (group.hosts.size() > static_cast<std::size_t>(group.count)) group.hosts.resize(group.count);
-    part.groups.push_back(group);
+    other.groups.push_back(group);
   }
-  part.finish(cluster.name);
-  return part;
+  other.finish(cluster.name);
+  return other;
+}
+
+/// The numbers of nodes of each group, times a number.
+std::vector<int> multiplied(const Cluster& cluster, int times) {
+  std::vector<int> nodes;
+  for (const NodeGroup& group : cluster.groups) nodes.push_back(times * group.count);
+  return nodes;
+}
+
+bool can_be_multiplied(const Cluster& cluster) {
+  return std::all_of(cluster.groups.begin(), cluster.groups.end(), [](const NodeGroup& group) {
+    return group.hosts.empty() && group.core_pool.empty() && !group.shares_cores() && group.uplink.bandwidth > 0.0;
+  });
+}
+
+/// The job of an instance on another cluster.
+Instance moved_to(const Cluster& cluster, const Instance& instance) {
+  return {instance.profile, cluster, instance.global_batch_size, instance.ties};
 }
 
 OnFewerNodes on_part(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
                      const std::vector<int>& nodes, Stop stop, SearchProgress* progress) {
-  const Cluster cluster = part_of(instance.cluster, nodes);
+  const Cluster cluster = with_nodes(instance.cluster, nodes);
   OnFewerNodes found = {nodes, cluster.num_nodes(), cluster.num_devices(), {}, {}};
   try {
-    const Instance part = {instance.profile, cluster, instance.global_batch_size, instance.ties};
+    const Instance part = moved_to(cluster, instance);
     const SearchResult result = search_plan(planner, part, restrictions, "fewer nodes", stop, progress);
     if (result.plan) found.iteration_seconds = result.plan->predicted->iteration_seconds;
     found.why_not = result.plan ? "" : result.why_not;
@@ -63,6 +81,26 @@ OnFewerNodes on_part(const std::string& planner, const Instance& instance, const
 }
 
 }  // namespace
+
+std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const Instance& instance,
+                                            const Restrictions& restrictions, const std::string& source,
+                                            const Stop& stop) {
+  constexpr int most = 16;
+  if (!can_be_multiplied(instance.cluster)) return std::nullopt;
+  Restrictions quick = restrictions;
+  quick.effort = Effort::quick;
+  for (int times = 2; times <= most && !stop.requested(); times *= 2) {
+    const Cluster cluster = with_nodes(instance.cluster, multiplied(instance.cluster, times));
+    try {
+      SearchResult found =
+          search_plan(planner, moved_to(cluster, instance), quick, source, stop.within(stop.seconds_left() / 2.0));
+      if (found.plan) return MoreNodes{times, cluster.num_nodes(), *std::move(found.plan)};
+    } catch (const Error&) {
+      return std::nullopt;  // degrees that are fixed do not go with so many devices
+    }
+  }
+  return std::nullopt;
+}
 
 std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_t most) {
   const std::vector<int> order = fastest_first(instance);
