@@ -172,32 +172,20 @@ def minimum(problem, constants, rounds):
     return constants, logs
 
 
-def refitted(problem, constants, logs, columns, kept):
-    """The constants that fit some of the runs, from those that fit all, by steps along the derivatives there while these get
-    better: a few suffice, since most runs stay."""
+def without_each(problem, constants, logs):
+    """Predicted over measured seconds of each run, by its id, by constants to which runs of its source were not fitted: those
+    after one step of Gauss and Newton's from the fit to all, without these runs. More steps along the derivatives there leave
+    where these hold, and make what is fitted worse."""
     names = sorted(constants)
-    some = [[column[i] for i in kept] for column in columns]
-    best, damping = loss([logs[i] for i in kept], constants), 0.03
-    for _ in range(4):
-        step = step_of(some, [logs[i] for i in kept], damping, off_start(constants, names))
-        tried = moved(constants, names, step)
-        found = problem.logs(tried)
-        value = loss([found[i] for i in kept], tried)
-        if value < best:
-            constants, logs, best = tried, found, value
-        else:
-            damping *= 10.0
-    return logs
-
-
-def without_each(problem, constants, logs, columns):
-    """Predicted over measured seconds of each run, by number, by constants to which runs of its source were not fitted."""
+    columns = problem.columns(constants, logs, names)
     left_out = {}
     for source in sorted({run.source for run in problem.order}):
-        kept = [i for i, run in enumerate(problem.order) if run.source != source]
-        found = refitted(problem, constants, logs, columns, kept)
-        left_out.update({run.id: math.exp(found[i]) for i, run in enumerate(problem.order) if run.source == source})
-        print(f"without {source}: done", flush=True)
+        left = {i for i, run in enumerate(problem.order) if run.source == source}
+        kept = [i for i in range(len(problem.order)) if i not in left]
+        some = [[column[i] for i in kept] for column in columns]
+        step = step_of(some, [logs[i] for i in kept], 0.03, off_start(constants, names))
+        found = problem.logs(moved(constants, names, step), left)
+        left_out.update({problem.order[i].id: math.exp(value) for i, value in found.items()})
     return left_out
 
 
@@ -206,6 +194,6 @@ def fit(given, rounds):
     source."""
     problem = Problem(given)
     constants, logs = minimum(problem, dict(START), rounds)
-    left_out = without_each(problem, constants, logs, problem.columns(constants, logs, sorted(constants)))
+    left_out = without_each(problem, constants, logs)
     problem.close()
     return constants, left_out
