@@ -70,6 +70,11 @@ Measured measured_run(const std::string& path, const Instance& instance) {
   const RunFolder run = read_run_folder(given.filename() == "metrics.h5" ? given.parent_path().string() : path);
   check_model(run.profile, instance.profile, path);
   Measured measured = {run.plans.back().plan, 0.0, path};
+  if (run.cluster.num_devices() != instance.cluster.num_devices()) {
+    throw_bad_input({path, fmt::format("the run had {} devices", run.cluster.num_devices()),
+                     fmt::format("\"{}\" has {}", instance.cluster.name, instance.cluster.num_devices()),
+                     "calibrate by a run on the same cluster"});
+  }
   check_plan_devices(measured.plan, instance.cluster, path);
   if (measured.plan.global_batch_size != instance.global_batch_size) {
     throw_bad_input({path, fmt::format("the run had a global batch of {}", measured.plan.global_batch_size),

@@ -9,7 +9,7 @@ from published import runs
 PAGE = runs.ROOT / "docs" / "profiles.md"
 PICTURE = runs.ROOT / "docs" / "static" / "published-runs.svg"
 BANDS = runs.ROOT / "src" / "profile" / "graded_runs.inc"
-BEGIN, END = "<!-- published runs -->", "<!-- end of published runs -->"
+PREDICTED, LEFT_OUT = "published runs", "left out"  # parts of the page
 COLOURS = ("#1b6ca8", "#d1495b", "#2e8540", "#8f5fbf", "#c77700", "#4a4a4a", "#00848a", "#9c6b30", "#b03a9b", "#5b7f00")
 
 
@@ -61,23 +61,39 @@ def bands(rows, ratios):
     found = {}
     for run, ratio in zip(rows, ratios):
         found.setdefault((run.gpu_word, run.like), []).append(abs(ratio - 1))
-    lines = ["// Written by `./bootstrap.sh bench published`; do not edit."]
+    lines = ["// Written by `./bootstrap.sh bench published --fit`; do not edit."]
     lines += [f'{{"{gpu}", "{like}", {len(errors)}, {statistics.mean(errors):.3f}}},'
               for (gpu, like), errors in sorted(found.items())]
     BANDS.write_text("\n".join(lines) + "\n")
 
 
+def write_part(name, text):
+    """Replaces what the page has between the marks of a part."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    page = PAGE.read_text()
+    first, last = page.index(begin) + len(begin), page.index(end)
+    PAGE.write_text(page[:first] + "\n\n" + text + "\n\n" + page[last:])
+
+
+def write_left_out(rows, ratios):
+    """Predicted over measured seconds of each run by constants that were not fitted to its source."""
+    bands(rows, ratios)
+    found = {}
+    for run, ratio in zip(rows, ratios):
+        found.setdefault(run.source, []).append(ratio)
+    lines = [[source, str(len(of)), f"{statistics.median(of):.2f}", graded.percent([abs(one - 1) for one in of])[0]]
+             for source, of in sorted(found.items())]
+    mean, median = graded.percent([abs(ratio - 1) for ratio in ratios])
+    lines.append(["all", str(len(rows)), f"{statistics.median(ratios):.2f}", f"{mean} (median {median})"])
+    write_part(LEFT_OUT, markdown(("source left out", "runs", "predicted / measured, median", "mean error, %"), lines))
+
+
 def write(rows, predicted):
     found = graded.Grades(rows, predicted)
     picture(rows, found.ratios)
-    bands(rows, found.ratios)
     header = ("source", "GPU", "runs", "predicted / measured, median", "mean error, %", "... after one constant, %",
               "peak, predicted / measured")
-    text = "\n".join([
-        BEGIN, "", "![Predicted over measured seconds](static/published-runs.svg)", "",
+    write_part(PREDICTED, "\n".join([
+        "![Predicted over measured seconds](static/published-runs.svg)", "",
         markdown(header, graded.table(found)), "",
-        markdown(("of all " + str(len(rows)) + " runs", ""), [[name, value] for name, value in graded.summary(found).items()]),
-        "", END])
-    page = PAGE.read_text()
-    first, last = page.index(BEGIN), page.index(END) + len(END)
-    PAGE.write_text(page[:first] + text + page[last:])
+        markdown(("of all " + str(len(rows)) + " runs", ""), [[name, value] for name, value in graded.summary(found).items()])]))

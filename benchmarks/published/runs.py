@@ -37,6 +37,8 @@ class Run:
         self.peak = float(row["peak_gib"]) * 2**30 if row["peak_gib"] else None
         self.like = trainer["like"]
         self.attention = {"y": "fused", "n": "stored"}.get(row["flash"][:1]) if row["flash"] != "not told" else trainer["attention"]
+        if self.attention == "stored" and trainer.get("dropout"):
+            self.attention = "stored-dropout"
         self.divides = trainer.get("divides", "blocks")
         # What nvidia-smi shows has contexts, buffers of libraries and what an allocator keeps in it; counters of allocations have
         # not.
@@ -71,7 +73,8 @@ class Run:
         return "\n".join(lines + self.settings())
 
     def settings(self):
-        return ["", "[training]", f"sequence_length = {self.seq}", f"global_batch_size = {self.gbs}",
+        # Times of layers are computed for up to the batch, of which a micro-batch is all that a replica has at a time.
+        return ["", "[training]", f"sequence_length = {self.seq}", f"global_batch_size = {self.mbs}",
                 f"precision = \"{self.row['precision']}\"", "", "[parallelism]", f"tensor = {self.tp}", "", "[cluster]",
                 'file = "cluster.toml"', "", "[profile]", "analytic = true", f'like = "{self.like}"',
                 f'attention = "{self.attention}"',
@@ -196,9 +199,10 @@ class Predictor:
             run.write(folders[-1])
         self.process = subprocess.Popen([PREDICTOR, *map(str, folders)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def __call__(self, constants):
-        """Seconds and peak bytes of each run."""
-        self.process.stdin.write(" ".join(f"{name}={value:.9g}" for name, value in constants.items()) + "\n")
+    def __call__(self, constants, numbers):
+        """Seconds and peak bytes of the runs of these numbers, from 0 on."""
+        words = [*map(str, numbers), *(f"{name}={value:.9g}" for name, value in constants.items())]
+        self.process.stdin.write(" ".join(words) + "\n")
         self.process.stdin.flush()
         lines = [self.process.stdout.readline() for _ in range(2)]
         if not lines[1]:
@@ -214,7 +218,7 @@ class Predictor:
 def predict(runs, constants=None):
     """(seconds, peak bytes) of each run, by the constants that are built in or these."""
     predictor = Predictor(runs)
-    predicted = predictor(constants or {})
+    predicted = predictor(constants or {}, range(len(runs)))
     predictor.close()
     return predicted
 

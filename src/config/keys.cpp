@@ -198,11 +198,12 @@ void visit(KeyVisitor& v, ProfileConfig& profile) {
        "Whose execution an analytic profile predicts: pptrain's own, or that of a framework, by what it fuses, keeps, "
        "sends and hides (docs/profiles.md)."},
       profile.like,
-      {"pptrain", "megatron", "deepspeed", "fsdp", "transformers", "nanotron", "oneflow", "jax", "llm.c"});
+      {"pptrain", "megatron", "megatron-deepspeed", "deepspeed", "fsdp", "transformers", "nanotron", "oneflow", "jax",
+       "llm.c"});
   v.name({"attention",
-          "How attention of an analytic profile runs: \"fused\" tile by tile, or with \"stored\" scores; \"auto\": as "
-          "the runtime of `like` has it."},
-         profile.attention, {"auto", "fused", "stored"});
+          "How attention of an analytic profile runs: \"fused\" tile by tile, or with \"stored\" scores, of which "
+          "\"stored-dropout\" drops some; \"auto\": as the runtime of `like` has it."},
+         profile.attention, {"auto", "fused", "stored", "stored-dropout"});
   v.flag({"sequence_parallel",
           "Whether members of a tensor-parallel group of the runtime of `like` also divide norms and residual sums, by "
           "positions."},

@@ -51,7 +51,7 @@ std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<Use
     auto same = std::find_if(all.begin(), all.end(),
                              [&](const DegreeRows& r) { return r.kind == index && r.degree == row->tensor_parallel; });
     if (same == all.end()) same = all.insert(same, DegreeRows{index, row->tensor_parallel, false, {}, {}, {}, {}});
-    const double repeated = again ? row->seconds.forward : 0.0;
+    const double repeated = layer.again(row->seconds.forward, again);
     const double path = row->seconds.forward + row->seconds.backward_input;
     same->total.push_back({row->samples, row->seconds.total() + repeated});
     same->path.push_back({row->samples, (row->split_known ? path : row->seconds.total()) + repeated});

@@ -81,7 +81,7 @@ double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {
 
 double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute recompute) {
   const double stored = profile.layers[layer].stored_bytes;
-  if (recompute != Recompute::full) return stored;
+  if (recompute != Recompute::full || !profile.layers[layer].repeated) return stored;
   return layer == 0 ? 0.0 : std::min(stored, profile.layers[layer - 1].output_bytes);
 }
 

@@ -13,7 +13,8 @@ double part_work(const Instance& instance, const StagePart& part, int kind, doub
   for (const Interval& layers : part.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       const LayerSeconds seconds = device_seconds(instance, kind, static_cast<int>(l), part.computed_degree(), samples);
-      pass += seconds.total() + (part.mesh->recompute == Recompute::full ? seconds.forward : 0.0);
+      const ProfileLayer& layer = instance.profile.layers[static_cast<std::size_t>(l)];
+      pass += seconds.total() + layer.again(seconds.forward, part.mesh->recompute == Recompute::full);
     }
   }
   return pass;

@@ -21,33 +21,46 @@ std::vector<bool> read_backward(const OperatorList& list) {
 
 /// Bytes of the scores of an attention: probabilities, and with dropout these once more and the mask, a byte each
 /// (Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022, section 4).
-double score_bytes(const op::SelfAttention& attention, const Value& queries, const Value& keys, double element_bytes) {
+double score_bytes(const op::SelfAttention& attention, const Value& queries, const Value& keys,
+                   const PlainKernels& kernels) {
   const double span = attention.span > 0 ? static_cast<double>(attention.span) : static_cast<double>(keys.rows);
   const double scores = static_cast<double>(attention.heads) * static_cast<double>(queries.rows) * span;
-  return (2.0 * element_bytes + 1.0) * scores;
+  return (kernels.element_bytes + (kernels.drops_scores ? kernels.element_bytes + 1.0 : 0.0)) * scores;
+}
+
+/// Bytes of a logit, its probability and its gradient: these are fp32, and where the loss is no kernel of its own the
+/// logit has a copy in the products' precision, and the gradient another one.
+double logit_bytes(const PlainKernels& kernels) { return kernels.fused_loss ? 8.0 : 12.0 + kernels.element_bytes; }
+
+/// Whether a value is an input of a product that members of a group divide by columns.
+bool is_gathered(const OperatorList& list, ValueIndex v) {
+  return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
+    const auto* linear = op.as<op::Linear>();
+    return linear != nullptr && linear->division == WeightDivision::columns && holder_of(list, op.inputs.front()) == v;
+  });
 }
 
 }  // namespace
 
-PlainBytes plain_bytes(const Layer& layer, double element_bytes, bool stores_scores) {
+PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
   const OperatorList& list = layer.operators;
   const std::vector<bool> read = read_backward(list);
   PlainBytes bytes;
   for (std::size_t v = 0; v < read.size(); ++v) {
     const Value& value = list.values[v];
-    const double own = element_bytes * static_cast<double>(value.rows * value.columns);
+    const double own = kernels.element_bytes * static_cast<double>(value.rows * value.columns);
     if (read[v]) (value.is_whole() ? bytes.whole : bytes.divided) += own;
+    if (read[v] && value.is_whole() && is_gathered(list, static_cast<ValueIndex>(v))) bytes.gathered += own;
     if (!value.is_whole()) bytes.moment = std::max(bytes.moment, 2.0 * own);
   }
   for (const Operator& op : list.operators) {
-    if (op.as<op::Loss>() != nullptr) {  // logits, their probabilities and gradients are fp32
+    if (op.as<op::Loss>() != nullptr) {
       const Value& logits = list.values[op.inputs.front()];
-      bytes.moment = std::max(bytes.moment, 8.0 * static_cast<double>(logits.rows * logits.columns));
+      bytes.moment = std::max(bytes.moment, logit_bytes(kernels) * static_cast<double>(logits.rows * logits.columns));
     }
     const auto* attention = op.as<op::SelfAttention>();
-    if (attention == nullptr || !stores_scores) continue;
-    bytes.scores +=
-        score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], element_bytes);
+    if (attention == nullptr || !kernels.stores_scores) continue;
+    bytes.scores += score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], kernels);
   }
   bytes.divided += bytes.scores;
   return bytes;

@@ -7,13 +7,20 @@ namespace pptrain {
 /// What a framework keeps of a layer from F to B that makes nothing again: every input of every operator that B needs.
 /// Bytes of a sample.
 struct PlainBytes {
-  double whole = 0.0;    ///< that every member of a tensor-parallel group has, as Megatron divides layers
-  double divided = 0.0;  ///< that members divide
-  double scores = 0.0;   ///< ... of these, of attention that stores them
-  double moment = 0.0;   ///< beside it for a moment, the gradients of the widest values, by members divided
+  double whole = 0.0;     ///< that every member of a tensor-parallel group has, as Megatron divides layers
+  double gathered = 0.0;  ///< ... of these, inputs of products whose weights members divide by columns
+  double divided = 0.0;   ///< that members divide
+  double scores = 0.0;    ///< ... of these, of attention that stores them
+  double moment = 0.0;    ///< beside it for a moment, the gradients of the widest values, by members divided
 };
 
-/// With numbers of `element_bytes` each; attention with stored scores or tile by tile.
-PlainBytes plain_bytes(const Layer& layer, double element_bytes, bool stores_scores);
+/// How the framework computes what frameworks compute differently.
+struct PlainKernels {
+  double element_bytes = 2.0;  ///< of a number of activations
+  bool stores_scores = false;  ///< otherwise attention runs tile by tile
+  bool drops_scores = false;   ///< dropout of the stored probabilities
+  bool fused_loss = true;      ///< otherwise logits are kept in both precisions, beside probabilities and gradients
+};
+PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels);
 
 }  // namespace pptrain

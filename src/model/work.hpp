@@ -19,6 +19,8 @@ struct ProductShape {
   double inner = 0.0;
   Dimension grows = Dimension::rows;
   std::optional<Dimension> divided = std::nullopt;
+
+  bool operator==(const ProductShape&) const = default;
 };
 
 /// The scores of an attention: of each head every position with every other one, whether a mask hides it or not.
@@ -26,6 +28,9 @@ struct ScoresShape {
   double scores = 0.0;     ///< of a sample
   double head_size = 0.0;  ///< elements of a query
   double bytes = 0.0;      ///< of a score, where scores are kept
+  bool causal = false;     ///< whether positions attend to those before them alone
+
+  bool operator==(const ScoresShape&) const = default;
 };
 
 /// One kernel of a pass, or several launches that are bound by the same thing.
@@ -38,6 +43,9 @@ struct Kernel {
   Share share = Share::whole;
   std::optional<ProductShape> product = std::nullopt;  ///< nothing: it multiplies no matrices, or nobody says which
   std::optional<ScoresShape> attention = std::nullopt;
+  bool is_loss = false;  ///< the loss and its gradient, over logits
+
+  bool operator==(const Kernel&) const = default;
 };
 
 /// The kernels of a layer's passes.
@@ -45,6 +53,8 @@ struct Work {
   std::vector<Kernel> forward;
   std::vector<Kernel> backward_input;
   std::vector<Kernel> backward_weight;
+
+  bool operator==(const Work&) const = default;
 };
 
 /// FLOP per sample of a pass, whole.

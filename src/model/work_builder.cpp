@@ -85,7 +85,7 @@ void WorkBuilder::attention(const op::SelfAttention& attention, double tokens, d
   kernel.shard_bytes =
       sequences * element_bytes_ * 2.0 * (tokens * query_columns + keys * key_columns);  // q, output; k, v
   kernel.attention = {sequences * static_cast<double>(attention.heads) * tokens * keys,
-                      static_cast<double>(attention.head_size), element_bytes_};
+                      static_cast<double>(attention.head_size), element_bytes_, attention.causal};
   forward(kernel);
   kernel.flop *= 2.0;
   kernel.shard_bytes *= 2.0;  // and their gradients
@@ -99,6 +99,7 @@ void WorkBuilder::embedding(double tokens, double columns) {
 
 void WorkBuilder::loss(double rows, double classes) {
   Kernel kernel;
+  kernel.is_loss = true;
   kernel.shard_bytes = 4.0 * 3.0 * rows * classes;
   kernel.launches = 3;
   kernel.share = Share::divided;

@@ -29,11 +29,15 @@ RuntimeTraits runtime_of(const Config& config);
 /// 16-bit copy of the weights where it computes in 16 bits; others keep 16-bit weights and the fp32 ones with the
 /// optimizer's state.
 BytesPerParameter bytes_per_parameter(const Config& config);
+BytesPerParameter bytes_per_parameter(const Config& config, const Model& model);
 
 /// A profile without measurement: the configuration's model on every kind of device that the cluster uses, at each of
 /// its tensor-parallel degrees, or the one that the configuration says, up to the number of devices.
 Profile analytic_profile(const Config& config, const Cluster& cluster,
                          const KernelConstants& constants = fitted_constants());
+/// The same for the configuration's `model`, which is built.
+Profile analytic_profile(const Config& config, const Model& model, const Cluster& cluster,
+                         const KernelConstants& constants);
 
 /// Adds rows for each kind of device that the cluster uses and the profile lacks: the rows of the
 /// first kind that both have, times the ratio of the two kinds' roofline times where the profile is of a published

@@ -71,6 +71,7 @@ const KeyTable layer = {
      {"batch_norm_channels", "number", "0", "How many channels these have together, of 8 bytes each way."},
      {"exchange_bytes", "bytes per sample", "0",
       "What goes to experts and back in F, and as much in B, where each member has samples of its own."},
+     {"repeated", "boolean", "true", "Whether full recomputation makes it again; otherwise it keeps what it stores."},
      {"seconds", "array of objects", "", "Its times; between two numbers of samples they are interpolated."},
      {"update", "array of objects", "unknown: it takes no time", "What the optimizer step over it takes."}}};
 

@@ -51,6 +51,10 @@ struct ProfileLayer {
   double batch_norms = 0.0;           ///< whose statistics the replicas of a stage exchange for each micro-batch
   double batch_norm_channels = 0.0;   ///< of all of them together
   double exchange_bytes = 0.0;        ///< per sample, each of F and B: rows that go to experts and come back
+  bool repeated = true;               ///< whether full recomputation makes it again; otherwise it keeps what it stores
+
+  /// Of F's `seconds`, what comes again in B.
+  double again(double seconds, bool full_recomputation) const { return full_recomputation && repeated ? seconds : 0.0; }
 };
 
 struct BytesPerParameter {

@@ -107,6 +107,7 @@ ProfileLayer read_layer(const JsonNode& node) {
     layer.batch_norm_channels = node.at("batch_norm_channels").number_at_least(0.0);
   }
   if (node.has("exchange_bytes")) layer.exchange_bytes = node.at("exchange_bytes").number_at_least(0.0);
+  if (node.has("repeated")) layer.repeated = node.at("repeated").boolean();
   read_rows(node.at("seconds"), layer);
   if (node.has("update")) read_updates(node.at("update"), layer);
   return layer;

@@ -37,6 +37,7 @@ Json layer_json(const ProfileLayer& layer) {
     json["batch_norm_channels"] = json_number(layer.batch_norm_channels);
   }
   if (layer.exchange_bytes > 0.0) json["exchange_bytes"] = json_number(layer.exchange_bytes);
+  if (!layer.repeated) json["repeated"] = false;
   json["seconds"] = Json::array();
   for (const ProfileRow& row : layer.rows) json["seconds"].push_back(row_json(row));
   for (const auto& [key, seconds] : layer.update_seconds) {

@@ -19,7 +19,7 @@ struct Member {
   std::optional<RuntimeRing> ring = {};  ///< of a runtime whose collectives are not pptrain's
 
   double gather_seconds(double weight_bytes) const {
-    return ring ? 0.5 * ring->seconds(load * weight_bytes) : all_gather_seconds(link, sharers, load * weight_bytes);
+    return ring ? ring->gather_seconds(load * weight_bytes) : all_gather_seconds(link, sharers, load * weight_bytes);
   }
 };
 

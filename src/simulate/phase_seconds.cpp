@@ -10,9 +10,8 @@ namespace {
 
 double& at(PhaseSeconds& seconds, Phase phase) { return seconds[static_cast<std::size_t>(phase)]; }
 
-/// One layer on one kind of device; with full recomputation F comes again before B.
-PhaseSeconds layer_computing(const LayerSeconds& row, double load, Recompute recompute) {
-  const double again = recompute == Recompute::full ? row.forward : 0.0;
+/// One layer on one kind of device; `again`: of F, what comes again before B.
+PhaseSeconds layer_computing(const LayerSeconds& row, double load, double again) {
   PhaseSeconds seconds = {};
   at(seconds, Phase::forward) = load * row.forward;
   at(seconds, Phase::backward_input) = load * (row.backward_input + again);
@@ -40,7 +39,8 @@ TensorSeconds collective_seconds(const Instance& instance, const StagePart& part
   }
   const double each = itself.output_bytes * group.samples;  // a sum is of what the layer puts out
   const double number = each > 0.0 ? std::max(1.0, std::round(bytes / each)) : 1.0;
-  const double seconds = number * RuntimeRing(instance, group.link, degree, group.kinds).seconds(bytes / number);
+  const double seconds =
+      number * RuntimeRing(instance, group.link, degree, group.kinds).all_reduce_seconds(bytes / number);
   return {seconds, seconds};
 }
 
@@ -64,7 +64,9 @@ PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, 
     for (std::size_t k = 0; k < group.kinds.size(); ++k) {
       const LayerSeconds row = device_seconds(instance, group.kinds[k], layer, part.computed_degree(), group.samples);
       const double load = group.loads.empty() ? 1.0 : group.loads[k];
-      slowest = largest(slowest, layer_computing(row, load, part.mesh->recompute));
+      const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
+      const double again = itself.again(row.forward, part.mesh->recompute == Recompute::full);
+      slowest = largest(slowest, layer_computing(row, load, again));
     }
     sum += slowest;
   });
@@ -75,7 +77,8 @@ PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& par
   PhaseSeconds sum = {};
   for_each_layer(part, [&](int layer) {
     const TensorSeconds more = collective_seconds(instance, part, group, layer);
-    const double backward = more.backward + (part.mesh->recompute == Recompute::full ? more.forward : 0.0);
+    const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
+    const double backward = more.backward + itself.again(more.forward, part.mesh->recompute == Recompute::full);
     at(sum, Phase::forward) += more.forward;
     at(sum, Phase::backward_input) += backward;
     at(sum, Phase::backward) += backward;

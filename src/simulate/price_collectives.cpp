@@ -16,15 +16,17 @@ std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shar
   return devices;
 }
 
-/// All-reduce over a group, of which gathering is a half.
-double group_seconds(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
-  if (!instance.profile.communication.is_own()) return RuntimeRing(instance, devices).seconds(bytes);
-  return all_reduce_seconds(instance.cluster, devices, bytes);
+/// Gathers `bytes` over a group, or scatters the sums of as many.
+double gather_seconds(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
+  if (!instance.profile.communication.is_own()) return RuntimeRing(instance, devices).gather_seconds(bytes);
+  return 0.5 * all_reduce_seconds(instance.cluster, devices, bytes);
 }
 
-/// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what.
+/// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what, in two
+/// halves where it does.
 double sum_seconds(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
-  if (stage.zero_stage > 0 || !instance.profile.communication.is_own()) return group_seconds(instance, devices, bytes);
+  if (stage.zero_stage > 0) return 2.0 * gather_seconds(instance, devices, bytes);
+  if (!instance.profile.communication.is_own()) return RuntimeRing(instance, devices).all_reduce_seconds(bytes);
   const double elements = bytes / instance.profile.bytes_per_parameter.sent();
   const double buckets = elements / static_cast<double>(gradient_bucket_elements);
   return two_level_sum(instance.cluster, devices, bytes).seconds(std::max(1.0, buckets));
@@ -80,7 +82,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.kind = PricedCollective::Kind::weights;
       gather.chunk = chunk;
       gather.lane = lanes.weights(shard, static_cast<int>(g));
-      gather.seconds = 0.5 * group_seconds(instance, devices_of(stage, groups[g], shard), whole);
+      gather.seconds = gather_seconds(instance, devices_of(stage, groups[g], shard), whole);
       gather.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : gather.programs) {
         ChunkPrice& price = chunks_[index(program, chunk)];

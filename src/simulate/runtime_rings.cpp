@@ -48,6 +48,12 @@ RuntimeRing::RuntimeRing(const Instance& instance, const std::vector<DeviceId>& 
   }
   if (members_by_node.size() > 1) {
     link_ = shared_link(instance, devices, members_by_node);
+    const auto nodes = static_cast<double>(members_by_node.size());
+    double within = 0.0;
+    for (const auto& [node, members] : members_by_node) {
+      within += (members - 1) * instance.cluster.group_of_node(node).link.latency;
+    }
+    hop_ = (within + nodes * link_.latency) / members_;
     return;
   }
   *this = RuntimeRing(instance, instance.cluster.slowest_link(devices), members_, kinds);
@@ -56,14 +62,26 @@ RuntimeRing::RuntimeRing(const Instance& instance, const std::vector<DeviceId>& 
 RuntimeRing::RuntimeRing(const Instance& instance, const Link& slowest, int members, const std::vector<int>& kinds)
     : communication_(&instance.profile.communication), link_(slowest), members_(members) {
   link_.bandwidth *= communication_->link_share * reached_neighbours(instance, kinds, members);
+  hop_ = link_.latency;
 }
 
-double RuntimeRing::seconds(double bytes) const {
-  if (members_ == 1 || bytes == 0.0) return 0.0;
+/// Half of what an all-reduce sends, at the rate that so many bytes reach.
+double RuntimeRing::moving(double bytes) const {
   const double n = members_;
-  const double reached = link_.bandwidth * bytes / (bytes + communication_->half_bytes);
-  // Trees take the logarithm of the members in steps (NCCL takes them where latency counts).
-  return 2.0 * (n - 1.0) / n * bytes / reached + 2.0 * std::log2(n) * link_.latency + communication_->start_seconds;
+  return (n - 1.0) / n * (bytes + communication_->half_bytes) / link_.bandwidth;
+}
+
+double RuntimeRing::all_reduce_seconds(double bytes) const {
+  if (members_ == 1 || bytes == 0.0) return 0.0;
+  // NCCL takes a tree where latency counts: the logarithm of the members in steps.
+  const double steps = std::min(members_ - 1.0, std::log2(members_));
+  return 2.0 * moving(bytes) + 2.0 * steps * hop_ + communication_->start_seconds;
+}
+
+double RuntimeRing::gather_seconds(double bytes) const {
+  if (members_ == 1 || bytes == 0.0) return 0.0;
+  // There are rings alone for these: a slice passes all members.
+  return moving(bytes) + (members_ - 1.0) * hop_ + communication_->start_seconds;
 }
 
 double seconds_left(const Communication& communication, double seconds, double backward, int layers) {

@@ -16,12 +16,17 @@ class RuntimeRing {
   /// A ring of `members` devices of these kinds, within a node, whose slowest link is known.
   RuntimeRing(const Instance& instance, const Link& slowest, int members, const std::vector<int>& kinds);
 
-  /// Seconds of an all-reduce of `bytes`; half of it, or 0 for one member, gathers or scatters them.
-  double seconds(double bytes) const;
+  /// Seconds of an all-reduce of `bytes`; 0 for one member.
+  double all_reduce_seconds(double bytes) const;
+  /// Seconds in which members gather `bytes` of which each has its slice, or scatter the sums of as many.
+  double gather_seconds(double bytes) const;
 
  private:
+  double moving(double bytes) const;
+
   const Communication* communication_;
   Link link_;
+  double hop_ = 0.0;  ///< seconds from a member to the next, on average
   int members_ = 1;
 };
 

@@ -134,6 +134,7 @@ Profile profile_like(const std::string& keys, const std::string& kind = "A100-SX
 TEST_CASE("a profile of another runtime has its times, bytes and collectives", "[analytic]") {
   const Profile own = profile_like("");
   CHECK(own.communication.is_own());
+  CHECK(own.layers.back().repeated);
   // pptrain's own times are those of the roofline, whatever the kind is called.
   CHECK(own.seconds(1, "A100-SXM-80GB", 1, 4.0)->total() ==
         profile_like("", "unknown").seconds(1, "unknown", 1, 4.0)->total());
@@ -142,10 +143,16 @@ TEST_CASE("a profile of another runtime has its times, bytes and collectives", "
   CHECK(megatron.layers[1].output_bytes == own.layers[1].output_bytes / 2.0);
   CHECK(megatron.bytes_per_parameter.weight == 2.0);
   CHECK(megatron.bytes_per_parameter.optimizer == 12.0);
-  const Profile stored = profile_like("like = \"megatron\"\nattention = \"stored\"\n");
+  const auto repeats = [&](std::size_t layer) { return megatron.layers[layer].repeated; };
+  CHECK_FALSE(repeats(0));
+  CHECK(repeats(1));
+  CHECK_FALSE(repeats(megatron.layers.size() - 1));
+  const Profile stored = profile_like("like = \"megatron\"\nattention = \"stored-dropout\"\n");
   CHECK(stored.seconds(1, "A100-SXM-80GB", 1, 4.0)->total() > megatron.seconds(1, "A100-SXM-80GB", 1, 4.0)->total());
   // Probabilities, dropped probabilities and their mask: five bytes for each score of a sample.
   CHECK(stored.layers[1].stored_bytes - megatron.layers[1].stored_bytes == 5.0 * 16 * 2048 * 2048);
+  const Profile kept = profile_like("like = \"megatron\"\nattention = \"stored\"\n");
+  CHECK(kept.layers[1].stored_bytes - megatron.layers[1].stored_bytes == 2.0 * 16 * 2048 * 2048);
   // Korthikanti et al., 2022, section 4.1: 34 bytes of each number of the stream, of which two are masks of dropout.
   CHECK(megatron.layers[1].stored_bytes == 32.0 * 1024 * 2048);
   const auto held = [](const Profile& profile, int degree) {
@@ -153,7 +160,32 @@ TEST_CASE("a profile of another runtime has its times, bytes and collectives", "
   };
   CHECK(held(megatron, 4) == (8.0 + 24.0 / 4) * 1024 * 2048);
   CHECK(held(profile_like("like = \"megatron\"\nsequence_parallel = true\n"), 4) == held(megatron, 1) / 4);
+  // nanotron keeps the inputs of both products by columns as it gathered them.
+  const Profile gathered = profile_like("like = \"nanotron\"\nsequence_parallel = true\n");
+  CHECK(held(gathered, 4) == (4.0 + 28.0 / 4) * 1024 * 2048);
   CHECK(write_profile(parse_profile(write_profile(stored), "p")) == write_profile(stored));
+}
+
+TEST_CASE("gradients that a kernel of its own adds up are read and written once more", "[analytic]") {
+  Roofline roofline = round_gpu();
+  roofline.bytes_per_second = 1e12;
+  Work work;
+  work.backward_weight = {product(2560, 1280, 1024)};
+  work.backward_weight.front().weight_bytes = 2.0 * 2.0 * 1280 * 1024;
+  const double fused = roofline_seconds(work, roofline, 1, 1.0).backward_weight;
+  roofline.gpu->adds_gradients = true;
+  const double more = roofline_seconds(work, roofline, 1, 1.0).backward_weight - fused;
+  CHECK(more == Approx(3e-6 + 6.0 * 1280 * 1024 / 1e12));
+}
+
+TEST_CASE("a loss of many kernels moves more", "[analytic]") {
+  Roofline roofline = round_gpu();
+  roofline.bytes_per_second = 1e12;
+  Kernel loss;
+  loss.bytes = 1e9;
+  loss.is_loss = true;
+  roofline.gpu->loss = 3.0;
+  CHECK(seconds_of(loss, roofline) == Approx(3e-3));
 }
 
 TEST_CASE("every runtime that a configuration may name is known", "[analytic]") {

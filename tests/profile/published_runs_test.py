@@ -34,9 +34,10 @@ class PublishedRuns(unittest.TestCase):
         reference = (ROOT / "docs" / "reference" / "config.md").read_text()
         for run in RUNS:
             self.assertTrue(f'"{run.like}"' in reference, run.like)
-            self.assertIn(run.attention, ("fused", "stored"))
+            self.assertIn(run.attention, ("fused", "stored", "stored-dropout"))
 
     def test_constants_are_within_the_limits_of_the_fit(self):
+        self.assertEqual(set(runs.read_constants()), set(fit.START))
         for name, value in runs.read_constants().items():
             least, most = fit.limits_of(name)
             self.assertTrue(0.99 * least <= value <= 1.01 * most, (name, value))
@@ -48,6 +49,28 @@ class PublishedRuns(unittest.TestCase):
         # Logarithms of ratios that grow with the only constant's: the step takes nearly all of their mean away.
         step = fit.step_of([[1.0] * 50], [0.05] * 50, 0.0)
         self.assertAlmostEqual(step[0], -0.05, delta=0.002)
+
+    def test_constants_concern_runs_of_their_kinds(self):
+        problem = fit.Problem.__new__(fit.Problem)  # without programs that predict
+        problem.order = RUNS
+        for what in ("products", "launch"):
+            of_each = [problem.concerned(name) for name in fit.START if name.startswith(what + ".") and name != "launch.arm"]
+            self.assertEqual(sum(map(len, of_each)), len(RUNS))
+            self.assertEqual(set.union(*of_each), set(range(len(RUNS))))
+        self.assertTrue(all(RUNS[i].gpu.startswith("GH200") for i in problem.concerned("launch.arm")))
+        kinds = (ROOT / "src" / "profile" / "gpu_kinds.cpp").read_text()
+        for word, architecture in fit.ARCHITECTURES.items():
+            self.assertIn(f'{{"{word}", {{"{architecture}"', kinds)
+
+    def test_constants_at_their_limits_are_told(self):
+        self.assertEqual(fit.at_limits({"inner": 4.0, "link.share": 0.7, "beside": 0.8}), ["beside", "inner"])
+
+    def test_constants_are_pulled_to_where_the_fit_begins(self):
+        far = {**fit.START, "inner": 2.0 * fit.START["inner"]}
+        self.assertEqual(fit.loss([], fit.START), 0.0)
+        self.assertGreater(fit.loss([], far), 0.0)
+        step = fit.step_of([[0.0] * 5], [0.0] * 5, 0.0, [0.4])
+        self.assertAlmostEqual(step[0], -0.4)
 
     def test_grades_are_errors_and_ranks(self):
         exact = [(run.seconds, run.peak or 1.0) for run in RUNS]
