@@ -35,7 +35,8 @@ bool alike(const Plan& a, const Plan& b) {
   return a.shape() == b.shape() && a.schedule == b.schedule && a.micro_batch_size == b.micro_batch_size &&
          std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(),
                     [](const Stage& x, const Stage& y) {
-                      return x.zero_stage == y.zero_stage && x.recompute == y.recompute && x.offload == y.offload;
+                      return x.zero_stage == y.zero_stage && x.zero_groups == y.zero_groups &&
+                             x.recompute == y.recompute && x.offload == y.offload;
                     });
 }
 
