@@ -29,7 +29,7 @@ double ring_seconds(const std::vector<int>& group, double bytes, const Change& c
   profile.communication.half_bytes = 1e-9;
   change(profile.communication);
   const Instance instance = {profile, cluster, 1};
-  return RuntimeRing(instance, devices(group)).seconds(bytes);
+  return RuntimeRing(instance, devices(group)).all_reduce_seconds(bytes);
 }
 
 const auto nothing = [](Communication&) {};
