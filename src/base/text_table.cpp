@@ -160,6 +160,16 @@ std::string text_of(const Run& run) {
   return run.first == run.last ? fmt::format("{}", run.first) : fmt::format("{}-{}", run.first, run.last);
 }
 
+/// The end of the runs of following numbers from `first` on that are as long as it and as far apart: "2-3, 6-7, 10-11".
+std::size_t end_of_like(const std::vector<Run>& runs, std::size_t first) {
+  const auto like = [&](const Run& run) { return run.step == 1 && run.size() == runs[first].size(); };
+  if (first + 1 == runs.size() || runs[first].size() == 1 || !like(runs[first])) return first + 1;
+  const int apart = runs[first + 1].first - runs[first].first;
+  std::size_t end = first + 1;
+  while (end < runs.size() && like(runs[end]) && runs[end].first - runs[end - 1].first == apart) ++end;
+  return end;
+}
+
 }  // namespace
 
 std::string align(Rows rows, std::vector<std::size_t> may_go) {
@@ -177,15 +187,24 @@ std::string bar(double part, int width) {
 
 std::string ranges(std::vector<int> numbers) {
   std::sort(numbers.begin(), numbers.end());
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < numbers.size(); i += static_cast<std::size_t>(runs.back().size())) {
+    runs.push_back(run_from(numbers, i));
+  }
+  constexpr std::size_t few = 4;  // runs that are alike and are all named
   std::vector<std::string> parts;
   int step = 1;  // of the run before
-  for (std::size_t i = 0; i < numbers.size();) {
-    const Run run = run_from(numbers, i);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Run& run = runs[r];
     const bool goes_on = run.step == step || run.size() == 1;
     parts.push_back((goes_on ? "" : fmt::format("every {} of ", ordinal(run.step))) + text_of(run));
     if (run.size() > 1 && run.step == 1 && step != 1) parts.back() = "all of " + text_of(run);
     if (run.size() > 1) step = run.step;
-    i += static_cast<std::size_t>(run.size());
+    const std::size_t end = end_of_like(runs, r);
+    if (end - r <= few) continue;
+    parts.push_back(text_of(runs[r + 1]));
+    parts.emplace_back("...");
+    r = end - 2;  // the last one follows
   }
   return join(parts);
 }

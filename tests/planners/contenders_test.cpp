@@ -16,11 +16,17 @@ TEST_CASE("plans that differ from a faster one in their layers alone are tried l
   const Profile profile = six_layers();
   const Cluster cluster = nodes_of(1, 4);
   const Instance instance = {profile, cluster, 8};
-  const auto two_stages = [](std::int64_t cut) { return uniform_plan({{0, cut}, {cut, 6}}, 2, 1, 8, 4, "1f1b"); };
+  const auto predicted = [&instance](Plan plan) {
+    plan.predicted = predict(instance, plan, 0.0);
+    return plan;
+  };
+  const auto two_stages = [&](std::int64_t cut) {
+    return predicted(uniform_plan({{0, cut}, {cut, 6}}, 2, 1, 8, 4, "1f1b"));
+  };
   SearchResult result;
   result.plan = two_stages(3);
   // By their simulation: the first of them takes longer than the plan, and the second, all on one device, longer still.
-  result.others = {two_stages(2), uniform_plan({{0, 6}}, 1, 1, 8, 4, "1f1b"), two_stages(3)};
+  result.others = {two_stages(2), predicted(uniform_plan({{0, 6}}, 1, 1, 8, 4, "1f1b")), two_stages(3)};
   const auto shapes = [&](int count) {
     std::vector<std::string> found;
     for (const Plan& plan : contenders(result, instance, count)) found.push_back(plan.shape());

@@ -317,6 +317,10 @@ TEST_CASE("numbers of devices are told as patterns", "[planners]") {
   CHECK(ranges({3, 1, 2, 0, 8}) == "0-3, 8");
   CHECK(ranges({0, 4, 8, 12}) == "every 4th of 0-12");
   CHECK(ranges({1, 5, 9, 13, 16, 20, 24, 28}) == "every 4th of 1-13, 16-28");
+  CHECK(ranges({2, 3, 6, 7, 10, 11, 14, 15, 18, 19}) == "2-3, 6-7, ..., 18-19");
+  CHECK(ranges({2, 3, 6, 7, 10, 11, 14, 15}) == "2-3, 6-7, 10-11, 14-15");
+  CHECK(ranges({1, 5, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29, 40}) ==
+        "every 4th of 1-9, all of 12-13, 16-17, ..., 28-29, 40");
   CHECK(ranges({0, 2, 4, 7, 8, 9}) == "every 2nd of 0-4, all of 7-9");
   CHECK(ranges({0, 21, 42}) == "every 21st of 0-42");
   CHECK(ranges({0, 8}) == "0, 8");

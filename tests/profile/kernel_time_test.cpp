@@ -225,7 +225,7 @@ TEST_CASE("the band of a prediction is that of the nearest graded runs", "[analy
   const auto band = [](const std::vector<std::string>& kinds, const char* runtime) {
     return error_band_of(kinds, runtime_called(runtime));
   };
-  CHECK(band({"A100-SXM-80GB"}, "megatron")->of == "A100-SXM-80GB, like megatron");
+  CHECK(band({"A100-SXM-80GB"}, "fsdp")->of == "A100-SXM-80GB, like fsdp");
   CHECK(band({"A100-SXM-80GB"}, "pptrain")->of == "A100-SXM-80GB");
   CHECK(band({"A30"}, "pptrain")->of == "ampere GPUs");
   CHECK(band({"L4"}, "megatron")->of == "ada GPUs");

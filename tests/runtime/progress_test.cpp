@@ -111,7 +111,7 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
         "  results      outputs/x\n"
         "  as a page    pptrain report outputs/x\n");
   summary.times->ranks_left_out = 3;
-  CHECK(describe_summary(summary).find("20 % idle, of the plan's ranks\n") != std::string::npos);
+  CHECK(describe_summary(summary).find("20 % idle, of ranks in use\n") != std::string::npos);
   summary.run_directory = "outputs/my run";
   CHECK(describe_summary(summary).find("pptrain report 'outputs/my run'\n") != std::string::npos);
   summary.losses.reset();

@@ -48,10 +48,11 @@ std::string times_text(const RunSummary& summary) {
   const SpentTimes& times = *summary.times;
   const auto share = [&](double seconds) { return format_percent(seconds / times.sum()); };
   const char* of_whom = times.of_first_step        ? "in the first step"
-                        : times.ranks_left_out > 0 ? "of the plan's ranks"
+                        : times.ranks_left_out > 0 ? "of ranks in use"
                                                    : "of all ranks";
-  return fmt::format("  time         {} computing, {} communicating, {} idle, {}\n", share(times.compute),
-                     share(times.communication), share(times.idle), of_whom);
+  const std::string text = fmt::format("  time         {} computing, {} communicating, {} idle, {}",
+                                       share(times.compute), share(times.communication), share(times.idle), of_whom);
+  return wrapped(text, screen_columns(), std::string(15, ' ')) + "\n";
 }
 
 std::string speed_text(const RunSummary& summary) {
