@@ -28,11 +28,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* generation_settings = "generation_config.json";
+constexpr const char* chat_template = "chat_template.jinja";
 
 /// What a folder may hold beside weights and config.json.
-constexpr const char* companions[] = {generation_settings,       "tokenizer.json",    "tokenizer_config.json",
-                                      "tokenizer.model",         "vocab.json",        "merges.txt",
-                                      "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"};
+constexpr const char* companions[] = {
+    generation_settings, "tokenizer.json", "tokenizer_config.json",   "tokenizer.model",   "vocab.json",
+    "merges.txt",        chat_template,    "special_tokens_map.json", "added_tokens.json",
+};
 
 constexpr const char* free_room = "free some room, or name another folder";
 
@@ -143,13 +145,14 @@ class Export {
                      "read its parameters from the HDF5 file"});
   }
 
-  /// The tokenizer's files and generation settings. Where pptrain has made the tokens, the folder's own files of
-  /// another tokenizer stay behind.
+  /// The tokenizer's files, generation settings and chat template. Where pptrain has made the tokens, the folder's own
+  /// files of another tokenizer stay behind.
   ModelTexts beside_weights() const {
     ModelTexts texts = companions_of(from_.folder);
     ModelTexts made = made_tokenizer(from_);
     if (made.empty()) return texts;
-    std::erase_if(texts, [](const auto& text) { return text.first != generation_settings; });
+    std::erase_if(texts,
+                  [](const auto& text) { return text.first != generation_settings && text.first != chat_template; });
     std::move(made.begin(), made.end(), std::back_inserter(texts));
     return texts;
   }

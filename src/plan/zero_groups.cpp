@@ -1,5 +1,7 @@
 #include "plan/zero_groups.hpp"
 
+#include <algorithm>
+
 namespace pptrain {
 namespace {
 
@@ -24,6 +26,12 @@ std::vector<Interval> node_groups(const Cluster& cluster, const Stage& stage) {
   return groups;
 }
 
+bool has_node_groups(const Cluster& cluster, const Stage& stage) {
+  const std::vector<Interval> nodes = node_groups(cluster, stage);
+  const auto equal = [&nodes](const Interval& node) { return node.size() == nodes.front().size(); };
+  return nodes.size() > 1 && nodes.front().size() > 1 && std::all_of(nodes.begin(), nodes.end(), equal);
+}
+
 ZeroGroup zero_group_of(const Stage& stage) {
   return stage.zero_groups.empty() ? ZeroGroup::replicas : ZeroGroup::node;
 }
@@ -31,7 +39,7 @@ ZeroGroup zero_group_of(const Stage& stage) {
 void divide_state(Stage& stage, int zero_stage, ZeroGroup group, const Cluster& cluster) {
   stage.zero_stage = zero_stage;
   stage.zero_groups.clear();
-  if (zero_stage == 0 || group == ZeroGroup::replicas) return;
+  if (zero_stage == 0 || group == ZeroGroup::replicas || !stage.blocks.empty()) return;
   stage.zero_groups = node_groups(cluster, stage);
   if (stage.zero_groups.size() == 1) stage.zero_groups.clear();
 }

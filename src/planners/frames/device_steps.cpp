@@ -21,7 +21,9 @@ void add(const SearchSpace& space, std::vector<Plan>& plans, Plan plan) {
   for (const Stage& stage : plan.stages) meshes.push_back(stage.devices);
   if (!has_rows(space.instance, meshes)) return;
   for (Stage& stage : plan.stages) {
-    divide_state(stage, stage.zero_stage, zero_group_of(stage), space.instance.cluster);
+    const bool may = has_node_groups(space.instance.cluster, stage);
+    const ZeroGroup kept = may ? zero_group_of(stage) : ZeroGroup::replicas;
+    divide_state(stage, stage.zero_stage, space.restrictions.zero_group.value_or(kept), space.instance.cluster);
   }
   plans.push_back(std::move(plan));
 }

@@ -53,11 +53,8 @@ std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<M
     Stage stage;
     stage.replicas = static_cast<int>(mesh.size());
     stage.devices = mesh;
-    const std::vector<Interval> nodes = node_groups(space.instance.cluster, stage);
-    const auto equal = [&nodes](const Interval& node) { return node.size() == nodes.front().size(); };
-    if (!std::all_of(nodes.begin(), nodes.end(), equal)) return {ZeroGroup::replicas};
-    if (nodes.size() == 1) continue;
-    if (nodes.front().size() == 1) return {ZeroGroup::replicas};
+    if (node_groups(space.instance.cluster, stage).size() == 1) continue;
+    if (!has_node_groups(space.instance.cluster, stage)) return {ZeroGroup::replicas};
     any = true;
   }
   if (!any) groups.pop_back();
