@@ -2,6 +2,7 @@
 
 #include "planners/everything_free.hpp"
 #include "planners/frames/frame_divider.hpp"
+#include "planners/frames/frame_queue.hpp"
 #include "planners/frames/frame_search.hpp"
 #include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
@@ -107,6 +108,24 @@ TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's w
   }
   CHECK(ruled_out > 10);
   CHECK(fitting > 10);
+}
+
+TEST_CASE("a queue of frames ends where frames have next to no work", "[planners]") {
+  FrameQueue queue(infinity);
+  const auto push = [&queue](int index, double bound) {
+    WaitingFrame frame;
+    frame.rung = WaitingFrame::Rung::division;
+    frame.index = index;
+    frame.bound = frame.estimate = bound;
+    frame.division.schedule.name = "1f1b";
+    queue.push(std::move(frame));
+  };
+  for (const double bound : {1e-320, 0.0}) {
+    push(bound > 0.0 ? 0 : 1, bound);
+    REQUIRE(queue.any_left());
+    queue.tell(queue.pop(), 1.0);  // a second is more than the largest number times the first bound
+  }
+  CHECK_FALSE(queue.any_left());
 }
 
 TEST_CASE("frames come to the same with any number of threads", "[planners]") {

@@ -1,5 +1,7 @@
 #include "planners/frames/frame_queue.hpp"
 
+#include <cmath>
+
 #include "config/schedule_kinds.hpp"
 
 namespace pptrain {
@@ -74,9 +76,10 @@ double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
 }
 
 void FrameQueue::learn(const WaitingFrame& simulated, double more) {
-  if (simulated.bound <= 0.0) return;
+  const double ratio = 1.0 + more / simulated.bound;
+  if (!std::isfinite(ratio)) return;  // the frame has next to no work, so its ratio says nothing of others
   for (Ratios* ratios : {&all_ratios_, &ratios_[{simulated.division.schedule.name, simulated.division.zero}]}) {
-    ratios->sum += 1.0 + more / simulated.bound;
+    ratios->sum += ratio;
     ++ratios->count;
   }
 }
