@@ -1,7 +1,5 @@
 #include "planners/frames/frame_queue.hpp"
 
-#include <cmath>
-
 #include "config/schedule_kinds.hpp"
 
 namespace pptrain {
@@ -77,7 +75,8 @@ double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
 
 void FrameQueue::learn(const WaitingFrame& simulated, double more) {
   const double ratio = 1.0 + more / simulated.bound;
-  if (!std::isfinite(ratio)) return;  // the frame has next to no work, so its ratio says nothing of others
+  constexpr double most_ratio = 1e6;
+  if (!(ratio < most_ratio)) return;  // the frame has next to no work, so its ratio says nothing of others
   for (Ratios* ratios : {&all_ratios_, &ratios_[{simulated.division.schedule.name, simulated.division.zero}]}) {
     ratios->sum += ratio;
     ++ratios->count;
@@ -113,7 +112,7 @@ bool FrameQueue::any_left() {
     const bool unknown = top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
     if (!unknown || top.told) return true;
     const double estimate = top.bound * usual_ratio(top);
-    if (estimate <= top.estimate) return true;
+    if (!(estimate > top.estimate)) return true;  // nor where one of them is no number
     WaitingFrame waiting = pop();
     waiting.estimate = estimate;
     queue_.push(std::move(waiting));
