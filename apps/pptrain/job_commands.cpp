@@ -39,8 +39,7 @@ void CommandLine::cluster() {
   output(sub, "FILE");
   describe(sub,
            "Without FILE it shows this machine as one device; under mpirun or srun it shows a device for each rank and "
-           "measures "
-           "the links between them. The other subcommands read what --format toml writes.",
+           "measures the links between them. The other subcommands read what --format toml writes.",
            {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
             {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
 }
@@ -89,15 +88,13 @@ void CommandLine::plan() {
                   "also draw the plan as one HTML file: stages over nodes, timeline, memory, other planners, time "
                   "against nodes")
       ->type_name("PLAN.html");
-  describe(
-      sub,
-      "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a "
-      "profile, "
-      "from configuration or options, it needs no machine; else it measures this one. Ctrl-C ends the search with the "
-      "best plan so far.",
-      {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
-       {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
-       {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
+  describe(sub,
+           "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a "
+           "profile, from configuration or options, it needs no machine; else it measures this one. Ctrl-C ends the "
+           "search with the best plan so far.",
+           {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
+            {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
+            {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
 }
 
 void CommandLine::simulate() {
@@ -148,10 +145,8 @@ void CommandLine::validate() {
       ->type_name("");
   describe(sub,
            "Prints the mistake with its line, the reason and a suggestion. In a checkpoint all values are compared "
-           "with their "
-           "digests; in a model's folder weights and tokenizer.json, where there are any, are compared with "
-           "config.json, and "
-           "all weights have to be finite numbers.",
+           "with their digests; in a model's folder weights and tokenizer.json, where there are any, are compared "
+           "with config.json, and all weights have to be finite numbers.",
            {{"pptrain validate inputs/gpt2.toml", "check a configuration"}});
 }
 

@@ -36,12 +36,13 @@ class RestrictionChecker {
     if (scope == PlanScope::uniform) check_any_left();
   }
 
-  /// Refuses degrees that no grid of all devices has.
+  /// Refuses degrees whose product does not divide the devices.
   void check_found_none() const {
-    if ((!fixed_.data && !fixed_.pipeline && !fixed_.tensor) || !grids().empty()) return;
+    const int devices = instance_.cluster.num_devices();
+    const double product = product_of_degrees();
+    if (std::fmod(devices, product) == 0.0) return;
     refuse(first_fixed_degree(), fmt::format("no plan was found with {}", fixed_degrees()),
-           fmt::format("it takes {:.0f} devices or a multiple, which is no divisor of {}", product_of_degrees(),
-                       instance_.cluster.num_devices()),
+           fmt::format("it takes {:.0f} devices or a multiple, which is no divisor of {}", product, devices),
            fmt::format("use {}, the nearest that divide them, or set one of them to \"auto\"", nearest_degrees()));
   }
 

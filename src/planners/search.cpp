@@ -181,7 +181,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
   }
   if (!result.plan) {
-    check_found_none(instance, asked, source);
+    if (outcome.no_frame) check_found_none(instance, asked, source);
     if (!outcome.complete) result.why_not = "the search was ended before it found one; so far: " + result.why_not;
     return result;
   }

@@ -22,7 +22,7 @@ double relative_error(const LayerSeconds& exact, const LayerSeconds& found) {
   return sum == 0.0 ? 0.0 : sum / exact.total();
 }
 
-/// Where a row may be: 1, 2, 3, 4, 6, 8, 12, ... up to `largest`, and that.
+/// The numbers of samples for which a row may be made: 1, 2, 3, 4, 6, 8, 12, ... below `largest`, and `largest`.
 std::vector<double> sample_counts(double largest) {
   std::vector<double> counts;
   for (double power = 1.0; power < largest; power *= 2.0) {

@@ -53,7 +53,7 @@ struct ProfileLayer {
   double exchange_bytes = 0.0;        ///< per sample, each of F and B: rows that go to experts and come back
   bool repeated = true;               ///< whether full recomputation makes it again; otherwise it keeps what it stores
 
-  /// Of F's `seconds`, what comes again in B.
+  /// The part of F's `seconds` that B takes again: all or nothing.
   double again(double seconds, bool full_recomputation) const { return full_recomputation && repeated ? seconds : 0.0; }
 };
 

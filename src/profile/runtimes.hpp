@@ -16,11 +16,11 @@ struct RuntimeTraits {
   bool own = false;             ///< pptrain: its residual stream is fp32, and its sums are those of docs/cost.md
   bool fused_attention = true;  ///< scores stay on the multiprocessors; `[profile] attention` says it otherwise
   bool drops_scores = false;    ///< dropout of the probabilities of attention with stored scores
-  bool fused_softmax =
-      true;                ///< stored scores are scaled, masked and normalised by one kernel, where they have 16 bits
+  /// Stored scores are scaled, masked and normalised by one kernel, where they have 16 bits.
+  bool fused_softmax = true;
   bool fused_loss = true;  ///< one kernel computes the loss and its gradient; otherwise one for each operation
-  bool adds_gradients =
-      false;  ///< gradients of weights are added to those of earlier micro-batches by a kernel of its own
+  /// Gradients of weights are added to those of earlier micro-batches by kernels of their own.
+  bool adds_gradients = false;
   bool keeps_gathered = false;  ///< with sequence parallelism, inputs of products are kept as they were gathered
   bool wide_traffic = false;    ///< autocast: what is no product is computed in fp32
   bool hides_sums = false;      ///< gradients are summed beside the backward pass, layer by layer

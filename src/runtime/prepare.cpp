@@ -214,18 +214,6 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, 
   return machine;
 }
 
-namespace {
-
-/// The profile whose text all ranks have. Of thousands of layers it is read for long, and others wait for signs of life
-/// meanwhile. Collective.
-Profile parsed(MPI_Comm world, Waiter& waiter, const std::string& text, const std::string& source) {
-  Profile profile;
-  collectively(world, waiter, [&] { profile = parse_profile(text, source); });
-  return profile;
-}
-
-}  // namespace
-
 Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                                 const Machine& machine) {
   std::string text;
@@ -233,7 +221,7 @@ Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions
     if (rank_in(world) == 0)
       text = write_profile(profile_without_machine(config, machine.cluster, options.profile_path));
   });
-  return parsed(world, waiter, broadcast(world, text, waiter), "the profile");
+  return parse_profile_together(world, waiter, broadcast(world, text, waiter), "the profile");
 }
 
 std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
@@ -292,7 +280,7 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
   text = broadcast(world, text, waiter);
   if (!text.empty()) {
     if (rank_in(world) == 0) log_info("Profile: {}", path);
-    return parsed(world, waiter, text, path.empty() ? "the profile" : path);
+    return parse_profile_together(world, waiter, text, path.empty() ? "the profile" : path);
   }
   tell_if_interrupted("while timing layers: nothing was saved; `pptrain plan --analytic` plans without timing");
   auto told = std::chrono::steady_clock::now();

@@ -212,6 +212,12 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
   check_search(config.planner.name, instance, restrictions_of(config), config.source);
 }
 
+Profile parse_profile_together(MPI_Comm world, Waiter& waiter, const std::string& text, const std::string& source) {
+  Profile profile;
+  collectively(world, waiter, [&] { profile = parse_profile(text, source); });
+  return profile;
+}
+
 Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
                         const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
                         const ProfileProgress& progress, const Backend& backend) {
@@ -237,7 +243,7 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
   });
   Profile profile = layer_sizes(config, model);
   profile.workspace_bytes = gradient_buffer_bytes;
-  // Of many layers this takes long too: rank 0 gives signs of life meanwhile.
+  // The results of thousands of layers take long to add up and to write; rank 0 gives signs of life meanwhile.
   const std::vector<std::string> of_ranks = gather(world, mine.dump(), waiter);
   std::string text;
   collectively(world, waiter, [&] {
@@ -246,9 +252,7 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
     profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;
     if (rank == 0) text = write_profile(profile);
   });
-  text = broadcast(world, text, waiter);
-  collectively(world, waiter, [&] { profile = parse_profile(text, "the measured profile"); });
-  return profile;
+  return parse_profile_together(world, waiter, broadcast(world, text, waiter), "the measured profile");
 }
 
 }  // namespace pptrain

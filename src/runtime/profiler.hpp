@@ -33,6 +33,11 @@ std::vector<int> profiled_degrees(const Config& config, const Model& model, cons
 /// `Error` (exit code 2) with the place of the key.
 void check_parallelism(const Config& config, const Model& model, const Cluster& cluster);
 
+/// The profile that a text describes, which every rank has. Reading thousands of layers takes long, so ranks give signs
+/// of life to one another meanwhile. `source`: the text's name in messages. Throws `Error` on all ranks. Collective
+/// over `world`.
+Profile parse_profile_together(MPI_Comm world, Waiter& waiter, const std::string& text, const std::string& source);
+
 /// Times the distinct (layer kind, tensor-parallel degree) tasks of the model at these degrees on every device kind
 /// of the cluster for rising numbers of samples, dealt out to the ranks of the kind; where ranks
 /// share cores only as many ranks of a host time at once as it has cores. Every rank gets the

@@ -107,6 +107,20 @@ TEST_CASE("groups within a node are runs of replicas whose every shard is there"
   CHECK(stage.zero_groups.empty());
 }
 
+TEST_CASE("nodes divide the state where each has as many replicas, and never beside blocks", "[plan]") {
+  const auto stage_of = [](int replicas) { return uniform_plan({{0, 2}}, replicas, 1, 6, 6, "1f1b").stages[0]; };
+  CHECK(has_node_groups(nodes_of(2, 3), stage_of(6)));
+  CHECK_FALSE(has_node_groups(nodes_of(1, 6), stage_of(6)));  // one node
+  CHECK_FALSE(has_node_groups(nodes_of(6, 1), stage_of(6)));  // a replica on each
+  CHECK_FALSE(has_node_groups(nodes_of(2, 4), stage_of(6)));  // four and two
+  Stage stage = stage_of(6);
+  divide_state(stage, 2, ZeroGroup::node, nodes_of(2, 3));
+  CHECK(zero_group_of(stage) == ZeroGroup::node);
+  stage.blocks.emplace_back();
+  divide_state(stage, 2, ZeroGroup::node, nodes_of(2, 3));
+  CHECK(zero_group_of(stage) == ZeroGroup::replicas);
+}
+
 TEST_CASE("a plan is read as documented", "[plan][json]") {
   const Plan plan = parse_plan(document, "p.json");
   CHECK(plan.planner == "auto");

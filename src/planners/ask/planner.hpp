@@ -74,6 +74,7 @@ struct Outcome {
   std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first; only of searches over grids
   std::vector<Plan> seeds;           ///< other plans that are worth a simulation
   std::vector<Beside> beside;        ///< what the planners found that this one asked
+  bool no_frame = false;             ///< whether the restrictions leave no shape at all, whatever the memory
 };
 
 /// One way of searching plans. Implementations hold no state: searching twice gives the same plan.

@@ -67,8 +67,8 @@ bool plans_only_grids(const std::string& schedule, const Restrictions& restricti
 /// leave no plan of this scope, whatever the memory. `source` is the place where a key has none of its own.
 void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,
                         PlanScope scope);
-/// Refuses (`Error`, exit code 2) degrees with which a search found no plan, where no grid of all devices has them, and
-/// names the nearest that one has.
+/// Refuses (`Error`, exit code 2) degrees that left a search no frame, where their product does not divide the devices,
+/// and names the nearest ones that a grid of all devices has.
 void check_found_none(const Instance& instance, const Restrictions& restrictions, const std::string& source);
 
 }  // namespace pptrain

@@ -21,9 +21,8 @@ void add(const SearchSpace& space, std::vector<Plan>& plans, Plan plan) {
   for (const Stage& stage : plan.stages) meshes.push_back(stage.devices);
   if (!has_rows(space.instance, meshes)) return;
   for (Stage& stage : plan.stages) {
-    const bool may = has_node_groups(space.instance.cluster, stage);
-    const ZeroGroup kept = may ? zero_group_of(stage) : ZeroGroup::replicas;
-    divide_state(stage, stage.zero_stage, space.restrictions.zero_group.value_or(kept), space.instance.cluster);
+    const ZeroGroup group = zero_group_under(space, stage, zero_group_of(stage));
+    divide_state(stage, stage.zero_stage, group, space.instance.cluster);
   }
   plans.push_back(std::move(plan));
 }

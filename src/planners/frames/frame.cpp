@@ -45,6 +45,11 @@ std::vector<ZeroGroup> zero_groups(const Restrictions& restrictions) {
   return {ZeroGroup::replicas, ZeroGroup::node};
 }
 
+ZeroGroup zero_group_under(const SearchSpace& space, const Stage& stage, ZeroGroup wanted) {
+  if (space.restrictions.zero_group) return *space.restrictions.zero_group;
+  return has_node_groups(space.instance.cluster, stage) ? wanted : ZeroGroup::replicas;
+}
+
 std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<Mesh>& meshes) {
   std::vector<ZeroGroup> groups = zero_groups(space.restrictions);
   if (groups.size() == 1) return groups;

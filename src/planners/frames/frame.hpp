@@ -40,8 +40,11 @@ std::vector<int> zero_stages(const Restrictions& restrictions, const PlacedShape
 
 /// Who may divide what ZeRO divides, by the restrictions alone: all replicas first.
 std::vector<ZeroGroup> zero_groups(const Restrictions& restrictions);
-/// The same for stages on these devices: those of a node where every node has as many replicas of a stage, several of
-/// them, and a stage is on more than one node.
+/// Who divides the state of a stage on its devices where a step would have it so: what the restrictions say, or
+/// `wanted`, and all replicas where nodes do not have as many each.
+ZeroGroup zero_group_under(const SearchSpace& space, const Stage& stage, ZeroGroup wanted);
+/// The choices for stages on these devices: those of a node where every node has as many replicas of a stage, several
+/// of them, and a stage is on more than one node.
 std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<Mesh>& meshes);
 
 /// Schedules that the restrictions let so many stages have, the most promising first.

@@ -137,12 +137,13 @@ class FrameSearch {
   void add_node_groups(int index) {
     const PlacedShape& placed = costs_[static_cast<std::size_t>(index)].placed();
     const std::vector<ZeroGroup> groups = zero_groups(space_, placed.meshes());
-    if (placed.zero_group() == groups.back() || grouped_.count(index) != 0) return;
+    if (placed.zero_group() == groups.back() || twins_.contains(index)) return;
     const std::int64_t size = costs_[static_cast<std::size_t>(index)].micro_batch();
     const PlacedShape& grouped = placed_.emplace_back(space_.instance, placed.meshes(), groups.back());
     costs_.emplace_back(space_.instance, tables_, grouped, size);
-    grouped_.insert(index);
-    ungrouped_[static_cast<int>(costs_.size()) - 1] = index;
+    const int twin = static_cast<int>(costs_.size()) - 1;
+    twins_[index] = twin;
+    twins_[twin] = index;
     push_costs(0.0);
   }
 
@@ -247,8 +248,8 @@ class FrameSearch {
     }
     const FrameDivision& division = frame.division;
     const std::size_t zero = is_small(space_.instance) ? division.zero : 0;
-    const auto ungrouped = ungrouped_.find(frame.index);
-    const int index = ungrouped == ungrouped_.end() ? frame.index : ungrouped->second;
+    const auto twin = twins_.find(frame.index);
+    const int index = twin == twins_.end() ? frame.index : std::min(frame.index, twin->second);
     const LeaderKey key = {index, division.schedule.virtual_stages, zero};
     const auto [entry, is_first] = leaders_.try_emplace(key, tried);
     if (!is_first && tried.seconds < entry->second.seconds) entry->second = std::move(tried);
@@ -276,9 +277,8 @@ class FrameSearch {
   using LeaderKey = std::tuple<int, int, std::size_t>;  // costs, chunks, ZeRO stage
   std::map<LeaderKey, TriedPlan> leaders_;
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
-  std::set<int> grouped_;         // costs whose frames with groups by node were added
-  std::map<int, int> ungrouped_;  // of these frames' costs, those with all replicas
-  std::optional<Plan> nearest_;   // to fitting, by the closed form
+  std::map<int, int> twins_;     // costs with all replicas as one group and with groups by node, both ways
+  std::optional<Plan> nearest_;  // to fitting, by the closed form
   double least_overrun_ = infinity;
   LeastOverrun nearest_simulated_;
   FoundFrames found_;

@@ -113,9 +113,8 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
     stage.recompute = mode.recompute;
     stage.offload = mode.offload.states;
     stage.offload_activations = mode.offload.activations;
-    const bool is_set = space.restrictions.zero_group.has_value();
-    const bool may = is_set || has_node_groups(space.instance.cluster, stage);
-    divide_state(stage, mode.zero_stage, may ? mode.zero_group : ZeroGroup::replicas, space.instance.cluster);
+    const ZeroGroup group = zero_group_under(space, stage, mode.zero_group);
+    divide_state(stage, mode.zero_stage, group, space.instance.cluster);
   };
   for (const Mode& mode : modes) {
     for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);

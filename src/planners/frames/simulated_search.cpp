@@ -51,6 +51,7 @@ class SimulatedSearch {
     const Restrictions& fixed = space_.restrictions;
     const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners advise was tried
     if (!best_ && frames.plans.empty()) outcome.complete = frames.complete;  // then nothing fits, whoever was not done
+    outcome.no_frame = !best_ && frames.complete && frames.plans.empty() && frames.why_not.empty();
     if (!best_ && free && !frames.why_not.empty()) outcome.why_not = frames.why_not + offload_remedy(space_);
     for (FoundFrames::Found& found : frames.plans) {
       offer(found.plan, found.seconds);
