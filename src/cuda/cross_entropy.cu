@@ -21,15 +21,37 @@ PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned t
   for (std::size_t c = packs * N + thread; c < columns; c += threads) f(static_cast<float>(row[c]));
 }
 
+/// The largest value of a row, for all threads of the block.
+template <unsigned N, class T>
+PPTRAIN_FUNCTION float largest_of_row(const bodies::CrossEntropyMax<T>& body, std::size_t row, unsigned thread,
+                                      unsigned threads, float* scratch) {
+  float most = -__builtin_huge_valf();
+  visit_values<N>(body.logits.row(row), body.columns, thread, threads,
+                  [&](float value) { most = Larger()(most, value); });
+  return combine_block(most, -__builtin_huge_valf(), thread, threads, scratch, Larger());
+}
+
+/// bodies::CrossEntropySum of a row whose largest value over all shards is `most`.
+template <unsigned N, class T>
+PPTRAIN_FUNCTION void sum_row(const bodies::CrossEntropySum<T>& body, std::size_t row, float most, unsigned thread,
+                              unsigned threads, float* scratch) {
+  const T* logits = body.logits.row(row);
+  float total = 0, all = 0;
+  visit_values<N>(logits, body.targets.columns, thread, threads, [&](float value) { total += fast_exp(value - most); });
+  total = combine_block(total, 0.0f, thread, threads, scratch, Plus());
+  if (body.targets.uniform != 0.0f) {
+    visit_values<N>(logits, body.targets.columns, thread, threads, [&](float value) { all += value; });
+    all = combine_block(all, 0.0f, thread, threads, scratch, Plus());
+  }
+  if (thread == 0) body.finish(row, total, all);
+}
+
 /// bodies::CrossEntropyMax, a block per row.
 template <unsigned N, class T>
 __global__ void __launch_bounds__(most_threads) largest_of_rows(bodies::CrossEntropyMax<T> body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    float most = -__builtin_huge_valf();
-    visit_values<N>(body.logits.row(row), body.columns, threadIdx.x, blockDim.x,
-                    [&](float value) { most = Larger()(most, value); });
-    most = combine_block(most, -__builtin_huge_valf(), threadIdx.x, blockDim.x, scratch, Larger());
+    const float most = largest_of_row<N>(body, row, threadIdx.x, blockDim.x, scratch);
     if (threadIdx.x == 0) body.row_max[row] = most;
   }
 }
@@ -39,34 +61,44 @@ template <unsigned N, class T>
 __global__ void __launch_bounds__(most_threads) sums_of_rows(bodies::CrossEntropySum<T> body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const T* logits = body.logits.row(row);
-    const float most = body.row_max[row];
-    float total = 0, all = 0;
-    visit_values<N>(logits, body.targets.columns, threadIdx.x, blockDim.x,
-                    [&](float value) { total += fast_exp(value - most); });
-    total = combine_block(total, 0.0f, threadIdx.x, blockDim.x, scratch, Plus());
-    if (body.targets.uniform != 0.0f) {
-      visit_values<N>(logits, body.targets.columns, threadIdx.x, blockDim.x, [&](float value) { all += value; });
-      all = combine_block(all, 0.0f, threadIdx.x, blockDim.x, scratch, Plus());
-    }
-    if (threadIdx.x == 0) body.finish(row, total, all);
+    sum_row<N>(body, row, body.row_max[row], threadIdx.x, blockDim.x, scratch);
   }
 }
 
-template <class T>
-struct GradientPacks : bodies::CrossEntropyGradient<T> {
-  template <unsigned N>
-  PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
-    T* place = this->logits.row(row) + c;
-    Pack<T, N> pack(place);
-    bodies::CrossEntropyGradient<T> body = *this;  // of a vocabulary shard of N
-    body.logits = {pack.values, 0};
-    body.targets.first_class += static_cast<std::int64_t>(c);
-    body.targets.columns = N;
-    body(PackTeam<N>(), row);
-    pack.store(place);
+/// Both of rows that are whole, a block per row: what it reads for the second time is in a cache.
+template <unsigned N, class T>
+__global__ void __launch_bounds__(most_threads)
+    statistics_of_rows(bodies::CrossEntropyMax<T> largest, bodies::CrossEntropySum<T> sums, std::size_t rows) {
+  __shared__ float scratch[warp_size];
+  for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const float most = largest_of_row<N>(largest, row, threadIdx.x, blockDim.x, scratch);
+    if (threadIdx.x == 0) largest.row_max[row] = most;
+    sum_row<N>(sums, row, most, threadIdx.x, blockDim.x, scratch);
   }
-};
+}
+
+/// bodies::CrossEntropyGradient of N neighbours in registers, which are a vocabulary shard of N.
+template <unsigned N, class T>
+PPTRAIN_FUNCTION void apply_gradient(bodies::CrossEntropyGradient<T> body, std::size_t row, std::size_t c) {
+  T* place = body.logits.row(row) + c;
+  Pack<T, N> pack(place);
+  body.logits = {pack.values, 0};
+  body.targets.first_class += static_cast<std::int64_t>(c);
+  body.targets.columns = N;
+  body(PackTeam<N>(), row);
+  pack.store(place);
+}
+
+/// A block per row: blocks that end after one pack take longer to come and go than to compute.
+template <unsigned N, class T>
+__global__ void __launch_bounds__(most_threads)
+    gradients_of_rows(bodies::CrossEntropyGradient<T> body, std::size_t rows) {
+  const std::size_t columns = body.targets.columns, packs = columns / N;
+  for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    for (std::size_t p = threadIdx.x; p < packs; p += blockDim.x) apply_gradient<N>(body, row, p * N);
+    for (std::size_t c = packs * N + threadIdx.x; c < columns; c += blockDim.x) apply_gradient<1>(body, row, c);
+  }
+}
 
 unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : most_threads; }
 
@@ -94,13 +126,29 @@ void CudaKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets
   });
 }
 
-void CudaKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
-                                         const float* row_sum, float scale, float z_loss) {
+void CudaKernels::cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
+                                           float* target_logit) {
+  if (logits.rows == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
-    launch_packs<pack_of<T>()>(
-        device_.stream(), {logits.rows, logits.columns}, are_aligned({&logits}),
-        GradientPacks<T>{{write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, scale, z_loss}});
+    const auto rows = read_rows<T>(logits);
+    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
+           are_aligned({&logits}) ? statistics_of_rows<pack_of<T>(), T> : statistics_of_rows<1, T>,
+           bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
+           bodies::CrossEntropySum<T>{rows, {targets, logits.columns}, row_max, row_sum, target_logit}, logits.rows);
+  });
+}
+
+void CudaKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
+                                         const float* row_sum, float scale, float z_loss) {
+  if (logits.rows == 0 || logits.columns == 0) return;
+  with_type(logits.type, [&](auto element) {
+    using T = decltype(element);
+    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
+           are_aligned({&logits}) ? gradients_of_rows<pack_of<T>(), T> : gradients_of_rows<1, T>,
+           bodies::CrossEntropyGradient<T>{
+               write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, scale, z_loss},
+           logits.rows);
   });
 }
 

@@ -20,6 +20,11 @@ using kernels::finish_product;
 constexpr char product_call = 0;  // for its address
 /// NVIDIA's recommendation for its newest devices.
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+/// Products of fewer rows or columns are not divided: they take no longer than their launch.
+constexpr std::size_t least_divided = 1024;
+
+/// How much of a size the product has that runs by aligned algorithms; all of it where nothing is gained.
+std::size_t size_of_most(std::size_t size) { return size % 8 == 0 || size < least_divided ? size : size / 64 * 64; }
 
 class CudaGemm final : public Gemm {
  public:
@@ -42,6 +47,8 @@ class CudaGemm final : public Gemm {
  private:
   void multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                       const GemmOptions& options);
+  bool multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                         const GemmOptions& options);
   void multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                        const GemmOptions& options);
   /// Runs the call if cuBLASLt has an algorithm for it.
@@ -129,7 +136,8 @@ bool CudaGemm::run_with_bias_gradient(LtCall call, const GemmOptions& options) {
 bool CudaGemm::run_fused(const LtCall& plain, const GemmOptions& options) {
   GemmOptions left = options;
   if (options.gelu_input.data != nullptr) {
-    if (!run_with_gelu_backward(plain, options)) return false;
+    // In fp32 the epilogue's derivative has errors of 3e-5 (H100).
+    if (plain.c.type == DType::f32 || !run_with_gelu_backward(plain, options)) return false;
     left.gelu_input = left.gelu = {};
   } else if (options.gelu.data != nullptr) {
     if (!run_with_gelu(plain, options)) return false;
@@ -143,8 +151,50 @@ bool CudaGemm::run_fused(const LtCall& plain, const GemmOptions& options) {
   return true;
 }
 
+/// A product of 16 bits one of whose sizes is no multiple of 8, as a vocabulary of 50,257, in two: cuBLASLt has no
+/// algorithm of the newer matrix units for such rows, however far apart they lie, and takes three times as long (H100).
+/// Most of the size is one product, what is left over another. Returns whether it was done so.
+bool CudaGemm::multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+                                 const GemmOptions& options) {
+  const bool has_epilogue =
+      options.gelu.data != nullptr || options.gelu_input.data != nullptr || options.bias_gradient != nullptr;
+  if (a.type == DType::f32 || has_epilogue) return false;
+  const bool a_is_transposed = ta == Transpose::yes, b_is_transposed = tb == Transpose::yes;
+  const std::size_t m = c.rows, n = c.columns, k = a_is_transposed ? a.rows : a.columns;
+  const auto cut = [](const Matrix& matrix, bool rows, std::size_t first, std::size_t count) {
+    return rows ? matrix.rows_from(first, count) : matrix.columns_from(first, count);
+  };
+  // Sizes along which a matrix is contiguous: of C, n; of A and B, what their transposition says.
+  if (const std::size_t most = size_of_most(n); most != n) {
+    for (const std::size_t first : {std::size_t{0}, most}) {
+      const std::size_t count = first == 0 ? most : n - most;
+      GemmOptions part = options;
+      if (options.bias != nullptr) part.bias += first;
+      multiply_equal(ta, a, tb, cut(b, b_is_transposed, first, count), c.columns_from(first, count), part);
+    }
+    return true;
+  }
+  if (const std::size_t most = size_of_most(m); a_is_transposed && most != m) {
+    for (const std::size_t first : {std::size_t{0}, most}) {
+      const std::size_t count = first == 0 ? most : m - most;
+      multiply_equal(ta, a.columns_from(first, count), tb, b, c.rows_from(first, count), options);
+    }
+    return true;
+  }
+  // Between the two parts C is rounded to its type, so only C of fp32 is summed so.
+  const bool k_is_contiguous = !a_is_transposed || b_is_transposed;
+  if (const std::size_t most = size_of_most(k); k_is_contiguous && most != k && c.type == DType::f32) {
+    multiply_equal(ta, cut(a, a_is_transposed, 0, most), tb, cut(b, !b_is_transposed, 0, most), c, options);
+    multiply_equal(ta, cut(a, a_is_transposed, most, k - most), tb, cut(b, !b_is_transposed, most, k - most), c,
+                   {.accumulate = true});
+    return true;
+  }
+  return false;
+}
+
 void CudaGemm::multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                               const GemmOptions& options) {
+  if (multiply_in_parts(ta, a, tb, b, c, options)) return;
   Tensor bias;
   LtCall call{ta, tb, a, b, c, options.accumulate};
   call.vector = bias_for(options.bias, c, bias);

@@ -36,6 +36,8 @@ class CudaKernels final : public Kernels {
   void cross_entropy_max(const Matrix& logits, float* row_max) override;
   void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
                          float* target_logit) override;
+  void cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
+                                float* target_logit) override;
   void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max, const float* row_sum,
                               float scale, float z_loss) override;
   void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,

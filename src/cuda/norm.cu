@@ -1,4 +1,5 @@
 #include "cuda/kernels.hpp"
+#include "cuda/norm_rows.hpp"
 #include "cuda/sums.hpp"
 #include "kernels/norm_types.hpp"
 
@@ -23,6 +24,20 @@ struct ChunkGradients : bodies::NormParameterGradient<D, X, centred, has_offset>
   }
 };
 
+bool is_aligned_vector(const float* vector) { return vector == nullptr || is_aligned(vector); }
+
+/// Whether a row of these, and of weights, is computed in packs by one block. Matrices without data are not there.
+bool is_packed(std::initializer_list<const Matrix*> matrices, std::initializer_list<const float*> vectors) {
+  for (const Matrix* matrix : matrices) {
+    if (matrix->data == nullptr) continue;
+    if (!fits_norm_block(matrix->columns) || !are_aligned({matrix})) return false;
+  }
+  for (const float* vector : vectors) {
+    if (!is_aligned_vector(vector)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void CudaKernels::residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y, const float* bias,
@@ -32,10 +47,22 @@ void CudaKernels::residual_norm_forward(const NormForm& form, const Matrix& x, c
   with_norm_types(x, normalised, [&](auto in, auto element) {
     using X = decltype(in);
     using T = decltype(element);
-    launch_rows(device_.stream(), x.rows, x.columns,
-                bodies::ResidualNorm<X, T>{read_rows<X>(x), read_rows<float>(y), bias, write_rows<X>(sum),
-                                           norm_weights(form, gain, offset), form.epsilon, write_rows<T>(normalised),
-                                           mean, rstd, x.columns});
+    const bodies::ResidualNorm<X, T> body{read_rows<X>(x),
+                                          read_rows<float>(y),
+                                          bias,
+                                          write_rows<X>(sum),
+                                          norm_weights(form, gain, offset),
+                                          form.epsilon,
+                                          write_rows<T>(normalised),
+                                          mean,
+                                          rstd,
+                                          x.columns};
+    if (x.rows > 0 && is_packed({&x, &y, &sum, &normalised}, {bias, gain, offset})) {
+      launch(device_.stream(), num_blocks((x.rows + rows_per_block - 1) / rows_per_block), norm_threads(x.columns), 0,
+             residual_norm_rows<X, T>, body, x.rows);
+    } else {
+      launch_rows(device_.stream(), x.rows, x.columns, body);
+    }
   });
 }
 
@@ -45,7 +72,8 @@ void CudaKernels::norm_backward(const NormForm& form, const Matrix& dnormalised,
                                 const Matrix& normalised) {
   check_norm(form, x, normalised, mean, offset);
   if (x.rows == 0) return;
-  const RowChunks chunks(x.rows);
+  const bool packed = is_packed({&dnormalised, &x, &residual_gradient, &dx, &normalised}, {gain, offset});
+  const RowChunks chunks = packed ? RowChunks(x.rows, most_norm_chunks, least_norm_chunk) : RowChunks(x.rows);
   const std::size_t columns = x.columns;
   auto* gains = scratch_.take<float>(2 * chunks.count() * columns);
   float* offsets = doffset == nullptr ? nullptr : gains + chunks.count() * columns;
@@ -55,15 +83,25 @@ void CudaKernels::norm_backward(const NormForm& form, const Matrix& dnormalised,
     using T = decltype(element);
     const auto d = read_rows<D>(dnormalised);
     const auto from = read_rows<X>(x);
+    const bodies::NormBackward<D, X, T> body{d,
+                                             from,
+                                             mean,
+                                             rstd,
+                                             norm_weights(form, gain, offset),
+                                             read_rows<float>(residual_gradient),
+                                             write_rows<X>(dx),
+                                             write_rows<T>(normalised),
+                                             columns};
+    if (packed) {
+      return launch(device_.stream(), static_cast<unsigned>(chunks.count()), norm_threads(columns), 0,
+                    norm_backward_rows<D, X, T>, body, gains, offsets, chunks);
+    }
     // The sums come before dx, which may take the gradient's place.
     bodies::with_norm_form(mean, doffset, [&](auto centred, auto has_offset) {
       using Gradients = ChunkGradients<D, X, decltype(centred)::value, decltype(has_offset)::value>;
       launch_sum_chunks(device_.stream(), columns, chunks, Gradients{{d, from, mean, rstd, gains, offsets}});
     });
-    launch_rows(device_.stream(), x.rows, columns,
-                bodies::NormBackward<D, X, T>{d, from, mean, rstd, norm_weights(form, gain, offset),
-                                              read_rows<float>(residual_gradient), write_rows<X>(dx),
-                                              write_rows<T>(normalised), columns});
+    launch_rows(device_.stream(), x.rows, columns, body);
   });
   launch_add_chunks(device_.stream(), columns, chunks, gains, dgain);
   if (doffset != nullptr) launch_add_chunks(device_.stream(), columns, chunks, offsets, doffset);

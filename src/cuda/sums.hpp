@@ -46,8 +46,7 @@ void launch_sum(ComputeStream& stream, std::size_t n, const Term& term, double* 
 struct RowChunks {
   std::size_t rows, rows_of_chunk;
 
-  explicit RowChunks(std::size_t num_rows) : rows(num_rows) {
-    constexpr std::size_t most_chunks = 128, unit = 16;
+  explicit RowChunks(std::size_t num_rows, std::size_t most_chunks = 128, std::size_t unit = 16) : rows(num_rows) {
     rows_of_chunk = std::max(unit, (num_rows + most_chunks * unit - 1) / (most_chunks * unit) * unit);
   }
   PPTRAIN_FUNCTION std::size_t count() const { return (rows + rows_of_chunk - 1) / rows_of_chunk; }
@@ -67,14 +66,15 @@ __global__ void sum_chunks(Body body, std::size_t columns, RowChunks chunks) {
   for (; row < last; ++row) sums.template add_rows<1>(column, row);
 }
 
-constexpr unsigned chunk_groups = 8;
+constexpr unsigned chunk_groups = 32;
 
-/// Blocks of 32 columns: member y sums the chunks y, y + 8, ..., then the members' sums are added in order.
+/// Blocks of 32 columns: member y sums the chunks y, y + 32, ..., then the members' sums are added in order.
 static __global__ void add_chunks(const float* partial_sums, std::size_t chunks, std::size_t columns, float* sums) {
   __shared__ float of_group[chunk_groups][warp_size];
   const std::size_t column = static_cast<std::size_t>(blockIdx.x) * warp_size + threadIdx.x;
   float sum = 0;
   if (column < columns) {
+#pragma GCC unroll 8
     for (std::size_t c = threadIdx.y; c < chunks; c += chunk_groups) sum += partial_sums[c * columns + column];
   }
   of_group[threadIdx.y][threadIdx.x] = sum;

@@ -131,6 +131,12 @@ class Kernels {
   /// by which the other parts leave it out, with a gradient of 0.
   virtual void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
                                  float* target_logit) = 0;
+  /// Parts 1 and 2 of logits that are not divided.
+  virtual void cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
+                                        float* target_logit) {
+    cross_entropy_max(logits, row_max);
+    cross_entropy_sum(logits, targets, row_max, row_sum, target_logit);
+  }
   /// Part 3, with sums of all shards: logits become their own gradient, (softmax * (1 + 2 z_loss * logz) - target) *
   /// scale with logz = log(row_sum) + row_max.
   virtual void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,

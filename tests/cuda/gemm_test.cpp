@@ -38,6 +38,24 @@ TEST_CASE("products on a GPU for every transposition, type, size and use") {
   }
 }
 
+TEST_CASE("products on a GPU with a size that is no multiple of 8, as most vocabularies are") {
+  GpuProducts gpu;
+  for (const Shape s : {Shape{1027, 8, 16}, {8, 1027, 16}, {8, 16, 1027}, {1030, 1025, 5}, {1029, 3, 1028}}) {
+    for (const DType type : {DType::bf16, DType::f16}) {
+      for (const DType c : {DType::f32, type}) {
+        for_each_transposition([&](Transpose ta, Transpose tb) {
+          for (const Wants& wants : {Wants{}, Wants{.accumulate = true}, Wants{.bias = true}}) {
+            CAPTURE(s.m, s.n, s.k, type_name(type), type_name(c), wants.accumulate, wants.bias);
+            Product product(gpu, s, ta, tb, {type, type, c}, 5);
+            product.run(wants);
+            product.check();
+          }
+        });
+      }
+    }
+  }
+}
+
 TEST_CASE("GELU and the gradient of a bias with a product on a GPU, fused or behind it") {
   GpuProducts gpu;
   const Shape s{33, 40, 27};

@@ -10,8 +10,10 @@ namespace {
 struct Size {
   std::size_t rows, columns;
 };
-// Rows of a warp, of a small block and of a large one; a warp's rows that end within a block of four.
-const std::vector<Size> sizes{{1, 1}, {3, 5}, {17, 33}, {35, 770}, {6, 3001}, {2, 9000}};
+// Rows of a warp, of a small block and of a large one; a warp's rows that end within a block of four. Rows that a norm
+// keeps in the registers of a block, of one chunk and of several, and the first that do not fit.
+const std::vector<Size> sizes{{1, 1},    {3, 5},    {17, 33}, {35, 770}, {6, 3001},
+                              {2, 9000}, {41, 768}, {9, 16},  {5, 4096}, {3, 4104}};
 
 /// How far two sums of n values of about one may be apart: each is formed in at most n roundings on the way.
 double sum_bound(std::size_t n) { return 1.2e-7 * static_cast<double>(n) + 1e-6; }
@@ -129,6 +131,12 @@ TEST_CASE("the GPU's cross-entropy over shards of the vocabulary is the host's",
       gpu.kernels.cross_entropy_sum(logits.device(), on_gpu, largest.device_f32(), sum.device_f32(),
                                     target.device_f32());
       if (uniform == 0.0f) REQUIRE(target.same_bytes());
+      const Twin largest_at_once(gpu, 1, size.rows), sum_at_once(gpu, 1, size.rows), target_at_once(gpu, 1, size.rows);
+      gpu.kernels.cross_entropy_statistics(logits.device(), on_gpu, largest_at_once.device_f32(),
+                                           sum_at_once.device_f32(), target_at_once.device_f32());
+      REQUIRE(largest_at_once.fetch().bytes() == largest.fetch().bytes());
+      REQUIRE(sum_at_once.fetch().bytes() == sum.fetch().bytes());
+      REQUIRE(target_at_once.fetch().bytes() == target.fetch().bytes());
       REQUIRE(largest_error(target.device_values(), target.host_values()) < sum_bound(size.columns));
       REQUIRE(largest_error(sum.device_values(), sum.host_values()) < sum_bound(size.columns));
       host_kernels().cross_entropy_loss(largest.host_f32(), sum.host_f32(), target.host_f32(), size.rows, &host_loss,

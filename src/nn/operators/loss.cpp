@@ -19,10 +19,14 @@ class LossModule final : public OperatorModule {
     // Sums and target logits lie side by side, so that one all-reduce serves both.
     s.emplace_back(arena(), 2, logits.rows);
     float *row_max = s[0].f32(), *row_sum = s[1].f32(), *target_logit = row_sum + logits.rows;
-    kernels().cross_entropy_max(logits, row_max);
-    members().all_reduce_max(row_max, logits.rows);
-    kernels().cross_entropy_sum(logits, targets(batch), row_max, row_sum, target_logit);
-    members().all_reduce_sum(row_sum, 2 * logits.rows);
+    if (is_divided()) {
+      kernels().cross_entropy_max(logits, row_max);
+      group().all_reduce_max(row_max, logits.rows);
+      kernels().cross_entropy_sum(logits, targets(batch), row_max, row_sum, target_logit);
+      group().all_reduce_sum(row_sum, 2 * logits.rows);
+    } else {
+      kernels().cross_entropy_statistics(logits, targets(batch), row_max, row_sum, target_logit);
+    }
     const std::size_t counted = batch.counted_rows(logits.rows);
     if (batch.loss == nullptr || counted == 0) return;
     kernels().cross_entropy_loss(row_max, row_sum, target_logit, counted, batch.loss, batch.loss_form.z_loss);
@@ -43,9 +47,6 @@ class LossModule final : public OperatorModule {
   Targets targets(const Batch& batch) const {
     return batch.loss_form.targets(batch.targets, is_divided() ? part(input()).begin : 0, value(input()).columns);
   }
-  Communicator& members() { return is_divided() ? group() : alone_; }
-
-  SilentCommunicator alone_;
 };
 
 }  // namespace

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# What a folder of benchmarks/gpu/pack.sh does on a machine with a GPU, in parts of at most eight minutes each. Goes on after a
+# failure. Exit code 0: nothing failed; 1: something did; 77: no GPU here.
+set -uo pipefail
+folder=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+source=$folder/source
+logs=${PPTRAIN_GPU_LOGS:-$folder/logs}
+parts=(smoke correct memcheck racecheck speed speed-large tune)
+
+usage() {
+  cat <<USAGE
+Usage: gpu.sh PART...
+  smoke     versions, GPUs that are seen, a few tests, 20 iterations of inputs/gpt2.toml
+  correct   every test for one GPU, on one rank and on ranks that share it
+  memcheck, racecheck    compute-sanitizer's, on the tests of rows, products and attention
+  speed, speed-large     GPT-2 124M, and 1.5B, in bf16 beside PyTorch
+  tune      a small job without and with CUDA graphs
+Logs: PPTRAIN_GPU_LOGS (default: FOLDER/logs). With PPTRAIN_GPU_REHEARSAL=1 the host stands for the GPU.
+USAGE
+}
+
+# --- Where libraries are: the pack's own, and CUDA's from PyTorch or from a toolkit.
+
+cuda_folders() {
+  local python folders
+  for python in "${PPTRAIN_PYTHON:-python3}" /usr/bin/python3; do
+    folders=$("$python" - 2>/dev/null <<'PYTHON'
+import glob, os, nvidia
+for parent in nvidia.__path__:
+    print(":".join(sorted(glob.glob(os.path.join(parent, "*", "lib")))))
+PYTHON
+    ) && [[ -n $folders ]] && break
+  done
+  printf '%s:/usr/local/cuda/lib64:/usr/local/cuda/lib' "$folders"
+}
+
+set_environment() {
+  export LD_LIBRARY_PATH=$folder/lib:$(cuda_folders)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export PATH=$folder/bin:$PATH OPAL_PREFIX=$folder PMIX_MCA_mca_base_component_path=$folder/lib/pmix
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+  export PMIX_MCA_pcompress_base_silence_warning=1 OMPI_MCA_hwloc_base_binding_policy=none
+  export PPTRAIN=$folder/bin/pptrain PPTRAIN_TEST_SOURCE=$source
+}
+
+device=gpu
+if [[ -n ${PPTRAIN_GPU_REHEARSAL:-} ]]; then device=host; fi
+
+# --- What a step is: a command with a limit of time, a log, a line.
+
+failures=0
+# step NAME SECONDS PATTERN COMMAND...: the last line of the log with the pattern is the figure.
+step() {
+  local name=$1 seconds=$2 pattern=$3 log code=0 begin=$SECONDS result=passed
+  shift 3
+  log=$logs/$name.log
+  printf '+ %s\n' "$*" >"$log"
+  timeout --kill-after=10 "$seconds" "$@" >>"$log" 2>&1 </dev/null || code=$?
+  case $code in
+    0) ;;
+    77) result=skipped ;;
+    124 | 137) result=TIMEOUT ;;
+    *) result="FAILED ($code)" ;;
+  esac
+  if [[ $code -ne 0 && $code -ne 77 ]]; then failures=$((failures + 1)); fi
+  printf '%-26s %-12s %4d s  %s\n' "$name" "$result" $((SECONDS - begin)) "$(grep -aE "$pattern" "$log" | tail -n 1 | cut -c 1-110)"
+  if [[ $code -ne 0 && $code -ne 77 ]]; then grep -aE 'FAILED:|error|rror:|with expansion' "$log" | head -n 12 | cut -c 1-200 | sed 's/^/    /'; fi
+}
+
+tests='test cases|tests passed|All tests'
+
+part_smoke() {
+  step version 60 'back ends' pptrain --version
+  step devices 60 'NVIDIA|device' pptrain cluster
+  step first-kernels 120 "$tests" test_cuda_gpu '*element*'
+  step gpt2-20 120 'iteration' mpirun -np 1 pptrain "$source/inputs/gpt2.toml" --steps 20 --set "job.device=$device" \
+    --set training.precision=bf16 --set "job.output=$logs/outputs"
+}
+
+# All at once: each is a process, or several, with contexts of their own.
+part_correct() {
+  local n
+  mkdir -p "$logs/failed"
+  rm -f "$logs/failed"/*
+  {
+    in_background kernels 400 test_cuda_gpu '~[large]~[np1]~[np2]~[np4]~[np8]~[np16]~[long]'
+    in_background one-rank 400 mpirun --bind-to none -np 1 test_cuda_ranks_gpu '[np1]'
+    for n in 2 4 8; do
+      in_background "shared-by-$n" 400 mpirun --bind-to none -np "$n" test_cuda_ranks_gpu "[np$n]~[own]"
+    done
+    wait
+  }
+  failures=$((failures + $(find "$logs/failed" -type f | wc -l)))
+}
+
+in_background() {  # NAME SECONDS COMMAND...
+  (
+    failures=0
+    step "$1" "$2" "$tests" "${@:3}"
+    if [[ $failures -ne 0 ]]; then touch "$logs/failed/$1"; fi
+  ) &
+}
+
+# sanitize TOOL [OPTION...]
+sanitize() {
+  step "$1" 460 'SUMMARY' compute-sanitizer --error-exitcode 99 --tool "$@" test_cuda_gpu '[cuda]~[large]'
+}
+
+part_memcheck() { sanitize memcheck; }
+part_racecheck() { sanitize racecheck --kernel-name kns=pptrain; }
+
+# compare MODEL [OPTION...]
+compare() {
+  (cd "$source" && step "compare-$1" 460 ratio benchmarks/gpu_compare.sh --model "$@" && exit "$failures") || failures=$((failures + 1))
+}
+
+part_speed() { compare 124M --rounds 2 --steps 6; }
+part_speed-large() { compare 1.5B --rounds 1 --steps 5 --batch 64; }
+
+part_tune() {
+  local graphs
+  for graphs in false true; do
+    step "graphs-$graphs" 120 'iteration' mpirun -np 1 pptrain "$source/inputs/gpt2.toml" --steps 100 --set "job.device=$device" \
+      --set training.precision=bf16 --set "job.cuda_graphs=$graphs" --set "job.output=$logs/outputs"
+  done
+}
+
+if [[ ${1:-} == --help || $# -eq 0 ]]; then
+  usage
+  exit $(($# == 0 ? 2 : 0))
+fi
+for part in "$@"; do
+  [[ " ${parts[*]} " == *" $part "* ]] || {
+    printf 'gpu.sh: no part is called "%s": %s\n' "$part" "${parts[*]}" >&2
+    exit 2
+  }
+done
+set_environment
+mkdir -p "$logs"
+if [[ -z ${PPTRAIN_GPU_REHEARSAL:-} ]] && ! nvidia-smi >"$logs/nvidia-smi.log" 2>&1; then
+  echo "gpu.sh: SKIPPED: nvidia-smi finds no GPU" >&2
+  exit 77
+fi
+for part in "$@"; do "part_$part"; done
+exit $((failures > 0))
