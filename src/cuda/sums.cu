@@ -12,12 +12,37 @@ using namespace kernels;
 
 namespace {
 
-struct Square {
-  const float* x;
-  PPTRAIN_FUNCTION double operator()(std::size_t i) const {
-    return static_cast<double>(x[i]) * static_cast<double>(x[i]);
+/// The runs of one launch, which may carry 4 KiB.
+struct SquaresTable {
+  static constexpr unsigned capacity = 128;
+  static constexpr std::size_t elements_of_block = 16384;
+
+  ValueRun runs[capacity];
+  unsigned first_block[capacity];
+  unsigned count = 0, num_blocks = 0;
+
+  void add(const ValueRun& run) {
+    runs[count] = run;
+    first_block[count++] = num_blocks;
+    num_blocks += static_cast<unsigned>((run.size + elements_of_block - 1) / elements_of_block);
   }
 };
+
+/// Every block sums a part of one run.
+__global__ void squares_of_runs(const __grid_constant__ SquaresTable table, double* partial_sums) {
+  __shared__ double scratch[warp_size];
+  unsigned r = table.count - 1;
+  while (blockIdx.x < table.first_block[r]) --r;
+  const ValueRun& run = table.runs[r];
+  const std::size_t begin = (blockIdx.x - table.first_block[r]) * SquaresTable::elements_of_block;
+  const std::size_t limit = begin + SquaresTable::elements_of_block, end = run.size < limit ? run.size : limit;
+  double sum = 0;
+  for (std::size_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+    sum += static_cast<double>(run.values[i]) * static_cast<double>(run.values[i]);
+  }
+  sum = combine_block(sum, 0.0, threadIdx.x, blockDim.x, scratch, Plus());
+  if (threadIdx.x == 0) partial_sums[blockIdx.x] = sum;
+}
 
 struct CrossEntropyLoss {
   const float *row_max, *row_sum, *target_logit;
@@ -38,8 +63,15 @@ struct ChunkSums : bodies::ColumnSum<T> {
 
 }  // namespace
 
-void CudaKernels::sum_of_squares(const float* x, std::size_t n, double* sum) {
-  launch_sum(device_.stream(), n, Square{x}, scratch_.take<double>(most_partial_sums), sum);
+void CudaKernels::sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) {
+  for (std::size_t next = 0; next < count;) {
+    SquaresTable table = {};
+    while (next < count && table.count < SquaresTable::capacity) table.add(runs[next++]);
+    if (table.num_blocks == 0) continue;
+    auto* partial_sums = scratch_.take<double>(table.num_blocks);
+    launch(device_.stream(), table.num_blocks, threads_of_sum, 0, squares_of_runs, table, partial_sums);
+    launch(device_.stream(), 1, threads_of_sum, 0, add_partial_sums, partial_sums, table.num_blocks, sum);
+  }
 }
 
 void CudaKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,

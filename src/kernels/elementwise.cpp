@@ -29,7 +29,9 @@ void HostKernels::fill_zero(float* x, std::size_t n) {
   if (n != 0) std::memset(x, 0, n * sizeof(float));
 }
 
-void HostKernels::sum_of_squares(const float* x, std::size_t n, double* sum) {
+namespace {
+
+double squares_of(const float* x, std::size_t n) {
   const std::size_t quarter = n / 4;
   double a = 0, b = 0, c = 0, d = 0;
   const auto square = [=](std::size_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); };
@@ -42,7 +44,13 @@ void HostKernels::sum_of_squares(const float* x, std::size_t n, double* sum) {
   }
   double rest = 0;
   for (std::size_t i = 4 * quarter; i < n; ++i) rest += square(i);
-  *sum += ((a + b) + (c + d)) + rest;
+  return ((a + b) + (c + d)) + rest;
+}
+
+}  // namespace
+
+void HostKernels::sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) {
+  for (std::size_t r = 0; r < count; ++r) *sum += squares_of(runs[r].values, runs[r].size);
 }
 
 void HostKernels::convert(const Matrix& from, const Matrix& to) {

@@ -40,7 +40,7 @@ class HostKernels final : public Kernels {
   void add(const float* x, float* y, std::size_t n) override;
   void scale(float* x, float factor, std::size_t n) override;
   void dropout(float* x, std::size_t n, const DropoutMask& mask) override;
-  void sum_of_squares(const float* x, std::size_t n, double* sum) override;
+  void sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) override;
   void convert(const Matrix& from, const Matrix& to) override;
   void fill_zero(float* x, std::size_t n) override;
   std::size_t adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) override;

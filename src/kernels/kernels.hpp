@@ -47,6 +47,12 @@ struct UpdateRun {
   float weight_decay = 0.0f;  ///< 0 for norms and biases
 };
 
+/// A run of elements of which a sum is formed.
+struct ValueRun {
+  const float* values = nullptr;
+  std::size_t size = 0;
+};
+
 /// What one device computes element by element and row by row; products and attention have interfaces of their own.
 /// Pointers are to memory of the device, on which calls run in order, perhaps later (`Device`).
 ///
@@ -157,7 +163,12 @@ class Kernels {
   /// x[i] = 0 where the mask drops it, else x[i] / (1 - rate), n elements.
   virtual void dropout(float* x, std::size_t n, const DropoutMask& mask) = 0;
   /// *sum += the squares of n elements, in double.
-  virtual void sum_of_squares(const float* x, std::size_t n, double* sum) = 0;
+  void sum_of_squares(const float* x, std::size_t n, double* sum) {
+    const ValueRun run = {x, n};
+    sums_of_squares(&run, 1, sum);
+  }
+  /// The same of `count` runs, in their order.
+  virtual void sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) = 0;
   /// T to T' element by element.
   virtual void convert(const Matrix& from, const Matrix& to) = 0;
   /// Sets n elements to 0.

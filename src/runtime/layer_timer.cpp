@@ -88,8 +88,9 @@ class Chain {
   double update() {
     const DeviceMomentPtr start = moment();
     arena_.device().fill(squares(), 0, sizeof(double));
-    for (const OwnPart& part : store_.own_parts())
-      context_.backend.kernels.sum_of_squares(part.gradients, part.size, squares());
+    std::vector<ValueRun> runs;
+    for (const OwnPart& part : store_.own_parts()) runs.push_back({part.gradients, part.size});
+    context_.backend.kernels.sums_of_squares(runs.data(), runs.size(), squares());
     double sum = 0.0;
     arena_.device().download(&sum, squares(), sizeof(sum));
     optimizer_->step({0, 1e-9, clip_factor(sum, 1.0)});

@@ -1,5 +1,7 @@
 #include "runtime/rank_device.hpp"
 
+#include <filesystem>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/collective.hpp"
@@ -9,6 +11,26 @@
 namespace pptrain {
 
 int gpu_of(int local_rank, int gpus) { return local_rank % gpus; }
+
+std::string why_gpus_are_unused(const std::string& driver_file) {
+  std::error_code ignored;
+  return std::filesystem::exists(driver_file, ignored) ? why_no_gpu() : "";
+}
+
+namespace {
+
+/// Says once that GPUs which are there are not used, as with a driver that is too old. Collective.
+void log_unused_gpus(MPI_Comm world, Waiter& waiter, const std::string& why) {
+  const std::vector<std::string> of_ranks = gather(world, why, waiter);  // on rank 0
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    if (of_ranks[rank].empty()) continue;
+    return log_warning("rank {} computes with its host, though that has NVIDIA's driver: {} (device = \"host\" says so "
+                       "without this warning)",
+                       rank, of_ranks[rank]);
+  }
+}
+
+}  // namespace
 
 RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   const int rank = rank_in(world);
@@ -31,6 +53,7 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
     names_ += (names_.empty() ? "" : ", ") + (of_rank.empty() ? std::string("host") : of_rank);
     on_gpu_ += of_rank.empty() ? '0' : '1';
   }
+  if (config.job.device == "auto") log_unused_gpus(world, waiter, gpu_ == nullptr ? why_gpus_are_unused() : "");
   names_ = broadcast(world, names_, waiter);
   on_gpu_ = broadcast(world, on_gpu_, waiter);
   if (names_.find("GPU") == std::string::npos) names_.clear();

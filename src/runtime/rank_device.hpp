@@ -20,6 +20,10 @@ namespace pptrain {
 /// then it sees one, or let all ranks see all, which then take turns.
 int gpu_of(int local_rank, int gpus);
 
+/// Why this rank, on a host with NVIDIA's driver, sees no GPU; "" where it sees one, or there is no driver.
+/// `driver_file`: exists where the driver is loaded.
+std::string why_gpus_are_unused(const std::string& driver_file = "/proc/driver/nvidia/version");
+
 /// What this rank computes with, as `[job] device` says: the host or a GPU.
 class RankDevice {
  public:

@@ -58,6 +58,23 @@ TEST_CASE("the GPU sums squares in double, the same bits twice", "[cuda]") {
   }
 }
 
+TEST_CASE("the GPU sums squares of many runs as one after the other", "[cuda]") {
+  Gpu gpu;
+  Twin x(gpu, 1, 70000);
+  x.randomise(fresh_seed(), 3.0);
+  std::vector<ValueRun> on_host, on_gpu;
+  for (std::size_t run = 0; run < 300; ++run) {  // more than a launch takes, some of nothing, some of several blocks
+    const std::size_t begin = run * 7, size = run % 50 == 3 ? 60000 : run % 4 * 9;
+    on_host.push_back({x.host_f32() + begin, size});
+    on_gpu.push_back({x.device_f32() + begin, size});
+  }
+  const DeviceValues<double> sum(gpu, {0.25});
+  double expected = 0.25;
+  host_kernels().sums_of_squares(on_host.data(), on_host.size(), &expected);
+  gpu.kernels.sums_of_squares(on_gpu.data(), on_gpu.size(), sum.data());
+  REQUIRE(sum.fetch()[0] == Approx(expected).epsilon(1e-10));
+}
+
 TEST_CASE("a NaN comes out of the GPU's sums", "[cuda]") {
   Gpu gpu;
   Twin x(gpu, 70, 10), gradient(gpu, 1, 10);

@@ -2,8 +2,11 @@
 
 #include <cstdlib>
 
+#include "cuda/presence.hpp"
 #include "probe/fake_gpus.hpp"
+#include "runtime/rank_device.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -35,4 +38,9 @@ GPUs
   3     n1    none: the host  -             -                   -                -                        -
 )");
   CHECK(describe_gpus({{0, host}, {0, host}}, {{}, {}}).empty());
+}
+
+TEST_CASE("a host with a driver says why its GPUs are not used, one without says nothing", "[np1]") {
+  CHECK(why_gpus_are_unused("/nonexistent/driver/version").empty());
+  CHECK(why_gpus_are_unused(source_file("README.md")) == why_no_gpu());
 }

@@ -45,15 +45,15 @@ double Executor::own_balance() {
 /// All ranks know the norm, so all skip a step or none does. A norm that is not finite would make all weights so.
 void Executor::reduce_norm(const Iteration& iteration) {
   if (device_ != nullptr) {
+    std::vector<ValueRun> runs;
     for (const auto& part : device_->parts()) {
-      const ParameterStore& store = part->parameters();
-      for (const OwnPart& own : store.own_parts()) {
+      for (const OwnPart& own : part->parameters().own_parts()) {
         const Interval counted = part->counted(own);
         if (counted.empty()) continue;
-        kernels_.sum_of_squares(own.gradients + (counted.begin - own.begin), static_cast<std::size_t>(counted.size()),
-                                sums_.squares());
+        runs.push_back({own.gradients + (counted.begin - own.begin), static_cast<std::size_t>(counted.size())});
       }
     }
+    kernels_.sums_of_squares(runs.data(), runs.size(), sums_.squares());
   }
   double squares = value_of(sums_.squares());
   groups_.all().all_reduce_sum(&squares, 1);
