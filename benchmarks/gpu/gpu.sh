@@ -35,7 +35,9 @@ PYTHON
 }
 
 set_environment() {
-  export LD_LIBRARY_PATH=$folder/lib:$(cuda_folders)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  local cuda
+  cuda=$(cuda_folders)
+  export LD_LIBRARY_PATH=$folder/lib:$cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export PATH=$folder/bin:$PATH OPAL_PREFIX=$folder PMIX_MCA_mca_base_component_path=$folder/lib/pmix
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -48,7 +50,6 @@ if [[ -n ${PPTRAIN_GPU_REHEARSAL:-} ]]; then device=host; fi
 
 # --- What a step is: a command with a limit of time, a log, a line.
 
-failures=0
 # step NAME SECONDS PATTERN COMMAND...: the last line of the log with the pattern is the figure.
 step() {
   local name=$1 seconds=$2 pattern=$3 log code=0 begin=$SECONDS result=passed
@@ -62,7 +63,7 @@ step() {
     124 | 137) result=TIMEOUT ;;
     *) result="FAILED ($code)" ;;
   esac
-  if [[ $code -ne 0 && $code -ne 77 ]]; then failures=$((failures + 1)); fi
+  if [[ $code -ne 0 && $code -ne 77 ]]; then touch "$logs/failed/$name"; fi
   printf '%-26s %-12s %4d s  %s\n' "$name" "$result" $((SECONDS - begin)) "$(grep -aE "$pattern" "$log" | tail -n 1 | cut -c 1-110)"
   if [[ $code -ne 0 && $code -ne 77 ]]; then grep -aE 'FAILED:|error|rror:|with expansion' "$log" | head -n 12 | cut -c 1-200 | sed 's/^/    /'; fi
 }
@@ -80,25 +81,12 @@ part_smoke() {
 # All at once: each is a process, or several, with contexts of their own.
 part_correct() {
   local n
-  mkdir -p "$logs/failed"
-  rm -f "$logs/failed"/*
-  {
-    in_background kernels 400 test_cuda_gpu '~[large]~[np1]~[np2]~[np4]~[np8]~[np16]~[long]'
-    in_background one-rank 400 mpirun --bind-to none -np 1 test_cuda_ranks_gpu '[np1]'
-    for n in 2 4 8; do
-      in_background "shared-by-$n" 400 mpirun --bind-to none -np "$n" test_cuda_ranks_gpu "[np$n]~[own]"
-    done
-    wait
-  }
-  failures=$((failures + $(find "$logs/failed" -type f | wc -l)))
-}
-
-in_background() {  # NAME SECONDS COMMAND...
-  (
-    failures=0
-    step "$1" "$2" "$tests" "${@:3}"
-    if [[ $failures -ne 0 ]]; then touch "$logs/failed/$1"; fi
-  ) &
+  step kernels 400 "$tests" test_cuda_gpu '~[large]~[np1]~[np2]~[np4]~[np8]~[np16]~[long]' &
+  step one-rank 400 "$tests" mpirun --bind-to none -np 1 test_cuda_ranks_gpu '[np1]' &
+  for n in 2 4 8; do
+    step "shared-by-$n" 400 "$tests" mpirun --bind-to none -np "$n" test_cuda_ranks_gpu "[np$n]~[own]" &
+  done
+  wait
 }
 
 # sanitize TOOL [OPTION...]
@@ -111,11 +99,11 @@ part_racecheck() { sanitize racecheck --kernel-name kns=pptrain; }
 
 # compare MODEL [OPTION...]
 compare() {
-  (cd "$source" && step "compare-$1" 460 ratio benchmarks/gpu_compare.sh --model "$@" && exit "$failures") || failures=$((failures + 1))
+  step "compare-$1" 460 ratio "$source/benchmarks/gpu_compare.sh" --model "$@"
 }
 
 part_speed() { compare 124M --rounds 2 --steps 6; }
-part_speed-large() { compare 1.5B --rounds 1 --steps 5 --batch 64; }
+part_speed_large() { compare 1.5B --rounds 1 --steps 5 --batch 64; }
 
 part_tune() {
   local graphs
@@ -136,10 +124,21 @@ for part in "$@"; do
   }
 done
 set_environment
-mkdir -p "$logs"
+mkdir -p "$logs/failed"
+rm -f "$logs/failed"/*
 if [[ -z ${PPTRAIN_GPU_REHEARSAL:-} ]] && ! nvidia-smi >"$logs/nvidia-smi.log" 2>&1; then
   echo "gpu.sh: SKIPPED: nvidia-smi finds no GPU" >&2
   exit 77
 fi
-for part in "$@"; do "part_$part"; done
-exit $((failures > 0))
+for part in "$@"; do
+  case $part in
+    smoke) part_smoke ;;
+    correct) part_correct ;;
+    memcheck) part_memcheck ;;
+    racecheck) part_racecheck ;;
+    speed) part_speed ;;
+    speed-large) part_speed_large ;;
+    tune) part_tune ;;
+  esac
+done
+[[ -z $(ls "$logs/failed") ]]

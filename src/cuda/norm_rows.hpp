@@ -4,8 +4,8 @@
 #include "cuda/sums.hpp"
 #include "kernels/bodies/norm.hpp"
 
-/// Norms of aligned rows on a GPU, with a block for a row and 8 neighbours of it in the registers of each thread, so that
-/// every element is loaded once and stored once. C++17.
+/// Norms of aligned rows on a GPU, with a block for a row and 8 neighbours of it in the registers of each thread, so
+/// that every element is loaded once and stored once. C++17.
 namespace pptrain::cuda {
 
 constexpr unsigned norm_pack = 8;
@@ -145,8 +145,8 @@ __global__ void __launch_bounds__(most_norm_threads)
   }
 }
 
-/// kernels::bodies::NormBackward and, over the rows of each chunk, kernels::bodies::NormParameterGradient: a block for each
-/// chunk writes its sums to gains and offsets (chunks, columns); offsets may be null.
+/// kernels::bodies::NormBackward and, over the rows of each chunk, kernels::bodies::NormParameterGradient: a block for
+/// each chunk writes its sums to gains and offsets (chunks, columns); offsets may be null.
 template <class D, class X, class T>
 __global__ void __launch_bounds__(most_norm_threads)
     norm_backward_rows(kernels::bodies::NormBackward<D, X, T> body, float* gains, float* offsets, RowChunks chunks) {

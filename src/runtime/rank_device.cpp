@@ -24,9 +24,10 @@ void log_unused_gpus(MPI_Comm world, Waiter& waiter, const std::string& why) {
   const std::vector<std::string> of_ranks = gather(world, why, waiter);  // on rank 0
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
     if (of_ranks[rank].empty()) continue;
-    return log_warning("rank {} computes with its host, though that has NVIDIA's driver: {} (device = \"host\" says so "
-                       "without this warning)",
-                       rank, of_ranks[rank]);
+    return log_warning(
+        "rank {} computes with its host, though that has NVIDIA's driver: {} (device = \"host\" says so "
+        "without this warning)",
+        rank, of_ranks[rank]);
   }
 }
 
