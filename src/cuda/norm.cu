@@ -73,7 +73,7 @@ void CudaKernels::norm_backward(const NormForm& form, const Matrix& dnormalised,
   check_norm(form, x, normalised, mean, offset);
   if (x.rows == 0) return;
   const bool packed = is_packed({&dnormalised, &x, &residual_gradient, &dx, &normalised}, {gain, offset});
-  const RowChunks chunks = packed ? RowChunks(x.rows, most_norm_chunks, least_norm_chunk) : RowChunks(x.rows);
+  const RowChunks chunks = packed ? norm_chunks(x.rows, x.columns) : RowChunks(x.rows);
   const std::size_t columns = x.columns;
   auto* gains = scratch_.take<float>(2 * chunks.count() * columns);
   float* offsets = doffset == nullptr ? nullptr : gains + chunks.count() * columns;

@@ -11,9 +11,7 @@ namespace pptrain::cuda {
 constexpr unsigned norm_pack = 8;
 /// A block of more threads would have too few registers for each.
 constexpr unsigned most_norm_threads = 512;
-/// What kernels::bodies::NormBackward reads and writes per element is little beside what blocks must have under way, so
-/// there are as many as a GPU of 132 multiprocessors holds.
-constexpr std::size_t most_norm_chunks = 1024, least_norm_chunk = 8;
+constexpr std::size_t least_norm_chunk = 8;
 
 /// Whether rows of so many columns fit into the registers of one block.
 inline bool fits_norm_block(std::size_t columns) {
@@ -22,6 +20,13 @@ inline bool fits_norm_block(std::size_t columns) {
 
 inline unsigned norm_threads(std::size_t columns) {
   return static_cast<unsigned>((columns / norm_pack + warp_size - 1) / warp_size * warp_size);
+}
+
+/// How the backward pass divides rows: into as many chunks as a GPU of 132 multiprocessors runs blocks at a time, more
+/// of short rows, since their blocks are small. By sizes alone, so that sums are the same on every GPU.
+inline RowChunks norm_chunks(std::size_t rows, std::size_t columns) {
+  constexpr std::size_t most_threads_at_once = 131072, least_chunks = 1024;
+  return RowChunks(rows, std::max(least_chunks, most_threads_at_once / norm_threads(columns)), least_norm_chunk);
 }
 
 /// A block's sums. Two halves of the scratch are used in turn, so that one barrier is enough for each call.
