@@ -4,6 +4,7 @@
 #include "kernels/blocked_gemm.hpp"
 #include "kernels/onednn_matmul.hpp"
 #include "kernels/product.hpp"
+#include "kernels/sgemm.hpp"
 #ifdef PPTRAIN_HAVE_OPENBLAS
 #include <cblas.h>
 #endif
@@ -33,10 +34,8 @@ class HostGemm : public Gemm {
 
   std::string name() const override {
     std::string text = matmul_ == nullptr ? "" : matmul_->name();
-#ifdef PPTRAIN_HAVE_OPENBLAS
-    text += fmt::format("{}OpenBLAS ({})", text.empty() ? "" : ", ", openblas_get_corename());
-#endif
-    return text;
+    const std::string openblas = kernels::openblas_name();
+    return text + (text.empty() || openblas.empty() ? "" : ", ") + openblas;
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "kernels/sgemm.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error.hpp"
 #ifdef PPTRAIN_HAVE_ONEDNN
@@ -36,13 +37,29 @@ void openblas_sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOper
 }
 #endif
 
+#ifdef PPTRAIN_HAVE_OPENBLAS
+/// Whether OpenBLAS computes with the vectors of this processor. Of one that is newer than itself it may know nothing,
+/// and then takes the kernels of a Prescott (SSE3), which are several times as slow: 0.3.21 does on an Emerald Rapids.
+bool openblas_uses_vectors() {
+#ifdef __x86_64__
+  static const bool uses = !__builtin_cpu_supports("avx2") || std::string_view(openblas_get_corename()) != "Prescott";
+  return uses;
+#else
+  return true;
+#endif
+}
+#endif
+
+#if defined(PPTRAIN_HAVE_ONEDNN) && defined(PPTRAIN_HAVE_OPENBLAS)
 /// Measured on Zen 3 (peak 103 GFLOP/s), oneDNN 2.6 and OpenBLAS 0.3.21: with few terms oneDNN
 /// reaches 92-97 where OpenBLAS does 87-91; beyond 384 terms 76-88 against 85-92. Weight gradients
 /// (A transposed) fall to 38-72 in oneDNN where the stride is large, and do 85-93 in OpenBLAS.
 /// Small products, as attention's, cost OpenBLAS relatively more to prepare.
-[[maybe_unused]] bool openblas_is_faster(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a) {
+bool openblas_is_faster(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a) {
+  if (!openblas_uses_vectors()) return false;
   return (a.transpose == Transpose::yes || k > 384) && m * n * k > std::size_t{1} << 21;
 }
+#endif
 
 }  // namespace
 
@@ -64,6 +81,17 @@ void sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a, c
 #else
   openblas_sgemm(m, n, k, a, b, c, c_stride, accumulate);
 #endif
+}
+
+std::string openblas_name() {
+#ifdef PPTRAIN_HAVE_OPENBLAS
+  const std::string core = openblas_get_corename();
+  if (openblas_uses_vectors()) return "OpenBLAS (" + core + ")";
+#ifndef PPTRAIN_HAVE_ONEDNN
+  return "OpenBLAS (" + core + ", slow: it does not know this processor; set OPENBLAS_CORETYPE)";
+#endif
+#endif
+  return "";
 }
 
 }  // namespace pptrain::kernels

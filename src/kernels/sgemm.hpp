@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "kernels/gemm.hpp"
 
@@ -14,8 +15,12 @@ struct SgemmOperand {
 };
 
 /// C (m, n) = op(A) (m, k) op(B) (k, n), or C += with `accumulate`, on one thread by oneDNN or
-/// OpenBLAS. Which of them is fixed by the shape, so two runs agree bit for bit.
+/// OpenBLAS. Which of them is fixed by the shape and the processor, so two runs on one kind agree bit for bit.
 void sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a, const SgemmOperand& b, float* c,
            std::size_t c_stride, bool accumulate);
+
+/// OpenBLAS with the processor that its kernels are for, as "OpenBLAS (Haswell)"; "" where it is not used, since it is
+/// not there, or does not know this processor and oneDNN is there.
+std::string openblas_name();
 
 }  // namespace pptrain::kernels
