@@ -12,7 +12,7 @@ usage() {
 Usage: gpu.sh PART...
   smoke     versions, GPUs that are seen, a few tests, 20 iterations of inputs/gpt2.toml
   correct   every test for one GPU, on one rank and on ranks that share it
-  memcheck, racecheck    compute-sanitizer's, on the tests of rows, products and attention
+  memcheck, racecheck    compute-sanitizer's, on the tests of kernels that are tagged [cuda]: rows, norms, sums, optimizers, graphs
   speed, speed-large     GPT-2 124M, and 1.5B, in bf16 beside PyTorch
   tune      a small job without and with CUDA graphs
 Logs: PPTRAIN_GPU_LOGS (default: FOLDER/logs). With PPTRAIN_GPU_REHEARSAL=1 the host stands for the GPU.

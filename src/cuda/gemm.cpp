@@ -152,8 +152,9 @@ bool CudaGemm::run_fused(const LtCall& plain, const GemmOptions& options) {
 }
 
 /// A product of 16 bits one of whose sizes is no multiple of 8, as a vocabulary of 50,257, in two: cuBLASLt has no
-/// algorithm of the newer matrix units for such rows, however far apart they lie, and takes three times as long (H100).
-/// Most of the size is one product, what is left over another. Returns whether it was done so.
+/// algorithm of the newer matrix units for such rows, however far apart they lie: the logits of 32,768 tokens took 26
+/// ms on an H100, a tenth of its rate. Most of the size is one product, what is left over another. Returns whether it
+/// was done so.
 bool CudaGemm::multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                                  const GemmOptions& options) {
   const bool has_epilogue =

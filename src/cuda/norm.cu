@@ -24,8 +24,6 @@ struct ChunkGradients : bodies::NormParameterGradient<D, X, centred, has_offset>
   }
 };
 
-bool is_aligned_vector(const float* vector) { return vector == nullptr || is_aligned(vector); }
-
 /// Whether a row of these, and of weights, is computed in packs by one block. Matrices without data are not there.
 bool is_packed(std::initializer_list<const Matrix*> matrices, std::initializer_list<const float*> vectors) {
   for (const Matrix* matrix : matrices) {
@@ -33,7 +31,7 @@ bool is_packed(std::initializer_list<const Matrix*> matrices, std::initializer_l
     if (!fits_norm_block(matrix->columns) || !are_aligned({matrix})) return false;
   }
   for (const float* vector : vectors) {
-    if (!is_aligned_vector(vector)) return false;
+    if (!is_aligned(vector)) return false;
   }
   return true;
 }

@@ -76,21 +76,23 @@ struct NormColumns {
   }
   template <class T>
   PPTRAIN_FUNCTION void store(const float (&values)[norm_pack], T* row) const {
-    if (!any) return;
-    Pack<T, norm_pack> pack;
-    for (unsigned i = 0; i < norm_pack; ++i) pptrain::store(pack.values[i], values[i]);
-    pack.store(row + first);
+    if (any) narrowed<T>(values).store(row + first);
   }
   /// The same, rounded to the type in which it is stored.
   template <class T>
   PPTRAIN_FUNCTION void round_and_store(float (&values)[norm_pack], T* row) const {
     if (!any) return;
-    Pack<T, norm_pack> pack;
-    for (unsigned i = 0; i < norm_pack; ++i) {
-      pptrain::store(pack.values[i], values[i]);
-      values[i] = static_cast<float>(pack.values[i]);
-    }
+    const Pack<T, norm_pack> pack = narrowed<T>(values);
+    for (unsigned i = 0; i < norm_pack; ++i) values[i] = static_cast<float>(pack.values[i]);
     pack.store(row + first);
+  }
+
+ private:
+  template <class T>
+  PPTRAIN_FUNCTION static Pack<T, norm_pack> narrowed(const float (&values)[norm_pack]) {
+    Pack<T, norm_pack> pack;
+    for (unsigned i = 0; i < norm_pack; ++i) pptrain::store(pack.values[i], values[i]);
+    return pack;
   }
 };
 

@@ -54,7 +54,7 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
     names_ += (names_.empty() ? "" : ", ") + (of_rank.empty() ? std::string("host") : of_rank);
     on_gpu_ += of_rank.empty() ? '0' : '1';
   }
-  if (config.job.device == "auto") log_unused_gpus(world, waiter, gpu_ == nullptr ? why_gpus_are_unused() : "");
+  if (config.job.device == "auto") log_unused_gpus(world, waiter, why_gpus_are_unused());
   names_ = broadcast(world, names_, waiter);
   on_gpu_ = broadcast(world, on_gpu_, waiter);
   if (names_.find("GPU") == std::string::npos) names_.clear();

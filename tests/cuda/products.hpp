@@ -50,9 +50,9 @@ class Product {
   void run(const Wants& wants) {
     if (wants.accumulate) c_.randomise(seed_ + 5);
     has_gelu_ = wants.gelu || wants.gelu_backward;
-    // Each side rounds what is left over from the terms, and where the gradient of GELU follows, once more. With a bias
-    // of up to 1, some algorithms of cuBLASLt round it, and the product before it is added, which is up to 2 for a sum
-    // of 1.
+    // Each side rounds the product; where the gradient of GELU follows, each side rounds it again. A GPU also rounds a
+    // bias, which is up to 1, and some algorithms of cuBLASLt round the product before the bias is added to it: for a
+    // sum of 1, the product is up to 2.
     roundings_ = wants.gelu_backward ? 4.0 : wants.bias ? 5.0 : 3.0;
     gpu_.gemm->multiply(ta_, a_.device(), tb_, b_.device(), c_.device(), options(wants, &Twin::device));
     host_gemm().multiply(ta_, a_.host(), tb_, b_.host(), c_.host(), options(wants, &Twin::host));

@@ -71,7 +71,10 @@ TEST_CASE("the GPU sums squares of many runs as one after the other", "[cuda]") 
   const DeviceValues<double> sum(gpu, {0.25});
   double expected = 0.25;
   host_kernels().sums_of_squares(on_host.data(), on_host.size(), &expected);
+  gpu.device.stream().use_graphs();  // which count what is called
   gpu.kernels.sums_of_squares(on_gpu.data(), on_gpu.size(), sum.data());
+  gpu.device.synchronize();
+  CHECK(gpu.device.stream().graph_counts().calls == 2 * 3);
   REQUIRE(sum.fetch()[0] == Approx(expected).epsilon(1e-10));
 }
 

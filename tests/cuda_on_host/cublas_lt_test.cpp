@@ -47,3 +47,20 @@ TEST_CASE("the algorithm of a product is asked for once") {
   }
   REQUIRE(cuda_on_host::num_heuristics() == before + 1);
 }
+
+TEST_CASE("a product of 16 bits runs in two parts along each size that is no multiple of 8, one of fp32 as a whole") {
+  const auto parts = [](const Shape& s, Transpose ta, Transpose tb, DType type) {
+    GpuProducts gpu;
+    const std::uint64_t before = cuda_on_host::num_heuristics();
+    Product product(gpu, s, ta, tb, {type, type, DType::f32}, 5);
+    product.run({});
+    product.check();
+    return cuda_on_host::num_heuristics() - before;
+  };
+  // The products of a head with 1,027 tokens in its vocabulary: logits, gradients of its input and of its weight.
+  CHECK(parts({16, 1027, 24}, Transpose::no, Transpose::yes, DType::bf16) == 2);
+  CHECK(parts({16, 24, 1027}, Transpose::no, Transpose::no, DType::bf16) == 2);
+  CHECK(parts({1027, 24, 16}, Transpose::yes, Transpose::no, DType::bf16) == 2);
+  CHECK(parts({16, 1024, 24}, Transpose::no, Transpose::yes, DType::bf16) == 1);
+  CHECK(parts({16, 1027, 24}, Transpose::no, Transpose::yes, DType::f32) == 1);
+}
