@@ -76,6 +76,9 @@ void CommandLine::plan() {
       ->check(positive_count())
       ->type_name("N");
   token_count(sub);
+  sub->add_option("--threads", options_.threads, "threads that search, with the same plan (default: one per core)")
+      ->check(positive_count())
+      ->type_name("N");
   sub->add_option(
          "--calibrate", options_.calibrate,
          "scale the times of layers by what was measured: seconds of an iteration, metrics.h5 or a run's folder")

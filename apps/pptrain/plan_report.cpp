@@ -4,6 +4,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "planners/other_nodes.hpp"
+#include "planning.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
 #include "runtime/search_display.hpp"
@@ -14,13 +15,11 @@ namespace {
 std::vector<OnFewerNodes> on_fewer_nodes(const Options& options, const Config& config, const Plan& plan,
                                          const Instance& instance) {
   if (!config.parallelism.plan.empty() || instance.cluster.num_nodes() < 2) return {};
-  Restrictions restrictions = restrictions_of(config);
-  if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
   const std::string& planner = options.planner.empty() ? config.planner.name : options.planner;
   const InterruptEndsSearch interrupt;
   SearchProgress progress;
   const SearchDisplay display(progress);
-  return plans_on_fewer_nodes(planner == "all" ? "auto" : planner, instance, restrictions,
+  return plans_on_fewer_nodes(planner == "all" ? "auto" : planner, instance, asked_restrictions(options, config),
                               plan.predicted->iteration_seconds, Stop(config.planner.time_limit), &progress);
 }
 

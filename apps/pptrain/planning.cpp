@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/parallel_for.hpp"
 #include "calibrating.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
@@ -134,8 +137,7 @@ void plan_from_files(const Options& options) {
   }
   const Cluster cluster = planning_cluster(options, config);
   Profile profile = planning_profile(options, config, cluster);
-  Restrictions restrictions = restrictions_of(config);
-  if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
+  const Restrictions restrictions = asked_restrictions(options, config);
   const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
   if (options.input.empty() && !has_batch) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
@@ -184,6 +186,13 @@ bool profiles_from_files(const Options& options) {
   } catch (const Error&) {
     return true;
   }
+}
+
+Restrictions asked_restrictions(const Options& options, const Config& config) {
+  Restrictions restrictions = restrictions_of(config);
+  if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
+  restrictions.threads = static_cast<int>(std::min<std::int64_t>(options.threads.value_or(0), usable_cores()));
+  return restrictions;
 }
 
 bool plans_from_files(const Options& options) {
@@ -244,7 +253,7 @@ void run_plan(const Options& options) {
                    instance);
       return;
     }
-    deliver_search(options, config, config.planner.name, instance, restrictions_of(config));
+    deliver_search(options, config, config.planner.name, instance, asked_restrictions(options, config));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "options.hpp"
+#include "planners/ask/restrictions.hpp"
 #include "runtime/prepare.hpp"
 
 namespace pptrain {
@@ -21,6 +22,9 @@ Cluster planning_cluster(const Options& options, const Config& config);
 
 /// The profile of a planning job from files: named, computed, or both.
 Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster);
+
+/// What the configuration and the options fix of the plans that are searched, and the threads of the search.
+Restrictions asked_restrictions(const Options& options, const Config& config);
 
 /// What the first and the last layer share, where the job names a model that pptrain trains.
 std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile);

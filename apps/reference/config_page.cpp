@@ -41,6 +41,7 @@ class Describer : public KeyVisitor {
     add(key, "path or array of paths" + or_keyword(keyword));
   }
   void flag(const Key& key, bool&) override { add(key, "`true` or `false`"); }
+  void flag_or_auto(const Key& key, AutoFlag&) override { add(key, "`true`, `false` or `\"auto\"`"); }
   void integers(const Key& key, std::vector<std::int64_t>&, const Range& range) override {
     add(key, "array of integers" + limits(range));
   }

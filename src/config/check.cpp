@@ -220,7 +220,7 @@ void check_expert_groups(const Config& config) {
 void check_expert(const Config& config) {
   const ParallelismConfig& parallelism = config.parallelism;
   if (!parallelism.expert) return;
-  if (parallelism.experts == "all-to-all") return check_expert_groups(config);
+  if (parallelism.experts == "all-to-all" || parallelism.experts == "auto") return check_expert_groups(config);
   throw_bad_input({config.where("parallelism.expert"),
                    fmt::format("expert = {} with experts = \"{}\"", *parallelism.expert, parallelism.experts),
                    "replicas divide experts where they send rows to one another", "add experts = \"all-to-all\""});

@@ -22,6 +22,8 @@ std::string to_string(Recompute recompute);
 
 /// A number the user fixed, or nothing: `"auto"`, to be chosen by the planner.
 using AutoInt = std::optional<std::int64_t>;
+/// What the user allowed or forbade, or nothing: `"auto"`.
+using AutoFlag = std::optional<bool>;
 
 struct JobConfig {
   std::string name = "job";
@@ -231,12 +233,12 @@ struct ParallelismConfig {
   std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
   std::string recompute = "auto";  ///< none, selective, full, auto
   AutoInt zero_stage;
-  std::string zero_group = "auto";   ///< or "replicas"; "node": divided within a node, whole on every node
-  bool offload = false;              ///< whether optimizer state may be kept in the host's memory
-  bool offload_activations = false;  ///< whether stored activations may be
-  std::string experts = "columns";   ///< what members of a tensor-parallel group have: columns of each, or "whole" ones
-  AutoInt expert;                    ///< replicas that divide experts between them by all-to-all; nothing: chosen
-  std::string plan;                  ///< a PLAN.json to run as it is
+  std::string zero_group = "auto";  ///< or "replicas"; "node": divided within a node, whole on every node
+  AutoFlag offload;                 ///< whether optimizer state may be kept in the host's memory
+  AutoFlag offload_activations;     ///< whether stored activations may be
+  std::string experts = "auto";     ///< who has which: "columns", "whole", "all-to-all"
+  AutoInt expert;                   ///< replicas that divide experts between them by all-to-all; nothing: chosen
+  std::string plan;                 ///< a PLAN.json to run as it is
 };
 
 struct ClusterConfig {

@@ -147,18 +147,26 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
   v.name({"zero_group",
           "Whether all replicas of a stage divide it, or those of each node, with all of it on every node (HSDP)."},
          parallelism.zero_group, {"auto", "replicas", "node"});
-  v.flag({"offload", "Whether planners may keep the optimizer state in the host's memory."}, parallelism.offload);
-  v.flag({"offload_activations", "Whether planners may keep what layers store from F to B in the host's memory."},
-         parallelism.offload_activations);
+  v.flag_or_auto(
+      {"offload",
+       "Whether planners may keep the optimizer state in the host's memory; \"auto\": planner auto may, on a "
+       "cluster whose nodes have a host_link."},
+      parallelism.offload);
+  v.flag_or_auto(
+      {"offload_activations",
+       "Whether planners may keep what layers store from F to B in the host's memory; \"auto\" as for offload."},
+      parallelism.offload_activations);
   v.name({"experts",
           "What members of a tensor-parallel group have of a model's experts: columns of each, or \"whole\" ones where "
           "their number can be divided evenly; with \"all-to-all\" planner auto may divide whole experts over replicas "
-          "too, which send rows to those that have their experts."},
-         parallelism.experts, {"columns", "whole", "all-to-all"});
-  v.integer_or_auto({"expert",
-                     "With experts = \"all-to-all\" and planner auto: how many replicas divide the experts of a layer "
-                     "between them; \"auto\": as many as are fastest, or none."},
-                    parallelism.expert, at_least(2));
+          "too, which send rows to those that have their experts. \"auto\": columns, or \"all-to-all\" where that is "
+          "faster."},
+         parallelism.experts, {"auto", "columns", "whole", "all-to-all"});
+  v.integer_or_auto(
+      {"expert",
+       "With planner auto and experts = \"all-to-all\" or \"auto\": how many replicas divide the experts of a layer "
+       "between them; \"auto\": as many as are fastest, or none."},
+      parallelism.expert, at_least(2));
   v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
 }
 

@@ -46,6 +46,7 @@ class KeyVisitor {
   virtual void input_path(const Key& key, std::string& value, const std::string& keyword) = 0;
   virtual void input_paths(const Key& key, std::vector<std::string>& values, const std::string& keyword) = 0;
   virtual void flag(const Key& key, bool& value) = 0;
+  virtual void flag_or_auto(const Key& key, AutoFlag& value) = 0;
   virtual void integer(const Key& key, std::int64_t& value, const Range& range) = 0;
   virtual void integers(const Key& key, std::vector<std::int64_t>& values, const Range& range) = 0;
   virtual void integer_or_auto(const Key& key, AutoInt& value, const Range& range) = 0;

@@ -74,6 +74,9 @@ class Reader : public KeyVisitor {
   void flag(const Key& key, bool& value) override {
     if (find(key)) value = table_->boolean(key.name);
   }
+  void flag_or_auto(const Key& key, AutoFlag& value) override {
+    if (find(key)) value = table_->flag_or_auto(key.name);
+  }
   void integer(const Key& key, std::int64_t& value, const Range& range) override {
     if (!find(key)) return;
     value = table_->integer(key.name);

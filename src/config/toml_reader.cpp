@@ -153,6 +153,15 @@ std::optional<std::int64_t> TomlTable::integer_or_auto(std::string_view key,
   refuse_type(*state_, key, *node, "an integer or \"auto\"", "write a whole number or \"auto\"");
 }
 
+std::optional<bool> TomlTable::flag_or_auto(std::string_view key) const {
+  const toml::node* node = find(*state_, key);
+  const auto text = node == nullptr ? std::nullopt : node->value_exact<std::string>();
+  if (!text) return boolean(key);
+  if (*text == "auto") return std::nullopt;
+  refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text), "it has to be true, false or \"auto\"",
+         nearest_name(*text, {"auto"}).empty() ? "write true or false without quotes" : "write \"auto\"");
+}
+
 std::optional<double> TomlTable::number_or(std::string_view key, const std::string& keyword) const {
   const toml::node* node = find(*state_, key);
   const auto text = node == nullptr ? std::nullopt : node->value_exact<std::string>();

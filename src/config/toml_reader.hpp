@@ -44,6 +44,8 @@ class TomlTable {
   double quantity(std::string_view key, Quantity quantity, std::optional<double> fallback = std::nullopt) const;
   /// An integer, or nothing for `"auto"`. `fallback` is returned for a missing key.
   std::optional<std::int64_t> integer_or_auto(std::string_view key, std::optional<std::int64_t> fallback) const;
+  /// True or false, or nothing for `"auto"`. The key must be there.
+  std::optional<bool> flag_or_auto(std::string_view key) const;
   /// A number, or nothing for `keyword`.
   std::optional<double> number_or(std::string_view key, const std::string& keyword) const;
   /// A string that is one of `names`; the nearest one is suggested for another.

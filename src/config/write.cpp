@@ -37,6 +37,9 @@ class Writer : public KeyVisitor {
     line(key, values.size() == 1 ? quote_toml(values[0]) : quoted_list(values));
   }
   void flag(const Key& key, bool& value) override { line(key, value ? "true" : "false"); }
+  void flag_or_auto(const Key& key, AutoFlag& value) override {
+    line(key, !value ? "\"auto\"" : *value ? "true" : "false");
+  }
   void integer(const Key& key, std::int64_t& value, const Range&) override { line(key, std::to_string(value)); }
   void integers(const Key& key, std::vector<std::int64_t>& values, const Range&) override {
     std::vector<std::string> texts;

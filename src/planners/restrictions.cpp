@@ -161,9 +161,9 @@ class RestrictionChecker {
 
   void check_offload() const {
     if (instance_.cluster.has_host_links()) return;
-    for (const auto& [key, asked] : {std::pair<const char*, bool>{"offload", fixed_.offload},
+    for (const auto& [key, asked] : {std::pair<const char*, AutoFlag>{"offload", fixed_.offload},
                                      {"offload_activations", fixed_.offload_activations}}) {
-      if (!asked) continue;
+      if (!asked.value_or(false)) continue;
       refuse(key, fmt::format("{} = true, but there is nothing to offload to", key),
              fmt::format("nodes of cluster \"{}\" have no host_link", instance_.cluster.name),
              fmt::format("add host_link = {{ bandwidth = \"...\" }} to each [[node]], or use {} = false", key));
@@ -268,6 +268,13 @@ std::optional<Recompute> recompute_of(const Config& config) {
   return std::nullopt;  // "auto"
 }
 
+Experts experts_of(const Config& config) {
+  const std::string& name = config.parallelism.experts;
+  if (name == "columns") return Experts::columns;
+  if (name == "whole") return Experts::whole;
+  return name == "all-to-all" ? Experts::sent : Experts::chosen;
+}
+
 }  // namespace
 
 std::string Restrictions::place_of(const std::string& key, const std::string& source) const {
@@ -294,9 +301,8 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.zero_group = zero_group_of(config);
   restrictions.offload = config.parallelism.offload;
   restrictions.offload_activations = config.parallelism.offload_activations;
-  restrictions.sends_rows = config.parallelism.experts == "all-to-all";
+  restrictions.experts = experts_of(config);
   restrictions.expert = config.parallelism.expert;
-  restrictions.whole_experts = config.parallelism.experts == "whole" || restrictions.sends_rows;
   restrictions.effort = effort_of(config);
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
@@ -318,6 +324,9 @@ Restrictions as_in_papers(Restrictions restrictions) {
   if (!restrictions.zero_stage) restrictions.zero_stage = 0;
   if (!restrictions.virtual_stages) restrictions.virtual_stages = 1;
   if (!restrictions.zero_group) restrictions.zero_group = ZeroGroup::replicas;
+  if (!restrictions.offload) restrictions.offload = false;
+  if (!restrictions.offload_activations) restrictions.offload_activations = false;
+  if (restrictions.experts == Experts::chosen) restrictions.experts = Experts::columns;
   return restrictions;
 }
 

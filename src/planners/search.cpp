@@ -190,7 +190,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
     result.plan->alternatives.push_back(alternative_of(beside, *result.plan));
     if (beside.plan) result.others.push_back(*beside.plan);
   }
-  if (restrictions.whole_experts) {
+  if (restrictions.has_whole_experts()) {
     give_whole_experts(*result.plan, instance.profile);
     for (Plan& other : result.others) give_whole_experts(other, instance.profile);
     for (GridCandidate& grid : result.grids) {

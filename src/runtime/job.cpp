@@ -118,7 +118,8 @@ Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, con
   planned.profile = obtain_profile(world, waiter, options, config, model, machine, named, device);
   phases.end("layer times");
   if (rank_in(world) == 0) print_detail(describe_layer_times(planned.profile) + "\n");
-  planned.plans = choose_plans(world, waiter, options, config, machine, planned.profile);
+  planned.plans =
+      choose_plans(world, waiter, options, with_offload_decided(config, machine, device), machine, planned.profile);
   phases.end("search");
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {

@@ -20,10 +20,22 @@ const char* offload_key(const Stage& stage) { return stage.offload ? "offload" :
 void check_offload(const Config& config, const Machine& machine, const RankDevice& device) {
   if (machine.cluster.emulate != Emulate::no || !device.names().empty()) return;
   const ParallelismConfig& asked = config.parallelism;
-  if (asked.offload) refuse(config.where("parallelism.offload"), "offload", "all ranks compute");
-  if (asked.offload_activations) {
+  if (asked.offload.value_or(false)) refuse(config.where("parallelism.offload"), "offload", "all ranks compute");
+  if (asked.offload_activations.value_or(false)) {
     refuse(config.where("parallelism.offload_activations"), "offload_activations", "all ranks compute");
   }
+}
+
+Config with_offload_decided(Config config, const Machine& machine, const RankDevice& device) {
+  if (machine.cluster.emulate != Emulate::no) return config;
+  bool any_host = false;
+  for (int rank = 0; rank < machine.cluster.num_devices(); ++rank) any_host = any_host || device.is_host(RankId(rank));
+  if (!any_host) return config;
+  AutoFlag& states = config.parallelism.offload;
+  AutoFlag& activations = config.parallelism.offload_activations;
+  states = states.value_or(false);
+  activations = activations.value_or(false);
+  return config;
 }
 
 void check_offload(const Plan& plan, const std::string& source, const Machine& machine, const RankDevice& device) {

@@ -14,6 +14,8 @@ namespace pptrain {
 ///
 /// The key, where no rank has another memory.
 void check_offload(const Config& config, const Machine& machine, const RankDevice& device);
+/// The configuration, where "auto" of its keys to offload is false if a rank computes on the host.
+Config with_offload_decided(Config config, const Machine& machine, const RankDevice& device);
 /// A plan; `source` is the place of its stages.
 void check_offload(const Plan& plan, const std::string& source, const Machine& machine, const RankDevice& device);
 

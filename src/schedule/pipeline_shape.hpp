@@ -41,6 +41,13 @@ struct Cut {
   auto operator<=>(const Cut&) const = default;
 };
 
+/// How long orders are searched that a schedule improves step by step.
+enum class OrderEffort {
+  sketch,  ///< as the first policies make them: no step improves them
+  brief,   ///< a quarter of the steps
+  full,    ///< as a job runs them
+};
+
 /// What a task order depends on: a pipeline of p ranks with V chunks each, and what its tasks cost.
 /// The replicas and shards of a stage follow one order, so they count as one rank here.
 struct PipelineShape {
@@ -55,8 +62,8 @@ struct PipelineShape {
   /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of W;
   /// empty: no limit.
   std::vector<int> most_stored;
-  int unit = 0;           ///< ZeroPP's U; 0: chosen
-  bool sketched = false;  ///< whether orders stay as the first policies make them, and no step improves them
+  int unit = 0;  ///< ZeroPP's U; 0: chosen
+  OrderEffort effort = OrderEffort::full;
 
   int num_chunks() const { return ranks * chunks_per_rank; }
   int rank_of(int chunk) const;

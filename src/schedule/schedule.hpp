@@ -41,7 +41,7 @@ struct OrderOptions {
   std::vector<Cut> cuts;
   std::vector<double> reduce_seconds;
   std::vector<int> most_stored;
-  bool sketched = false;
+  OrderEffort effort = OrderEffort::full;
   auto operator<=>(const OrderOptions&) const = default;
 };
 

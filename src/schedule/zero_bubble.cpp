@@ -35,7 +35,7 @@ class Search {
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](const Attempt& a, const Attempt& b) { return better(a.result, b.result); });
     if (attempts_.size() > num_climbs) attempts_.resize(num_climbs);
-    if (shape_.sketched) return {std::move(attempts_.front().result.orders), work_};
+    if (shape_.effort == OrderEffort::sketch) return {std::move(attempts_.front().result.orders), work_};
     for (std::size_t i = 0; i < attempts_.size() && !optimal(attempts_.front()); ++i) {
       climb(attempts_[i]);
       if (better(attempts_[i].result, attempts_.front().result)) std::swap(attempts_[i], attempts_.front());
@@ -51,6 +51,7 @@ class Search {
   static constexpr long most_choices = 3'000;  // tried from a policy
   static constexpr long most_move_work = 100'000;
   static constexpr long most_moves = 100;
+  static constexpr long brief_part = 4;  // of the work of steps
   static constexpr std::size_t num_climbs = 2;
   static constexpr double close_enough = 1e-3;  // above the bound: times are not known better than that
 
@@ -71,7 +72,7 @@ class Search {
 
   /// At least one policy, then as many as the work allows.
   void try_policies() {
-    const long most_work = shape_.sketched ? most_sketch_work : most_policy_work;
+    const long most_work = shape_.effort == OrderEffort::sketch ? most_sketch_work : most_policy_work;
     for (const ListPolicy& policy : policies(shape_.chunks_per_rank)) {
       work_ += tasks_;
       if (const ListResult* result = scheduler_.run(policy, {}, num_best_ends())) {
@@ -93,9 +94,10 @@ class Search {
 
   /// Changes up to three choices of the policy at a time and keeps what is not worse; then moves tasks.
   void climb(Attempt& attempt) {
+    const long part = shape_.effort == OrderEffort::full ? 1 : brief_part;
     std::mt19937 random(1);
     ListChoices choices(shape_.ranks, std::vector<unsigned char>(tasks_ / shape_.ranks, 0));
-    const long choice_work = std::min(most_choice_work, most_choices * tasks_);
+    const long choice_work = std::min(most_choice_work / part, most_choices * tasks_);
     if (!optimal(attempt)) scheduler_.run(attempt.policy, choices, infinity);
     ListChoices num_options = scheduler_.num_options();
     for (long work = 0; !optimal(attempt) && work + tasks_ <= choice_work; work += tasks_) {
@@ -114,7 +116,7 @@ class Search {
       }
       for (auto one = changes.rbegin(); one != changes.rend(); ++one) choices[one->rank][one->place] = one->before;
     }
-    const long move_work = std::min(most_move_work, most_moves * tasks_);
+    const long move_work = std::min(most_move_work / part, most_moves * tasks_);
     if (!optimal(attempt)) work_ += move_work;
     attempt.result.makespan = improve_orders(shape_, bound_, move_work, 1, attempt.result.orders);
   }

@@ -132,7 +132,7 @@ std::vector<TaskOrder> generate_by_bubbles(const PipelineShape& shape, std::vect
 }
 
 FoundOrders zeropp_orders(const PipelineShape& shape) {
-  constexpr long most_work = 1'000'000;  // tasks replayed by generation
+  const long most_work = shape.effort == OrderEffort::full ? 1'000'000 : 250'000;  // tasks replayed by generation
   ListPolicy policy;
   policy.units = zeropp_units(shape);
   ListResult best;
@@ -142,7 +142,8 @@ FoundOrders zeropp_orders(const PipelineShape& shape) {
     if (best.orders.empty() || result.makespan < best.makespan) best = std::move(result);
   }
   const std::int64_t listed = 3 * 3LL * shape.num_chunks() * shape.micro_batches;
-  if (shape.sketched || best.makespan <= makespan_bound(shape)) return {std::move(best.orders), listed};
+  if (shape.effort == OrderEffort::sketch || best.makespan <= makespan_bound(shape))
+    return {std::move(best.orders), listed};
   FoundOrders generated = BubbleFiller(shape, weights_last(best.orders), most_work).run();
   generated.work += listed;
   if (replay(shape, generated.orders)->makespan >= best.makespan) generated.orders = std::move(best.orders);

@@ -74,7 +74,8 @@ recompute = "selective"
 zero_stage = "auto"
 zero_group = "node"
 offload = true
-offload_activations = true
+offload_activations = false
+experts = "whole"
 plan = "p.json"
 [cluster]
 file = "c.toml"
@@ -131,11 +132,26 @@ TEST_CASE("every key is read", "[config]") {
   CHECK(config.parallelism.tensor == 4);
   CHECK_FALSE(config.parallelism.zero_stage.has_value());
   CHECK(config.parallelism.zero_group == "node");
+  CHECK(config.parallelism.offload == true);
+  CHECK(config.parallelism.offload_activations == false);
   CHECK(config.planner.time_limit == 0.25);
   CHECK(config.profile.file == "measured.json");
   CHECK(config.metrics.evaluation_interval == 4);
   CHECK(config.where("training.steps") == "c.toml:27");
   CHECK(config.where("training.nothing") == "c.toml");
+}
+
+TEST_CASE("a flag may be left to the planner", "[config]") {
+  const auto offload = [](const std::string& value) {
+    return parse("[parallelism]\noffload = " + value + "\n").parallelism.offload;
+  };
+  CHECK_FALSE(parse("").parallelism.offload.has_value());
+  CHECK_FALSE(offload("\"auto\"").has_value());
+  CHECK(offload("true") == true);
+  CHECK(offload("false") == false);
+  CHECK(refused("[parallelism]\noffload = \"yes\"\n") ==
+        "c.toml:2: parallelism.offload is \"yes\" (it has to be true, false or \"auto\"); write true or false without "
+        "quotes");
 }
 
 TEST_CASE("CUDA graphs are asked for", "[config]") {

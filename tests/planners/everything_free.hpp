@@ -11,6 +11,9 @@ inline Restrictions everything_free() {
   free.zero_stage.reset();
   free.virtual_stages.reset();
   free.zero_group.reset();
+  free.offload.reset();
+  free.offload_activations.reset();
+  free.experts = Experts::chosen;
   return free;
 }
 

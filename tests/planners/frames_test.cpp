@@ -128,15 +128,18 @@ TEST_CASE("a queue of frames ends where frames have next to no work", "[planners
   CHECK_FALSE(queue.any_left());
 }
 
-TEST_CASE("frames come to the same with any number of threads", "[planners]") {
+TEST_CASE("frames and the whole search come to the same with any number of threads", "[planners]") {
   const Profile profile = blocks(12, 0.4);
   const Cluster cluster = mixed_nodes(2, 4);
-  const Restrictions free = everything_free();
+  Restrictions free = everything_free();
+  free.threads = 1;
   const Instance instance = {profile, cluster, 16};
-  const FoundFrames one = search_frames({instance, free}, infinity, 1);
+  const FoundFrames one = search_frames({instance, free}, infinity);
+  const Plan alone = *search_plan("auto", instance, free, "x").plan;
   REQUIRE_FALSE(one.plans.empty());
   for (const int threads : {2, 4}) {
-    const FoundFrames more = search_frames({instance, free}, infinity, threads);
+    free.threads = threads;
+    const FoundFrames more = search_frames({instance, free}, infinity);
     CHECK(more.num_simulated == one.num_simulated);
     CHECK(more.complete == one.complete);
     REQUIRE(more.plans.size() == one.plans.size());
@@ -144,6 +147,9 @@ TEST_CASE("frames come to the same with any number of threads", "[planners]") {
       CHECK(same_plan(more.plans[i].plan, one.plans[i].plan));
       CHECK(more.plans[i].seconds == one.plans[i].seconds);
     }
+    const Plan together = *search_plan("auto", instance, free, "x").plan;
+    CHECK(same_plan(together, alone));
+    CHECK(together.predicted->iteration_seconds == alone.predicted->iteration_seconds);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "planners/divide/polish.hpp"
 
 #include "cost/instances.hpp"
+#include "planners/everything_free.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -81,6 +82,27 @@ TEST_CASE("a search without time left gives the best so far and says so", "[plan
   Restrictions thorough;
   thorough.effort = Effort::thorough;
   CHECK(search_plan("auto", {profile, cluster, 64}, thorough, "x", Stop(1e6)).plan->search_complete);
+}
+
+TEST_CASE("what is offloaded is chosen where nobody says anything, unlike in papers", "[planners]") {
+  Profile profile = six_layers();
+  for (ProfileLayer& l : profile.layers) l.stored_bytes = 50;
+  Cluster cluster = nodes_of(1, 1, 299);
+  const Instance instance = {profile, cluster, 2};
+  const Restrictions free = test::everything_free();
+  Restrictions without = free;
+  without.offload = without.offload_activations = false;
+  const auto seconds = [&](const Restrictions& restrictions) {
+    return search_plan("auto", instance, restrictions, "x").plan->predicted->iteration_seconds;
+  };
+  CHECK(seconds(free) == seconds(without));  // there is nothing to offload to
+  cluster.groups[0].host_link = {1e6, 0.0};
+  cluster.finish("made");
+  const Plan plan = *search_plan("auto", instance, free, "x").plan;
+  CHECK(plan.stages[0].offload_activations);
+  CHECK(plan.stages[0].recompute == Recompute::none);
+  CHECK(plan.predicted->iteration_seconds < 0.9 * seconds(without));  // which computes F twice
+  CHECK_FALSE(search_plan("amp", instance, free, "x").plan.has_value());
 }
 
 TEST_CASE("optimizer state is offloaded where nothing else fits, and only on request", "[planners]") {

@@ -57,6 +57,18 @@ TEST_CASE("replicas send rows to experts where that is asked for and faster", "[
                      [](const Block& other) { return other.pattern == "all-to-all"; }));
 }
 
+TEST_CASE("replicas send rows where nobody says anything and that is faster", "[planners]") {
+  const Mixed even(1.0, {2, 4});
+  const Plan sent = even.plan("all-to-all"), chosen = even.plan("auto"), columns = even.plan("columns");
+  CHECK(chosen.predicted->iteration_seconds <= sent.predicted->iteration_seconds * (1.0 + 1e-9));
+  REQUIRE(chosen.stages[0].blocks.size() == 1);
+  CHECK(chosen.stages[0].blocks[0].pattern == "all-to-all");
+  CHECK(columns.predicted->iteration_seconds > chosen.predicted->iteration_seconds);
+  for (const Stage& stage : columns.stages) CHECK((stage.blocks.empty() && stage.shards.empty()));
+  CHECK(restrictions_of(parse_config("", "c.toml", "")).experts == Experts::chosen);
+  CHECK(as_in_papers(restrictions_of(parse_config("", "c.toml", ""))).experts == Experts::columns);
+}
+
 TEST_CASE("as many replicas divide the experts as are asked for", "[planners]") {
   const Mixed even(1.0, {2, 4});
   for (const int members : {2, 4}) {
@@ -73,7 +85,9 @@ TEST_CASE("as many replicas divide the experts as are asked for", "[planners]") 
       if (!found.plan) throw_bad_input({"", found.why_not, "", ""});
     });
   };
-  CHECK_THAT(complaint("auto", "expert = 2\n"), Catch::StartsWith("c.toml:2: expert = 2 with experts = \"columns\""));
+  CHECK(complaint("auto", "expert = 2\n") == "nothing was refused");
+  CHECK_THAT(complaint("auto", "expert = 2\nexperts = \"columns\"\n"),
+             Catch::StartsWith("c.toml:2: expert = 2 with experts = \"columns\""));
   CHECK_THAT(complaint("amp", "experts = \"all-to-all\"\nexpert = 2\n"),
              Catch::StartsWith("c.toml:3: planner \"amp\" with expert = 2"));
   CHECK_THAT(complaint("auto", "experts = \"all-to-all\"\nexpert = 2\ndata = 2\ntensor = 2\n"),

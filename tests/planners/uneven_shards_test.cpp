@@ -68,11 +68,11 @@ TEST_CASE("a search gives whole experts where the job asks for them, with the sa
   mixed.profile.axes["experts"] = 8;
   const Instance instance = {mixed.profile, mixed.cluster, 4};
   Restrictions restrictions = restrictions_of(parse_config("[parallelism]\nexperts = \"whole\"\n", "c.toml", ""));
-  CHECK(restrictions.whole_experts);
+  CHECK(restrictions.experts == Experts::whole);
   restrictions.pipeline = 1;
   restrictions.tensor = 2;
   const Plan whole = *search_plan("amp", instance, restrictions, "x").plan;
-  restrictions.whole_experts = false;
+  restrictions.experts = Experts::columns;
   const Plan columns = *search_plan("amp", instance, restrictions, "x").plan;
   CHECK(whole.stages[0].shards == Shards{{"experts", {{0, 4}, {4, 8}}}});
   CHECK(columns.stages[0].shards.empty());

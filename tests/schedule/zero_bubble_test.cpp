@@ -199,7 +199,7 @@ TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes le
     for (const char* schedule : {"auto", "zeropp"}) {
       const FoundOrders order = find_orders(schedule, shape);
       PipelineShape sketched = shape;
-      sketched.sketched = true;
+      sketched.effort = OrderEffort::sketch;
       const FoundOrders sketch = find_orders(schedule, sketched);
       CHECK(checked_makespan(shape, sketch.orders) >= checked_makespan(shape, order.orders) * (1.0 - 1e-12));
       CHECK(sketch.work <= order.work);
@@ -208,6 +208,29 @@ TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes le
     }
   }
   CHECK(sketched_work < 0.1 * work);
+}
+
+TEST_CASE("a brief search for an order takes less than half the work and comes near the long one", "[zero-bubble]") {
+  std::mt19937 random(6);
+  double brief_work = 0.0, work = 0.0, ratios = 0.0;
+  constexpr int trials = 40;
+  for (int trial = 0; trial < trials; ++trial) {
+    PipelineShape shape = random_shape(random);
+    shape.placement = ChunkPlacement::loop;
+    const FoundOrders order = find_orders("auto", shape);
+    shape.effort = OrderEffort::brief;
+    const FoundOrders brief = find_orders("auto", shape);
+    shape.effort = OrderEffort::sketch;
+    const double sketched = checked_makespan(shape, find_orders("auto", shape).orders);
+    const double taken = checked_makespan(shape, brief.orders);
+    CHECK(taken <= sketched * (1.0 + 1e-12));
+    CHECK(brief.work <= order.work);
+    ratios += taken / checked_makespan(shape, order.orders);
+    brief_work += static_cast<double>(brief.work);
+    work += static_cast<double>(order.work);
+  }
+  CHECK(ratios / trials < 1.005);
+  CHECK(brief_work < 0.6 * work);
 }
 
 TEST_CASE("zero bubble needs memory for one micro-batch", "[zero-bubble]") {

@@ -19,6 +19,15 @@ enum class PlanScope {
 /// How much work a search may do.
 enum class Effort { quick, normal, thorough };
 
+/// Who has which part of the experts of a layer.
+enum class Experts {
+  chosen,   ///< columns of each expert in a tensor-parallel group, or replicas that send rows where `auto` finds that
+            ///< faster
+  columns,  ///< of each expert, for the members of a tensor-parallel group
+  whole,    ///< whole ones, where their number can be divided evenly
+  sent,     ///< whole ones, which replicas may divide too, and send rows to one another
+};
+
 /// What the configuration fixes; everything else is free.
 struct Restrictions {
   AutoInt data;      ///< replicas of every stage
@@ -32,26 +41,29 @@ struct Restrictions {
   AutoInt zero_stage = 0;                                ///< of every stage; nothing: chosen by `auto`
   /// Who divides what ZeRO divides; nothing: chosen by `auto`.
   std::optional<ZeroGroup> zero_group = ZeroGroup::replicas;
-  bool offload = false;                 ///< whether optimizer state may be offloaded
-  bool offload_activations = false;     ///< whether stored activations may be
-  bool whole_experts = false;           ///< whether members have whole experts, not columns of each
-  bool sends_rows = false;              ///< whether replicas may divide experts, and send rows to them
-  AutoInt expert;                       ///< how many then divide those of each layer
+  /// Whether optimizer state may be offloaded; nothing: by `auto`, where the nodes have a link to their host.
+  AutoFlag offload = false;
+  AutoFlag offload_activations = false;  ///< the same of what layers store
+  Experts experts = Experts::columns;
+  AutoInt expert;  ///< how many replicas divide the experts of each layer; nothing: chosen by `auto`
   std::vector<Annotation> annotations;  ///< Whale's primitives
   bool uneven_shares = false;           ///< whether replicas of a grid may share samples unevenly
   Effort effort = Effort::normal;       ///< of `auto`
+  int threads = 0;                      ///< on which `auto` searches, with the same result; 0: all cores of the process
   bool blocks = true;                   ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
 
+  bool has_whole_experts() const { return experts == Experts::whole || experts == Experts::sent; }
+  bool may_send_rows() const { return experts == Experts::sent || experts == Experts::chosen; }
   /// The place of a key, or `source` where it has none of its own.
   std::string place_of(const std::string& key, const std::string& source) const;
 };
 
 Restrictions restrictions_of(const Config& config);
 
-/// The same, where what is free is what the planners of papers have: nothing is recomputed, ZeRO divides nothing, a
-/// stage is one chunk.
+/// The same, where what is free is what the planners of papers have: nothing is recomputed or offloaded, ZeRO divides
+/// nothing, a stage is one chunk, no row is sent.
 Restrictions as_in_papers(Restrictions restrictions);
 
 /// The schedule that plans under these restrictions have: what they name, 1f1b for "auto", or

@@ -295,8 +295,8 @@ double effort_factor(Effort effort) {
   return 1.0;
 }
 
-FoundFrames search_frames(const SearchSpace& space, double limit, int threads) {
-  return FrameSearch(space, limit, threads > 0 ? threads : usable_cores()).run();
+FoundFrames search_frames(const SearchSpace& space, double limit) {
+  return FrameSearch(space, limit, threads_of(space.restrictions)).run();
 }
 
 }  // namespace pptrain

@@ -28,7 +28,7 @@ double effort_factor(Effort effort);
 /// order of its schedule; what frames that are like it have come to beyond their bounds says when it is simulated. Only
 /// the bound leaves a frame out: the search is complete when none is below the best plan (`limit` seconds at first),
 /// and ends before that when its work, counted in simulated tasks, is spent, or at the stop. The result does not depend
-/// on `threads`; 0 means all cores of the process.
-FoundFrames search_frames(const SearchSpace& space, double limit, int threads = 0);
+/// on the number of threads.
+FoundFrames search_frames(const SearchSpace& space, double limit);
 
 }  // namespace pptrain

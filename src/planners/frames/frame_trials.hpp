@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planners/ask/planner.hpp"
+#include "planners/ask/restrictions.hpp"
 #include "planners/judge/simulated_plan.hpp"
 
 namespace pptrain {
@@ -21,13 +22,16 @@ struct TriedPlan {
 /// What the search for an order may take off a sketch, as a factor of its seconds.
 constexpr double least_of_sketch = 0.95;
 
+/// On how many threads frames and steps are simulated: as many as the restrictions say, or the process has cores.
+int threads_of(const Restrictions& restrictions);
+
 /// Simulates plans on several threads, each with a simulator of its own.
 class FrameTrials {
  public:
   FrameTrials(const SearchSpace& space, int threads);
 
-  /// The plans in their order. Orders are searched of those alone whose sketch takes hardly longer than `best`, in
-  /// seconds, or less.
+  /// The plans in their order, which is searched briefly. Orders are searched of those alone whose sketch takes hardly
+  /// longer than `best`, in seconds, or less.
   std::vector<TriedPlan> simulated(const std::vector<Plan>& plans, double best);
 
  private:

@@ -15,26 +15,41 @@ std::vector<Plan> shifted_single_layers(const SearchSpace& space, const Plan& pl
   return shifted_layers(space, plan, 1);
 }
 
+std::vector<Plan> shifted_over_two_cuts(const SearchSpace& space, const Plan& plan) {
+  return shifted_layers(space, plan, 2);
+}
+
 std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) {
   return shifted_layers(space, plan, most_cuts);
 }
 
 }  // namespace
 
-const std::vector<LocalSearch::Steps>& LocalSearch::all_steps() {
-  static const std::vector<Steps> steps = {{shifted_over_cuts, true, false},
-                                           {shifted_pairs, true, false},
-                                           {other_modes, true, false},
-                                           {other_schedules, false, true},
-                                           {shifted_single_layers, false, false},
-                                           {other_micro_batches, false, true},
-                                           {shifted_samples, true, false},
-                                           {exchanged_devices, true, false},
-                                           {fewer_devices, false, true},
-                                           {more_devices, false, true},
-                                           {sent_rows, false, true},
-                                           {shifted_experts, true, false}};
-  return steps;
+std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
+  constexpr double any = infinity;
+  const Steps schedules = {other_schedules, any, true};
+  if (kind == Kind::cuts) {
+    constexpr double near = 1.02;  // an order of its own may take off so much
+    return {{shifted_over_cuts, worth_it, false},
+            {shifted_pairs, worth_it, false},
+            {shifted_over_two_cuts, any, false},
+            {shifted_over_cuts, near, false},
+            {shifted_pairs, near, false}};
+  }
+  if (kind == Kind::schedules) return {schedules};
+  return {{shifted_over_cuts, worth_it, false},
+          {shifted_pairs, worth_it, false},
+          {other_modes, worth_it, false},
+          schedules,
+          {shifted_single_layers, any, false},
+          {other_micro_batches, any, true},
+          {shifted_samples, worth_it, false},
+          {exchanged_devices, worth_it, false},
+          {fewer_devices, any, true},
+          {more_devices, any, true},
+          {sent_rows, any, true},
+          {shifted_experts, worth_it, false},
+          {other_offloads, worth_it, false}};
 }
 
 /// Goes through the kinds of steps until none of them helped since the last one that did.
@@ -42,10 +57,11 @@ void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, T
   simulator_ = &simulator;
   path_ = {plan.plan};
   if (!has_own_order(plan)) return;
-  const std::vector<Steps>& all = all_steps();
+  const std::vector<Steps> all = steps_of(kind_);
+  std::vector<std::size_t> first(all.size(), 0);  // step of each kind that is tried first
   for (std::size_t idle = 0, next = 0; idle < all.size() && complete_; next = (next + 1) % all.size()) {
     bool any = false;
-    while (complete_ && !visited.find(path_.back()) && take_one(plan, all[next])) {
+    while (complete_ && !visited.find(path_.back()) && take_one(plan, all[next], first[next])) {
       any = true;
       path_.push_back(plan.plan);
     }
@@ -63,25 +79,29 @@ bool LocalSearch::has_own_order(TriedPlan& plan) {
   return result.why_not.empty();
 }
 
-/// Takes the first step that helps; where a step leaves no way to the others of its list, the best one.
-bool LocalSearch::take_one(TriedPlan& plan, const Steps& steps) {
+/// Takes the first step that helps; where a step leaves no way to the others of its list, the best one. Begins where
+/// the last such step was: what helped there may help again, and what did not help before it rarely does now.
+bool LocalSearch::take_one(TriedPlan& plan, const Steps& steps, std::size_t& first) {
   const std::vector<Plan> others = steps.of(space_, plan.plan);
   bool any = false;
-  for (const Plan& other : others) {
+  for (std::size_t n = 0; n < others.size(); ++n) {
+    const std::size_t i = steps.best_of_all ? n : (first + n) % others.size();
     if (!complete_ || (any && !steps.best_of_all)) break;
-    any |= take(plan, other, steps.in_order_of_parent);
+    if (!take(plan, others[i], steps.most_in_order)) continue;
+    any = true;
+    first = i;
   }
   return any;
 }
 
 /// Takes the step if it helps.
-bool LocalSearch::take(TriedPlan& plan, const Plan& step, bool in_order_of_parent) {
+bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order) {
   if (tried_.find(step) || needless(step) || least_seconds(step) >= plan.seconds) return false;
   if (!can_pay(PlanSimulator::setup_cost(step)) || !simulator_->can(step)) return false;
-  if (in_order_of_parent && simulator_->can(plan.plan)) {
+  if (most_in_order < infinity && simulator_->can(plan.plan)) {
     const SimulatedPlan result = simulator_->in_order_of(plan.plan, step);
     pay(result);
-    if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
+    if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * most_in_order) return false;
   }
   if (PlanSimulator::has_sketch(step)) {
     const SimulatedPlan sketch = simulator_->sketched(step);

@@ -16,8 +16,15 @@ namespace pptrain {
 /// alone, counted in simulated tasks, or at the stop.
 class LocalSearch {
  public:
+  /// Which steps it takes.
+  enum class Kind {
+    all,
+    cuts,      ///< layers over cuts between chunks
+    schedules  ///< another schedule
+  };
   /// `space` must outlive it; `work`: how many tasks may be simulated.
-  LocalSearch(const SearchSpace& space, double work) : space_(space), work_left_(work) {}
+  LocalSearch(const SearchSpace& space, double work, Kind kind = Kind::all)
+      : space_(space), kind_(kind), work_left_(work) {}
 
   /// Improves the plan; `plan.seconds` is its simulated iteration, or what a closed form says where it is too large for
   /// that. Ends at a plan that is in `visited`, from which another search has gone on. Called once.
@@ -35,18 +42,20 @@ class LocalSearch {
   /// Steps that are judged alike.
   struct Steps {
     std::vector<Plan> (*of)(const SearchSpace&, const Plan&);
-    bool in_order_of_parent;  ///< whether the order of the plan before the step tells what is worth an order of its own
-    bool best_of_all;         ///< whether all of them are judged before one is taken
+    /// A step is worth an order of its own that takes, in the order of the plan before it, less than this times the
+    /// seconds of that plan; infinite: that is not looked at.
+    double most_in_order;
+    bool best_of_all;  ///< whether all of them are judged before one is taken
   };
-  static const std::vector<Steps>& all_steps();
+  static std::vector<Steps> steps_of(Kind kind);
   struct Result {
     double seconds = 0.0;
     std::string why_not;
   };
 
   bool has_own_order(TriedPlan& plan);
-  bool take_one(TriedPlan& plan, const Steps& steps);
-  bool take(TriedPlan& plan, const Plan& step, bool in_order_of_parent);
+  bool take_one(TriedPlan& plan, const Steps& steps, std::size_t& first);
+  bool take(TriedPlan& plan, const Plan& step, double most_in_order);
   void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);
   void pay(const SimulatedPlan& result);
@@ -54,6 +63,7 @@ class LocalSearch {
   bool needless(const Plan& plan) const;
 
   const SearchSpace& space_;
+  Kind kind_;
   PlanSimulator* simulator_ = nullptr;  // while `improve` runs
   double work_left_;
   bool complete_ = true;

@@ -50,12 +50,11 @@ std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch)
   return result;
 }
 
-/// What a stage may do to save memory.
+/// What a stage may do to save memory of its device and others.
 struct Mode {
   Recompute recompute;
   int zero_stage;
   ZeroGroup zero_group;
-  OffloadChoice offload;
 };
 
 std::vector<Mode> modes_under(const SearchSpace& space) {
@@ -69,9 +68,7 @@ std::vector<Mode> modes_under(const SearchSpace& space) {
     for (const int zero_stage : zero_stages) {
       for (const ZeroGroup group : zero_groups(restrictions)) {
         if (zero_stage == 0 && group == ZeroGroup::node) continue;
-        for (const OffloadChoice& offload : offload_choices(space)) {
-          modes.push_back({recompute, zero_stage, group, offload});
-        }
+        modes.push_back({recompute, zero_stage, group});
       }
     }
   }
@@ -105,17 +102,20 @@ std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan
   return plans;
 }
 
-std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
-  std::vector<Plan> plans;
-  const std::vector<Mode> modes = modes_under(space);
-  if (modes.size() == 1) return plans;
-  const auto set = [&space](Stage& stage, const Mode& mode) {
+namespace {
+
+/// The plan with another mode of all stages, or of a single one, and what it offloads where that is given.
+void add_modes(const SearchSpace& space, const Plan& plan, const OffloadChoice* offload, std::vector<Plan>& plans) {
+  const auto set = [&space, offload](Stage& stage, const Mode& mode) {
     stage.recompute = mode.recompute;
-    stage.offload = mode.offload.states;
-    stage.offload_activations = mode.offload.activations;
+    if (offload != nullptr) {
+      stage.offload = offload->states;
+      stage.offload_activations = offload->activations;
+    }
     const ZeroGroup group = zero_group_under(space, stage, mode.zero_group);
     divide_state(stage, mode.zero_stage, group, space.instance.cluster);
   };
+  const std::vector<Mode> modes = modes_under(space);
   for (const Mode& mode : modes) {
     for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);
   }
@@ -125,7 +125,28 @@ std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
       if (mode.zero_stage == 0 || mode.zero_group == own) set(plans.emplace_back(plan).stages[i], mode);
     }
   }
+}
+
+}  // namespace
+
+std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  add_modes(space, plan, nullptr, plans);
   std::erase_if(plans, [&plan](const Plan& other) { return same_plan(plan, other); });
+  return plans;
+}
+
+std::vector<Plan> other_offloads(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  const std::vector<OffloadChoice> choices = offload_choices(space);
+  if (choices.size() == 1) return plans;
+  for (const OffloadChoice& choice : choices) add_modes(space, plan, &choice, plans);
+  const auto offloads_alike = [](const Stage& a, const Stage& b) {
+    return a.offload == b.offload && a.offload_activations == b.offload_activations;
+  };
+  std::erase_if(plans, [&](const Plan& other) {  // `other_modes` has those
+    return std::equal(plan.stages.begin(), plan.stages.end(), other.stages.begin(), offloads_alike);
+  });
   return plans;
 }
 

@@ -15,6 +15,8 @@ std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan);
 std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan);
 /// Other recomputation or ZeRO stage, of all stages and of single ones, where these are free.
 std::vector<Plan> other_modes(const SearchSpace& space, const Plan& plan);
+/// More or less that is offloaded, of all stages and of single ones, each with every recomputation and ZeRO stage.
+std::vector<Plan> other_offloads(const SearchSpace& space, const Plan& plan);
 /// As many replicas as `old` has, with samples in the same proportion that are `micro_batch` together, at least one
 /// each.
 std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int64_t micro_batch);

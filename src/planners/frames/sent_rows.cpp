@@ -97,7 +97,7 @@ bool sends_all_rows(const Profile& profile, const Plan& plan) {
 std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
   const Restrictions& fixed = space.restrictions;
-  const bool asked = fixed.sends_rows && fixed.blocks && fixed.annotations.empty();
+  const bool asked = fixed.may_send_rows() && fixed.blocks && fixed.annotations.empty();
   if (!asked || !space.instance.profile.axes.contains("experts") || !has_plain_stages(plan)) return plans;
   int most = 1;
   for (const Stage& stage : plan.stages) most = std::max(most, stage.replicas * stage.tensor_parallel);
@@ -127,7 +127,7 @@ std::vector<Plan> sent_rows(const SearchSpace& space, const Plan& plan) {
 
 std::vector<Plan> shifted_experts(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
-  if (!space.restrictions.sends_rows) return plans;
+  if (!space.restrictions.may_send_rows()) return plans;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const std::vector<Block>& blocks = plan.stages[s].blocks;
     const auto sends = [](const Block& block) { return pattern_called(block.pattern) == TensorPattern::all_to_all; };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "base/error.hpp"
@@ -103,16 +104,15 @@ class SimulatedSearch {
   Outcome improved(Outcome outcome, const std::vector<Plan>& candidates) {
     for (const Plan& candidate : candidates) add_leader(candidate);
     if (leaders_.empty()) leaders_.push_back({*best_, seconds_});
-    std::stable_sort(leaders_.begin(), leaders_.end(),
-                     [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
+    sort_leaders();
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
-    std::vector<LocalSearch> searches = improve_leaders();
-    for (std::size_t i = 0; i < leaders_.size(); ++i) {
-      num_examined_ += searches[i].num_simulated();
-      complete_ = complete_ && searches[i].complete();
-      offer(leaders_[i].plan, leaders_[i].seconds);
+    add_schedules_beside(improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
+    const Plan before = *best_;
+    climb_cuts();
+    if (!same_plan(before, *best_)) {
+      leaders_ = {{*best_, seconds_}};
+      add_schedules_beside(improve_leaders(LocalSearch::Kind::schedules, leader_work(), OrderEffort::full));
     }
-    add_schedules_beside(searches);
     for (Beside& beside : outcome.beside) {
       if (beside.plan && known(*beside.plan)) predict_by_simulation(simulator_, *beside.plan);
       if (beside.plan) predict_by_larger_form(*beside.plan);
@@ -125,12 +125,14 @@ class SimulatedSearch {
 
   /// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it,
   /// does not depend on their number.
-  std::vector<LocalSearch> improve_leaders() {
+  std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
     constexpr std::size_t at_a_time = 8;
-    const int threads = usable_cores();
-    std::vector<std::unique_ptr<PlanSimulator>> simulators;
-    for (int t = 0; t < threads; ++t) simulators.push_back(std::make_unique<PlanSimulator>(space_.instance));
-    std::vector<LocalSearch> searches(leaders_.size(), LocalSearch(space_, leader_work()));
+    const int threads = threads_of(space_.restrictions);
+    std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
+    while (std::ssize(simulators) < threads) {
+      simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort));
+    }
+    std::vector<LocalSearch> searches(leaders_.size(), LocalSearch(space_, work, kind));
     KnownPlans visited;
     for (std::size_t first = 0; first < leaders_.size(); first += at_a_time) {
       const std::size_t count = std::min(at_a_time, leaders_.size() - first);
@@ -144,7 +146,46 @@ class SimulatedSearch {
         }
       }
     }
+    for (std::size_t i = 0; i < leaders_.size(); ++i) {
+      num_examined_ += searches[i].num_simulated();
+      complete_ = complete_ && searches[i].complete();
+      offer(leaders_[i].plan, leaders_[i].seconds);
+    }
     return searches;
+  }
+
+  /// Compares the best leaders by the orders in which a job runs them, since so far orders were searched briefly, and
+  /// moves their cuts for as long as that helps, since the work of a leader may have ended before.
+  void climb_cuts() {
+    constexpr std::size_t most_compared = 16;
+    constexpr std::size_t most_climbed = 2;
+    leaders_.push_back({*best_, seconds_});
+    sort_leaders();
+    if (leaders_.size() > most_compared) leaders_.resize(most_compared);
+    for (TriedPlan& leader : leaders_) {
+      if (!simulator_.can(leader.plan)) continue;
+      const SimulatedPlan& result = simulator_.of(leader.plan);
+      leader.seconds = result.why_not.empty() ? result.iteration_seconds : infinity;
+    }
+    sort_leaders();
+    seconds_ = leaders_.front().seconds;
+    best_ = leaders_.front().plan;
+    if (leaders_.size() > most_climbed) leaders_.resize(most_climbed);
+    improve_leaders(LocalSearch::Kind::cuts, climb_work(*best_), OrderEffort::full);
+  }
+
+  void sort_leaders() {
+    std::stable_sort(leaders_.begin(), leaders_.end(),
+                     [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
+  }
+
+  /// Simulated tasks for moving cuts of a plan: ten times what a leader has, or some steps of a plan on many devices.
+  double climb_work(const Plan& plan) const {
+    constexpr double more_work = 10.0;
+    constexpr double steps = 200.0;
+    constexpr double most = 1e7;
+    const double of_steps = std::min(most, steps * PlanSimulator::setup_cost(plan));
+    return std::max(more_work * leader_work(), effort_factor(space_.restrictions.effort) * of_steps);
   }
 
   /// Goes on with the searches of other planners whose plans do not fit; whether there were any.
@@ -244,8 +285,9 @@ class SimulatedSearch {
   PlanSimulator& simulator_;  // of the whole memory
   std::optional<Plan> best_;
   double seconds_ = 0.0;
-  std::vector<TriedPlan> leaders_;              // that are improved
-  std::vector<ScheduleAlternative> schedules_;  // beside the best one's
+  std::vector<TriedPlan> leaders_;                                                 // that are improved
+  std::map<OrderEffort, std::vector<std::unique_ptr<PlanSimulator>>> simulators_;  // by thread
+  std::vector<ScheduleAlternative> schedules_;                                     // beside the best one's
   bool complete_ = true;
   std::int64_t num_examined_ = 0;
 };

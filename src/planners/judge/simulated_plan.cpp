@@ -13,15 +13,15 @@ constexpr std::size_t most_kept_tasks = 4'000'000;
 
 }  // namespace
 
-PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan, bool sketched) {
+PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan, OrderEffort effort) {
   const ScheduleChoice& schedule = plan.schedule;
   OrderOptions options = prepared(plan).order_options();
-  options.sketched = sketched;
+  options.effort = effort;
   return {schedule.name, schedule.virtual_stages, schedule.unit, plan.num_stages(), plan.micro_batches, options};
 }
 
-const FoundOrders& PlanSimulator::orders_of(const Plan& plan, bool sketched) {
-  OrderKey key = key_of(plan, sketched);
+const FoundOrders& PlanSimulator::orders_of(const Plan& plan, OrderEffort effort) {
+  OrderKey key = key_of(plan, effort);
   const auto found = orders_.find(key);
   if (found != orders_.end()) return found->second;
   FoundOrders orders = find_task_orders(plan, std::get<OrderOptions>(key));
@@ -60,19 +60,19 @@ bool PlanSimulator::has_sketch(const Plan& plan) {
   return schedule_kind(plan.schedule.name).search != OrderSearch::none;
 }
 
-SimulatedPlan PlanSimulator::sketched(const Plan& plan) { return run(plan, orders_of(plan, true)); }
+SimulatedPlan PlanSimulator::sketched(const Plan& plan) { return run(plan, orders_of(plan, OrderEffort::sketch)); }
 
 bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan) <= most_simulated_tasks; }
 
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (const SimulatedPlan* result = known(plan)) return *result;
-  SimulatedPlan result = run(plan, orders_of(plan, false));
+  SimulatedPlan result = run(plan, orders_of(plan, effort_));
   known_.add(plan);
   return results_.emplace_back(std::move(result));
 }
 
 SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
-  return run(plan, {orders_of(parent, false).orders, 0});
+  return run(plan, {orders_of(parent, effort_).orders, 0});
 }
 
 SimulatedPlan PlanSimulator::run(const Plan& plan, const FoundOrders& orders) {

@@ -33,7 +33,9 @@ constexpr double most_simulated_tasks = 4e6;
 /// another.
 class PlanSimulator {
  public:
-  explicit PlanSimulator(const Instance& instance) : instance_(instance) {}
+  /// `effort`: of the orders in which `of` and `in_order_of` have plans.
+  explicit PlanSimulator(const Instance& instance, OrderEffort effort = OrderEffort::full)
+      : instance_(instance), effort_(effort) {}
 
   /// F and B of every micro-batch and chunk on one device of each class.
   double tasks(const Plan& plan);
@@ -58,14 +60,15 @@ class PlanSimulator {
  private:
   /// Schedule, V, unit, stages, micro-batches and what else their order depends on.
   using OrderKey = std::tuple<std::string, int, int, int, std::int64_t, OrderOptions>;
-  OrderKey key_of(const Plan& plan, bool sketched);
+  OrderKey key_of(const Plan& plan, OrderEffort effort);
   /// Until the next call.
-  const FoundOrders& orders_of(const Plan& plan, bool sketched);
+  const FoundOrders& orders_of(const Plan& plan, OrderEffort effort);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);
   SimulatedPlan run(const Plan& plan, const FoundOrders& orders);
 
   const Instance& instance_;
+  OrderEffort effort_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
   KnownPlans known_;
   std::deque<SimulatedPlan> results_;       // of `known_`

@@ -104,9 +104,11 @@ std::vector<OffloadChoice> offload_choices(const SearchSpace& space) {
   const Restrictions& allowed = space.restrictions;
   std::vector<OffloadChoice> choices = {{}};
   if (!space.instance.cluster.has_host_links()) return choices;
-  if (allowed.offload) choices.push_back({true, false});
-  if (allowed.offload_activations) choices.push_back({false, true});
-  if (allowed.offload && allowed.offload_activations) choices.push_back({true, true});
+  const bool states = allowed.offload.value_or(true);
+  const bool activations = allowed.offload_activations.value_or(true);
+  if (states) choices.push_back({true, false});
+  if (activations) choices.push_back({false, true});
+  if (states && activations) choices.push_back({true, true});
   return choices;
 }
 

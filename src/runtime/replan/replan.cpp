@@ -43,6 +43,11 @@ Replan search_again(const Config& config, const Instance& instance, const Progre
   const auto start = std::chrono::steady_clock::now();
   Restrictions asked = restrictions_of(config);
   asked.blocks = false;  // not every pattern is run, and nobody is there to read why
+  const auto offloads = [](const Stage& stage) { return stage.offloads(); };
+  if (std::none_of(job.plan.stages.begin(), job.plan.stages.end(), offloads)) {  // ranks may compute on the host
+    asked.offload = asked.offload.value_or(false);
+    asked.offload_activations = asked.offload_activations.value_or(false);
+  }
   const SearchResult result = search_plan(config.planner.name, instance, asked, config.source,
                                           Stop(std::min(seconds, config.planner.time_limit)));
   if (!result.plan) return stays(result.why_not);

@@ -100,7 +100,7 @@ FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const
 
 std::string offload_remedy(const SearchSpace& space) {
   const Instance& instance = space.instance;
-  if (space.restrictions.offload || !instance.cluster.has_host_links()) return "";
+  if (space.restrictions.offload.value_or(true) || !instance.cluster.has_host_links()) return "";
   // Layers are divided as if the state took no room; what the step holds of it is counted then.
   Profile without_state = instance.profile;
   without_state.bytes_per_parameter.optimizer = 0.0;

@@ -112,7 +112,7 @@ std::deque<HybridSearch::Pair> HybridSearch::pairs(int base, int runs, const std
   const Cluster& cluster = space_.instance.cluster;
   std::deque<Pair> pairs;
   pairs.push_back({StageMesh(cluster, base, devices), StageMesh(cluster, runs, devices, Sharding::patterns), order});
-  const Shards shards = uneven_shards(space_.instance, runs, devices, 0.0, space_.restrictions.whole_experts);
+  const Shards shards = uneven_shards(space_.instance, runs, devices, 0.0, space_.restrictions.has_whole_experts());
   if (!shards.empty()) {
     pairs.push_back(
         {StageMesh(cluster, base, devices), StageMesh(cluster, runs, devices, Sharding::patterns, shards), order + 1});

@@ -25,7 +25,7 @@ void PipelineSearch::add(const TaskGraphs& graphs) {
     bool any = false;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       shards[i] = uneven_shards(instance, graphs.graphs[i].tensor_parallel, devices[i], state,
-                                space_.restrictions.whole_experts);
+                                space_.restrictions.has_whole_experts());
       any = any || !shards[i].empty();
     }
     if (any) add(graphs, order++, devices, shards);

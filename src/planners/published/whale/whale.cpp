@@ -58,7 +58,7 @@ class WhaleSearch {
         (blocks.seconds() < stages.seconds() * (1.0 - tie_tolerance) ? blocks : stages).plan();
     if (plan) {
       Plan found = *plan;
-      if (space_.restrictions.sends_rows) send_rows_of_blocks(found, space_.instance.profile);
+      if (space_.restrictions.experts == Experts::sent) send_rows_of_blocks(found, space_.instance.profile);
       outcome.plan = finished_plan(space_, found, "whale");
     } else {
       outcome.why_not = why_not_();
