@@ -89,10 +89,11 @@ std::string cores_text(const NodeGroup& group) {
   return fmt::format("{} shared{}{}", group.cores, group.core_pool.empty() ? "" : " in ", group.core_pool);
 }
 
-/// Without the columns in which no group of nodes has anything.
+/// Without the columns in which no group of nodes has anything, or all devices have their own.
 Rows without_empty_columns(Rows rows) {
   for (std::size_t c = rows.front().size(); c-- > 0;) {
-    const bool is_empty = std::all_of(rows.begin() + 1, rows.end(), [c](const auto& row) { return row[c] == "-"; });
+    const bool is_empty =
+        std::all_of(rows.begin() + 1, rows.end(), [c](const auto& row) { return row[c] == "-" || row[c] == "own"; });
     if (!is_empty) continue;
     for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
   }
