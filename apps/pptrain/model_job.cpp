@@ -77,6 +77,7 @@ std::int64_t longest_sample(const ConfigJson& config) {
 
 /// Sets how many tokens a sample has where nobody said it; returns what to tell of that.
 std::string choose_tokens(const ConfigJson& json, Config& config) {
+  config.places["training.sequence_length"] = model_option;
   const std::int64_t longest = longest_sample(json);
   config.training.sequence_length = longest > 0 ? std::min(longest, most_default_tokens) : usual_tokens;
   if (longest == 0) return fmt::format("{} tokens a sample, as config.json has no maximum", usual_tokens);

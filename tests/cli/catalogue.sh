@@ -100,6 +100,9 @@ sed 's/"max_position_embeddings": 64/"max_position_embeddings": 131072/' "$model
 job "a file of another name, and a long context" 0 '4096 tokens a sample of the 131072' \
   "${plan[@]}" --model long.json --cluster "$nodes"
 job "days of a training" 0 '1T tokens +[0-9.e+]+ d' "${plan[@]}" "${llama[@]}" --cluster "$nodes" --tokens 1e12
+job "tokens in another runtime too" 0 'throughput +[0-9.]+[kM]? tokens/s' \
+  "${plan[@]}" "${llama[@]}" --cluster "$nodes" --set profile.like=megatron
+job "a cluster in a configuration" 0 'PP [0-9]+ x DP [0-9]+' plan llama.toml --planner amp --set cluster.file="$nodes"
 job "a plan as a file" 0 'Wrote plan.json' "${plan[@]}" "${llama[@]}" --cluster "$nodes" -o plan.json
 job "simulated" 0 'makespan' simulate "${llama[@]}" --cluster "$nodes" --plan plan.json
 job "precision of a configuration too" 0 'peak in fp16' plan llama.toml --planner amp --precision fp16

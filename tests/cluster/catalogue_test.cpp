@@ -205,6 +205,16 @@ TEST_CASE("what a cluster file says wins over the catalogue", "[cluster][catalog
   CHECK(kind_with("l40s", "flops = {}").flops.empty());
 }
 
+TEST_CASE("a kind without rates is written as one without, whatever its name", "[cluster][catalogue]") {
+  for (const char* lines : {"flops = {}", "flops = { fp16 = \"9 TFLOP/s\" }", "memory = \"5 GB\"\nflops = {}", ""}) {
+    CAPTURE(lines);
+    const std::string text =
+        "[[device]]\nkind = \"l40s\"\n" + std::string(lines) + "\n[[node]]\ndevices = { kind = \"l40s\" }\n";
+    const Cluster cluster = parse_cluster(text, "c.toml");
+    check_equal(parse_cluster(write_cluster(cluster), "written").device_kinds.front(), cluster.device_kinds.front());
+  }
+}
+
 TEST_CASE("of other kinds a file says all, as ever", "[cluster][catalogue]") {
   const DeviceKind own = kind_with("a100", "memory = \"40 GiB\"");
   CHECK(own.flops.empty());
