@@ -103,7 +103,7 @@ void CommandLine::plan() {
            "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a "
            "profile or computed times, from configuration or options, it needs no machine; else it measures this one. "
            "Ctrl-C ends the search with the best plan so far.",
-           {{"pptrain plan --model Llama-3-8B --cluster \"2x dgx-h100\" --global-batch-size 256",
+           {{"pptrain plan --model Llama-3-8B --cluster \"2x dgx-h100\" --global-batch-size 64",
              "plan a model of Hugging Face's for machines that are elsewhere"},
             {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
             {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
