@@ -140,7 +140,28 @@ void CommandLine::format(CLI::App* sub, const std::vector<std::string>& names) {
 }
 
 void CommandLine::cluster_file(CLI::App* sub) {
-  sub->add_option("--cluster", options_.cluster, "instead of the configuration's cluster")->type_name("CLUSTER.toml");
+  sub->add_option("--cluster", options_.cluster,
+                  "instead of the configuration's cluster: a file, or nodes as \"2x dgx-h100, 1x 4x l40s @ 100Gb/s\" "
+                  "(`pptrain cluster --list`)")
+      ->type_name("CLUSTER.toml");
+}
+
+void CommandLine::described_model(CLI::App* sub) {
+  sub->add_option("--model", options_.model,
+                  "instead of a configuration: a model by its config.json of Hugging Face's, or the folder of it, and "
+                  "computed times")
+      ->check([](const std::string& path) { return path.empty() ? "names no model" : ""; })
+      ->type_name("DIR|config.json");
+  sub->add_option("--sequence-length", options_.sequence_length,
+                  "tokens of a sample (with --model by default what config.json admits, 4096 at most)")
+      ->check(positive_count())
+      ->type_name("N");
+  CLI::Option* precision =
+      sub->add_option("--precision", options_.plan_precision,
+                      "of products: fp32, bf16, fp16 (with --model by default bf16, or what all devices have)")
+          ->type_name("PRECISION");
+  precision->check(CLI::IsMember({"fp32", "bf16", "fp16"}).description(""));
+  choices_[precision] = {"fp32", "bf16", "fp16"};
 }
 
 void CommandLine::profile_file(CLI::App* sub, const std::string& description) {

@@ -60,6 +60,7 @@ class CommandLine {
   void overrides(CLI::App* sub);
   void format(CLI::App* sub, const std::vector<std::string>& names);
   void cluster_file(CLI::App* sub);
+  void described_model(CLI::App* sub);
   void profile_file(CLI::App* sub, const std::string& description);
   void analytic(CLI::App* sub, const std::string& description);
   void output(CLI::App* sub, const std::string& type);

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/open_file.hpp"
 #include "base/units.hpp"
+#include "cluster/expression.hpp"
 #include "cluster/read.hpp"
 #include "comm/launcher.hpp"
 #include "comm/mpi.hpp"
@@ -50,26 +51,45 @@ std::string cluster_text(const Cluster& cluster, const std::string& format) {
   return describe_cluster(cluster);
 }
 
-/// The cluster file that the command line or a configuration names; "" for the machine itself.
+/// What the command line or a configuration names: a cluster file, or nodes of the catalogue; "" for the machine
+/// itself.
 std::string named_cluster(const Options& options) {
   if (options.input.empty()) return "";
-  if (is_cluster_file(options.input)) return options.input;
+  if (!means_cluster_file(options.input) || is_cluster_file(options.input)) return options.input;
   const std::string file = read_config(options.input).cluster.file;
   return file == "discover" ? "" : file;
 }
 
+void run_catalogue(const Options& options) {
+  if (!options.input.empty() || options.format != "text") {
+    throw_bad_input({"command line: --list", "it stands alone", "all that is known by name is printed as text",
+                     options.input.empty() ? "leave --format out" : "leave " + options.input + " out"});
+  }
+  deliver(describe_catalogue(verbosity() == Verbosity::verbose), options.output);
+}
+
+/// How to print: as the option says or, where it says nothing, as the name of the file ends.
+std::string cluster_format(const Options& options) {
+  for (const std::string format : {"toml", "json"}) {
+    if (options.format == "text" && options.output.ends_with("." + format)) return format;
+  }
+  return options.format;
+}
+
 void run_cluster(const Options& options) {
+  if (options.catalogue) return run_catalogue(options);
+  const std::string format = cluster_format(options);
   const std::string path = named_cluster(options);
   if (!path.empty()) {
-    deliver(cluster_text(read_cluster(path), options.format), options.output);
+    deliver(cluster_text(read_cluster(path), format), options.output);
     return;
   }
   Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   const RankDevice device(MPI_COMM_WORLD, waiter, options.input.empty() ? Config() : read_config(options.input));
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover", device);
   if (rank_in(MPI_COMM_WORLD) != 0) return;
-  const bool tells_gpus = options.format == "text" && !machine.gpus.empty();
-  deliver(cluster_text(machine.cluster, options.format) + (tells_gpus ? "\n" + machine.gpus : ""), options.output);
+  const bool tells_gpus = format == "text" && !machine.gpus.empty();
+  deliver(cluster_text(machine.cluster, format) + (tells_gpus ? "\n" + machine.gpus : ""), options.output);
 }
 
 std::string validated_checkpoint(const std::string& path) {
@@ -128,7 +148,7 @@ void run_report(const Options& options) {
 /// What is wrong with the file is said when the command runs.
 bool looks_at_machine(const Options& options) {
   try {
-    return named_cluster(options).empty();
+    return !options.catalogue && named_cluster(options).empty();
   } catch (const Error&) {
     return false;
   }

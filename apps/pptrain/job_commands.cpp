@@ -34,14 +34,23 @@ void CommandLine::train() {
 
 void CommandLine::cluster() {
   CLI::App* sub = command(Command::cluster, "cluster", "Show the machine that is found, or a cluster file");
-  sub->add_option("FILE", options_.input, "CONFIG.toml or CLUSTER.toml (default: find the machine)")->type_name("");
+  sub->add_option("FILE", options_.input,
+                  "CONFIG.toml, CLUSTER.toml, or nodes as \"2x dgx-h100, 1x 4x l40s @ 100Gb/s\" (default: find the "
+                  "machine)")
+      ->type_name("");
+  sub->add_flag("--list", options_.catalogue,
+                "show the nodes and devices that are known by name; with -v where their figures are from");
   format(sub, {"text", "json", "toml"});
   output(sub, "FILE");
   describe(sub,
            "Without FILE it shows this machine as one device; under mpirun or srun it shows a device for each rank and "
-           "measures the links between them. The other subcommands read what --format toml writes.",
+           "measures the links between them. The other subcommands read what --format toml writes, or -o FILE.toml "
+           "without a format.\n\n"
+           "Nodes are parts with commas between: [COUNT x] NODE, or [COUNT x] [COUNT x] DEVICE for nodes of so many "
+           "devices, of the names that --list shows, and with \"@ 100Gb/s\" behind it the network of each node.",
            {{"mpirun -np 16 pptrain cluster --format toml -o cluster.toml", "write a cluster file of this machine"},
-            {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"}});
+            {"pptrain cluster inputs/clusters/aws-heterogeneous.toml", "show a cluster file"},
+            {"pptrain cluster \"2x dgx-h100, 4x dgx-a100-40\" -o c.toml", "write nodes as a file, to change it"}});
 }
 
 void CommandLine::profile() {
@@ -61,7 +70,9 @@ void CommandLine::profile() {
 
 void CommandLine::plan() {
   CLI::App* sub = command(Command::plan, "plan", "Search the best plan and show it beside others");
-  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --model or --profile")
+      ->type_name("");
+  described_model(sub);
   overrides(sub);
   cluster_file(sub);
   profile_file(sub, "instead of measuring");
@@ -93,16 +104,20 @@ void CommandLine::plan() {
       ->type_name("PLAN.html");
   describe(sub,
            "Prints the plan, its predicted time and memory, and the best plans of other planners. With a cluster and a "
-           "profile, from configuration or options, it needs no machine; else it measures this one. Ctrl-C ends the "
-           "search with the best plan so far.",
-           {{"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
+           "profile or computed times, from configuration or options, it needs no machine; else it measures this one. "
+           "Ctrl-C ends the search with the best plan so far.",
+           {{"pptrain plan --model Llama-3-8B --cluster \"2x dgx-h100\" --global-batch-size 64",
+             "plan a model of Hugging Face's for machines that are elsewhere"},
+            {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
             {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
             {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
 }
 
 void CommandLine::simulate() {
   CLI::App* sub = command(Command::simulate, "simulate", "Execute a plan event by event and show its time");
-  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --profile")->type_name("");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --model or --profile")
+      ->type_name("");
+  described_model(sub);
   sub->add_option("--plan", options_.plan, "the plan")->required()->type_name("PLAN.json");
   overrides(sub);
   cluster_file(sub);

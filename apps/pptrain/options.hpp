@@ -16,7 +16,10 @@ struct Options {
   std::vector<std::string> texts;      ///< of `tokenize`
   std::vector<std::string> overrides;  ///< --set section.key=VALUE
   std::string resume;                  ///< of `train`
-  std::string cluster;
+  std::string cluster;                 ///< a file, or nodes of the catalogue
+  bool catalogue = false;              ///< of `cluster`: show what is known by name
+  std::string model;           ///< of `plan` and `simulate`, like the next one: a folder with config.json, or that file
+  std::string plan_precision;  ///< "": as the configuration says
   std::string profile;
   std::string planner;
   std::string plan;  ///< of `simulate`, like the next three, and of `generate`
@@ -37,7 +40,7 @@ struct Options {
   bool no_special_tokens = false;
   bool skip_bad_lines = false;
   bool megatron = false;
-  std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four
+  std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four, and of `plan` and `simulate`
   std::optional<std::int64_t> source_length;
   std::vector<std::string> pair_keys;
   std::vector<std::string> segment_keys;

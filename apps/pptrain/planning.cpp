@@ -17,6 +17,7 @@
 #include "interrupt.hpp"
 #include "io/parameters.hpp"
 #include "model/check.hpp"
+#include "model_job.hpp"
 #include "output.hpp"
 #include "plan_report.hpp"
 #include "planners/describe/describe.hpp"
@@ -31,7 +32,10 @@
 
 namespace pptrain {
 Config planning_config(const Options& options) {
+  if (!options.model.empty()) return model_job(options);
   std::vector<std::string> overrides = options.overrides;
+  const std::vector<std::string> settings = short_settings(options);
+  overrides.insert(overrides.end(), settings.begin(), settings.end());
   if (!options.profile.empty()) overrides.push_back("profile.file=" + quote_toml(options.profile));
   if (options.analytic) overrides.emplace_back("profile.analytic=true");
   Config config =
@@ -39,6 +43,11 @@ Config planning_config(const Options& options) {
   if (!options.profile.empty()) config.profile.file = options.profile;  // not beside the configuration
   if (!options.cluster.empty()) config.cluster.file = options.cluster;
   return config;
+}
+
+bool names_model(const Options& options, const Config& config) {
+  return !options.input.empty() || !options.model.empty() || !config.profile.file.empty() ||
+         config.places.contains("model.name");
 }
 
 bool names_files(const Config& config) {
@@ -56,7 +65,8 @@ Profile planning_profile(const Options& options, const Config& config, const Clu
 }
 
 std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile) {
-  return options.input.empty() ? std::vector<Tie>() : ties_of(config, profile);
+  const bool knows_layers = !options.input.empty() || !options.model.empty();
+  return knows_layers ? ties_of(config, profile) : std::vector<Tie>();
 }
 
 namespace {
@@ -129,17 +139,16 @@ void plan_from_files(const Options& options) {
   check_deliveries(options);
   Config config = planning_config(options);
   if (options.global_batch_size) config.training.global_batch_size = *options.global_batch_size;
-  const bool names_model =
-      !options.input.empty() || !config.profile.file.empty() || config.places.contains("model.name");
-  if (!names_files(config) || !names_model) {
-    throw_bad_input({"command line", "nothing to plan", "neither a configuration nor --cluster with --profile is given",
-                     "add CONFIG.toml, or both options"});
+  if (!names_files(config) || !names_model(options, config)) {
+    throw_bad_input({"command line", "nothing to plan",
+                     "neither a configuration nor --cluster with --model or --profile is given",
+                     "add CONFIG.toml, or two of these options"});
   }
   const Cluster cluster = planning_cluster(options, config);
   Profile profile = planning_profile(options, config, cluster);
   const Restrictions restrictions = asked_restrictions(options, config);
   const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
-  if (options.input.empty() && !has_batch) {
+  if (options.input.empty() && options.model.empty() && !has_batch) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
   }
   const Instance instance = {profile, cluster, config.training.global_batch_size,
@@ -171,6 +180,8 @@ JobOptions job_options(const Options& options) {
   JobOptions job;
   job.config_path = options.input;
   job.overrides = options.overrides;
+  const std::vector<std::string> settings = short_settings(options);
+  job.overrides.insert(job.overrides.end(), settings.begin(), settings.end());
   if (!options.planner.empty()) job.overrides.push_back("planner.name=" + options.planner);
   if (options.analytic) job.overrides.emplace_back("profile.analytic=true");
   job.cluster_path = options.cluster;

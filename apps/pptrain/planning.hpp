@@ -14,6 +14,9 @@ JobOptions job_options(const Options& options);
 /// The configuration of a planning job, which the files of the command line replace those of; defaults without one.
 Config planning_config(const Options& options);
 
+/// Whether options or configuration say of which model, or of which layers with their times, a planning job is.
+bool names_model(const Options& options, const Config& config);
+
 /// Whether the configuration names all that planning without a machine needs.
 bool names_files(const Config& config);
 

@@ -119,11 +119,10 @@ std::string simulation_text(const Simulation& simulation, const Instance& instan
 
 void run_simulate(const Options& options) {
   const Config config = planning_config(options);
-  const bool names_model =
-      !options.input.empty() || !config.profile.file.empty() || config.places.contains("model.name");
-  if (!names_files(config) || !names_model) {
+  if (!names_files(config) || !names_model(options, config)) {
     throw_bad_input({options.input.empty() ? "command line" : options.input, "nothing to simulate the plan on",
-                     "a simulation looks at no machine", "add --cluster and --profile, or name both in CONFIG.toml"});
+                     "a simulation looks at no machine",
+                     "add --cluster and --profile or --model, or name both in CONFIG.toml"});
   }
   const Cluster cluster = planning_cluster(options, config);
   const Profile profile = planning_profile(options, config, cluster);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "catalogue_page.hpp"
 #include "cluster/keys.hpp"
 #include "config_page.hpp"
 #include "examples.hpp"
@@ -101,6 +102,7 @@ int main(int argc, char** argv) {
     const std::string folder = argv[1];
     pptrain::write(folder, "config.md", pptrain::config_page());
     pptrain::write(folder, "cluster.md", pptrain::cluster_page());
+    pptrain::write(folder, "catalogue.md", pptrain::catalogue_page());
     pptrain::write(folder, "profile.md", pptrain::profile_page());
     pptrain::write(folder, "plan.md", pptrain::plan_page());
     pptrain::write(folder, "run-directory.md", pptrain::run_page());

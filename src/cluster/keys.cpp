@@ -30,18 +30,21 @@ const KeyTable device = {
     "eighth of a smaller memory, of kinds that are named after an NVIDIA GPU (`h100-80gb`), and 0 "
     "of others, with `emulate`, and where a PROFILE.json is given "
     "([planning](../planning.md#memory-that-is-set-aside)).",
-    {{"kind", "text", "", "Its name."},
-     {"memory", "size with unit, or bytes", "", "Memory of one device, all of it usable but for `reserve`."},
+    {{"kind", "text", "", "Its name. `pptrain cluster --list` shows those whose other keys may be left out."},
+     {"memory", "size with unit, or bytes", "that of the kind",
+      "Memory of one device, all of it usable but for `reserve`."},
      {"reserve", "size with unit, or bytes", "as said above",
       "How much of the memory drivers and libraries take, so that no plan may use it."},
-     {"memory_bandwidth", "bandwidth with unit, or bytes per second", "not known",
+     {"memory_bandwidth", "bandwidth with unit, or bytes per second", "that of the kind, else not known",
       "How fast a device reads and writes its memory."},
-     {"flops", "table", "no rates", "Highest rates of matrix products by precision."}}};
+     {"flops", "table", "those of the kind, else no rates", "Highest rates of matrix products by precision."}}};
 
-const KeyTable flops = {"device.flops",
-                        "Rates of a kind of device; computed times need that of the job's precision.",
-                        {flop_rate("fp64"), flop_rate("fp32"), flop_rate("tf32"), flop_rate("bf16"), flop_rate("fp16"),
-                         flop_rate("fp8"), flop_rate("int8")}};
+const KeyTable flops = {
+    "device.flops",
+    "Rates of a kind of device; computed times need that of the job's precision. Where the table is there it is "
+    "whole: a precision that it leaves out is not known.",
+    {flop_rate("fp64"), flop_rate("fp32"), flop_rate("tf32"), flop_rate("bf16"), flop_rate("fp16"), flop_rate("fp8"),
+     flop_rate("int8")}};
 
 const KeyTable node = {
     "[[node]]",

@@ -5,7 +5,10 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "base/units.hpp"
+#include "cluster/device_catalogue.hpp"
+#include "cluster/expression.hpp"
 #include "cluster/keys.hpp"
 #include "cluster/reserve.hpp"
 #include "config/toml_reader.hpp"
@@ -106,13 +109,29 @@ void read_reserve(const TomlTable& table, DeviceKind& kind) {
   set_reserve(kind, reserve);
 }
 
+/// Refuses a kind without memory whose name is nearly that of one in the catalogue, which would say it.
+void refuse_misspelt_kind(const TomlTable& table, const std::string& kind) {
+  const std::vector<std::string> near = similar_names(kind, catalogue_device_names());
+  if (near.empty()) return;
+  table.refuse("kind", fmt::format("{} is missing", table.full_name("memory")),
+               fmt::format("\"{}\" is no kind whose memory is known", kind),
+               fmt::format("add memory = \"... GiB\"; or did you mean kind = \"{}\"?", join(near, "\" or \"")));
+}
+
+/// A kind of device: what the file leaves out is the catalogue's where it knows the name. A table of rates is whole:
+/// precisions that it leaves out are not known.
 DeviceKind read_device(const TomlTable& table) {
   DeviceKind kind;
-  kind.name = table.string("kind");
-  kind.memory = positive(table, "memory", Quantity::bytes);
+  const std::string name = table.string("kind");
+  if (const CatalogueDevice* known = catalogue_device(name)) kind = known->kind;
+  kind.name = name;
+  if (kind.memory == 0.0 && !table.has("memory")) refuse_misspelt_kind(table, name);
+  kind.memory =
+      positive(table, "memory", Quantity::bytes, kind.memory > 0.0 ? std::optional(kind.memory) : std::nullopt);
   read_reserve(table, kind);
-  kind.memory_bandwidth = positive(table, "memory_bandwidth", Quantity::bandwidth, 0.0);
+  kind.memory_bandwidth = positive(table, "memory_bandwidth", Quantity::bandwidth, kind.memory_bandwidth);
   if (const std::optional<TomlTable> flops = table.table("flops")) {
+    kind.flops.clear();
     for (const std::string& precision : cluster_keys::flops.names()) {
       if (!flops->has(precision)) {
         flops->quantity(precision, Quantity::flop_rate, 0.0);  // known, though absent
@@ -199,7 +218,9 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
 
 }  // namespace
 
-Cluster read_cluster(const std::string& path) { return cluster_of(read_toml(path), path); }
+Cluster read_cluster(const std::string& name) {
+  return means_cluster_file(name) ? cluster_of(read_toml(name), name) : parse_cluster_expression(name);
+}
 
 Cluster parse_cluster(std::string_view text, const std::string& source) {
   return cluster_of(parse_toml(text, source), source);

@@ -5,6 +5,7 @@
 
 #include "base/text_table.hpp"
 #include "base/units.hpp"
+#include "cluster/device_catalogue.hpp"
 #include "cluster/read.hpp"
 #include "config/toml_reader.hpp"
 
@@ -38,7 +39,9 @@ std::string device_toml(const DeviceKind& kind) {
     const std::string value = quantity_toml(rate, Quantity::flop_rate, {"TFLOP/s", "GFLOP/s"});
     rates += fmt::format("{}{} = {}", rates.empty() ? "" : ", ", precision, value);
   }
-  if (!rates.empty()) text += fmt::format("flops = {{ {} }}\n", rates);
+  // Of a kind in the catalogue an empty table says that no rates are known, where none would say the catalogue's.
+  const bool says_none = rates.empty() && catalogue_device(kind.name) != nullptr;
+  if (!rates.empty() || says_none) text += fmt::format("flops = {{ {} }}\n", rates);
   if (kind.memory_bandwidth > 0.0) {
     text += fmt::format("memory_bandwidth = {}\n",
                         quantity_toml(kind.memory_bandwidth, Quantity::bandwidth, {"GB/s", "MB/s"}));
@@ -89,10 +92,11 @@ std::string cores_text(const NodeGroup& group) {
   return fmt::format("{} shared{}{}", group.cores, group.core_pool.empty() ? "" : " in ", group.core_pool);
 }
 
-/// Without the columns in which no group of nodes has anything.
+/// Without the columns in which no group of nodes has anything, or all devices have their own.
 Rows without_empty_columns(Rows rows) {
   for (std::size_t c = rows.front().size(); c-- > 0;) {
-    const bool is_empty = std::all_of(rows.begin() + 1, rows.end(), [c](const auto& row) { return row[c] == "-"; });
+    const bool is_empty =
+        std::all_of(rows.begin() + 1, rows.end(), [c](const auto& row) { return row[c] == "-" || row[c] == "own"; });
     if (!is_empty) continue;
     for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
   }

@@ -191,7 +191,10 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
 }
 
 void visit(KeyVisitor& v, ClusterConfig& cluster) {
-  v.input_path({"file", "A CLUSTER.toml; \"discover\": the machine is measured."}, cluster.file, "discover");
+  v.input_path(
+      {"file",
+       "A CLUSTER.toml, or nodes as `--cluster` takes them (\"2x dgx-h100\"); \"discover\": the machine is measured."},
+      cluster.file, "discover");
 }
 
 void visit(KeyVisitor& v, ProfileConfig& profile) {

@@ -69,8 +69,11 @@ std::string cached_profile(const Model& model, const std::string& path) {
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
   if (cluster.num_devices() != size_of(world)) {
-    throw_bad_input({path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
-                     "every rank drives one device", fmt::format("start {} ranks", cluster.num_devices())});
+    throw_bad_input(
+        {path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
+         "every rank drives one device",
+         fmt::format("start {} ranks; or plan without them, by times that are computed: pptrain plan --analytic",
+                     cluster.num_devices())});
   }
   Machine machine;
   machine.cluster = std::move(cluster);

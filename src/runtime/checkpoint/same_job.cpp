@@ -158,8 +158,10 @@ bool had_loss_scale(const CheckpointState& state) {
 
 bool plans_alike(const CheckpointState& state, const Config& config, const Cluster& cluster) {
   if (!config.parallelism.plan.empty() || !differences(state, config, makes_the_plan).empty()) return false;
-  if (config.cluster.file != "discover") return write_cluster(cluster) == state.cluster;
-  return same_devices(parse_cluster(state.cluster, "the checkpoint's cluster"), cluster);
+  // Read again, since the file of an older version may leave out what is known of its devices today.
+  const Cluster before = parse_cluster(state.cluster, "the checkpoint's cluster");
+  if (config.cluster.file != "discover") return write_cluster(cluster) == write_cluster(before);
+  return same_devices(before, cluster);
 }
 
 }  // namespace pptrain
