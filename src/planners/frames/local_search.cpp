@@ -76,6 +76,7 @@ bool LocalSearch::take_one(TriedPlan& plan, const Steps& steps) {
 
 /// Takes the step if it helps.
 bool LocalSearch::take(TriedPlan& plan, const Plan& step, bool in_order_of_parent) {
+  if (!obeys_uniform(space_.restrictions, step)) return false;
   if (tried_.find(step) || needless(step) || least_seconds(step) >= plan.seconds) return false;
   if (!can_pay(PlanSimulator::setup_cost(step)) || !simulator_->can(step)) return false;
   if (in_order_of_parent && simulator_->can(plan.plan)) {
