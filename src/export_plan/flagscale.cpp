@@ -240,7 +240,7 @@ class FlagscaleExport {
            "mkdir -p \"$here/run\"\n"
            "for file in hostfile config.yaml; do\n"
            "  edits=()\n"
-           "  for n in \"${!names[@]}\"; do edits+=(-e \"s/\\bhost-$n\\b/${names[n]}/\"); done\n"
+           "  for n in \"${!names[@]}\"; do edits+=(-e \"s/\\bHOST-$n\\b/${names[n]}/\"); done\n"
            "  sed \"${edits[@]}\" \"$here/$file\" >\"$here/run/$file\"\n"
            "done\n"
            "cd -- \"${FLAGSCALE:?is to be the folder of FlagScale}\"\n"

@@ -42,8 +42,8 @@ std::string names_text(const LaunchOrder& order, const Cluster& cluster) {
            "mapfile -t names < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n";
   }
   return "# Hosts are of several kinds: only you know which name has which.\n"
-         "if grep -q '^host-[0-9]' \"$here/hosts.txt\"; then\n"
-         "  echo \"$here/hosts.txt: write the name of a host of the kind in its line in place of each host-N\" >&2\n"
+         "if grep -q '^HOST-[0-9]' \"$here/hosts.txt\"; then\n"
+         "  echo \"$here/hosts.txt: write the name of a host of the kind in its line in place of each HOST-N\" >&2\n"
          "  exit 2\n"
          "fi\n"
          "mapfile -t names < <(cut -f1 \"$here/hosts.txt\")\n";
@@ -100,7 +100,7 @@ bool knows_hosts(const LaunchOrder& order, const Cluster& cluster) {
 ExportFile hosts_file(const LaunchOrder& order, const Cluster& cluster) {
   std::string text;
   for (std::size_t n = 0; n < order.nodes.size(); ++n) {
-    const std::string host = knows_hosts(order, cluster) ? host_of(cluster, order.nodes[n]) : fmt::format("host-{}", n);
+    const std::string host = knows_hosts(order, cluster) ? host_of(cluster, order.nodes[n]) : fmt::format("HOST-{}", n);
     text += fmt::format("{}\t{}\n", host, cluster.group_of_node(order.nodes[n]).device_kind);
   }
   return {"hosts.txt", text};

@@ -29,7 +29,7 @@ LaunchOrder launch_order(const Plan& plan, const Cluster& cluster);
 ExportFile ranks_file(const LaunchOrder& order);
 
 /// `hosts.txt`: the host name of each node in the order of `ranks.tsv`, with the kind of its devices. Names that the
-/// cluster does not say are "host-0" and so on.
+/// cluster does not say are "HOST-0" and so on.
 ExportFile hosts_file(const LaunchOrder& order, const Cluster& cluster);
 
 /// Whether the cluster says the host name of every node that is used.

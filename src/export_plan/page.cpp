@@ -26,7 +26,7 @@ std::string rank_order_text() {
 }
 
 std::string hosts_step() {
-  return "Look at `hosts.txt`. Names that the cluster's file did not say are `host-N`: where all devices are of one "
+  return "Look at `hosts.txt`. Names that the cluster's file did not say are `HOST-N`: where all devices are of one "
          "kind, `job.sbatch` takes the names that Slurm gives; else write the name of a host of the kind in each line.";
 }
 

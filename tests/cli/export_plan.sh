@@ -13,7 +13,7 @@ with_torch=${3:-}
 mkdir -p bin Megatron-LM orders
 cat >bin/scontrol <<'SH'
 #!/usr/bin/env bash
-printf 'host-%d\n' 0 1 2 3
+printf 'HOST-%d\n' 0 1 2 3
 SH
 cat >bin/srun <<'SH'
 #!/usr/bin/env bash

@@ -64,7 +64,7 @@ class Folder:
             return file.read()
 
     def device(self, node, local_rank):
-        """Hosts are "host-K" or "node-K-..." for the K-th node of the cluster in the tests' cluster files."""
+        """Hosts are "HOST-K" or "gpuK" for the K-th node of the cluster in the tests' cluster files."""
         number = int(re.search(r"\d+", self.hosts[node]).group())
         return self.first_devices[number] + local_rank
 
